@@ -1,0 +1,61 @@
+# Each target sets up what it needs in .venv; only Python 3.11 or newer and make must be there.
+#   make demo | test | lint | format | bench | wheel-test | clean        make PYTHON=python3.12 test
+
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; done)
+VERSION := $(shell $(if $(PYTHON),$(PYTHON),false) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+PIP := -m pip --quiet --disable-pip-version-check install --constraint constraints.txt
+BIN := .venv/bin
+READY := .venv/ready-$(VERSION)
+
+.PHONY: demo test lint format bench wheel wheel-test clean
+
+demo: $(READY)
+	$(BIN)/python -m gateway_memory.demo
+
+test: $(READY)
+	$(BIN)/pytest
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# MEMORIES: how many memories to measure with; DATA: evaluation files for the quality of recall (optional).
+MEMORIES ?= 10000
+DATA ?=
+bench: $(READY)
+	$(BIN)/python benchmarks/latency.py --memories $(MEMORIES)
+	for data in $(DATA); do $(BIN)/python benchmarks/recall_quality.py --data "$$data" || exit 1; done
+
+wheel: $(READY)
+	rm -rf dist
+	$(BIN)/python -m pip --quiet --disable-pip-version-check wheel --no-deps --no-build-isolation --wheel-dir dist .
+
+# The tests, run where the packages can only come from the installed wheel.
+wheel-test: wheel
+	rm -rf build/wheel-test
+	mkdir -p build/wheel-test/checkout
+	$(PYTHON) -m venv build/wheel-test/venv
+	build/wheel-test/venv/bin/python $(PIP) "$$(echo dist/*.whl)[dev]"
+	tar -cf - --exclude=./.git --exclude=./.venv --exclude=./build --exclude=./dist --exclude=./gateway_memory \
+		--exclude=./extractor --exclude=./recall --exclude=./notifier . | tar -xf - -C build/wheel-test/checkout
+	cd build/wheel-test/checkout && ../venv/bin/pytest
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# Made anew when the dependencies or the version of Python change. hatchling comes first and builds without isolation,
+# so that the build too runs on pinned versions.
+$(READY): pyproject.toml constraints.txt
+	@test -n "$(VERSION)" || { echo "gateway-memory needs Python 3.11 or newer$(if $(PYTHON),; PYTHON=$(PYTHON) is not,: none was found; name one with make PYTHON=…)." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "gateway-memory needs Python 3.11 or newer; $(PYTHON) is $(VERSION)." >&2; exit 1; }
+	@echo "Setting up .venv with Python $(VERSION) …"
+	@$(PYTHON) -m venv --clear .venv || { echo "Python's venv module is incomplete; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@$(BIN)/python $(PIP) hatchling editables
+	@$(BIN)/python $(PIP) --no-build-isolation --editable '.[dev]'
+	@touch $@

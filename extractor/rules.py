@@ -1,0 +1,196 @@
+"""What the user plainly said to remember, prefers, has decided, is. At once, without a model; silence when in doubt."""
+
+import re
+from collections.abc import Iterator
+from types import ModuleType
+
+from . import patterns_en, patterns_zh
+from .sentences import QUOTED, Sentence, sentences
+from .shapes import Shape
+from .types import Candidate, Turn
+
+__all__ = ["extract_rules"]
+
+MOST_CANDIDATES = 12  # of one message; a person says few things at once, a pasted document many
+LONGEST_CONTENT = 400  # characters
+LONGEST_SAID = 2_500  # a longer message was mostly pasted: only what is asked to be remembered counts
+SHORTEST_CONTENT = 3
+
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_MASK = "[masked: "
+_ENTITY = re.compile(r"(?<![\w])(?:[A-Z][\w.+#-]*[\w+#](?: [A-Z][\w.+#-]*[\w+#])*|[a-z]+[A-Z\d][\w.+#-]*)|(?<=[\u3400-\u9fff])[A-Za-z][\w.+#-]*[\w+#]?|[“《「]([^”》」]{1,30})[”》」]")
+_NO_ENTITY = frozenset("let let's i i'm i've i'd i'll my our we the a an please always never from call you your don't do keep use let's it's so and but also if when for to in on at as ok".split())
+
+
+def extract_rules(turn: Turn) -> list[Candidate]:
+    """The candidates of one turn, in the order they were said. Reads the user's message only; never raises.
+
+    Each content is a one-line piece of that message; `explicit` where the user asked for it to be remembered.
+    """
+    found: dict[str, Candidate] = {}
+    for candidate in _of_message(turn.user):
+        known = found.get(candidate.content)
+        if known is None or (candidate.explicit and not known.explicit):
+            found[candidate.content] = candidate
+        if len(found) >= MOST_CANDIDATES:
+            break
+    return list(found.values())
+
+
+def _of_message(message: str) -> Iterator[Candidate]:
+    said = sentences(message)
+    only_explicit = len(message) > LONGEST_SAID
+    before: Sentence | None = None
+    listed = False  # the sentence before ended a lead-in such as "remember these:"
+    for sentence in said:
+        language = _language(sentence.plain)
+        lead = None if sentence.question else _lead_in(sentence, language)
+        if lead is not None and language.POINTS_BACK.match(sentence.plain):
+            if before is not None:
+                yield from _remembered(before, 0)
+            listed = before is None
+        elif lead is not None and lead >= len(sentence.text):
+            listed = True
+            continue
+        elif lead is not None:
+            yield from _remembered(sentence, lead)
+            listed = False
+        elif listed and (sentence.item or before is None) and not sentence.question:
+            yield from _remembered(sentence, 0)
+        else:
+            listed = False
+            if not only_explicit:
+                yield from _stated(sentence, language)
+        before = sentence
+
+
+def _language(text: str) -> ModuleType:
+    return patterns_zh if _HAN.search(text) else patterns_en
+
+
+def _lead_in(sentence: Sentence, language: ModuleType) -> int | None:
+    """Where what is to be remembered begins; None without such a lead-in."""
+    for clause in sentence.clauses[:3]:
+        for start in {clause.start: None, _after(language.FILLER, sentence.plain, clause.start): None}:
+            for lead in (language.POINTS_BACK, language.REMEMBER):
+                if match := lead.match(sentence.plain, start):
+                    return match.end()
+        if _asks(clause.plain, language):
+            return None
+    return None
+
+
+def _remembered(sentence: Sentence, start: int) -> Iterator[Candidate]:
+    """The whole rest of the sentence, shaped by the first statement in it when there is one."""
+    language = _language(sentence.plain)
+    content = _content(sentence, start, len(sentence.text), language)
+    if content is None:
+        return
+    shape = _shape_at(sentence.plain, _after(language.FILLER, sentence.plain, start), len(sentence.plain), language)
+    about_self = re.match(r"(?:i|my|i'm)\b|我", sentence.plain[start:], re.IGNORECASE)
+    yield Candidate(
+        content=content,
+        category=shape.category if shape else "fact",
+        type=shape.type if shape else ("B" if about_self else "W"),
+        importance="high",
+        confidence=0.95,
+        entities=_entities(content),
+        explicit=True,
+    )
+
+
+def _stated(sentence: Sentence, language: ModuleType) -> Iterator[Candidate]:
+    """The statements of one sentence; what follows one and is neither question nor order belongs to it."""
+    if sentence.question and not _asks_after(sentence, language):
+        return
+    start_kept = end_kept = -1
+    shape: Shape | None = None
+    condition: int | None = None  # where "when you write code" begins, until its consequence is seen
+    clauses = _joined(sentence, language)
+    for start, end in clauses:
+        plain = sentence.plain[start:end]
+        if language.ASIDE.search(plain):  # "he said, …": what follows is not the user's
+            break
+        conditional = bool(language.CONDITION.match(plain))
+        asks = (sentence.question and end == clauses[-1][1]) or (not conditional and _asks(plain, language))
+        said = _after(language.FILLER, sentence.plain, start)
+        found = None if asks or said >= end else _shape_at(sentence.plain, said, end, language)
+        if found and (condition is None or found.category == "instruction"):
+            yield from _candidate(sentence, start_kept, end_kept, shape, language)
+            start_kept, end_kept, shape = (said if condition is None else condition), end, found
+            condition = None
+        elif asks or conditional or language.ORDER.match(sentence.plain, said):
+            yield from _candidate(sentence, start_kept, end_kept, shape, language)
+            shape = None
+            condition = start if conditional and not asks else None
+        elif shape:
+            end_kept = end
+    yield from _candidate(sentence, start_kept, end_kept, shape, language)
+
+
+def _joined(sentence: Sentence, language: ModuleType) -> list[tuple[int, int]]:
+    """The clauses' bounds; "from now on, …" is one with what follows it."""
+    bounds: list[tuple[int, int]] = []
+    for clause in sentence.clauses:
+        if bounds and language.FROM_NOW_ON.match(sentence.plain, *bounds[-1]):
+            bounds[-1] = (bounds[-1][0], clause.end)
+        else:
+            bounds.append((clause.start, clause.end))
+    return bounds
+
+
+def _asks(plain: str, language: ModuleType) -> bool:
+    return bool(language.QUESTION.search(plain) if language is patterns_zh else language.QUESTION.match(plain))
+
+
+def _asks_after(sentence: Sentence, language: ModuleType) -> bool:
+    """Whether only the last clause of a question asks: "I love spicy food, what should I cook?", not "…, right?"."""
+    last = sentence.clauses[-1]
+    return len(sentence.clauses) > 1 and bool(
+        _asks(last.plain, language) or language.ORDER.match(sentence.plain, _after(language.FILLER, sentence.plain, last.start))
+    ) and not re.match(r"(?:对|是|行|好)(?:吗|吧|不|么)|(?:is|isn't|are|aren't|do|don't|am|right|ok|does|doesn't)\b.{0,14}$", last.plain, re.IGNORECASE)
+
+
+def _shape_at(plain: str, start: int, end: int, language: ModuleType) -> Shape | None:
+    shape: Shape
+    for shape in language.SHAPES:
+        if shape.pattern.match(plain, start, end):
+            blocked = language.BLOCKED.search(plain)
+            return None if blocked and shape.category != "instruction" else shape
+    return None
+
+
+def _candidate(
+    sentence: Sentence, start: int, end: int, shape: Shape | None, language: ModuleType
+) -> Iterator[Candidate]:
+    content = _content(sentence, start, end, language) if shape else None
+    if shape and content and _MASK not in content:
+        yield Candidate(
+            content=content,
+            category=shape.category,
+            type=shape.type,
+            importance=shape.importance,
+            confidence=shape.confidence,
+            entities=_entities(content),
+        )
+
+
+def _content(sentence: Sentence, start: int, end: int, language: ModuleType) -> str | None:
+    plain = sentence.plain[start:end]
+    trailing = language.TRAILING.search(plain)
+    end = start + trailing.start() if trailing else end
+    content = " ".join(sentence.text[start:end].split()).strip(" ,，、:：;；-—*_")
+    letters = sum(character.isalnum() for character in content)
+    if letters < SHORTEST_CONTENT or set(sentence.plain[start:end]) <= {QUOTED, '"', "“", "”"}:
+        return None
+    return content[:LONGEST_CONTENT].rstrip()
+
+
+def _after(pattern: re.Pattern[str], text: str, start: int) -> int:
+    match = pattern.match(text, start)
+    return match.end() if match else start
+
+
+def _entities(content: str) -> tuple[str, ...]:
+    names = (match[1] or match[0] for match in _ENTITY.finditer(content))
+    return tuple(dict.fromkeys(name for name in names if name.lower() not in _NO_ENTITY))[:8]

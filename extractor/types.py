@@ -1,0 +1,109 @@
+"""The extractor's own values: what goes in, and what each step answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+__all__ = [
+    "Action",
+    "Candidate",
+    "Category",
+    "Cleaned",
+    "Decision",
+    "Importance",
+    "Known",
+    "MemoryType",
+    "Reason",
+    "Turn",
+    "Verdict",
+]
+
+Category: TypeAlias = Literal["preference", "decision", "fact", "instruction"]
+MemoryType: TypeAlias = Literal["W", "B", "O"]
+Importance: TypeAlias = Literal["high", "normal"]
+Action: TypeAlias = Literal["add", "skip", "update", "supersede"]
+Reason: TypeAlias = Literal[
+    "priority_keyword",
+    "decision",
+    "informative",
+    "empty",
+    "greeting",
+    "small_talk",
+    "too_short",
+    "code_or_tool_output",
+    "one_off_order",
+    "debugging",
+    "question_only",
+    "uninformative",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One user message and its reply. Both have already been through `clean`."""
+
+    id: int
+    user: str
+    reply: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleaned:
+    """A message that may be stored, and what was taken out of it. `secrets` counts by kind ("openai key")."""
+
+    text: str
+    private_spans: int
+    secrets: Mapping[str, int]
+    injected_blocks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """Something worth a memory, before it has met the memories there are.
+
+    content: one line. explicit: the user said "remember". importance "high" earns a line in MEMORY.md
+    (`memory_md_threshold`); "normal" goes to the day's log. confidence: 0..1.
+    """
+
+    content: str
+    category: Category
+    type: MemoryType
+    importance: Importance
+    confidence: float
+    entities: tuple[str, ...] = ()
+    explicit: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether a batch is worth the debounced stage. score: 0..1, rises with what the batch may hold."""
+
+    keep: bool
+    reason: Reason
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A memory near a candidate. cosine: -1..1, None without an encoder. overlap: word Jaccard, 0..1.
+
+    protected: a line of MEMORY.md, which only an explicit word or a high importance may change.
+    """
+
+    id: str
+    text: str
+    cosine: float | None
+    overlap: float
+    importance: Importance
+    protected: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What to do with a candidate. target: the id it repeats, enriches or replaces; None for "add"."""
+
+    action: Action
+    target: str | None
+    reason: str

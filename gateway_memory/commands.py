@@ -1,0 +1,146 @@
+"""`/memory …` in the chat: answered in the language that the user writes."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, cast
+
+from gateway_memory.clock import day_of, local_time
+from gateway_memory.follow import Follower
+from gateway_memory.ingest import Ingest
+from gateway_memory.phrases import say
+from gateway_memory.session import FEATURES, Feature, Session
+from gateway_memory.store.files import is_writable
+from gateway_memory.store.journal import Journal
+from recall import Hit, Recaller
+
+if TYPE_CHECKING:
+    from gateway_memory.memory import GatewayMemory
+
+__all__ = ["Commands"]
+
+_COMMAND: Final = re.compile(r"\A\s*/memory(?:\s+(\S+))?(?:\s+(.*?))?\s*\Z", re.DOTALL | re.IGNORECASE)
+_LISTED: Final = 20
+_FOUND: Final = 5
+
+
+class Commands:
+    """The commands of one memory. Each answers with the text to show."""
+
+    def __init__(
+        self,
+        memory: "GatewayMemory",
+        *,
+        ingest: Ingest,
+        journal: Journal,
+        recaller: Recaller,
+        follower: Follower,
+        switched: Callable[[Session], None],
+    ) -> None:
+        self._memory = memory
+        self._ingest = ingest
+        self._journal = journal
+        self._recaller = recaller
+        self._follower = follower
+        self._switched = switched
+
+    async def answer(self, session: Session, text: str) -> str | None:
+        """Return the answer to a command, or None where the text is none."""
+        match = _COMMAND.match(text)
+        if not match:
+            return None
+        name, rest = (match[1] or "status").lower(), match[2] or ""
+        if any("\u4e00" <= character <= "\u9fff" for character in rest):
+            session.language = "zh"
+        if name == "status":
+            return await self._status(session)
+        if name == "list":
+            return await self._list(session)
+        if name == "search":
+            return await self._search(session, rest)
+        if name == "forget":
+            return await self._forget(session, rest)
+        if name in ("on", "off"):
+            return self._switch(session, name == "on", rest)
+        return say(session.language, "help" if name == "help" else "unknown_command", name=name)
+
+    async def _status(self, session: Session) -> str:
+        memory, language = self._memory, session.language
+        settings = session.settings
+        now = memory.now()
+        queue = await self._journal.queue()
+        metrics = memory.metrics
+        on = say(language, "comma").join(feature for feature in FEATURES if session.on(feature)) or say(language, "none")
+        off = say(language, "comma").join(feature for feature in FEATURES if not session.on(feature)) or say(language, "none")
+        last, failure = metrics.last_extraction, metrics.last_failure
+        day = day_of(now.timestamp(), memory.zone)
+        waiting = int(queue["rules"] + queue["batch"])
+        age = max(0, round(now.timestamp() - queue["oldest_at"])) if waiting else 0
+        lines = [
+            say(language, "status_title", scope=session.scope.key, session=session.session_id),
+            say(language, "status_on", on=on),
+            say(language, "status_off", off=off),
+            say(language, "status_count", count=await self._recaller.count(session.scope.key)),
+            say(language, "status_queue", rules=int(queue["rules"]), batch=int(queue["batch"]), age=age, outbox=int(queue["outbox"])),
+            say(language, "status_pending", pending=len(session.inbox), dropped=session.inbox.dropped),
+            say(language, "status_last", at=f"{last.astimezone(memory.zone):%Y-%m-%d %H:%M:%S}" if last else say(language, "never")),
+            say(
+                language,
+                "status_failure",
+                failure=f"{failure[0].astimezone(memory.zone):%Y-%m-%d %H:%M:%S} {failure[1]}: {failure[2]}" if failure else say(language, "none"),
+            ),
+            say(
+                language,
+                "status_budget",
+                used=await self._journal.extractions(day),
+                limit=settings.auto_extract.max_daily_extractions,
+                model=settings.auto_extract.model,
+            ),
+        ]
+        return "\n".join(lines)
+
+    async def _list(self, session: Session) -> str:
+        await self._follower.refresh(session.scope)
+        rows = await self._recaller.newest(session.scope.key, _LISTED)
+        total = await self._recaller.count(session.scope.key)
+        if not rows:
+            return say(session.language, "list_empty")
+        zone = self._memory.zone
+        lines = [f"- {row.entry.id} · {day_of(row.entry.at, zone)} · {row.entry.text}" for row in rows]
+        return "\n".join([say(session.language, "list_title", shown=len(rows), total=total), *lines])
+
+    async def _search(self, session: Session, query: str) -> str:
+        if not query.strip():
+            return say(session.language, "search_usage")
+        hits = await self._memory.search(session, query, limit=_FOUND)
+        if not hits:
+            return say(session.language, "search_empty")
+        return "\n".join([say(session.language, "search_title", count=len(hits)), *(self._hit(hit) for hit in hits)])
+
+    def _hit(self, hit: Hit) -> str:
+        return f"- {hit.id} · {hit.score:.2f} · {local_time(hit.at, self._memory.zone):%Y-%m-%d} · {hit.text}"
+
+    async def _forget(self, session: Session, identity: str) -> str:
+        identity = identity.strip().strip("()[]`").lower()
+        if not identity:
+            return say(session.language, "forget_usage")
+        await self._follower.refresh(session.scope)
+        stored = await self._recaller.get(session.scope.key, identity)
+        if stored is None:
+            return say(session.language, "forget_unknown", id=identity)
+        if stored.entry.kind != "item" or not is_writable(stored.file):
+            return say(session.language, "forget_not_ours", id=identity, file=stored.file)
+        await self._ingest.forget(session.scope, stored)
+        return say(session.language, "forgotten", id=identity, text=stored.entry.text)
+
+    def _switch(self, session: Session, on: bool, name: str) -> str:
+        wanted = name.strip().lower()
+        names: Mapping[str, Feature] = {feature.lower(): feature for feature in FEATURES}
+        if wanted not in names and wanted not in ("", "all", "全部"):
+            return say(session.language, "switch_unknown", name=name.strip(), known=", ".join(FEATURES))
+        for feature in [names[wanted]] if wanted in names else FEATURES:
+            session.switched[cast("Feature", feature)] = on
+        self._switched(session)
+        if not on and not any(session.on(feature) for feature in FEATURES):
+            return say(session.language, "incognito")
+        listed = say(session.language, "comma").join([names[wanted]] if wanted in names else FEATURES)
+        return say(session.language, "switched_on" if on else "switched_off", features=listed)

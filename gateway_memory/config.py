@@ -1,0 +1,96 @@
+"""config.json5: read, checked and shown. The keys themselves are declared in `settings.py` and nowhere else."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gateway_memory.config_check import adapter, check_config
+from gateway_memory.config_keys import json_key
+from gateway_memory.config_problem import ConfigFileError, ConfigProblem
+from gateway_memory.config_scan import KeyPath, scan
+from gateway_memory.settings import Config
+
+__all__ = [
+    "Config",
+    "ConfigFileError",
+    "ConfigProblem",
+    "check_config",
+    "config_schema",
+    "load_config",
+    "read_text",
+    "reference_text",
+    "render_config",
+]
+
+
+def load_config(path: str | Path | None = None) -> Config:
+    """Read and check a config file; without a path, return the built-in defaults.
+
+    The file is ours alone: every key in it must be known, so a typo cannot switch something off unnoticed.
+    Raises ConfigFileError, which holds all mistakes, also when the file can't be read.
+    """
+    return Config() if path is None else check_config(read_text(path), str(path))
+
+
+def read_text(path: str | Path) -> str:
+    """Return the text of a config file; raises ConfigFileError, in words, if it can't be read."""
+    try:
+        content = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise _unreadable(path, None, "there is no such file") from None
+    except OSError as error:
+        raise _unreadable(path, None, f"the file can't be read: {error.strerror}") from None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _unreadable(path, line, f"expected UTF-8, found the byte 0x{content[error.start]:02x}") from None
+
+
+def render_config(config: Config) -> str:
+    """Write settings as a config file (JSON, which is JSON5) that loads as the same; agents are written in full."""
+    agents = [{"id": name, "memorySync": _document(section)} for name, section in config.agents.items()]
+    document = {"agents": {"defaults": {"memorySync": _document(config.defaults)}, "list": agents}}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def config_schema() -> dict[str, Any]:
+    """Return the JSON Schema of config.json5, each key described by the comment above it in the shipped file."""
+    schema = adapter().json_schema()
+    for definition in (schema, *schema["$defs"].values()):
+        for described in definition["properties"].values():
+            described.pop("title", None)  # pydantic's "Minscore" says less than the key itself
+    _describe(schema, schema["$defs"], (), scan(reference_text()).comments)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "config.json5 of gateway-memory",
+    }
+
+
+def reference_text() -> str:
+    """Return the shipped config.json5: every key with its default, commented."""
+    package = Path(__file__).parent
+    inside_wheel, in_checkout = package / "config.json5", package.parent / "config.json5"
+    return (inside_wheel if inside_wheel.exists() else in_checkout).read_text(encoding="utf-8")
+
+
+def _document(settings: Any) -> dict[str, Any]:
+    values = {json_key(each.name): getattr(settings, each.name) for each in dataclasses.fields(settings)}
+    return {key: _document(value) if dataclasses.is_dataclass(value) else value for key, value in values.items()}
+
+
+def _describe(
+    definition: dict[str, Any], definitions: dict[str, Any], path: KeyPath, comments: Mapping[KeyPath, str]
+) -> None:
+    for key, described in definition["properties"].items():
+        if comment := comments.get((*path, key)):
+            described["description"] = comment
+        if "$ref" in described:
+            _describe(definitions[described["$ref"].rpartition("/")[2]], definitions, (*path, key), comments)
+
+
+def _unreadable(path: str | Path, line: int | None, message: str) -> ConfigFileError:
+    return ConfigFileError(str(path), [ConfigProblem(path="", line=line, message=message)])

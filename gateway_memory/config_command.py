@@ -1,0 +1,47 @@
+"""`gateway-memory config check | show | schema`."""
+
+import argparse
+import json
+import sys
+
+from gateway_memory.config import config_schema, load_config, reference_text, render_config
+from gateway_memory.config_problem import ConfigFileError
+from gateway_memory.settings import Config
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `config` with its three actions; the parsed arguments carry `run`."""
+    parser = subparsers.add_parser("config", help="check a config file, show settings, print their schema")
+    parser.set_defaults(run=run)
+    actions = parser.add_subparsers(dest="action", required=True)
+    check = actions.add_parser("check", help="list every mistake of a config file; exits 1 if there is one")
+    check.add_argument("file", nargs="?", default="config.json5", help="default: %(default)s")
+    show = actions.add_parser("show", help="print the settings in force, or the commented defaults")
+    show.add_argument("file", nargs="?", help="a config file; without it, the built-in defaults with their comments")
+    show.add_argument("--agent", metavar="ID", help="the settings of this agent alone")
+    actions.add_parser("schema", help="print the JSON Schema of the config file, for editors")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out a parsed `config` command; returns the exit code."""
+    try:
+        text = _output(args)
+    except ConfigFileError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(text)
+    return 0
+
+
+def _output(args: argparse.Namespace) -> str:
+    if args.action == "schema":
+        return json.dumps(config_schema(), indent=2, ensure_ascii=False) + "\n"
+    if args.action == "check":
+        load_config(args.file)
+        return f"{args.file}: no mistakes\n"
+    if args.file is None and args.agent is None:
+        return reference_text()
+    config = load_config(args.file)
+    return render_config(config if args.agent is None else Config(defaults=config.for_agent(args.agent)))

@@ -1,0 +1,185 @@
+"""`make demo`: one conversation over three sessions, and for each acceptance criterion what was asked and what came."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from gateway_memory.config import load_config
+from gateway_memory.context import Context
+from gateway_memory.memory import GatewayMemory
+from gateway_memory.session import FEATURES, OWNER, Session
+from gateway_memory.settings import Config, MemorySync
+from gateway_memory.transcript import TranscriptTurn, read_transcript
+
+__all__ = ["Demo", "main"]
+
+_LAPTOP: Final = "agent:main:laptop:direct:7"
+_PHONE: Final = "agent:main:phone:direct:7"
+_WITHIN_SECONDS: Final = 1.0
+_P95_SECONDS: Final = 0.2
+_NOISE: Final = ("Traceback", "KeyError", "left-pad", "lock file", "restart", "重启", "unit tests", "temp files", "WARN", "31337", "JSON")
+
+
+class Demo:
+    """Replays the conversation, asks as a user would, and remembers which criteria hold."""
+
+    def __init__(self, memory: GatewayMemory) -> None:
+        self._memory = memory
+        self._latencies: list[float] = []
+        self._visible = 0
+        self.failed: list[str] = []
+
+    async def run(self, turns: Iterable[TranscriptTurn]) -> None:
+        """Play everything, then show the seven criteria of the specification's section 12."""
+        memory = self._memory
+        phone = await memory.start_session(_PHONE, user=OWNER)
+        laptop = await memory.start_session(_LAPTOP, user=OWNER)
+        played = 0
+        for turn in turns:
+            session = await memory.start_session(turn.session, user=OWNER)
+            context = await self._ask(session, turn.user)
+            self._visible += turn.reply.count(context.text) if context.text else 0
+            await memory.after_reply(session, user=turn.user, reply=turn.reply, at=turn.at)
+            played += 1
+            if turn.user == "我喜欢用 Python" and played < 5:
+                await self._criterion("1", "A preference told in one session reaches another", phone, "帮我写个脚本", "Python")
+            elif turn.user.startswith("I prefer short answers"):
+                await self._criterion("1", "… in English too", phone, "how long should your answers be?", "short answers")
+            elif turn.user.startswith("我们决定订单系统"):
+                await self._criterion("2", "A decision is known elsewhere", laptop, "订单系统的数据库选什么？", "PostgreSQL")
+            elif turn.user.startswith("We decided to deploy"):
+                await self._criterion("2", "… in English too", laptop, "where do we deploy the payment service?", "Frankfurt")
+            elif turn.user.startswith("记住：预发布环境的发布窗口是"):
+                await self._criterion("3", "What was asked to be remembered is found anywhere", laptop, "预发布环境什么时候可以发布？", "每周四")
+            elif turn.user.startswith("Remember that the on-call"):
+                await self._criterion("3", "… in English too", phone, "what is the on-call phone number?", "4471")
+        await memory.flush()
+        self._say(f"\n{played} turns were played over three sessions, and two more asked questions beside them.\n")
+        await self._changed_mind()
+        self._files()
+        await self._unseen(laptop)
+        await self._toggles()
+        self._latency()
+
+    async def _ask(self, session: Session, message: str) -> Context:
+        started = time.perf_counter()
+        context = await self._memory.before_reply(session, message)
+        self._latencies.append(time.perf_counter() - started)
+        return context
+
+    async def _criterion(self, number: str, title: str, session: Session, question: str, expected: str) -> None:
+        """Ask in another session until the answer's memory is there, for a second at most, without any flush."""
+        deadline = time.perf_counter() + _WITHIN_SECONDS
+        came = ""
+        while expected not in came and time.perf_counter() < deadline:
+            await asyncio.sleep(0.02)
+            came += (await self._ask(session, question)).text
+        hits = await self._memory.search(session, question, limit=1)
+        shown = f"{_quoted(came, expected)}\n        found: {hits[0].text if hits else '(nothing)'}"
+        self._report(number, title, expected in came and bool(hits) and expected in hits[0].text, question, shown)
+
+    async def _changed_mind(self) -> None:
+        session = await self._memory.start_session("agent:main:later:direct:7", user=OWNER)
+        question = "预发布环境的发布窗口"
+        hits = await self._memory.search(session, question, limit=1)
+        newest = hits[0].text if hits else ""
+        self._report("3", "A changed mind: the newer window comes first", "周二" in newest, question, newest)
+
+    def _files(self) -> None:
+        files = [self._memory.workspace / "MEMORY.md", *sorted((self._memory.workspace / "memory").glob("*.md"))]
+        texts = {file.name: file.read_text("utf-8") for file in files if file.exists()}
+        found = [word for word in _NOISE for text in texts.values() if word in text]
+        lines = [line for text in texts.values() for line in text.splitlines() if line.startswith("- ")]
+        python = sum("用 Python" in line for line in lines)
+        holds = not found and python == 1
+        self._report("4", "No debugging, one-off order or private span is kept, and nothing twice", holds, "the files", f"{len(lines)} lines:")
+        for name, text in texts.items():
+            self._say(f"        {name}")
+            self._say("\n".join(f"          {line}" for line in text.splitlines() if line.startswith("- ")))
+
+    async def _unseen(self, session: Session) -> None:
+        await self._ask(session, "what is new?")  # what waited for this session is told now
+        texts = [(await self._ask(session, message)).text for message in ("谢谢", "haha thanks", "早上好", "good night")]
+        holds = not any(texts) and not self._visible
+        self._report("5", "Nothing of it is seen: no message of ours, no block for small talk", holds, "谢谢 / haha thanks / …", "no block")
+
+    async def _toggles(self) -> None:
+        shown: list[str] = []
+        for feature in FEATURES:
+            with tempfile.TemporaryDirectory() as folder:
+                shown.append(f"{feature}: {'off' if await _is_off(self._memory.config, feature, Path(folder)) else 'STILL ON'}")
+        holds = not any("STILL" in line for line in shown)
+        self._report("6", "Every feature has its own switch", holds, "each switched off by config", "; ".join(shown))
+
+    def _latency(self) -> None:
+        ordered = sorted(self._latencies)
+        p95 = ordered[int(len(ordered) * 0.95)]
+        shown = f"p50 {ordered[len(ordered) // 2] * 1000:.1f} ms, p95 {p95 * 1000:.1f} ms over {len(ordered)} messages"
+        self._report("7", "The first answer is hardly later (p95 below 200 ms)", p95 < _P95_SECONDS, "before_reply", shown)
+
+    def _report(self, number: str, title: str, holds: bool, asked: str, came: str) -> None:
+        if not holds:
+            self.failed.append(f"{number}: {title}")
+        self._say(f"  {'✓' if holds else '✗'} {number}  {title}\n        asked: {asked}\n        came:  {came}")
+
+    @staticmethod
+    def _say(text: str) -> None:
+        print(text)  # noqa: T201 - what the demo is for
+
+
+def _quoted(text: str, expected: str) -> str:
+    block = ""
+    for line in text.splitlines():
+        if line.startswith("["):
+            block = line.split("]")[0] + "] "
+        if expected in line:
+            return block + line
+    return "(nothing)"
+
+
+async def _is_off(config: Config, feature: str, folder: Path) -> bool:
+    """Return whether a preference told in one session stays unknown to the part that is switched off."""
+    memory = GatewayMemory(Config(defaults=_only_without(config.defaults, feature)), folder)
+    async with memory:
+        speaker = await memory.start_session("speaker", user=OWNER)
+        listener = await memory.start_session("listener", user=OWNER)
+        await memory.after_reply(speaker, user="记住：我的工位在三楼", reply="好")
+        await memory.observe(speaker, kind="tool", content="ls", tool="bash")
+        await memory.flush()
+        (folder / "MEMORY.md").open("a").write("- 手写的一行\n")
+        context = await memory.before_reply(listener, "我的工位在哪里？")
+        kept = await memory.search(listener, "工位")
+        observed = memory.metrics.counts["observations.kept"]
+        return {
+            "autoExtract": not any("三楼" in hit.text for hit in kept),
+            "autoRecall": context.outcome == "disabled" and "[Relevant Memory]" not in context.text,
+            "notify": not context.updates and "[Memory Update]" not in context.text,
+            "incrementalSync": not context.changes and "[Memory Changes]" not in context.text,
+            "observations": observed == 0,
+        }[feature]
+
+
+def _only_without(settings: MemorySync, feature: str) -> MemorySync:
+    name = {"autoExtract": "auto_extract", "autoRecall": "auto_recall", "incrementalSync": "incremental_sync"}.get(feature, feature)
+    return replace(settings, **{name: replace(getattr(settings, name), enabled=False)})
+
+
+async def main() -> int:
+    """Run the demo in a folder that is gone afterwards; returns the exit code."""
+    turns = read_transcript(Path(str(resources.files("gateway_memory") / "demo_transcript.jsonl")))
+    with tempfile.TemporaryDirectory(prefix="gateway-memory-demo-") as folder:
+        async with GatewayMemory(load_config(), folder) as memory:
+            demo = Demo(memory)
+            await demo.run(turns)
+    verdict = "Every criterion holds." if not demo.failed else "These do not hold:\n  " + "\n  ".join(demo.failed)
+    print(f"\n{verdict}")  # noqa: T201 - what the demo is for
+    return 1 if demo.failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(asyncio.run(main()))

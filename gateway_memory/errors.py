@@ -1,0 +1,44 @@
+"""What a gateway may see raised: its own mistakes, and a workspace that can't be used. Everything else is logged and counted."""
+
+__all__ = [
+    "ClosedError",
+    "ConfigError",
+    "GatewayMemoryError",
+    "JournalDamagedError",
+    "SchemaFromFutureError",
+    "StoreError",
+    "UsageError",
+    "WorkspaceError",
+]
+
+
+class GatewayMemoryError(Exception):
+    """The base of all errors of gateway-memory."""
+
+
+class ConfigError(GatewayMemoryError):
+    """The configuration can't be used; `problems` lists all mistakes."""
+
+
+class UsageError(GatewayMemoryError):
+    """A call was made with arguments that make no sense together."""
+
+
+class ClosedError(GatewayMemoryError):
+    """The memory is not open: use it inside `async with`, on the event loop that opened it."""
+
+
+class StoreError(GatewayMemoryError):
+    """A turn or a memory could not be written; nothing was half-written."""
+
+
+class WorkspaceError(StoreError):
+    """The workspace folder can't be read or written."""
+
+
+class JournalDamagedError(StoreError):
+    """The journal was damaged and has been set aside; the Markdown files are untouched."""
+
+
+class SchemaFromFutureError(StoreError):
+    """The journal was written by a newer version of gateway-memory."""

@@ -1,0 +1,137 @@
+"""Keeps the index equal to the Markdown files: what a person or another process wrote, reordered or deleted is followed."""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import Final
+
+from gateway_memory.plan import Memory
+from gateway_memory.session import Scope
+from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, is_day_file, is_writable
+from gateway_memory.store.journal import Journal
+from gateway_memory.store.markdown import Block, content_id, parse
+from recall import Entry, Recaller, Stamp
+
+__all__ = ["IMPORTANCE", "Follower"]
+
+IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
+_RACY_NS: Final = 100_000_000
+"""A file saved twice within the clock's grain keeps its stamp, so one that was young when read is read again."""
+
+
+class Follower:
+    """Compares stamps, then digests, and hands changed files to the index."""
+
+    def __init__(self, *, files: MarkdownFiles, journal: Journal, recaller: Recaller, zone: tzinfo | None) -> None:
+        self._files = files
+        self._journal = journal
+        self._recaller = recaller
+        self._zone = zone
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._seen: dict[str, dict[str, Stamp]] = {}
+        self._generation = 0
+        self._young: defaultdict[str, set[str]] = defaultdict(set)
+
+    async def refresh(self, scope: Scope) -> None:
+        """Index what has changed in a scope's files since they were last looked at."""
+        async with self._locks[scope.key]:
+            if self._generation != self._recaller.generation:
+                self._generation = self._recaller.generation
+                self._seen.clear()
+            found = await self._files.scan(scope.folder)
+            seen = self._seen.get(scope.key)
+            young = self._young[scope.key]
+            if seen is not None and not young and _same(found, seen):
+                return
+            known = await self._recaller.stamps(scope.key)  # another process may have been here before us
+            changed = [file for file, state in found.items() if file in young or file not in known or state != _state(known[file])]
+            for file in sorted(changed, key=_rank):
+                await self._load(scope, file, known)
+            for file in known.keys() - found.keys():
+                await self._recaller.replace_file(scope.key, file, None, ())
+                known.pop(file)
+            self._seen[scope.key] = known
+
+    async def _load(self, scope: Scope, file: str, known: dict[str, Stamp]) -> None:
+        self._young[scope.key].discard(file)
+        read = await self._files.read(scope.folder, file)
+        if read is None:
+            return
+        text, stamp = read
+        if time.time_ns() - stamp.mtime_ns < _RACY_NS:
+            self._young[scope.key].add(file)
+        if file in known and known[file].digest == stamp.digest:
+            known[file] = stamp
+            return
+        blocks = await asyncio.to_thread(parse, text, file=file, memories=is_writable(file))
+        owners = await self._recaller.owners(scope.key, [block.id for block in blocks])
+        entries, lost = await self._entries(scope, file, blocks, owners, stamp)
+        await self._recaller.replace_file(scope.key, file, stamp, entries)
+        known[file] = stamp
+        for other in sorted(lost):  # lines there lose their id to this file, which comes before them
+            known[other] = Stamp(mtime_ns=0, size=0, digest="")
+            await self._load(scope, other, known)
+
+    async def _entries(
+        self, scope: Scope, file: str, blocks: Iterable[Block], owners: dict[str, str], stamp: Stamp
+    ) -> tuple[list[Entry], set[str]]:
+        blocks = list(blocks)
+        memories = await self._journal.memories(scope.key, [block.id for block in blocks if block.kind == "item"])
+        default_at = self._default_at(file, stamp)
+        entries: list[Entry] = []
+        lost: set[str] = set()
+        taken: set[str] = set()
+        for block in blocks:
+            identity = block.id
+            owner = owners.get(identity, file)
+            if owner != file:
+                if _rank(owner) < _rank(file):  # of two lines with one id the first keeps it
+                    identity = content_id(file, block.id, block.text)
+                else:
+                    lost.add(owner)
+            if identity in taken:
+                continue
+            taken.add(identity)
+            entries.append(_entry(block, identity, memories.get(identity), default_at, curated=file == MEMORY_FILE))
+        return entries, lost
+
+    def _default_at(self, file: str, stamp: Stamp) -> float:
+        saved = stamp.mtime_ns / 1e9
+        if not is_day_file(file):
+            return saved
+        try:
+            noon = datetime.strptime(Path(file).stem, "%Y-%m-%d").replace(hour=12, tzinfo=self._zone)
+        except ValueError:  # 2026-13-45.md is a name like any other
+            return saved
+        return min(noon.timestamp(), saved)
+
+
+def _entry(block: Block, identity: str, memory: Memory | None, default_at: float, *, curated: bool) -> Entry:
+    return Entry(
+        id=identity,
+        text=block.text,
+        at=memory.at if memory else default_at,
+        kind=block.kind,
+        type=block.type,
+        category=memory.category if memory else "",
+        importance=IMPORTANCE[memory.importance] if memory else IMPORTANCE["high" if curated and block.kind == "item" else "normal"],
+        confidence=block.confidence,
+        session=memory.session_key if memory else "",
+        heading=block.heading if block.kind == "paragraph" else "",
+    )
+
+
+def _rank(file: str) -> tuple[bool, bool, str]:
+    """MEMORY.md comes first, then the days, then other notes."""
+    return file != MEMORY_FILE, not is_day_file(file), file
+
+
+def _state(stamp: Stamp) -> tuple[int, int]:
+    return stamp.mtime_ns, stamp.size
+
+
+def _same(found: dict[str, tuple[int, int]], seen: dict[str, Stamp]) -> bool:
+    return found.keys() == seen.keys() and all(state == _state(seen[file]) for file, state in found.items())

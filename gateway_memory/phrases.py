@@ -1,0 +1,58 @@
+"""What a person reads in the chat, in Chinese and English."""
+
+from typing import Final, Literal
+
+__all__ = ["PHRASES", "Language", "say"]
+
+Language = Literal["zh", "en"]
+
+PHRASES: Final[dict[str, tuple[str, str]]] = {
+    "comma": (", ", "、"),
+    "none": ("none", "无"),
+    "never": ("never", "还没有"),
+    "help": (
+        "/memory status · search <words> · list · forget <id> · on [feature] · off [feature]",
+        "/memory status（状态）· search <关键词>（搜索）· list（列出）· forget <编号>（忘掉）· on [功能]（打开）· off [功能]（关闭）",
+    ),
+    "unknown_command": (
+        "There is no /memory {name}. Try: /memory status · search <words> · list · forget <id> · on [feature] · off [feature]",
+        "没有 /memory {name} 这个命令。可用：/memory status · search <关键词> · list · forget <编号> · on [功能] · off [功能]",
+    ),
+    "status_title": ("Memory of {scope}, session {session}", "{scope} 的记忆，会话 {session}"),
+    "status_on": ("On: {on}", "已打开：{on}"),
+    "status_off": ("Off: {off}", "已关闭：{off}"),
+    "status_count": ("Memories: {count}", "记忆条数：{count}"),
+    "status_queue": (
+        "Waiting: {rules} for the rules, {batch} for the batch, oldest {age} s; {outbox} to announce",
+        "排队：规则 {rules} 轮，批处理 {batch} 轮，最久 {age} 秒；待通知 {outbox} 条",
+    ),
+    "status_pending": ("Updates for this session: {pending} waiting, {dropped} dropped", "本会话的更新：{pending} 条待读，{dropped} 条已丢弃"),
+    "status_last": ("Last extraction: {at}", "上次提取：{at}"),
+    "status_failure": ("Last failure: {failure}", "上次失败：{failure}"),
+    "status_budget": ("Model calls today: {used} of {limit} ({model})", "今日模型调用：{used}/{limit}（{model}）"),
+    "list_title": ("The newest {shown} of {total}:", "共 {total} 条，最新 {shown} 条："),
+    "list_empty": ("Nothing is remembered yet.", "还没有记忆。"),
+    "search_title": ("Found {count}:", "找到 {count} 条："),
+    "search_empty": ("Nothing found.", "没有找到。"),
+    "search_usage": ("What to search for? /memory search <words>", "要搜索什么？/memory search <关键词>"),
+    "forget_usage": ("Which one? /memory forget <id>; the ids stand in /memory list.", "忘掉哪一条？/memory forget <编号>；编号见 /memory list。"),
+    "forget_unknown": ("There is no memory {id}. The ids stand in /memory list.", "没有编号为 {id} 的记忆。编号见 /memory list。"),
+    "forget_not_ours": (
+        "{id} is a passage of {file}, which is never written to: edit it there.",
+        "{id} 是 {file} 里的一段文字，这个文件不会被改动：请直接编辑它。",
+    ),
+    "forgotten": ("Forgotten: {text}", "已忘掉：{text}"),
+    "switch_unknown": ("There is no feature {name!r}. Known: {known}", "没有“{name}”这个功能。可选：{known}"),
+    "switched_on": ("On in this session: {features}", "本会话已打开：{features}"),
+    "switched_off": ("Off in this session: {features}", "本会话已关闭：{features}"),
+    "incognito": (
+        "Incognito: nothing of this session is kept, and nothing is recalled, until /memory on.",
+        "无痕模式：本会话不保存、不召回任何记忆，直到 /memory on。",
+    ),
+}
+"""By name: English, Chinese."""
+
+
+def say(language: Language, name: str, **values: object) -> str:
+    """Return a phrase in a language, with its values filled in."""
+    return PHRASES[name][language == "zh"].format(**values)

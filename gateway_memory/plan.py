@@ -1,0 +1,102 @@
+"""What a batch of turns has decided, whole enough to be carried out again after a crash: the write-ahead plan."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from gateway_memory.store.files import FileEdit
+from gateway_memory.store.markdown import Addition, MemoryType
+
+__all__ = ["Memory", "Outcome", "Plan", "Retired", "Stage"]
+
+Stage = Literal["rules", "batch", "command"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """A memory as the journal keeps it; `at` is in epoch seconds."""
+
+    id: str
+    text: str
+    file: str
+    at: float
+    session_key: str = ""
+    session_id: str = ""
+    type: MemoryType = "W"
+    category: str = ""
+    importance: Literal["high", "normal"] = "normal"
+    confidence: float = 1.0
+    entities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retired:
+    """A memory that leaves its file, and why; its last text stays in the journal."""
+
+    memory: Memory
+    state: Literal["superseded", "forgotten"]
+    replaced_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One line of a receipt: what became of a turn (or of one candidate of it), and the reason."""
+
+    turn: int
+    action: str
+    reason: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What one stage does with its turns (or a command, with none)."""
+
+    scope: str
+    folder: str
+    stage: Stage
+    at: float
+    turns: tuple[int, ...] = ()
+    added: tuple[Memory, ...] = ()
+    retired: tuple[Retired, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+
+    @property
+    def writes(self) -> bool:
+        """Whether any file changes."""
+        return bool(self.added or self.retired)
+
+    def edits(self) -> list[FileEdit]:
+        """Return the edits of the Markdown files, one for each file."""
+        files = dict.fromkeys([item.memory.file for item in self.retired] + [memory.file for memory in self.added])
+        return [
+            FileEdit(
+                file=file,
+                add=tuple(
+                    Addition(id=memory.id, text=memory.text, type=memory.type, confidence=memory.confidence)
+                    for memory in self.added
+                    if memory.file == file
+                ),
+                remove=tuple(item.memory.id for item in self.retired if item.memory.file == file),
+            )
+            for file in files
+        ]
+
+    def to_json(self) -> str:
+        """Return the plan as the journal holds it."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, body: str) -> "Plan":
+        """Return the plan that `to_json` wrote."""
+        raw: dict[str, Any] = json.loads(body)
+        raw["turns"] = tuple(raw["turns"])
+        raw["added"] = tuple(_memory(item) for item in raw["added"])
+        raw["retired"] = tuple(Retired(**{**item, "memory": _memory(item["memory"])}) for item in raw["retired"])
+        raw["outcomes"] = tuple(Outcome(**item) for item in raw["outcomes"])
+        return cls(**raw)
+
+
+def _memory(raw: Mapping[str, Any]) -> Memory:
+    return Memory(**{**raw, "entities": tuple(raw["entities"])})

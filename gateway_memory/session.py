@@ -1,0 +1,141 @@
+"""Who is talking, where it is written, and what may be read."""
+
+import asyncio
+import hashlib
+import re
+import unicodedata
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from gateway_memory.errors import UsageError
+from gateway_memory.settings import MemorySync
+from notifier import Inbox
+
+__all__ = ["FEATURES", "OWNER", "Feature", "Owner", "Scope", "Session", "resolve_scope", "session_type"]
+
+Feature = Literal["autoExtract", "autoRecall", "notify", "incrementalSync", "observations"]
+FEATURES: Final[tuple[Feature, ...]] = ("autoExtract", "autoRecall", "notify", "incrementalSync", "observations")
+"""What `/memory on` and `/memory off` can switch for one session."""
+
+_PRECEDING_TURNS: Final = 3
+_RECENT_LENGTH: Final = 500
+
+
+class Owner:
+    """The type of `OWNER`."""
+
+    def __repr__(self) -> str:
+        return "OWNER"
+
+
+OWNER: Final = Owner()
+"""The person whose workspace it is: `start_session(key, user=OWNER)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory. `key` names it everywhere ("owner", "user:zoe", "room:discord-5"); `folder` is relative to the workspace."""
+
+    key: str
+    folder: str
+
+
+def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
+    """Return the scope that a session writes and reads.
+
+    Raises:
+        UsageError: not exactly one of `user` and `room` is given, or the name is empty.
+    """
+    if (user is None) == (room is None):
+        raise UsageError("start_session needs exactly one of user=OWNER, user=\"name\" and room=\"name\"")
+    if isinstance(user, Owner):
+        return Scope("owner", "")
+    kind, parent, name = ("user", "people", user) if user is not None else ("room", "rooms", room)
+    if not isinstance(name, str) or not name.strip():
+        raise UsageError(f"{kind}={name!r}: expected a name that is not empty (or OWNER, for the owner of the workspace)")
+    name = unicodedata.normalize("NFC", name.encode("utf-8", "replace").decode())
+    slug = re.sub(r"[^\w-]+", "-", name, flags=re.UNICODE).strip("-_")[:40] or "unnamed"
+    digest = hashlib.blake2b(name.encode(), digest_size=5).hexdigest()
+    return Scope(f"{kind}:{name}", f"{parent}/{slug}-{digest}")
+
+
+def session_type(key: str, scope: Scope) -> str:
+    """Return what `excludeSessionTypes` calls the session: "group" for a room, else what its key says ("direct", "cron", …)."""
+    if scope.key.startswith("room:"):
+        return "group"
+    parts = key.split(":")
+    if len(parts) >= 4 and parts[0] == "agent":  # agent:<id>:<channel>:<type>:<peer>
+        return parts[3]
+    return parts[2] if len(parts) == 3 and parts[0] == "agent" else "direct"
+
+
+def agent_of(key: str) -> str | None:
+    """Return the agent that an OpenClaw session key names, or None for any other key."""
+    parts = key.split(":")
+    return parts[1] if len(parts) >= 3 and parts[0] == "agent" and parts[1] else None
+
+
+class Session:
+    """One open conversation. A gateway reads `key`, `session_id` and `opening`; the rest belongs to GatewayMemory."""
+
+    def __init__(self, *, key: str, scope: Scope, settings: MemorySync) -> None:
+        self.key = key
+        self.scope = scope
+        self.settings = settings
+        self.type = session_type(key, scope)
+        self.session_id = ""
+        self.opening = ""
+        self.ended = True
+        self.starting = asyncio.Lock()
+        self.language: Literal["zh", "en"] = "en"
+        self.inbox = Inbox(settings.notify.max_pending_updates)
+        self.sequence: int | None = None
+        """The newest line of the index that this session has seen or was told of; None before it has looked."""
+        self.generation = 0
+        """Which index that line was counted in."""
+        self.recent: deque[str] = deque(maxlen=_PRECEDING_TURNS)
+        """The user's last messages, newest last: they help a query that leans on them."""
+        self.switched: dict[Feature, bool] = {}
+        self._held: set[tuple[str, int]] = set()
+
+    def __repr__(self) -> str:
+        return f"<Session {self.session_id} {self.scope.key}{' ended' if self.ended else ''}>"
+
+    def begin(self, session_id: str) -> None:
+        """Become a new incarnation, which holds nothing yet."""
+        self.session_id = session_id
+        self.opening = ""
+        self.sequence = None
+        self.recent.clear()
+        self._held.clear()
+        self.inbox.take()
+
+    def on(self, feature: Feature) -> bool:
+        """Return whether a feature works in this session: by the config, unless `/memory on` or `off` said otherwise."""
+        settings = self.settings
+        configured = {
+            "autoExtract": settings.auto_extract.enabled,
+            "autoRecall": settings.auto_recall.enabled,
+            "notify": settings.notify.enabled,
+            "incrementalSync": settings.incremental_sync.enabled,
+            "observations": settings.observations.enabled,
+        }
+        return self.switched.get(feature, configured[feature])
+
+    def hears(self, message: str) -> None:
+        """Note the user's words: the language that we answer in, and what the next query may lean on."""
+        if any("\u4e00" <= character <= "\u9fff" for character in message[:_RECENT_LENGTH]):
+            self.language = "zh"
+        elif any(character.isalpha() for character in message[:_RECENT_LENGTH]):
+            self.language = "en"
+        self.recent.append(message[:_RECENT_LENGTH])
+
+    def hold(self, items: Sequence[tuple[str, str]]) -> None:
+        """Note memories (id, text) that this session was shown, or has said itself: they are not injected again."""
+        self._held.update((identity, hash(text)) for identity, text in items)
+
+    def holds(self, identity: str, text: str) -> bool:
+        """Return whether the session has this memory already, in these words."""
+        return (identity, hash(text)) in self._held

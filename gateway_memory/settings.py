@@ -1,0 +1,117 @@
+"""All settings of one gateway-memory: the leaf packages' own, and those of the parts that compose them.
+
+Each field is one key of config.json5 in snake case; nothing else declares a key. What a field's annotation cannot say
+in words, its metadata says: `expected` is how a mistake's message describes a good value.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from typing import Annotated
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from annotated_types import Ge, Gt, Predicate
+
+from extractor.settings import ExtractorSettings
+from notifier.settings import NotifierSettings
+from recall.settings import RecallSettings
+
+__all__ = [
+    "CommandsSettings",
+    "Config",
+    "IncrementalSyncSettings",
+    "MemorySync",
+    "ObservationSettings",
+    "OpeningSettings",
+    "StoreSettings",
+    "is_time_zone",
+]
+
+LOCAL = "local"
+
+
+def is_time_zone(name: str) -> bool:
+    """Tell whether `name` is "local" or a time zone that the IANA data of this host (or the tzdata package) knows."""
+    if name == LOCAL:
+        return True
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # OSError: "Europe" is a folder of the zone data
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncrementalSyncSettings:
+    """Whether a running session is told what has changed in the memory files since it last looked."""
+
+    enabled: bool = True
+    check_on_message: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpeningSettings:
+    """What a session is told when it starts: MEMORY.md and the last days of the log, within a budget."""
+
+    enabled: bool = True
+    max_tokens: Annotated[int, Gt(0)] = 2000
+    days: Annotated[int, Ge(0)] = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandsSettings:
+    """Whether /memory in a message is a command."""
+
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservationSettings:
+    """Whether tool calls, decisions and errors of a session are kept, and for how long."""
+
+    enabled: bool = True
+    keep_days: Annotated[int, Gt(0)] = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSettings:
+    """How large MEMORY.md may grow by automatic writes, in bytes."""
+
+    max_memory_md_bytes: Annotated[int, Gt(0)] = 32768
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySync:
+    """The `memorySync` section: everything one agent's memory can be told."""
+
+    time_zone: Annotated[str, Predicate(is_time_zone)] = field(
+        default=LOCAL,
+        metadata={"expected": '"local" or the IANA name of a time zone such as "Asia/Shanghai"'},
+    )
+    auto_extract: ExtractorSettings = field(default_factory=ExtractorSettings)
+    auto_recall: RecallSettings = field(default_factory=RecallSettings)
+    notify: NotifierSettings = field(default_factory=NotifierSettings)
+    incremental_sync: IncrementalSyncSettings = field(default_factory=IncrementalSyncSettings)
+    opening: OpeningSettings = field(default_factory=OpeningSettings)
+    commands: CommandsSettings = field(default_factory=CommandsSettings)
+    observations: ObservationSettings = field(default_factory=ObservationSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
+
+    def zone(self) -> tzinfo | None:
+        """Return the time zone as `datetime.astimezone` takes it: None is the host's own, daylight saving included.
+
+        `datetime.fromtimestamp(at, UTC).astimezone(settings.zone())` is aware and right in both cases.
+        """
+        return None if self.time_zone == LOCAL else ZoneInfo(self.time_zone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The defaults, and the agents that differ from them; `agents` is keyed by lower-case agent id."""
+
+    defaults: MemorySync = field(default_factory=MemorySync)
+    agents: Mapping[str, MemorySync] = field(default_factory=dict)
+
+    def for_agent(self, agent_id: str) -> MemorySync:
+        """Return the settings of one agent, or the defaults. Ids are compared without regard to case."""
+        return self.agents.get(agent_id.lower(), self.defaults)

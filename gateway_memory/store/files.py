@@ -1,0 +1,191 @@
+"""Reading and writing the Markdown files: one writer at a time in the workspace, and never half a file.
+
+Everything blocking runs in the store's own thread, so that a hung disk holds up neither the event loop nor the host's executor.
+"""
+
+import asyncio
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from filelock import FileLock, Timeout
+
+from gateway_memory.errors import StoreError
+from gateway_memory.store import markdown
+from recall import Stamp
+
+__all__ = ["MEMORY_FILE", "FileEdit", "MarkdownFiles", "day_file", "is_day_file", "is_writable"]
+
+T = TypeVar("T")
+
+MEMORY_FILE: Final = "MEMORY.md"
+_DAY_FILE: Final = re.compile(r"^memory/(\d{4}-\d{2}-\d{2})\.md$")
+_LOCK_SECONDS: Final = 30.0
+_ATTEMPTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEdit:
+    """Lines to add to and to remove from one file of a scope's folder."""
+
+    file: str
+    add: tuple[markdown.Addition, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+def day_file(day: str) -> str:
+    """Return the name of a day's log: `day` is YYYY-MM-DD."""
+    return f"memory/{day}.md"
+
+
+def is_day_file(file: str) -> bool:
+    """Return whether the file is a day's log, which we write, and not another note beside it, which we only read."""
+    return bool(_DAY_FILE.match(file))
+
+
+def is_writable(file: str) -> bool:
+    """Return whether lines of the file may be changed: MEMORY.md and the days' logs, no other note."""
+    return file == MEMORY_FILE or is_day_file(file)
+
+
+class MarkdownFiles:
+    """The Markdown files below one workspace. `folder` is a scope's folder, relative to it ("" for the owner's)."""
+
+    def __init__(self, workspace: Path, state: Path) -> None:
+        self._workspace = workspace
+        self._lock = asyncio.Lock()
+        self._file_lock = FileLock(state / "write.lock", timeout=_LOCK_SECONDS, poll_interval=0.005, thread_local=False)
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-files")
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-write")
+
+    def close(self) -> None:
+        """Let the threads go; a hung one is not waited for."""
+        self._reader.shutdown(wait=False, cancel_futures=True)
+        self._writer.shutdown(wait=False, cancel_futures=True)
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[None]:
+        """Be the only writer of the workspace: in this process by an asyncio lock, among processes by a file lock.
+
+        Raises:
+            StoreError: another process held the lock for longer than half a minute.
+        """
+        async with self._lock:
+            acquiring = asyncio.ensure_future(self._write(self._file_lock.acquire))
+            try:
+                await asyncio.shield(acquiring)
+            except asyncio.CancelledError:  # the thread may still get the lock: it must not keep it
+                acquiring.add_done_callback(self._let_go)
+                raise
+            except Timeout:
+                message = f"{self._file_lock.lock_file}: another process has held the lock for {_LOCK_SECONDS:.0f} s"
+                raise StoreError(message) from None
+            try:
+                yield
+            finally:
+                await asyncio.shield(self._write(self._file_lock.release))
+
+    def _let_go(self, acquiring: asyncio.Future[object]) -> None:
+        if not acquiring.cancelled() and acquiring.exception() is None:
+            self._file_lock.release()
+
+    async def scan(self, folder: str) -> dict[str, tuple[int, int]]:
+        """Return (mtime in ns, size in bytes) of each Markdown file of a scope, by its name relative to the folder."""
+        return await self._read(lambda: _scan(self._workspace / folder))
+
+    async def read(self, folder: str, file: str) -> tuple[str, Stamp] | None:
+        """Return a file's text and stamp, or None where there is no such file."""
+        return await self._read(lambda: _read(self._workspace / folder / file))
+
+    async def edit(self, folder: str, edits: Sequence[FileEdit]) -> None:
+        """Apply the edits, each file at once and whole. Call it only within `writing`.
+
+        Raises:
+            OSError: the file can't be written; the old one stands untouched.
+        """
+        await self._write(lambda: [_edit(self._workspace / folder, change) for change in edits])
+
+    async def _read(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._reader, work)
+
+    async def _write(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._writer, work)
+
+
+def _scan(folder: Path) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    try:
+        state = (folder / MEMORY_FILE).stat()
+        found[MEMORY_FILE] = (state.st_mtime_ns, state.st_size)
+    except FileNotFoundError:
+        pass
+    try:
+        with os.scandir(folder / "memory") as entries:
+            for entry in entries:
+                if entry.name.endswith(".md") and not entry.name.startswith(".") and entry.is_file():
+                    state = entry.stat()
+                    found[f"memory/{entry.name}"] = (state.st_mtime_ns, state.st_size)
+    except FileNotFoundError:
+        pass
+    return found
+
+
+def _read(path: Path) -> tuple[str, Stamp] | None:
+    try:
+        with path.open("rb") as stream:
+            state = os.fstat(stream.fileno())
+            raw = stream.read()
+    except FileNotFoundError:
+        return None
+    digest = hashlib.blake2b(raw, digest_size=16).hexdigest()
+    return raw.decode("utf-8", "surrogateescape"), Stamp(mtime_ns=state.st_mtime_ns, size=state.st_size, digest=digest)
+
+
+def _edit(folder: Path, change: FileEdit) -> None:
+    path = (folder / change.file).resolve()  # a link stays a link: the file that it names is replaced
+    for attempt in range(_ATTEMPTS):
+        found = _read(path)
+        before = found[0] if found else ""
+        title = "Memory" if change.file == MEMORY_FILE else path.stem
+        after = markdown.edit(before, add=change.add, remove=change.remove, file=change.file, title=title)
+        if after == before:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if _replace(path, after.encode("utf-8", "surrogateescape"), found[1] if found else None, last=attempt + 1 == _ATTEMPTS):
+            return
+
+
+def _replace(path: Path, content: bytes, seen: Stamp | None, *, last: bool) -> bool:
+    """Put a whole new file in the old one's place; return False when a person saved it since it was read (then read again)."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        try:
+            state = path.stat()
+            os.chmod(temporary, state.st_mode & 0o7777)
+            now = (state.st_mtime_ns, state.st_size)
+        except FileNotFoundError:
+            os.chmod(temporary, 0o600)
+            now = None
+        if now != ((seen.mtime_ns, seen.size) if seen else None) and not last:
+            return False
+        os.replace(temporary, path)
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+    return True

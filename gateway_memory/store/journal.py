@@ -1,0 +1,347 @@
+"""The journal: one SQLite file that holds what must survive a crash, and what a line of Markdown can't carry."""
+
+import asyncio
+import json
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import aiosqlite
+import structlog
+
+from gateway_memory.errors import JournalDamagedError, SchemaFromFutureError, StoreError
+from gateway_memory.plan import Memory, Plan
+from gateway_memory.store.migrations import MIGRATIONS
+
+__all__ = ["Journal", "PendingTurn"]
+
+log = structlog.get_logger()
+
+_BUSY_SECONDS: Final = 10.0
+_CHUNK: Final = 500
+_RECEIPTS_KEPT: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingTurn:
+    """A turn that was accepted and isn't done yet; `at` and `accepted_at` are in epoch seconds."""
+
+    id: int
+    scope: str
+    session_key: str
+    session_id: str
+    user: str
+    reply: str
+    at: float
+    accepted_at: float
+
+
+class Journal:
+    """One connection, and a lock: a transaction belongs to one task from its begin to its end."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = asyncio.Lock()
+        self._connection: aiosqlite.Connection | None = None
+        self.slot = -1
+
+    async def open(self, slot: int) -> None:
+        """Open the file, or make it, for the process that holds this slot.
+
+        Raises:
+            JournalDamagedError: the file was no readable database; it now stands aside under another name.
+            SchemaFromFutureError: a newer version wrote it.
+            StoreError: it can't be opened at all.
+        """
+        self.slot = slot
+        try:
+            self._connection = await aiosqlite.connect(self._path, isolation_level=None, timeout=_BUSY_SECONDS)
+            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+                await self._connection.execute(f"PRAGMA {pragma}")
+            await self._check()
+            await self._migrate()
+        except sqlite3.DatabaseError as error:
+            await self.close()
+            if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+                raise StoreError(f"{self._path}: {error}") from error
+            raise self._set_aside(error) from error
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Close the file. May be called twice."""
+        connection, self._connection = self._connection, None
+        if connection:
+            await connection.close()
+
+    async def _check(self) -> None:
+        rows = await self._rows("PRAGMA quick_check(1)")
+        if rows[0][0] != "ok":
+            raise sqlite3.DatabaseError(str(rows[0][0]))
+
+    async def _migrate(self) -> None:
+        async with self._transaction() as database:
+            await database.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
+        done = [row[0] for row in await self._rows("SELECT name FROM migrations ORDER BY name")]
+        unknown = [name for name in done if name not in {name for name, _ in MIGRATIONS}]
+        if unknown:
+            message = f"{self._path}: written by a newer version of gateway-memory (schema {unknown[-1]}); upgrade the package"
+            raise SchemaFromFutureError(message)
+        for name, script in MIGRATIONS:
+            if name in done:
+                continue
+            async with self._transaction() as database:
+                taken = await database.execute("INSERT OR IGNORE INTO migrations VALUES (?, ?)", (name, time.time()))
+                if taken.rowcount:  # else another process was first
+                    for statement in _statements(script):
+                        await database.execute(statement)
+
+    def _set_aside(self, error: Exception) -> JournalDamagedError:
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        aside = self._path.with_name(f"{self._path.name}.damaged-{stamp}")
+        for suffix in ("", "-wal", "-shm"):
+            source = self._path.with_name(self._path.name + suffix)
+            if source.exists():
+                source.rename(aside.with_name(aside.name + suffix))
+        log.error("journal.damaged", error=type(error).__name__)
+        return JournalDamagedError(
+            f"{self._path} is damaged ({error}). It was set aside as {aside.name}, and your Markdown files are untouched. "
+            "Start again to go on with a new journal; turns that waited in the old one can be recovered from it with sqlite3's .recover."
+        )
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[aiosqlite.Connection]:
+        if self._connection is None:
+            raise StoreError(f"{self._path}: the journal is closed")
+        async with self._lock:
+            await self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+            except BaseException:
+                await asyncio.shield(self._connection.execute("ROLLBACK"))
+                raise
+            await asyncio.shield(self._commit(self._connection))
+
+    @staticmethod
+    async def _commit(connection: aiosqlite.Connection) -> None:
+        try:
+            await connection.execute("COMMIT")
+        except BaseException:  # a full disk: leave no transaction open behind the error
+            await connection.execute("ROLLBACK")
+            raise
+
+    async def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        if self._connection is None:
+            raise StoreError(f"{self._path}: the journal is closed")
+        return list(await self._connection.execute_fetchall(query, values))
+
+    # Sessions
+
+    async def open_session(self, key: str, scope: str, session_id: str, at: float) -> tuple[str, bool]:
+        """Return the id of the key's open session, and whether it was opened by this call."""
+        async with self._transaction() as database:
+            cursor = await database.execute(
+                "INSERT OR IGNORE INTO sessions (session_id, key, scope, opened_at) VALUES (?, ?, ?, ?)", (session_id, key, scope, at)
+            )
+            if cursor.rowcount:
+                return session_id, True
+            cursor = await database.execute("SELECT session_id FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL", (key, scope))
+            row = await cursor.fetchone()
+        if row is None:
+            raise StoreError(f"the session id {session_id!r} is in use by another session")
+        return str(row[0]), False
+
+    async def end_session(self, session_id: str, reason: str, at: float) -> None:
+        """Close a session; a second end changes nothing."""
+        async with self._transaction() as database:
+            await database.execute(
+                "UPDATE sessions SET ended_at = ?, reason = ? WHERE session_id = ? AND ended_at IS NULL", (at, reason, session_id)
+            )
+
+    # Turns
+
+    async def accept(self, *, scope: str, session_key: str, session_id: str, user: str, reply: str, at: float, now: float) -> int:
+        """Keep a turn until it has been processed; it is on disk when this returns. Returns its id."""
+        async with self._transaction() as database:
+            cursor = await database.execute(
+                "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (scope, session_key, session_id, user, reply, at, now, self.slot),
+            )
+            return int(cursor.lastrowid or 0)
+
+    async def pending(self, stage: int, *, session_id: str | None = None, limit: int = 256) -> list[PendingTurn]:
+        """Return this process's turns that wait for a stage (0 the rules, 1 the batch), oldest first."""
+        rows = await self._rows(
+            "SELECT id, scope, session_key, session_id, user, reply, at, accepted_at FROM turns "
+            "WHERE slot = ? AND stage = ? AND (? IS NULL OR session_id = ?) ORDER BY id LIMIT ?",
+            (self.slot, stage, session_id, session_id, limit),
+        )
+        names = ("id", "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at")
+        return [PendingTurn(**dict(zip(names, row, strict=True))) for row in rows]
+
+    async def slots_with_work(self) -> list[int]:
+        """Return the slots that turns, plans or outgoing events belong to."""
+        rows = await self._rows("SELECT slot FROM turns UNION SELECT slot FROM plans UNION SELECT slot FROM outbox")
+        return [int(row[0]) for row in rows]
+
+    async def adopt(self, slot: int) -> None:
+        """Take over the work of a slot whose process is gone. The caller holds that slot's lock."""
+        async with self._transaction() as database:
+            for table in ("turns", "plans", "outbox"):
+                await database.execute(f"UPDATE {table} SET slot = ? WHERE slot = ?", (self.slot, slot))  # noqa: S608 - our own names
+
+    # Plans
+
+    async def begin(self, plan: Plan) -> int:
+        """Write down what is about to be done, and what is known of its memories; returns the plan's number."""
+        async with self._transaction() as database:
+            await database.executemany(
+                "INSERT OR REPLACE INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [_memory_row(plan.scope, memory, "active", "", plan.at) for memory in plan.added]
+                + [_memory_row(plan.scope, item.memory, item.state, item.replaced_by, plan.at) for item in plan.retired],
+            )
+            cursor = await database.execute("INSERT INTO plans (slot, body) VALUES (?, ?)", (self.slot, plan.to_json()))
+            return int(cursor.lastrowid or 0)
+
+    async def plans(self) -> list[tuple[int, Plan]]:
+        """Return this process's plans that are not known to be carried out, oldest first."""
+        rows = await self._rows("SELECT id, body FROM plans WHERE slot = ? ORDER BY id", (self.slot,))
+        return [(int(row[0]), Plan.from_json(row[1])) for row in rows]
+
+    async def finish(self, plan: Plan, number: int | None, event: str | None) -> int | None:
+        """Record in one transaction that a plan is carried out: turns, receipt, outgoing event.
+
+        Returns the event's sequence in the outbox, None where there is no event.
+        """
+        async with self._transaction() as database:
+            if number is not None:
+                await database.execute("DELETE FROM plans WHERE id = ?", (number,))
+            await database.executemany(
+                "UPDATE turns SET stage = 1 WHERE id = ?" if plan.stage == "rules" else "DELETE FROM turns WHERE id = ?",
+                [(turn,) for turn in plan.turns],
+            )
+            keys = sorted({memory.session_key for memory in plan.added} | {item.memory.session_key for item in plan.retired})
+            await database.execute(
+                "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    plan.scope,
+                    ",".join(keys),
+                    plan.stage,
+                    json.dumps(plan.turns),
+                    json.dumps([[item.turn, item.action, item.reason, item.id] for item in plan.outcomes]),
+                    plan.at,
+                ),
+            )
+            if event is None:
+                return None
+            cursor = await database.execute("INSERT INTO outbox (slot, body) VALUES (?, ?)", (self.slot, event))
+            return int(cursor.lastrowid or 0)
+
+    async def outgoing(self) -> list[tuple[int, str]]:
+        """Return this process's events that were not announced, oldest first."""
+        rows = await self._rows("SELECT sequence, body FROM outbox WHERE slot = ? ORDER BY sequence", (self.slot,))
+        return [(int(row[0]), str(row[1])) for row in rows]
+
+    async def announced(self, sequences: Iterable[int]) -> None:
+        """Take announced events out of the outbox."""
+        async with self._transaction() as database:
+            await database.executemany("DELETE FROM outbox WHERE sequence = ?", [(sequence,) for sequence in sequences])
+
+    # Memories
+
+    async def memories(self, scope: str, ids: Sequence[str]) -> dict[str, Memory]:
+        """Return what the journal knows of these memories, by id."""
+        found: dict[str, Memory] = {}
+        for start in range(0, len(ids), _CHUNK):
+            chunk = ids[start : start + _CHUNK]
+            marks = ",".join("?" * len(chunk))
+            rows = await self._rows(
+                "SELECT id, text, file, type, category, importance, confidence, entities, session_key, at FROM memories "
+                f"WHERE scope = ? AND id IN ({marks})",  # noqa: S608 - question marks only
+                (scope, *chunk),
+            )
+            for row in rows:
+                found[row[0]] = Memory(
+                    id=row[0], text=row[1], file=row[2], type=row[3], category=row[4], importance=row[5],
+                    confidence=row[6], entities=tuple(json.loads(row[7])), session_key=row[8], at=row[9],
+                )  # fmt: skip
+        return found
+
+    async def mark(self, scope: str, name: str) -> None:
+        """Note that something holds of a scope, until `unmark`; it is told once."""
+        async with self._transaction() as database:
+            await database.execute("INSERT OR IGNORE INTO marks (scope, name) VALUES (?, ?)", (scope, name))
+
+    async def unmark(self, scope: str, name: str) -> None:
+        """Note that it holds no longer."""
+        if await self._rows("SELECT 1 FROM marks WHERE scope = ? AND name = ?", (scope, name)):
+            async with self._transaction() as database:
+                await database.execute("DELETE FROM marks WHERE scope = ? AND name = ?", (scope, name))
+
+    async def tell(self, scope: str, name: str) -> bool:
+        """Return whether it is to be told now: it holds and was not told yet."""
+        if not await self._rows("SELECT 1 FROM marks WHERE scope = ? AND name = ? AND NOT told", (scope, name)):
+            return False
+        async with self._transaction() as database:
+            cursor = await database.execute("UPDATE marks SET told = 1 WHERE scope = ? AND name = ? AND NOT told", (scope, name))
+            return bool(cursor.rowcount)
+
+    # What is seen
+
+    async def observe(self, *, scope: str, session_id: str, kind: str, tool: str, content: str, private: bool, at: float) -> None:
+        """Keep an observation of a session; a private one keeps no content at all."""
+        async with self._transaction() as database:
+            await database.execute(
+                "INSERT INTO observations (scope, session_id, at, kind, tool, content, private) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (scope, session_id, at, kind, tool, "" if private else content, private),
+            )
+
+    async def tidy(self, *, observations_before: float) -> None:
+        """Let go of old observations and of all but the newest receipts."""
+        async with self._transaction() as database:
+            await database.execute("DELETE FROM observations WHERE at < ?", (observations_before,))
+            await database.execute("DELETE FROM receipts WHERE id <= (SELECT max(id) FROM receipts) - ?", (_RECEIPTS_KEPT,))
+
+    async def receipts(self, *, limit: int, after: int = 0) -> list[tuple[int, str, list[list[Any]], float]]:
+        """Return (number, stage, outcomes as [turn, action, reason, id], at) of the newest receipts, newest first."""
+        rows = await self._rows("SELECT id, stage, outcome, at FROM receipts WHERE id > ? ORDER BY id DESC LIMIT ?", (after, limit))
+        return [(int(row[0]), str(row[1]), json.loads(row[2]), float(row[3])) for row in rows]
+
+    async def queue(self) -> Mapping[str, float]:
+        """Return `rules` and `batch` (turns that wait), `oldest_at` (epoch seconds, 0 where none waits) and `outbox`, of all processes."""
+        (rules, batch, oldest), *_ = await self._rows("SELECT total(stage = 0), total(stage = 1), coalesce(min(accepted_at), 0) FROM turns")
+        ((outbox,),) = await self._rows("SELECT count(*) FROM outbox")
+        return {"rules": rules, "batch": batch, "oldest_at": oldest, "outbox": outbox}
+
+    async def extractions(self, day: str) -> int:
+        """Return how many model calls were made on a day (YYYY-MM-DD)."""
+        rows = await self._rows("SELECT extractions FROM usage WHERE day = ?", (day,))
+        return int(rows[0][0]) if rows else 0
+
+    async def count_extraction(self, day: str, limit: int) -> bool:
+        """Count a model call against the day's limit; return False, and count nothing, where the limit is reached."""
+        async with self._transaction() as database:
+            await database.execute("INSERT OR IGNORE INTO usage (day) VALUES (?)", (day,))
+            cursor = await database.execute("UPDATE usage SET extractions = extractions + 1 WHERE day = ? AND extractions < ?", (day, limit))
+            return bool(cursor.rowcount)
+
+
+def _memory_row(scope: str, memory: Memory, state: str, replaced_by: str, changed_at: float) -> tuple[object, ...]:
+    return (
+        scope, memory.id, memory.text, memory.file, memory.type, memory.category, memory.importance, memory.confidence,
+        json.dumps(memory.entities), memory.session_key, memory.at, state, replaced_by, changed_at,
+    )  # fmt: skip
+
+
+def _statements(script: str) -> Iterable[str]:
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -1,0 +1,250 @@
+"""The truth: Markdown files that a person can read and edit. Parsing and editing as plain functions over text.
+
+A memory is one list item, `- Prefers Python for scripts <!-- gm:k7f3q2a1 O 0.9 -->`. The comment carries the id and what
+differs from the defaults (type W, confidence 1.0); a line without a comment is a memory too, with an id made from its text.
+Everything else stays byte for byte: lines are cut at LF only and written back as they were read.
+"""
+
+import hashlib
+import re
+import secrets
+import unicodedata
+from base64 import b32encode
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast, get_args
+
+__all__ = ["Addition", "Block", "MemoryType", "content_id", "edit", "new_id", "one_line", "parse", "render_item"]
+
+MemoryType = Literal["W", "B", "O", "S"]
+"""World, biographical, opinion, stage summary."""
+
+MAX_TEXT_LENGTH = 2000
+"""Characters of one memory; also where a long paragraph is cut into pieces."""
+
+_ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+(?:\[[ xX]\][ \t]+)?(.*))?$")
+_COMMENT = re.compile(r"\s*<!--\s*gm:([a-z0-9]{6,12})((?:\s+[^\s<>]+){0,8})\s*-->\s*$")
+_HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
+_SECTION = "## Remembered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A memory (`item`) or a searchable paragraph; `first` to `last` are its lines, counted from 0, inclusive."""
+
+    kind: Literal["item", "paragraph"]
+    id: str
+    text: str
+    first: int
+    last: int
+    heading: str = ""
+    type: MemoryType = "W"
+    confidence: float = 1.0
+    marked: bool = False
+    """True where the id stands in a comment, so that the line was written (or is now kept) by us."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addition:
+    """A line to be written."""
+
+    id: str
+    text: str
+    type: MemoryType = "W"
+    confidence: float = 1.0
+
+
+def new_id() -> str:
+    """Return a fresh memory id: eight characters of base32, 40 random bits."""
+    return b32encode(secrets.token_bytes(5)).decode().lower()
+
+
+def content_id(*parts: str) -> str:
+    """Return the id of a line that carries none: the same text has the same id, whatever its spaces."""
+    text = "\0".join(" ".join(unicodedata.normalize("NFKC", part).split()) for part in parts)
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=5).digest()
+    return b32encode(digest).decode().lower()
+
+
+def one_line(text: str) -> str:
+    """Return the text as it may stand in a file: one line, no control characters, no lone surrogates, at most 2,000 characters."""
+    cleaned = "".join(
+        " " if unicodedata.category(character) in ("Cc", "Zl", "Zp") else character
+        for character in text[: 4 * MAX_TEXT_LENGTH]
+        if unicodedata.category(character) != "Cs"
+    )
+    cleaned = " ".join(cleaned.split())
+    return cleaned if len(cleaned) <= MAX_TEXT_LENGTH else cleaned[: MAX_TEXT_LENGTH - 1] + "…"
+
+
+def render_item(addition: Addition) -> str:
+    """Return the line for a memory, without its line end. A comment in the text is escaped, so that it can forge no id."""
+    text = one_line(addition.text).replace("<!--", "&lt;!--")
+    marks = [f"gm:{addition.id}"]
+    if addition.type != "W":
+        marks.append(addition.type)
+    if addition.confidence < 1:
+        marks.append(f"{addition.confidence:.2g}")
+    return f"- {text} <!-- {' '.join(marks)} -->"
+
+
+def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
+    """Return the memories and paragraphs of a file, in order. Ids are unique within it: of two equal ids the first keeps it.
+
+    `memories` False is for files that we never write to: their list items are paragraphs.
+    """
+    blocks: list[Block] = []
+    taken: set[str] = set()
+    for block in _scan(text.split("\n"), memories):
+        if not block.text:
+            continue
+        chosen = block.id or (content_id(block.text) if block.kind == "item" else content_id(file, block.heading, block.text))
+        occurrence = 1
+        while chosen in taken:
+            occurrence += 1
+            chosen = content_id(file, block.text, str(occurrence))
+        taken.add(chosen)
+        blocks.append(replace(block, id=chosen, marked=bool(block.id) and chosen == block.id))
+    return blocks
+
+
+def edit(text: str, *, add: Sequence[Addition] = (), remove: Iterable[str] = (), file: str, title: str) -> str:
+    """Return the text with lines removed and added; what is already there or already gone is left so, which makes a replay harmless.
+
+    New lines follow the last line of ours; else they open a section of their own at the end (at the top where the end lies
+    inside an unclosed code fence or comment). `title` heads a file that is empty.
+    """
+    lines = text.split("\n")
+    blocks = [block for block in parse(text, file=file) if block.kind == "item"]
+    standing = {block.id for block in blocks}
+    gone = set(remove)
+    end = "\r" if lines[0].endswith("\r") else ""
+    additions = [render_item(addition) + end for addition in add if addition.id not in standing]
+    dropped = {number for block in blocks if block.id in gone for number in range(block.first, block.last + 1)}
+    anchor = max((block.last for block in blocks if block.marked), default=None)
+    result: list[str] = []
+    for number, line in enumerate(lines):
+        if number not in dropped:
+            result.append(line)
+        if number == anchor:
+            result.extend(additions)
+    if anchor is None and additions:
+        result = _open_section(result, additions, title=title, end=end)
+    elif additions and result[-1] == additions[-1]:
+        result.append("")
+    return "\n".join(result) if additions or dropped else text
+
+
+def _open_section(lines: list[str], additions: list[str], *, title: str, end: str) -> list[str]:
+    if not any(line.strip() for line in lines):
+        return [f"# {title}", "", *additions, ""]
+    items_at_end = bool(lines) and any(block.kind == "item" and block.last >= _last_text(lines) for block in _scan(lines, True))
+    if items_at_end:
+        body = lines[: _last_text(lines) + 1]
+        return [*body, *additions, ""]
+    section = [_SECTION + end, end, *additions]
+    if _ends_inside(lines):
+        return [*section, end, *lines]
+    body = lines[: _last_text(lines) + 1]
+    return [*body, end, *section, ""]
+
+
+def _last_text(lines: Sequence[str]) -> int:
+    return max((number for number, line in enumerate(lines) if line.strip()), default=-1)
+
+
+def _ends_inside(lines: Sequence[str]) -> bool:
+    """Return whether a code fence or a comment is still open at the end."""
+    fence, comment = "", False
+    for line in lines:
+        fence, comment, _ = _step(line, fence, comment)
+    return bool(fence) or comment
+
+
+def _step(line: str, fence: str, comment: bool) -> tuple[str, bool, bool]:
+    """Return (open fence, open comment, whether the line lies inside or borders one of them)."""
+    if fence:
+        closes = _FENCE.match(line)
+        done = bool(closes and closes[1][0] == fence[0] and len(closes[1]) >= len(fence) and not line.strip().strip(fence[0]))
+        return ("" if done else fence), False, True
+    if comment:
+        return "", "-->" not in line, True
+    opens = _FENCE.match(line)
+    if opens:
+        return opens[1], False, True
+    start = line.rfind("<!--")
+    if line.lstrip().startswith("<!--") or start >= 0:
+        unclosed = start >= 0 and "-->" not in line[start:]
+        return "", unclosed, line.lstrip().startswith("<!--")
+    return "", False, False
+
+
+def _scan(lines: Sequence[str], memories: bool) -> list[Block]:
+    """Return the blocks with the id of their comment, or none."""
+    blocks: list[Block] = []
+    heading, fence, comment = "", "", False
+    run: list[str] = []
+    run_first, run_item = 0, False
+
+    def close(last: int) -> None:
+        if run:
+            blocks.extend(_block(run, run_first, last, heading, item=run_item, memories=memories))
+            run.clear()
+
+    for number, raw in enumerate(lines):
+        line = raw.rstrip("\r")
+        in_fence = bool(fence)
+        fence, comment, inside = _step(line, fence, comment)
+        if inside:
+            if (fence or in_fence) and not comment:  # code is searchable with the prose around it, and never a list item
+                if not run or run_item:
+                    close(number - 1)
+                    run_first, run_item = number, False
+                run.append(line)
+                if not fence:
+                    close(number)
+            else:
+                close(number - 1)
+            continue
+        item = _ITEM.match(line)
+        title = _HEADING.match(line)
+        if title:
+            close(number - 1)
+            heading = (title[1] or "").strip()
+        elif item:
+            close(number - 1)
+            run_first, run_item = number, True
+            run.append((item[2] or "").strip())
+        elif not line.strip():
+            close(number - 1)
+        elif run and (not run_item or line[0] in " \t"):
+            run.append(line.strip())
+        else:
+            close(number - 1)
+            run_first, run_item = number, False
+            run.append(line.strip())
+    close(len(lines) - 1)
+    return blocks
+
+
+def _block(run: Sequence[str], first: int, last: int, heading: str, *, item: bool, memories: bool) -> list[Block]:
+    if not item or not memories:
+        text = "\n".join(_COMMENT.sub("", part) if item else part for part in run)
+        pieces = [text[start : start + MAX_TEXT_LENGTH] for start in range(0, len(text), MAX_TEXT_LENGTH)]
+        return [Block(kind="paragraph", id="", text=piece, first=first, last=last, heading=heading) for piece in pieces]
+    identity, kind, confidence = "", cast("MemoryType", "W"), 1.0
+    parts: list[str] = []
+    for part in run:
+        mark = _COMMENT.search(part)
+        if mark and not identity:
+            identity = mark[1]
+            for word in mark[2].split():
+                if word in get_args(MemoryType):
+                    kind = cast("MemoryType", word)
+                elif re.fullmatch(r"0?\.\d+|[01](?:\.0+)?", word):
+                    confidence = float(word)
+            part = part[: mark.start()]
+        parts.append(part.replace("&lt;!--", "<!--").strip())
+    text = " ".join(part for part in parts if part)[:MAX_TEXT_LENGTH]
+    return [Block(kind="item", id=identity, text=text, first=first, last=last, heading=heading, type=kind, confidence=confidence)]

@@ -1,0 +1,93 @@
+"""The journal's schema, as steps that only append. Each runs in one transaction with its own record."""
+
+from typing import Final
+
+__all__ = ["MIGRATIONS"]
+
+MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
+    (
+        "0001_spine",
+        """
+        CREATE TABLE sessions (
+            session_id TEXT PRIMARY KEY,
+            key TEXT NOT NULL,
+            scope TEXT NOT NULL,
+            opened_at REAL NOT NULL,
+            ended_at REAL,
+            reason TEXT
+        );
+        CREATE UNIQUE INDEX sessions_open ON sessions (key, scope) WHERE ended_at IS NULL;
+        CREATE TABLE turns (          -- accepted and not yet done; a row leaves when its last stage is over
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            scope TEXT NOT NULL,
+            session_key TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            user TEXT NOT NULL,
+            reply TEXT NOT NULL,
+            at REAL NOT NULL,
+            accepted_at REAL NOT NULL,
+            stage INTEGER NOT NULL DEFAULT 0,   -- 0 accepted, 1 rules done
+            slot INTEGER NOT NULL
+        );
+        CREATE INDEX turns_by_slot ON turns (slot, stage, id);
+        CREATE TABLE plans (          -- decided and not yet known to be written
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            slot INTEGER NOT NULL,
+            body TEXT NOT NULL
+        );
+        CREATE TABLE memories (       -- what a line of Markdown can't carry, and the lines that left it
+            scope TEXT NOT NULL,
+            id TEXT NOT NULL,
+            text TEXT NOT NULL,
+            file TEXT NOT NULL,
+            type TEXT NOT NULL,
+            category TEXT NOT NULL,
+            importance TEXT NOT NULL,
+            confidence REAL NOT NULL,
+            entities TEXT NOT NULL,
+            session_key TEXT NOT NULL,
+            at REAL NOT NULL,
+            state TEXT NOT NULL,      -- active, superseded, forgotten
+            replaced_by TEXT,
+            changed_at REAL NOT NULL,
+            PRIMARY KEY (scope, id)
+        ) WITHOUT ROWID;
+        CREATE TABLE receipts (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            scope TEXT NOT NULL,
+            session_key TEXT NOT NULL,
+            stage TEXT NOT NULL,      -- rules, batch, command
+            turns TEXT NOT NULL,
+            outcome TEXT NOT NULL,
+            at REAL NOT NULL
+        );
+        CREATE TABLE outbox (
+            sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+            slot INTEGER NOT NULL,
+            body TEXT NOT NULL
+        );
+        CREATE TABLE marks (          -- what was noticed of a scope, until it was told once
+            scope TEXT NOT NULL,
+            name TEXT NOT NULL,
+            told INTEGER NOT NULL DEFAULT 0,
+            PRIMARY KEY (scope, name)
+        ) WITHOUT ROWID;
+        CREATE TABLE usage (
+            day TEXT PRIMARY KEY,
+            extractions INTEGER NOT NULL DEFAULT 0
+        ) WITHOUT ROWID;
+        CREATE TABLE observations (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            scope TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            at REAL NOT NULL,
+            kind TEXT NOT NULL,
+            tool TEXT NOT NULL,
+            content TEXT NOT NULL,
+            private INTEGER NOT NULL
+        );
+        CREATE INDEX observations_by_session ON observations (session_id, id);
+        CREATE INDEX observations_by_age ON observations (at);
+        """,
+    ),
+)

@@ -1,0 +1,115 @@
+"""Transcripts: JSON lines that are fed through the very calls of a gateway, and a report of what became of each turn."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from gateway_memory.errors import UsageError
+from gateway_memory.session import OWNER
+
+if TYPE_CHECKING:
+    from gateway_memory.memory import GatewayMemory
+
+__all__ = ["Report", "TranscriptTurn", "read_transcript", "replay"]
+
+_FIELDS = {"session", "user", "reply", "at", "person", "room"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptTurn:
+    """One line of a transcript.
+
+    session: the session's key. user, reply: the two messages. at: when it was said, ISO 8601 (None: now). person: whose
+    session it is (None: the owner's). room: the group that it is (then no person's).
+    """
+
+    session: str
+    user: str
+    reply: str
+    at: datetime | None = None
+    person: str | None = None
+    room: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Report:
+    """What became of the turns: counts by stage and reason, and the seconds it took."""
+
+    turns: int = 0
+    seconds: float = 0.0
+    blocks: int = 0
+    outcomes: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def lines(self) -> list[str]:
+        """Return the report as text."""
+        rate = self.turns / self.seconds if self.seconds else 0.0
+        lines = [f"{self.turns} turns in {self.seconds:.1f} s ({rate:.0f} a second); {self.blocks} replies were given context"]
+        for stage, counts in self.outcomes.items():
+            lines.append(f"{stage}:")
+            lines += [f"  {name:<40} {number:>7}" for name, number in counts.most_common()]
+        return lines
+
+
+def read_transcript(path: Path) -> list[TranscriptTurn]:
+    """Return the turns of a JSON lines file.
+
+    Raises:
+        UsageError: the file can't be read, or lines of it are no turns; the message names the first ten of them.
+    """
+    try:
+        lines = path.read_text("utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from error
+    turns: list[TranscriptTurn] = []
+    problems: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                turns.append(_turn(json.loads(line)))
+            except ValueError as error:
+                problems.append(f"{path}:{number}: {error}")
+    if problems:
+        more = f"\n… and {len(problems) - 10} more" if len(problems) > 10 else ""
+        raise UsageError("\n".join(problems[:10]) + more)
+    return turns
+
+
+def _turn(raw: Any) -> TranscriptTurn:
+    if not isinstance(raw, dict):
+        raise ValueError("expected an object with session, user, reply and at")  # noqa: TRY004 - one kind for the caller
+    unknown = raw.keys() - _FIELDS
+    if unknown:
+        raise ValueError(f"unknown key {sorted(unknown)[0]!r}; known: {', '.join(sorted(_FIELDS))}")
+    for name in ("session", "user", "reply"):
+        if not isinstance(raw.get(name), str):
+            raise ValueError(f"{name}: expected a string")
+    at = raw.get("at")
+    values = {name: raw[name] for name in ("session", "user", "reply", "person", "room") if raw.get(name) is not None}
+    return TranscriptTurn(**values, at=datetime.fromisoformat(at).astimezone() if at is not None else None)
+
+
+async def replay(memory: "GatewayMemory", turns: Sequence[TranscriptTurn], progress: Callable[[], None] = lambda: None) -> Report:
+    """Feed turns through before_reply and after_reply of their sessions, then flush, and report."""
+    report = Report(turns=len(turns))
+    before = memory.metrics.counts.copy()
+    started = perf_counter()
+    for turn in turns:
+        user = None if turn.room else turn.person or OWNER
+        session = await memory.start_session(turn.session, user=user, room=turn.room)
+        context = await memory.before_reply(session, turn.user, at=turn.at)
+        report.blocks += bool(context.text)
+        await memory.after_reply(session, user=turn.user, reply=turn.reply, at=turn.at)
+        progress()
+    await memory.flush()
+    report.seconds = perf_counter() - started
+    for name, number in (memory.metrics.counts - before).items():
+        group, _, rest = name.partition(".")
+        if group == "extraction":
+            stage, _, outcome = rest.partition(".")
+            report.outcomes.setdefault(stage, Counter())[outcome.replace(".", ": ", 1)] += number
+    return report

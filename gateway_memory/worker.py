@@ -1,0 +1,193 @@
+"""The one owner task: carries accepted turns through the two stages, and takes over the work of a process that died."""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import structlog
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential_jitter
+
+from extractor import Debouncer
+from gateway_memory.errors import StoreError
+from gateway_memory.ingest import Ingest
+from gateway_memory.plan import Outcome, Plan, Stage
+from gateway_memory.store.journal import Journal, PendingTurn
+from gateway_memory.store.slots import Slot
+from recall import Recaller, RecallError
+
+__all__ = ["Worker"]
+
+log = structlog.get_logger()
+
+_BATCH: Final = 64
+"""Turns that one run of the rules takes: one file write and one transaction serve them all."""
+_ADOPT_SECONDS: Final = 5.0
+_LONGEST_RETRY_SECONDS: Final = 30.0
+
+TRANSIENT: Final = (OSError, sqlite3.Error, StoreError, RecallError)
+"""A full disk, a lock held for too long: the turn waits, and is tried again."""
+
+
+class Worker:
+    """Runs until it is cancelled. `fail` notes a failure by its place; the turn itself stays in the journal."""
+
+    def __init__(
+        self,
+        *,
+        journal: Journal,
+        ingest: Ingest,
+        recaller: Recaller,
+        slot: Slot,
+        debouncer: Debouncer,
+        fail: Callable[[str, BaseException], None],
+    ) -> None:
+        self._journal = journal
+        self._ingest = ingest
+        self._recaller = recaller
+        self._slot = slot
+        self._debouncer = debouncer
+        self._fail = fail
+        self._wake = asyncio.Event()
+        self._wake_batch = asyncio.Event()
+        self._working = asyncio.Lock()
+        self._unfinished = False
+
+    def wake(self) -> None:
+        """Say that a turn was accepted."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Recover, then work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._recaller.run(), name="gateway-memory-embed")
+            group.create_task(self._adopt_loop(), name="gateway-memory-adopt")
+            group.create_task(self._rules_loop(), name="gateway-memory-rules")
+            group.create_task(self._batch_loop(), name="gateway-memory-batch")
+
+    async def flush(self) -> None:
+        """Process everything that this process has waiting, now.
+
+        Raises:
+            StoreError, OSError, sqlite3.Error: it could not be written; it waits on in the journal.
+        """
+        async with self._working:
+            await self._ingest.recover()
+            while turns := await self._journal.pending(0, limit=_BATCH):
+                await self._carefully(self._ingest.rules, turns)
+            while turns := await self._journal.pending(1):
+                await self._batch_of(turns[0].session_id)
+
+    async def _rules_loop(self) -> None:
+        await self._until_it_works("recover", self._recover)
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            await self._until_it_works("rules", self._rules_once)
+
+    async def _recover(self) -> None:
+        async with self._working:
+            replayed = await self._ingest.recover()
+            for turn in await self._journal.pending(1, limit=100_000):
+                self._debouncer.touch(turn.session_id, _now())
+        if replayed:
+            log.info("worker.recovered", plans=replayed)
+        self._wake.set()
+        self._wake_batch.set()
+
+    async def _rules_once(self) -> None:
+        while True:
+            async with self._working:
+                await self._finish_plans()
+                turns = await self._journal.pending(0, limit=_BATCH)
+                if not turns:
+                    return
+                await self._carefully(self._ingest.rules, turns)
+            for turn in turns:
+                self._debouncer.touch(turn.session_id, _now())
+            self._wake_batch.set()
+
+    async def _batch_loop(self) -> None:
+        while True:
+            due_at = self._debouncer.next_due()
+            try:
+                async with asyncio.timeout(None if due_at is None else max(0.0, due_at - _now())):
+                    await self._wake_batch.wait()
+                    self._wake_batch.clear()
+            except TimeoutError:
+                for session_id in self._debouncer.due(_now()):
+                    await self._until_it_works("batch", lambda session_id=session_id: self._batch_once(session_id))  # type: ignore[misc]
+
+    async def _batch_once(self, session_id: str) -> None:
+        async with self._working:
+            await self._finish_plans()
+            await self._batch_of(session_id)
+
+    async def _batch_of(self, session_id: str) -> None:
+        self._debouncer.drop(session_id)
+        if turns := await self._journal.pending(1, session_id=session_id):
+            await self._carefully(self._ingest.batch, turns)
+
+    async def _carefully(self, stage: Callable[[Sequence[PendingTurn]], Awaitable[None]], turns: Sequence[PendingTurn]) -> None:
+        """Run a stage; where something in it breaks, turn by turn, so that one bad turn holds up no other."""
+        try:
+            await stage(turns)
+        except TRANSIENT:
+            raise
+        except Exception as error:
+            log.exception("worker.stage_failed", turns=len(turns))
+            self._fail(stage.__name__, error)
+            await self._ingest.recover()
+            number = 0 if stage.__name__ == "rules" else 1
+            waiting = {turn.id for turn in await self._journal.pending(number, session_id=turns[0].session_id if number else None)}
+            left = [turn for turn in turns if turn.id in waiting]
+            if len(turns) > 1:
+                for turn in left:
+                    await self._carefully(stage, [turn])
+            elif left:
+                await self._give_up(left[0], "rules" if number == 0 else "batch")
+
+    async def _give_up(self, turn: PendingTurn, stage: Stage) -> None:
+        outcome = Outcome(turn=turn.id, action="skipped", reason="failed")
+        plan = Plan(scope=turn.scope, folder="", stage=stage, at=turn.accepted_at, turns=(turn.id,), outcomes=(outcome,))
+        await self._journal.finish(plan, None, None)
+
+    async def _until_it_works(self, place: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Do it, and do it again while it fails: what was accepted is in the journal, and this task must outlive any disk."""
+
+        def note(state: RetryCallState) -> None:
+            error = state.outcome.exception() if state.outcome else None
+            if error:
+                log.warning("worker.will_retry", place=place, error=type(error).__name__, attempt=state.attempt_number)
+                self._fail(place, error)
+                self._unfinished = True
+
+        waits = wait_exponential_jitter(initial=0.5, max=_LONGEST_RETRY_SECONDS)
+        await AsyncRetrying(retry=retry_if_exception_type(Exception), wait=waits, before_sleep=note)(work)
+
+    async def _finish_plans(self) -> None:
+        """After a failure, what was planned comes first: its turns would be planned once more."""
+        if self._unfinished:
+            await self._ingest.recover()
+            self._unfinished = False
+
+    async def _adopt_loop(self) -> None:
+        while True:
+            await self._until_it_works("adopt", self._adopt)
+            await asyncio.sleep(_ADOPT_SECONDS)
+
+    async def _adopt(self) -> None:
+        for number in await self._journal.slots_with_work():
+            lock = self._slot.orphan(number)
+            if lock is None:
+                continue
+            try:
+                await self._journal.adopt(number)
+            finally:
+                lock.release()
+            log.info("worker.adopted", slot=number)
+            await self._recover()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

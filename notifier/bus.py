@@ -1,0 +1,37 @@
+"""The in-process bus: an event reaches the inbox of every other session that may read its scope."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from notifier.inbox import Inbox
+from notifier.types import Event
+
+__all__ = ["Bus"]
+
+
+class Bus:
+    """Subscriptions by scope, so that publishing costs what its listeners cost and a scope can't be forgotten in a filter."""
+
+    def __init__(self) -> None:
+        self._listeners: defaultdict[str, dict[str, tuple[str, Inbox]]] = defaultdict(dict)
+        self.published = 0
+
+    def subscribe(self, session_id: str, key: str, scopes: Iterable[str], inbox: Inbox) -> None:
+        """Let a session hear of the scopes that it may read. `key` is how events name it as their source."""
+        for scope in scopes:
+            self._listeners[scope][session_id] = (key, inbox)
+
+    def unsubscribe(self, session_id: str) -> None:
+        """Forget a session; one that never subscribed is fine."""
+        for scope in list(self._listeners):
+            self._listeners[scope].pop(session_id, None)
+            if not self._listeners[scope]:
+                del self._listeners[scope]
+
+    def publish(self, event: Event) -> None:
+        """Queue each change for every listener of its scope but the session that caused it."""
+        self.published += 1
+        for key, inbox in self._listeners.get(event.scope, {}).values():
+            for change in event.changes:
+                if change.source != key:
+                    inbox.put(change)

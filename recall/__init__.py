@@ -1,0 +1,34 @@
+"""Finds the memories that a message needs, by words and by meaning, or nothing.
+
+    recaller = Recaller(path_of_index, RecallSettings())
+    await recaller.open()
+    await recaller.replace_file("owner", "MEMORY.md", stamp, entries)
+    recall = await recaller.search(["owner"], "帮我写个脚本", limit=3, min_score=0.5, timeout_seconds=2, now=time.time())
+    text = render_block("Relevant Memory", "Notes from earlier sessions.", lines, 500)
+
+Importing this package imports no numpy; the index and the encoder load in their own threads when they are opened.
+"""
+
+from recall.recaller import Recaller
+from recall.render import count_tokens, render_block
+from recall.settings import EmbedderSettings, RecallSettings
+from recall.types import Entry, FileChange, Hit, Near, Outcome, Recall, RecallError, Stamp, Stored
+from recall.words import text_overlap
+
+__all__ = [
+    "EmbedderSettings",
+    "Entry",
+    "FileChange",
+    "Hit",
+    "Near",
+    "Outcome",
+    "Recall",
+    "RecallError",
+    "RecallSettings",
+    "Recaller",
+    "Stamp",
+    "Stored",
+    "count_tokens",
+    "render_block",
+    "text_overlap",
+]

@@ -1,0 +1,213 @@
+"""The encoder's own thread: queries first, as one batch; then the background's small batches."""
+
+import asyncio
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import structlog
+
+from recall.types import RecallError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from recall.encoder import Encoder
+
+__all__ = ["Embedder"]
+
+_log = structlog.get_logger()
+
+# Queries beyond these wait for the next batch. One batch is thus some 20 ms at most for usual messages.
+_QUERIES_AT_ONCE = 16
+_CACHED_VECTORS = 512
+# A call that has run for this long hangs: whoever asks meanwhile is told at once, and not after its own deadline.
+_HANGING_SECONDS = 1.0
+_RETRY_LOADING_SECONDS = 60.0
+
+
+class _Job(NamedTuple):
+    texts: Sequence[str]
+    query: bool
+    future: "asyncio.Future[NDArray[np.float32]]"
+    loop: asyncio.AbstractEventLoop
+
+
+class Embedder:
+    """Owns one daemon thread, in which the encoder is made (by `load`) and used.
+
+    A daemon, so that an encoder that hangs for ever does not keep the process from ending.
+    """
+
+    def __init__(self, load: "Callable[[], Encoder]") -> None:
+        self._load = load
+        self._condition = threading.Condition()
+        self._queries: deque[_Job] = deque()
+        self._background: deque[_Job] = deque()
+        self._closing = False
+        self._busy_since: float | None = None
+        self._encoder: Encoder | None = None
+        self._failure: Exception | None = None
+        self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._loaded: list[tuple[asyncio.Future[Encoder], asyncio.AbstractEventLoop]] = []
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to load the encoder, in the thread."""
+        self._thread = threading.Thread(target=self._run, name="recall-encoder", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> threading.Thread | None:
+        """Ask the thread to end after what it does now; what waits is cancelled."""
+        with self._condition:
+            self._closing = True
+            waiting = [(job.future, job.loop) for job in (*self._queries, *self._background)]
+            self._queries.clear()
+            self._background.clear()
+            self._condition.notify()
+        for future, loop in waiting:
+            _call(loop, future.cancel)
+        for loaded, loop in self._loaded:
+            _call(loop, loaded.cancel)
+        return self._thread
+
+    @property
+    def encoder(self) -> "Encoder | None":
+        """The encoder, once it is loaded."""
+        return self._encoder
+
+    def hangs(self, now: float) -> bool:
+        """Whether the encoder has been at one call for so long that waiting for it makes no sense."""
+        since = self._busy_since
+        return since is not None and now - since > _HANGING_SECONDS
+
+    async def loaded(self) -> "Encoder":
+        """Wait until the encoder can be used. Raises what loading raised."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Encoder] = loop.create_future()
+        with self._condition:
+            if self._encoder is not None:
+                return self._encoder
+            if self._failure is not None:
+                raise self._failure
+            self._loaded.append((future, loop))
+        return await future
+
+    def cached(self, text: str) -> "NDArray[np.float32] | None":
+        """The vector of a text that was embedded lately."""
+        with self._condition:
+            vector = self._cache.get(text)
+            if vector is not None:
+                self._cache.move_to_end(text)
+            return vector
+
+    def submit(self, texts: Sequence[str], *, query: bool) -> "asyncio.Future[NDArray[np.float32]]":
+        """Vectors of clean texts, (len(texts), dimension). A query goes before everything in the background."""
+        if self._closing or self._thread is None:
+            raise RecallError("the encoder's thread is not running")
+        loop = asyncio.get_running_loop()
+        job = _Job(texts, query, loop.create_future(), loop)
+        with self._condition:
+            if self._failure is not None:
+                job.future.set_exception(self._failure)
+                return job.future
+            (self._queries if query else self._background).append(job)
+            self._condition.notify()
+        return job.future
+
+    def _run(self) -> None:
+        while not self._closing:
+            if self._encoder is None and not self._make():
+                with self._condition:
+                    self._condition.wait(timeout=_RETRY_LOADING_SECONDS)
+                continue
+            with self._condition:
+                while not (self._queries or self._background or self._closing):
+                    self._condition.wait()
+                if self._closing:
+                    return
+                jobs = self._take()
+            if jobs:
+                self._encode(jobs)
+
+    def _take(self) -> list[_Job]:
+        """The next batch. Queries that nobody waits for any more are still encoded: the next message profits."""
+        if not self._queries:
+            job = self._background.popleft()
+            return [] if job.future.cancelled() else [job]
+        return [self._queries.popleft() for _ in range(min(len(self._queries), _QUERIES_AT_ONCE))]
+
+    def _make(self) -> bool:
+        started = time.perf_counter()
+        try:
+            encoder = self._load()
+        except Exception as error:  # noqa: BLE001 - without an encoder, words alone work
+            _log.warning("recall.encoder_failed", stage="load", error=type(error).__name__)
+            self._fail(error)
+            return False
+        with self._condition:
+            self._encoder, self._failure = encoder, None
+            waiting, self._loaded = self._loaded, []
+        _log.info("recall.encoder_loaded", encoder=encoder.name, seconds=round(time.perf_counter() - started, 3))
+        for future, loop in waiting:
+            _call(loop, lambda future=future: future.done() or future.set_result(encoder))
+        return True
+
+    def _fail(self, error: Exception) -> None:
+        with self._condition:
+            self._failure = error
+            jobs, waiting = [*self._queries, *self._background], self._loaded
+            self._queries.clear()
+            self._background.clear()
+            self._loaded = []
+        for job in jobs:
+            _call(job.loop, lambda job=job: job.future.done() or job.future.set_exception(error))
+        for future, loop in waiting:
+            _call(loop, lambda future=future: future.done() or future.set_exception(error))
+
+    def _encode(self, jobs: list[_Job]) -> None:
+        assert self._encoder is not None
+        texts = [text for job in jobs for text in job.texts]
+        self._busy_since = time.monotonic()
+        try:
+            vectors = self._encoder.encode(texts)
+        except Exception as error:  # noqa: BLE001 - one bad text or a failing server costs these jobs only
+            _log.warning("recall.encoder_failed", stage="encode", texts=len(texts), error=type(error).__name__)
+            for job in jobs:
+                _call(job.loop, lambda job=job, error=error: job.future.done() or job.future.set_exception(error))
+            return
+        finally:
+            self._busy_since = None
+        start = 0
+        for job in jobs:
+            part = vectors[start : start + len(job.texts)]
+            start += len(job.texts)
+            _call(job.loop, lambda job=job, part=part: job.future.done() or job.future.set_result(part))
+        with self._condition:
+            for text, vector in self._of_queries(jobs, vectors):
+                self._cache[text] = vector
+                self._cache.move_to_end(text)
+            while len(self._cache) > _CACHED_VECTORS:
+                self._cache.popitem(last=False)
+
+    @staticmethod
+    def _of_queries(
+        jobs: list[_Job], vectors: "NDArray[np.float32]"
+    ) -> "Iterator[tuple[str, NDArray[np.float32]]]":
+        start = 0
+        for job in jobs:
+            if job.query:
+                # A copy, since a row would keep its whole batch in memory.
+                yield from ((text, vectors[start + place].copy()) for place, text in enumerate(job.texts))
+            start += len(job.texts)
+
+
+def _call(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
+    try:
+        loop.call_soon_threadsafe(callback)
+    except RuntimeError:
+        # The loop was closed meanwhile; nobody waits any more.
+        return

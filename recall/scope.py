@@ -1,0 +1,144 @@
+"""What memory holds of one scope: columns of numbers by row, the word index, and the vectors. Texts stay on disk."""
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall.arrays import Growing, Matrix
+from recall.postings import Postings
+
+__all__ = ["ScopeRows"]
+
+_ROWS_AT_ONCE = 2000
+# Rows that are gone keep their place until this share of a scope is gone; then it is loaded again.
+_DEAD_SHARE = 0.3
+_DEAD_ROWS = 256
+
+
+class ScopeRows:
+    """Rows of a scope in the order of their insertion. Row numbers are places in these arrays; sequences are ids."""
+
+    def __init__(self, dimension: int) -> None:
+        self.revision = 0
+        self.sequences = Growing(np.int64)
+        self.at = Growing(np.float64)
+        self.importance = Growing(np.float32)
+        self.files = Growing(np.uint32)
+        self.sessions = Growing(np.uint32)
+        self.topics = Growing(np.int64)
+        self.lengths = Growing(np.float32)
+        # Alive and not of type S: what a search may return. And of these, which are items.
+        self.searchable = Growing(np.bool_)
+        self.items = Growing(np.bool_)
+        self.embedded = Growing(np.bool_)
+        self.terms = Growing(np.uint32)
+        self.offsets = Growing(np.int64, [0])
+        self.matrix = Matrix(dimension)
+        self.postings = Postings()
+        self.dead = 0
+
+    def __len__(self) -> int:
+        return len(self.sequences)
+
+    @property
+    def worn(self) -> bool:
+        """Whether so many rows are gone that loading the scope again pays."""
+        return self.dead > max(_DEAD_ROWS, len(self) * _DEAD_SHARE)
+
+    def row_of(self, sequence: int) -> int | None:
+        sequences = self.sequences.values
+        row = int(np.searchsorted(sequences, sequence))
+        return row if row < len(sequences) and sequences[row] == sequence else None
+
+    def take(self, cursor: sqlite3.Cursor) -> None:
+        """Take in rows of `Store.load`: new ones at the end, known ones by changing their attributes."""
+        while batch := cursor.fetchmany(_ROWS_AT_ONCE):
+            last = int(self.sequences.values[-1]) if len(self) else 0
+            known = [row for row in batch if row[0] <= last]
+            fresh = [row for row in batch if row[0] > last] if known else batch
+            for values in known:
+                self._change(values)
+            if fresh:
+                self._append(fresh)
+
+    def _change(self, values: Sequence[Any]) -> None:
+        sequence, at, importance, _, type_, kind, file, session, topics, _, _, vector = values
+        row = self.row_of(sequence)
+        if row is None:
+            return
+        self.at.values[row] = at
+        self.importance.values[row] = importance
+        self.files.values[row] = crc32(file.encode())
+        self.sessions.values[row] = crc32(session.encode())
+        self.topics.values[row] = topics
+        self.searchable.values[row] = type_ != "S"
+        self.items.values[row] = type_ != "S" and kind == "item"
+        if vector is None:
+            self.embedded.values[row] = False
+            self.matrix.put(row, np.zeros((1, self.matrix.dimension), np.float32))
+
+    def _append(self, batch: Sequence[Sequence[Any]]) -> None:
+        sequences, at, importance, _, types, kinds, files, sessions, topics, lengths, terms, vectors = zip(
+            *batch, strict=True
+        )
+        first = len(self)
+        self.sequences.append(sequences)
+        self.at.append(at)
+        self.importance.append(importance)
+        self.files.append([crc32(file.encode()) for file in files])
+        self.sessions.append([crc32(session.encode()) for session in sessions])
+        self.topics.append(topics)
+        self.lengths.append(lengths)
+        searchable = np.array([type_ != "S" for type_ in types])
+        self.searchable.append(searchable)
+        self.items.append(searchable & np.array([kind == "item" for kind in kinds]))
+        self.offsets.append(self.offsets.values[-1] + np.cumsum([len(blob) // 4 for blob in terms]))
+        self.terms.append(np.frombuffer(b"".join(terms), "<u4"))
+        self.embedded.append(np.zeros(len(batch), bool))
+        self.matrix.grow(len(self))
+        present = [place for place, vector in enumerate(vectors) if vector is not None]
+        if len(present) == len(batch):
+            self.put_vectors(np.arange(first, len(self)), list(vectors))
+        elif present:
+            self.put_vectors(np.array(present) + first, [vectors[place] for place in present])
+
+    def put_vectors(self, rows: NDArray[np.int64], blobs: Sequence[bytes]) -> None:
+        """Half floats as they are stored; rows ascend."""
+        vectors = np.frombuffer(b"".join(blobs), "<f2").reshape(len(rows), -1).astype(np.float32)
+        if len(rows) == rows[-1] - rows[0] + 1:
+            self.matrix.put(int(rows[0]), vectors)
+        else:
+            for row, vector in zip(rows, vectors, strict=True):
+                self.matrix.put(int(row), vector[None])
+        self.embedded.values[rows] = True
+
+    def put_sequences(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Vectors by sequence; those of unknown rows are left."""
+        found = sorted((row, blob) for sequence, blob in vectors if (row := self.row_of(sequence)) is not None)
+        if found:
+            self.put_vectors(np.array([row for row, _ in found]), [blob for _, blob in found])
+
+    def remove(self, sequences: Sequence[int]) -> None:
+        for sequence in sequences:
+            row = self.row_of(sequence)
+            if row is not None and self.sequences.values[row] == sequence and not self._is_dead(row):
+                self.searchable.values[row] = self.items.values[row] = False
+                self.lengths.values[row] = -1.0
+                self.dead += 1
+
+    def _is_dead(self, row: int) -> bool:
+        return bool(self.lengths.values[row] < 0)
+
+    def index_words(self) -> Postings:
+        """The postings, with every row in them."""
+        self.postings.extend(self.terms.values, self.offsets.values, len(self))
+        return self.postings
+
+    def terms_of(self, row: int) -> NDArray[np.uint32]:
+        """The distinct terms of a row."""
+        start, end = self.offsets.values[row : row + 2]
+        return np.unique(self.terms.values[start:end])

@@ -1,0 +1,300 @@
+"""index.sqlite: rows, terms and vectors by scope, shared by several processes. Plain SQLite, no numpy.
+
+Disposable: a file that is missing, damaged or of another format is replaced by an empty one. Every write raises the
+file's revision, so that another process finds what is new since it last looked (`rows_since`, `removed_since`).
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from recall.types import Entry, Stamp, Stored
+
+__all__ = ["LOADED_COLUMNS", "Store"]
+
+_log = structlog.get_logger()
+
+_FORMAT = "1"
+_SCHEMA = """
+create table meta (key text primary key, value text not null) without rowid;
+create table scope (number integer primary key, key text not null unique);
+create table file (
+    scope integer not null, name text not null, mtime_ns integer not null, size integer not null, digest text not null,
+    primary key (scope, name)
+) without rowid;
+create table row (
+    sequence integer primary key autoincrement, revision integer not null, scope integer not null, file text not null,
+    id text not null, text text not null, at real not null, kind text not null, type text not null,
+    category text not null, importance real not null, confidence real not null, session text not null,
+    heading text not null, speaker text not null, reply text not null,
+    topics integer not null, length integer not null, terms blob not null, embedded integer not null default 0,
+    unique (scope, id)
+);
+create index row_of_scope on row (scope, sequence);
+create index row_of_file on row (scope, file);
+create index row_revision on row (revision);
+create index row_pending on row (sequence) where embedded = 0;
+create table vector (sequence integer primary key, revision integer not null, vector blob not null);
+create index vector_revision on vector (revision);
+create table removed (revision integer not null, scope integer not null, sequence integer not null);
+create index removed_revision on removed (revision);
+"""
+_ENTRY = "id, text, at, kind, type, category, importance, confidence, session, heading, speaker, reply"
+_STORED = f"r.sequence, r.file, s.key, {', '.join('r.' + column.strip() for column in _ENTRY.split(','))}"
+# What memory holds of each row, in the order of `Store.load`'s tuples.
+LOADED_COLUMNS = "sequence, at, importance, confidence, type, kind, file, session, topics, length, terms"
+# A process that missed more removals than these loads the scope again.
+_REMOVALS_KEPT = 10_000
+
+
+def _stored(row: tuple[Any, ...]) -> Stored:
+    sequence, file, scope, *values = row
+    entry = Entry(**dict(zip((name.strip() for name in _ENTRY.split(",")), values, strict=True)))
+    return Stored(entry=entry, scope=scope, file=file, sequence=sequence)
+
+
+class Store:
+    """One connection, used from one thread. Its methods raise sqlite3.Error; `lost()` says when the file was replaced."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection: sqlite3.Connection | None = None
+        self._inode: int | None = None
+        self._scopes: dict[str, int] = {}
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        assert self._connection is not None
+        return self._connection
+
+    def open(self) -> bool:
+        """Open the file, or make it anew. True if it had to be made."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        # Two processes that find the same damage must not each remove what the other has just made.
+        with open(f"{self.path}.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if self.path.exists():
+                try:
+                    self._connect()
+                    if self._is_ours():
+                        return False
+                    reason = "format"
+                except sqlite3.DatabaseError as error:
+                    if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+                        raise
+                    reason = type(error).__name__
+                self.close()
+                _log.warning("recall.index_replaced", reason=reason)
+                self._unlink()
+            self._connect()
+            with self.writing():
+                for statement in _SCHEMA.split(";"):
+                    self.connection.execute(statement)
+                self.connection.executemany(
+                    "insert into meta values (?, ?)", [("format", _FORMAT), ("revision", "0"), ("encoder", "")]
+                )
+            return True
+
+    def discard(self) -> None:
+        """Remove the file if it is still the one that was opened."""
+        with open(f"{self.path}.lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not self.lost():
+                self._unlink()
+
+    def _unlink(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+
+    def _connect(self) -> None:
+        # Autocommit: transactions are only those that `writing` begins.
+        self._connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0.05)
+        self._inode = os.stat(self.path).st_ino
+        self._scopes = {}
+        self.connection.execute("pragma journal_mode = wal")
+        # Losing the last writes at a power cut costs nothing: stamps go with the rows, so the files are read again.
+        self.connection.execute("pragma synchronous = normal")
+
+    def _is_ours(self) -> bool:
+        tables = self.connection.execute("select count(*) from sqlite_master where name = 'meta'").fetchone()[0]
+        if not tables or self.meta("format") != _FORMAT:
+            return False
+        # Reads a page or two of every table, which finds a file that was cut or overwritten; the rest shows on reading.
+        for table in ("scope", "file", "row", "vector", "removed"):
+            self.connection.execute(f"select * from {table} limit 1").fetchone()
+        return True
+
+    def lost(self) -> bool:
+        """Whether another process has replaced the file under us."""
+        try:
+            return os.stat(self.path).st_ino != self._inode
+        except FileNotFoundError:
+            return True
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """A transaction that rolls back on any exception, a cancel included."""
+        self.connection.execute("begin immediate")
+        try:
+            yield
+        except BaseException:
+            self.connection.execute("rollback")
+            # Scopes that the transaction had numbered are gone with it.
+            self._scopes = {}
+            raise
+        self.connection.execute("commit")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """One unchanging view for several reads."""
+        self.connection.execute("begin")
+        try:
+            yield
+        finally:
+            self.connection.execute("rollback")
+
+    def meta(self, key: str) -> str:
+        row = self.connection.execute("select value from meta where key = ?", (key,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def set_meta(self, key: str, value: str) -> None:
+        self.connection.execute("insert or replace into meta values (?, ?)", (key, value))
+
+    def data_version(self) -> int:
+        """Changes whenever another connection has committed."""
+        return int(self.connection.execute("pragma data_version").fetchone()[0])
+
+    def revision(self) -> int:
+        return int(self.meta("revision"))
+
+    def next_revision(self) -> int:
+        """The number of the write that is being made. Within `writing`."""
+        number = self.revision() + 1
+        self.set_meta("revision", str(number))
+        return number
+
+    def scope_number(self, key: str, *, make: bool = False) -> int | None:
+        number = self._scopes.get(key)
+        if number is None:
+            row = self.connection.execute("select number from scope where key = ?", (key,)).fetchone()
+            if row is None and make:
+                row = self.connection.execute("insert into scope (key) values (?) returning number", (key,)).fetchone()
+            if row is None:
+                return None
+            number = self._scopes[key] = int(row[0])
+        return number
+
+    def stamps(self, scope: int) -> dict[str, Stamp]:
+        rows = self.connection.execute("select name, mtime_ns, size, digest from file where scope = ?", (scope,))
+        return {name: Stamp(mtime_ns=mtime, size=size, digest=digest) for name, mtime, size, digest in rows}
+
+    def set_stamp(self, scope: int, file: str, stamp: Stamp | None) -> None:
+        self.connection.execute("delete from file where scope = ? and name = ?", (scope, file))
+        if stamp is not None:
+            values = (scope, file, stamp.mtime_ns, stamp.size, stamp.digest)
+            self.connection.execute("insert into file values (?, ?, ?, ?, ?)", values)
+
+    def rows(self, where: str, values: tuple[Any, ...]) -> list[Stored]:
+        """Rows by a condition over r (row) and s (scope), with ordering and limit."""
+        query = f"select {_STORED} from row r join scope s on s.number = r.scope where {where}"
+        return [_stored(row) for row in self.connection.execute(query, values)]
+
+    def owners(self, scope: int, ids: Sequence[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for start in range(0, len(ids), 500):
+            part = ids[start : start + 500]
+            marks = ",".join("?" * len(part))
+            query = f"select id, file from row where scope = ? and id in ({marks})"
+            found.update(self.connection.execute(query, (scope, *part)))
+        return found
+
+    def by_sequences(self, sequences: list[int]) -> dict[int, Stored]:
+        marks = ",".join("?" * len(sequences))
+        return {stored.sequence: stored for stored in self.rows(f"r.sequence in ({marks})", tuple(sequences))}
+
+    def insert(
+        self, revision: int, scope: int, file: str, entry: Entry, topics: int, length: int, terms: bytes
+    ) -> int:
+        columns = f"revision, scope, file, {_ENTRY}, topics, length, terms"
+        values = (revision, scope, file, *_values(entry), topics, length, terms)
+        marks = ", ".join("?" * len(values))
+        cursor = self.connection.execute(f"insert into row ({columns}) values ({marks})", values)
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def update(self, revision: int, sequence: int, file: str, entry: Entry, topics: int) -> None:
+        """New attributes of a row whose text, heading, speaker and reply stay."""
+        columns = ", ".join(f"{name.strip()} = ?" for name in f"revision, file, {_ENTRY}, topics".split(","))
+        values = (revision, file, *_values(entry), topics, sequence)
+        self.connection.execute(f"update row set {columns} where sequence = ?", values)
+
+    def remove(self, revision: int, scope: int, sequences: list[int]) -> None:
+        single = [(sequence,) for sequence in sequences]
+        self.connection.executemany("delete from row where sequence = ?", single)
+        self.connection.executemany("delete from vector where sequence = ?", single)
+        removals = [(revision, scope, sequence) for sequence in sequences]
+        self.connection.executemany("insert into removed values (?, ?, ?)", removals)
+        self.connection.execute(
+            "delete from removed where rowid <= (select max(rowid) from removed) - ?", (_REMOVALS_KEPT,)
+        )
+
+    def load(self, scope: int, since: int = 0) -> sqlite3.Cursor:
+        """Rows of a scope whose revision is after `since`, by sequence: LOADED_COLUMNS and the vector, or null."""
+        columns = ", ".join(f"r.{name.strip()}" for name in LOADED_COLUMNS.split(","))
+        return self.connection.execute(
+            f"select {columns}, v.vector from row r left join vector v on v.sequence = r.sequence"
+            f" where r.scope = ? and {'r.revision > ?' if since else '? = 0'} order by r.sequence",
+            (scope, since),
+        )
+
+    def vectors_since(self, scope: int, since: int) -> list[tuple[int, bytes]]:
+        return self.connection.execute(
+            "select v.sequence, v.vector from vector v join row r on r.sequence = v.sequence"
+            " where v.revision > ? and r.scope = ? order by v.sequence",
+            (since, scope),
+        ).fetchall()
+
+    def removed_since(self, scope: int, since: int) -> list[int] | None:
+        """Sequences that left a scope after revision `since`; None if they are no longer known."""
+        oldest = self.connection.execute("select min(revision), count(*) from removed").fetchone()
+        if oldest[1] >= _REMOVALS_KEPT and oldest[0] > since:
+            return None
+        query = "select sequence from removed where revision > ? and scope = ?"
+        return [row[0] for row in self.connection.execute(query, (since, scope))]
+
+    def pending(self, limit: int) -> list[tuple[int, Stored]]:
+        """Rows that wait for a vector, the newest first: what was just said is asked for next."""
+        found = self.rows("r.embedded = 0 order by r.sequence desc limit ?", (limit,))
+        return [(stored.sequence, stored) for stored in found]
+
+    def pending_count(self) -> int:
+        return int(self.connection.execute("select count(*) from row where embedded = 0").fetchone()[0])
+
+    def put_vectors(self, revision: int, vectors: list[tuple[int, bytes]]) -> None:
+        """Rows that were removed meanwhile get none."""
+        for sequence, vector in vectors:
+            done = self.connection.execute("update row set embedded = 1 where sequence = ?", (sequence,)).rowcount
+            if done:
+                self.connection.execute("insert or replace into vector values (?, ?, ?)", (sequence, revision, vector))
+
+    def forget_vectors(self, revision: int) -> None:
+        """All of them: another encoder makes them anew. Rows get the revision, so that other processes follow."""
+        self.connection.execute("delete from vector")
+        self.connection.execute("update row set embedded = 0, revision = ?", (revision,))
+
+
+def _values(entry: Entry) -> tuple[Any, ...]:
+    return tuple(getattr(entry, name.strip()) for name in _ENTRY.split(","))
+
+

@@ -1,0 +1,138 @@
+"""Standing preferences apply by task, not by wording: a request for a script calls for "I like Python".
+
+A small table of topics. A *request* for a topic is a verb of making near one of its things ("write … script",
+"写…脚本"); "explain this code" makes nothing and asks for none. A *preference* touches a topic when it holds one of the
+topic's words. A memory is a preference if its category says so, or if it reads like one.
+"""
+
+import re
+from typing import NamedTuple
+
+__all__ = ["STANDING", "requested_topics", "standing_topics"]
+
+# Bit 0 marks a standing preference or instruction; a topic's bit follows from its place in the table.
+STANDING = 1
+
+_MAKE = (
+    r"write|create|make|build|implement|code up|develop|generate|draft|set ?up|refactor|fix|add|prepare|design|give me"
+    r"|i need|i want|can you do|help me with|写|做|建|搭|开发|实现|生成|编|来个|来一|弄个|弄一|搞个|设计|起草|重构|改一?下|帮我改|要一?个|需要一?个"
+)
+_EAT = r"recommend|suggest|order|book|find|pick|cook|make|eat|have for|推荐|点|订|吃|找|选|做|喝|来"
+
+
+class _Topic(NamedTuple):
+    name: str
+    request_verbs: str
+    request_things: str
+    preference_words: str
+
+
+_TABLE = (
+    _Topic(
+        "coding",
+        _MAKE,
+        r"scripts?|code|program|function|api|app|cli|tool|crawler|scraper|backend|frontend|website|web ?page|bot|class"
+        r"|module|unit tests?|sql|query|parser|algorithm|脚本|代码|程序|函数|接口|爬虫|后端|前端|网站|网页|机器人|小工具|工具|单元测试|测试用例"
+        r"|算法|服务|项目",
+        r"python|java|javascript|typescript|golang|\bgo\b|rust|c\+\+|c#|ruby|php|kotlin|swift|scala|lua|perl|bash|shell"
+        r"|node(?:\.js)?|react|vue|django|flask|fastapi|spring|sqlalchemy|postgres\w*|mysql|sqlite|docker|pytest|mypy|black"
+        r"|ruff|type hints?|tabs|spaces|indent\w*|cod(?:e|ing)|script\w*|program\w*|framework|librar(?:y|ies)|editor|vim"
+        r"|vs ?code|emacs|comments|docstrings?|tests?|编程|代码|脚本|缩进|注释|类型注解|框架|命名|变量|单元测试|编辑器|语言",
+    ),
+    _Topic(
+        "writing",
+        _MAKE + r"|translate|summari[sz]e|rewrite|polish|reply|翻译|总结|润色|回复|改写",
+        r"e-?mails?|letters?|essays?|articles?|blog|posts?|reports?|summary|documents?|docs?|speech|resume|cv|cover letter"
+        r"|message|tweet|邮件|信|文章|作文|博客|报告|总结|文档|演讲稿|简历|周报|日报|文案|通知|回复|公众号",
+        r"tone|style|formal|informal|concise|brief|short|long|bullet|emoji|spelling|wording|sentences?|paragraphs?|writ\w+"
+        r"|语气|风格|正式|简洁|简短|长篇|要点|表情|措辞|文风|段落|写作|啰嗦",
+    ),
+    _Topic(
+        "food",
+        _EAT,
+        r"dinner|lunch|breakfast|supper|brunch|meals?|food|restaurants?|recipes?|dish(?:es)?|snacks?|cafe|coffee|drinks?|takeout"
+        r"|晚饭|午饭|早饭|晚餐|午餐|早餐|宵夜|夜宵|吃的|好吃|餐厅|饭店|餐馆|菜谱|菜|外卖|零食|咖啡|喝的|饮料|奶茶|吃什么|饭",
+        r"vegan|vegetarian|allerg\w+|gluten|lactose|halal|kosher|spicy|sweet|sour|salty|meat|beef|pork|chicken|fish|seafood"
+        r"|shellfish|peanuts?|nuts|dairy|milk|coffee|tea|sugar|cilantro|coriander|noodles?|rice|sushi|pizza|pasta|food|eat\w*"
+        r"|diet|drink\w*|吃|喝|辣|甜|酸|素|荤|肉|鱼|海鲜|过敏|牛奶|乳糖|香菜|咖啡|茶|糖|面|米饭|火锅|川菜|粤菜|日料|口味|忌口",
+    ),
+    _Topic(
+        "travel",
+        _MAKE + r"|" + _EAT + r"|plan|book|reserve|fly|go|规划|计划|安排|预订|去",
+        r"trips?|travel|flights?|hotels?|itinerary|vacation|holiday|train|seats?|airbnb|tickets?|旅行|旅游|出差|机票|航班|酒店|行程|度假|火车|高铁"
+        r"|座位|车票|民宿",
+        r"window|aisle|seats?|flights?|fly\w*|airlines?|hotels?|airbnb|trains?|travel\w*|luggage|economy|business class|direct"
+        r"|layover|beach|mountains?|靠窗|过道|座位|飞机|航班|航空|酒店|民宿|火车|高铁|旅行|旅游|行李|经济舱|商务舱|直飞|转机|海边|自驾",
+    ),
+    _Topic(
+        "scheduling",
+        _MAKE + r"|schedule|book|arrange|plan|move|remind|find|约|定|订|安排|预约|提醒|排",
+        r"meetings?|calls?|appointments?|calendar|reminders?|slots?|schedule|interview|会议|开会|会|电话|预约|日程|日历|提醒|面试|时间表|闹钟",
+        r"mornings?|afternoons?|evenings?|weekends?|weekdays?|mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|meetings?|calls?"
+        r"|before \d+|after \d+|o'clock|\d+ ?[ap]m|time ?zone|calendar|上午|下午|晚上|早上|中午|周末|工作日|周[一二三四五六日]|星期|会议|开会|点[钟前后以]"
+        r"|时区|日程",
+    ),
+    _Topic(
+        "media",
+        _EAT + r"|watch|read|listen|play|show|看|听|读|玩|放",
+        r"movies?|films?|shows?|series|books?|novels?|music|songs?|playlist|games?|podcasts?|gifts?|电影|片|剧|书|小说|音乐|歌|歌单|游戏|播客|礼物",
+        r"movies?|films?|sci-?fi|horror|comed\w+|documentar\w+|novels?|books?|read\w*|music|jazz|rock|classical|pop|hip.?hop"
+        r"|songs?|bands?|games?|podcasts?|anime|电影|科幻|恐怖片|喜剧|纪录片|小说|书|阅读|音乐|爵士|摇滚|古典|流行|歌|乐队|游戏|播客|动漫|漫画",
+    ),
+)
+
+_PREFERENCE = re.compile(
+    r"\b(?:prefers?|preferred|preference|likes?|loves?|enjoys?|favou?rites?|hates?|dislikes?|always|never|usually|allergic"
+    r"|vegan|vegetarian|rather|instead of|please use|don'?t use|can'?t (?:eat|stand)|fan of)\b"
+    r"|喜欢|偏好|更愿意|习惯|最爱|爱吃|爱喝|爱看|爱听|讨厌|不喜欢|不爱|不吃|不喝|过敏|忌口|总是|从不|一律|以后都|以后请|不要用|别用|请用|倾向",
+    re.IGNORECASE,
+)
+
+
+def _near(verbs: str, things: str) -> re.Pattern[str]:
+    """A verb, then a thing within the same few words; ASCII words whole, Chinese ones as they stand."""
+    verbs = rf"(?:\b(?:{_ascii(verbs)})\b|{_other(verbs)})"
+    things = rf"(?:\b(?:{_ascii(things)})\b|{_other(things)})"
+    return re.compile(rf"{verbs}[^.!?。！？\n]{{0,40}}?{things}", re.IGNORECASE)
+
+
+def _ascii(alternatives: str) -> str:
+    return "|".join(part for part in _alternatives(alternatives) if part.isascii())
+
+
+def _other(alternatives: str) -> str:
+    return "|".join(part for part in _alternatives(alternatives) if not part.isascii())
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """Split at the bars outside of parentheses."""
+    parts, depth = [""], 0
+    for character in pattern:
+        depth += (character == "(") - (character == ")")
+        if character == "|" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+_REQUESTS = tuple(_near(topic.request_verbs, topic.request_things) for topic in _TABLE)
+_PREFERENCES = tuple(
+    re.compile(rf"\b(?:{_ascii(topic.preference_words)})(?!\w)|{_other(topic.preference_words)}", re.IGNORECASE)
+    for topic in _TABLE
+)
+_LONGEST = 2000
+
+
+def requested_topics(message: str) -> int:
+    """Bits of the topics that a message asks something to be made for; 0 for none."""
+    message = message[:_LONGEST]
+    return sum(2 << place for place, pattern in enumerate(_REQUESTS) if pattern.search(message))
+
+
+def standing_topics(text: str, category: str) -> int:
+    """STANDING and the bits of its topics if a memory is a preference or a standing instruction; else 0."""
+    text = text[:_LONGEST]
+    if category not in ("preference", "instruction") and not _PREFERENCE.search(text):
+        return 0
+    return STANDING | sum(2 << place for place, pattern in enumerate(_PREFERENCES) if pattern.search(text))

@@ -1,0 +1,104 @@
+"""The values that go in and out of recall. All plain; importing them imports no numpy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["Entry", "FileChange", "Hit", "Near", "Outcome", "Recall", "RecallError", "Stamp", "Stored"]
+
+Outcome = Literal["full", "partial", "empty", "timeout"]
+
+
+class RecallError(Exception):
+    """Recall was used wrongly: before it was opened or after it was closed."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or self.__doc__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One searchable thing of a file: a memory line or a paragraph.
+
+    `at` is in epoch seconds. `heading`, `speaker` and `reply` are indexed with the text, and not shown.
+    Entries of type S (stage summaries) are stored and never recalled.
+    """
+
+    id: str
+    text: str
+    at: float
+    kind: Literal["item", "paragraph"] = "item"
+    type: Literal["W", "B", "O", "S"] = "W"
+    category: str = ""
+    importance: float = 0.5
+    confidence: float = 1.0
+    session: str = ""
+    heading: str = ""
+    speaker: str = ""
+    reply: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """An entry as the index holds it. `sequence` grows with each insertion; a changed text gets a new one."""
+
+    entry: Entry
+    scope: str
+    file: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """A whole file as it was last seen."""
+
+    mtime_ns: int
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """What `replace_file` did: rows that are new (or whose text is), and the ids that left the file."""
+
+    added: tuple[Stored, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A memory that was found. `score` is calibrated: .5 means as likely as not useful. `parts` explains it."""
+
+    id: str
+    text: str
+    score: float
+    at: float
+    scope: str
+    file: str
+    type: str = "W"
+    category: str = ""
+    confidence: float = 1.0
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """The answer of a search.
+
+    `full`: words and meaning were ranked. `partial`: something was late or missing, and what was ready was ranked.
+    `empty`: everything was ranked and nothing was good enough. `timeout`: nothing was ready in time.
+    `stages` holds the seconds that each stage took.
+    """
+
+    hits: tuple[Hit, ...] = ()
+    outcome: Outcome = "empty"
+    stages: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """A stored memory near a text: `cosine` is None while it has no vector, `overlap` is word Jaccard, 0..1."""
+
+    stored: Stored
+    cosine: float | None
+    overlap: float

@@ -1,0 +1,94 @@
+"""A dedicated thread that runs jobs in order of their priority, for an asyncio caller."""
+
+import asyncio
+import heapq
+import itertools
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from recall.types import RecallError
+
+__all__ = ["BACKGROUND", "SEARCH", "WRITE", "Worker"]
+
+SEARCH, WRITE, BACKGROUND = 0, 1, 2
+
+T = TypeVar("T")
+
+
+class Worker:
+    """One daemon thread: a job that hangs for ever holds up neither the event loop nor the end of the process.
+
+    `concurrent.futures` would be shorter, but joins its threads when the interpreter exits, and knows no priorities.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._condition = threading.Condition()
+        self._queue: list[tuple[int, int, Callable[[], Any], asyncio.Future[Any], asyncio.AbstractEventLoop]] = []
+        self._numbers = itertools.count()
+        self._thread: threading.Thread | None = None
+        self._closing = False
+
+    def start(self) -> None:
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Callable[[], T], *, priority: int = WRITE) -> asyncio.Future[T]:
+        """Queue a job. Cancelling the future skips a job that has not begun; one that runs, runs on."""
+        if self._thread is None or self._closing:
+            raise RecallError(f"{self._name} is not running: use recall between open() and close()")
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        with self._condition:
+            heapq.heappush(self._queue, (priority, next(self._numbers), job, future, loop))
+            self._condition.notify()
+        return future
+
+    def stop(self) -> threading.Thread | None:
+        """Ask the thread to end after the job that runs. What waits is cancelled."""
+        with self._condition:
+            self._closing = True
+            waiting, self._queue = self._queue, []
+            self._condition.notify()
+        for _, _, _, future, loop in waiting:
+            _settle(loop, future, None, asyncio.CancelledError())
+        return self._thread
+
+    def _run(self) -> None:
+        while True:
+            with self._condition:
+                while not self._queue and not self._closing:
+                    self._condition.wait()
+                if self._closing:
+                    return
+                _, _, job, future, loop = heapq.heappop(self._queue)
+            if future.cancelled():
+                continue
+            try:
+                result = job()
+            except BaseException as error:  # noqa: BLE001 - whatever a job raises belongs to whoever waits for it
+                _settle(loop, future, None, error)
+            else:
+                _settle(loop, future, result, None)
+            # Nothing of a finished job may stay alive while the thread waits for the next one.
+            del job, future, loop
+
+
+def _settle(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    def settle() -> None:
+        if future.done():
+            return
+        if isinstance(error, asyncio.CancelledError):
+            future.cancel()
+        elif error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    try:
+        loop.call_soon_threadsafe(settle)
+    except RuntimeError:
+        # The loop was closed while the job ran; nobody waits any more.
+        return

@@ -1,0 +1,292 @@
+"""load_config, check_config, render_config and config_schema."""
+
+import json
+import string
+import subprocess
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractor.settings import ExtractorSettings
+from gateway_memory.config import (
+    check_config,
+    config_schema,
+    load_config,
+    read_text,
+    reference_text,
+    render_config,
+)
+from gateway_memory.config_check import shown
+from gateway_memory.config_keys import expected, known_paths
+from gateway_memory.config_problem import ConfigFileError, ConfigProblem
+from gateway_memory.config_scan import dotted, scan
+from gateway_memory.errors import ConfigError
+from gateway_memory.settings import Config, MemorySync
+
+FIVE_MISTAKES = """\
+{
+  agents: {
+    defaults: {
+      memorySync: {
+        autoExtract: { enabled: "true" },
+        autoRecall: {
+          minScore: 7,
+          maxResult: 3,
+        },
+        timeZone: "Asia/Beijing",
+      },
+    },
+    list: [
+      { id: "work", memorySync: { notify: { maxPendingUpdates: 0 } } },
+    ],
+  },
+}
+"""
+
+NEVER_IMPORTED_FOR_DEFAULTS = """\
+import sys
+import gateway_memory.config, gateway_memory.settings
+gateway_memory.config.load_config()
+assert "pydantic" not in sys.modules, "pydantic was imported"
+"""
+
+
+def problems(text: str) -> tuple[ConfigProblem, ...]:
+    with pytest.raises(ConfigFileError) as caught:
+        check_config(text, "config.json5")
+    return caught.value.problems
+
+
+def messages(text: str) -> list[str]:
+    return [problem.message for problem in problems(text)]
+
+
+def section(body: str) -> str:
+    return f"{{agents: {{defaults: {{memorySync: {{{body}}}}}}}}}"
+
+
+def test_five_mistakes_are_five_messages_with_path_line_and_what_was_expected() -> None:
+    with pytest.raises(ConfigError) as caught:
+        check_config(FIVE_MISTAKES, "config.json5")
+    assert str(caught.value).splitlines() == [
+        'config.json5:5: agents.defaults.memorySync.autoExtract.enabled: expected true or false, got "true"',
+        "config.json5:7: agents.defaults.memorySync.autoRecall.minScore: expected a number from 0 to 1, got 7",
+        'config.json5:8: agents.defaults.memorySync.autoRecall.maxResult: unknown key; did you mean "maxResults"?',
+        (
+            'config.json5:10: agents.defaults.memorySync.timeZone: expected "local" or the IANA name of a time zone '
+            'such as "Asia/Shanghai", got "Asia/Beijing"'
+        ),
+        "config.json5:14: agents.list[0].memorySync.notify.maxPendingUpdates: expected a whole number above 0, got 0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("autoRecall: {timeoutMs: 2.5}", "expected a whole number above 0, got 2.5"),
+        ("autoRecall: {timeoutMs: true}", "expected a whole number above 0, got true"),
+        ("autoRecall: {minScore: NaN}", "expected a number from 0 to 1, got NaN"),
+        ("autoRecall: null", "expected an object, got null"),
+        ("autoRecall: []", "expected an object, got a list"),
+        ("autoExtract: {debounceSeconds: -1}", "expected a number of at least 0, got -1"),
+        ("autoExtract: {debounceSeconds: Infinity}", "expected a number of at least 0, got Infinity"),
+        ("autoExtract: {model: ''}", 'expected a string that is not empty, got ""'),
+        ("autoExtract: {excludeSessionTypes: 'group'}", 'expected a list, got "group"'),
+        ("autoExtract: {excludeSessionTypes: ['group', 1]}", "expected a string, got 1"),
+        ("autoExtract: {memoryMdThreshold: 'low'}", 'expected "high" or "normal", got "low"'),
+        ("timeZone: 'Europe'", 'such as "Asia/Shanghai", got "Europe"'),
+        ("timeZone: '../../etc/passwd'", 'such as "Asia/Shanghai", got "../../etc/passwd"'),
+        ("timeZone: '\\0'", 'such as "Asia/Shanghai", got "\\u0000"'),
+        ("min_score: 1", "unknown key; it belongs at agents.defaults.memorySync.autoRecall.minScore"),
+        ("autoRecall: {min_score: 1}", 'unknown key; did you mean "minScore"?'),
+        ("autoRecall: {MINSCORE: 1}", 'unknown key; did you mean "minScore"?'),
+        ("minScore: 1", "unknown key; it belongs at agents.defaults.memorySync.autoRecall.minScore"),
+        ("notify: {frobnicate: 1}", "unknown key; known here: enabled, injectSummary, maxPendingUpdates"),
+    ],
+)
+def test_a_mistake_says_what_was_expected(body: str, message: str) -> None:
+    (said,) = messages(section(body))
+    assert message in said
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{agent: {}}", 'unknown key; did you mean "agents"?'),
+        ("{agents: {default: {}}}", 'unknown key; did you mean "defaults"?'),
+        ("{agents: {defaults: {memorysync: {}}}}", 'unknown key; did you mean "memorySync"?'),
+        ("{memorySync: {}}", "unknown key; it belongs at agents.defaults.memorySync"),
+        ("{agents: {list: [{memorySync: {}}]}}", "missing; expected a string that is not empty"),
+        ("{agents: {defaults: {memorySync: {}}, list: 'abc'}}", 'expected a list, got "abc"'),
+        ("{agents: {defaults: {memorySync: {}}, list: {a: 1}}}", "expected a list, got an object"),
+        ("{agents: {list: [5]}}", "expected an object, got 5"),
+        ("[]", "expected an object, got a list"),
+        ("null", "expected an object, got null"),
+    ],
+)
+def test_a_typo_outside_our_section_cannot_switch_it_off_unnoticed(text: str, message: str) -> None:
+    assert messages(text) == [message]
+
+
+def test_a_key_given_twice_is_a_mistake_that_names_both_lines() -> None:
+    (problem,) = problems("{agents: {\n  list: [],\n  'list': [],\n}}")
+    assert problem == ConfigProblem(path="agents.list", line=3, message="the key is given twice, first on line 2")
+
+
+def test_an_agent_given_twice_is_a_mistake_whatever_the_case() -> None:
+    (problem,) = problems("{agents: {list: [\n  {id: 'Work'},\n  {id: 'work'},\n]}}")
+    assert problem.path == "agents.list[1].id"
+    assert problem.line == 3
+    assert problem.message == 'the agent "work" is given twice, first on line 2'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("{\n  agents: {\n    defaults }\n}", 3, 14),
+        ("", 1, 1),
+        ("{\r\n  a: 1,,}", 2, 8),
+        ("{'记忆':\n'😀', b: @}", 2, 9),
+    ],
+)
+def test_a_syntax_error_has_line_and_column(text: str, line: int, column: int) -> None:
+    (problem,) = problems(text)
+    assert problem.line == line
+    assert problem.message.startswith(f"no valid JSON5 at column {column}: ")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, section("store: {maxMemoryMdBytes: " + "9" * 5000 + "}")])
+def test_an_absurd_document_is_a_plain_mistake(text: str) -> None:
+    assert len(problems(text)) == 1
+
+
+def test_a_long_value_is_not_printed_since_it_may_be_a_secret() -> None:
+    secret = "sk-proj-" + "a1" * 30
+    with pytest.raises(ConfigFileError) as caught:
+        check_config(section(f"timeZone: '{secret}'"), "config.json5")
+    assert "got a string of 68 characters" in str(caught.value)
+    assert secret not in str(caught.value)
+
+
+def test_a_secret_in_the_place_of_a_variable_name_is_not_printed() -> None:
+    assert shown(("notify", "passwordEnv"), "hunter2") == "a string of 7 characters"
+
+
+def test_an_override_changes_only_the_keys_that_it_gives() -> None:
+    config = check_config(
+        """{agents: {
+            defaults: {memorySync: {autoRecall: {maxResults: 7, minScore: 1}, timeZone: "Asia/Shanghai"}},
+            list: [
+              {id: "Work", memorySync: {autoRecall: {minScore: 0.25}, autoExtract: {excludeSessionTypes: []}}},
+              {id: "plain"},
+            ],
+        }}""",
+        "config.json5",
+    )
+    work = config.for_agent("work")
+    assert work.auto_recall.max_results == 7
+    assert work.auto_recall.min_score == 0.25
+    assert work.time_zone == "Asia/Shanghai"
+    assert work.auto_extract.exclude_session_types == ()
+    assert config.for_agent("WORK") is work
+    assert config.for_agent("plain") == config.for_agent("someone else") == config.defaults
+
+
+def test_a_mistake_in_the_defaults_is_told_once_and_not_for_each_agent() -> None:
+    text = (
+        "{agents: {defaults: {memorySync: {notify: 3}}, list: [{id: 'a'}, {id: 'b', memorySync: {timeZone: 'UTC'}}]}}"
+    )
+    (problem,) = problems(text)
+    assert problem.path == "agents.defaults.memorySync.notify"
+
+
+def test_the_shipped_file_equals_the_built_in_defaults() -> None:
+    assert check_config(reference_text(), "config.json5") == load_config() == Config()
+
+
+def test_the_shipped_file_holds_every_key_with_a_comment() -> None:
+    shipped = scan(reference_text())
+    known = set(known_paths())
+    keys = {path for path in shipped.lines if path and isinstance(path[-1], str)}
+    assert {dotted(path) for path in keys} == {dotted(path) for path in known}
+    frame = {"agents", "agents.defaults", "agents.defaults.memorySync"}
+    assert {dotted(path) for path in known if not shipped.comments[path]} == frame
+
+
+def test_every_key_can_say_what_it_expects() -> None:
+    assert all(expected(path) for path in known_paths())
+
+
+def test_the_defaults_need_no_pydantic() -> None:
+    subprocess.run([sys.executable, "-c", NEVER_IMPORTED_FOR_DEFAULTS], check=True)
+
+
+def test_a_file_is_read_with_its_byte_order_mark_and_from_any_kind_of_path(tmp_path: Path) -> None:
+    path = tmp_path / "配置.json5"
+    path.write_bytes("\ufeff{agents: {}} // 好".encode())
+    assert load_config(path) == load_config(str(path)) == Config()
+
+
+def test_a_file_that_cannot_be_read_is_a_config_error_in_words(tmp_path: Path) -> None:
+    with pytest.raises(ConfigFileError, match=r"no-such\.json5: there is no such file"):
+        load_config(tmp_path / "no-such.json5")
+    with pytest.raises(ConfigFileError, match="the file can't be read: Is a directory"):
+        load_config(tmp_path)
+    latin = tmp_path / "latin.json5"
+    latin.write_bytes(b"{\n// caf\xe9\n}")
+    with pytest.raises(ConfigFileError, match=r"latin\.json5:2: expected UTF-8, found the byte 0xe9"):
+        read_text(latin)
+
+
+def test_a_time_zone_is_what_astimezone_takes() -> None:
+    noon = datetime(2026, 7, 1, 12, tzinfo=UTC)
+    assert noon.astimezone(MemorySync(time_zone="Asia/Shanghai").zone()).hour == 20
+    assert noon.astimezone(MemorySync().zone()) == noon
+
+
+def test_the_schema_names_every_key_and_describes_it() -> None:
+    schema = config_schema()
+    recall = schema["$defs"]["RecallSettings"]["properties"]["minScore"]
+    assert recall["default"] == 0.5
+    assert recall["description"].startswith("From 0 to 1")
+    named = {key for definition in schema["$defs"].values() for key in definition["properties"]}
+    assert {str(path[-1]) for path in known_paths()} <= named | {"agents"}
+    assert json.loads(json.dumps(schema)) == schema
+
+
+sections = st.builds(
+    MemorySync,
+    time_zone=st.sampled_from(["local", "UTC", "Asia/Shanghai"]),
+    auto_extract=st.builds(
+        ExtractorSettings,
+        debounce_seconds=st.floats(0, 1e6),
+        max_wait_seconds=st.floats(0, 1e6),
+    ),
+)
+
+
+@given(
+    st.builds(Config, defaults=sections, agents=st.dictionaries(st.text(string.ascii_lowercase, min_size=1), sections))
+)
+def test_shown_settings_load_as_the_same_settings(config: Config) -> None:
+    assert check_config(render_config(config), "shown") == config
+
+
+@given(st.data())
+def test_a_mangled_file_loads_or_is_a_config_error(data: st.DataObject) -> None:
+    text = reference_text()
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = data.draw(st.integers(start, min(start + 40, len(text))))
+        text = (
+            text[:start]
+            + data.draw(st.sampled_from(["", text[start:end] * 2, "{", "]", '"', "null,", "\\", "5"]))
+            + text[end:]
+        )
+    with suppress(ConfigFileError):
+        check_config(text, "mangled")

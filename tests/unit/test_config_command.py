@@ -1,0 +1,69 @@
+"""`gateway-memory config check | show | schema`."""
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from gateway_memory.config import check_config, config_schema, load_config, reference_text
+from gateway_memory.config_command import add_parser
+
+OVERRIDE = "{agents: {list: [{id: 'work', memorySync: {autoRecall: {maxResults: 5}}}]}}"
+
+
+def config_command(*arguments: str) -> int:
+    parser = argparse.ArgumentParser()
+    add_parser(parser.add_subparsers())
+    args = parser.parse_args(["config", *arguments])
+    return int(args.run(args))
+
+
+def test_check_accepts_a_good_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "config.json5"
+    path.write_text(OVERRIDE)
+    assert config_command("check", str(path)) == 0
+    assert capsys.readouterr().out == f"{path}: no mistakes\n"
+
+
+def test_check_lists_the_mistakes_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "config.json5"
+    path.write_text("{agents: {\n lost: [],\n defaults: 1}}")
+    assert config_command("check", str(path)) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == [
+        f'{path}:2: agents.lost: unknown key; did you mean "list"?',
+        f"{path}:3: agents.defaults: expected an object, got 1",
+    ]
+
+
+def test_check_looks_for_config_json5_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert config_command("check") == 1
+    assert capsys.readouterr().err == "config.json5: there is no such file\n"
+
+
+def test_show_without_a_file_is_the_commented_reference(capsys: pytest.CaptureFixture[str]) -> None:
+    assert config_command("show") == 0
+    assert capsys.readouterr().out == reference_text()
+
+
+def test_show_prints_what_is_in_force_for_all_and_for_one_agent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "config.json5"
+    path.write_text(OVERRIDE)
+    assert config_command("show", str(path)) == 0
+    assert check_config(capsys.readouterr().out, "shown") == load_config(path)
+    assert config_command("show", str(path), "--agent", "work") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["agents"]["defaults"]["memorySync"]["autoRecall"]["maxResults"] == 5
+    assert shown["agents"]["list"] == []
+
+
+def test_schema_prints_the_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert config_command("schema") == 0
+    assert json.loads(capsys.readouterr().out) == config_schema()
