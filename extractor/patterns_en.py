@@ -17,11 +17,17 @@ FILLER = re.compile(
     re.IGNORECASE,
 )
 
+_NOTE = r"(?:remember|don'?t (?:ever )?forget|do not forget|never forget|make a note|take (?:a )?note|note(?: down)?|keep in mind|bear in mind|keep a note)"
+# "Remember, we talked about…" reminds of the conversation, and "remember to…" is an order: neither tells something to keep.
+_NOT_TOLD = (
+    r"(?!(?:to|for|as|and|is|are|if|when|what|how|why|where|who|in|on|at|with|from|this|that|these|those|it|it's|its|here|there|all (?:of|that|this)|your|you|you're|you'll|you've|you are"
+    r"|we (?:talked|discussed|spoke|went|already|said|agreed|still|had|did|were|are (?:still|just|only)|only|just|want(?:ed)? to|need(?:ed)? to)|i (?:said|told|mentioned|asked|already|just|only|want(?:ed)? (?:you|to|this|it)|need (?:you|to|this|it)|said|was|wasn't|will|am (?:still|just|only)|don't want (?:to|you|this))"
+    r"|(?:my|our) (?:goal|point|question|request|instructions?|earlier|previous|last|other|first) |the (?:last|previous|first|plan|goal|point|time|one|other|conversation|context|above|following|key|rule|rules|instructions?|format|target|response|answer|output)|information)\b)"
+)
 REMEMBER = re.compile(
-    r"(?:(?:please|pls|also|can you|could you|you should|i want you to|i need you to|i'd like you to|kindly|just|and|so|ok(?:ay)?|hey|but)[ ,]+){0,4}"
-    r"(?:(?:remember|don'?t (?:ever )?forget|do not forget|never forget|make a note|take (?:a )?note|note(?: down)?|keep in mind|bear in mind|keep a note)"
-    r"(?:\s+(?:this|the following|these(?: things| points)?|for (?:me|later|next time|the future|future reference)|to self|forever|always)){0,2}"
-    r"(?:\s*[:：,，-]+\s*|\s+(?:that|of the fact that|about)\s+|\s+(?=(?:i|we|my|our|the|all|everything|every|no|it's|he|she|his|her|they|their|\d|[A-Z][a-z]+(?:'s)? )\b))"
+    rf"(?:(?:please|pls|also|can you|could you|you should|i want you to|i need you to|i'd like you to|kindly|just|and|so|ok(?:ay)?|hey|but)[ ,]+){{0,4}}"
+    rf"(?:{_NOTE}(?:\s+(?:this|the following|these(?: things| points)?|for (?:me|later|next time|the future|future reference)|to self|forever|always)){{0,2}}"
+    rf"(?:\s*[:：]+\s*|\s+(?:that|of the fact that)\s+{_NOT_TOLD}|[,，]\s*(?=(?:i|i'm|my|our|we)\b){_NOT_TOLD}|\s+(?=(?:i|i'm|we|my|our|the|all|everything|every|no|he|she|his|her|they|their|\d|(?-i:[A-Z])[a-z]+(?:'s)? )\b){_NOT_TOLD})"
     r"|(?:add|save|store|put|write|commit)\s+(?:this|that|it|the following)?\s*(?:to|in|into)\s+(?:your |the |long[- ]term )*memory\s*(?:[:：,-]+\s*|\s+that\s+)"
     r"|for (?:future reference|the record)\s*[,:]\s*)",
     re.IGNORECASE,
@@ -54,7 +60,7 @@ TRAILING = re.compile(
 # Not about the person, or not for long.
 BLOCKED = re.compile(
     r"\b(?:traceback|stack ?trace|exception|crash(?:e[sd]|ing)?|not working|doesn't work|don't work|isn't working|won't (?:start|run|compile|load)|broken"
-    r"|errors?|bugs?|fail(?:s|ed|ing)|undefined|segfault|null pointer|just this once|for now|this time|for this (?:one|task|answer|reply|question|time)"
+    r"|errors?|bugs?|fail(?:s|ed|ing)|undefined|segfault|null pointer|just this once|for now|right now|at the moment|at this point|this time|tonight|until then|for this (?:one|task|answer|reply|question|time)"
     r"|ignore (?:all|any|the|your|previous|prior)|disregard|system prompt|act as|pretend|role-?play|jailbreak)\b",
     re.IGNORECASE,
 )
@@ -81,7 +87,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape("instruction", "O", "high", 0.9, r"(?:please )?(?!.*\b(?:i|we|he|she|they|it) will\b)(?:always|never|don't ever|do not ever) (?:use|answer|reply|respond|write|call|address|include|add|give|show|speak|talk|keep|put|send|ask|tell|explain|format|follow|prefer|default|run|commit|push|deploy|start|end|check|provide|make|mention|assume|suggest|recommend|translate|treat|remember|do|be|let|say|change|delete|edit|touch|create|insert)\b.{2,}"),
     Shape("instruction", "O", "high", 0.88, r"(?:please )?(?:use|answer|reply|respond|write|call|address|speak|talk|format|keep|prefer|default to|don't|do not|stop|avoid)\b.{3,}\b(?:from now on|going forward|in (?:the )?future|every time|by default|at all times|for all (?:my |our )?(?:future )?\w+|in all (?:my |our |your )?\w+)\b.{0,60}"),
     Shape("instruction", "O", "high", 0.85, r"(?:please )?(?:keep|make) (?:all )?(?:your|the|my|all) (?:answers?|repl(?:y|ies)|responses?|messages?|emails?|explanations?|code|commit messages?|summar(?:y|ies)|reports?) (?:always )?(?:short|brief|concise|simple|terse|formal|informal|casual|polite|to the point|under|below|in|within|as short|long|detailed)\b.*"),
-    Shape("instruction", "O", "normal", 0.8, r"(?:please )?(?:don't|do not|never|stop|avoid) (?:ever )?(?:us(?:e|ing)|call(?:ing)? me|address(?:ing)? me|send(?:ing)? me|ask(?:ing)? me|apologi[sz](?:e|ing)|add(?:ing)? (?:emojis?|comments))\b(?! (?:it|that|this|these|those|them|the (?:first|second|last|above|same|previous)|any of)\b).{0,120}"),
+    Shape("instruction", "O", "normal", 0.8, r"(?:please )?(?:don't|do not|never|stop|avoid) (?:ever )?(?:us(?:e|ing)|call(?:ing)? me|address(?:ing)? me|send(?:ing)? me|apologi[sz](?:e|ing)|add(?:ing)? (?:emojis?|comments))\b(?! (?:it|that|this|these|those|them|the (?:first|second|last|above|same|previous)|any of)\b).{0,120}"),
     Shape("instruction", "O", "high", 0.9, r"(?:please |you can |just )?call me (?!(?:back|later|when|if|at|on|in|tomorrow|today|tonight|crazy|a|an|the|paranoid|old)\b)[\w\ue000\"“'*-]+(?: [\w'-]+){0,3}"),
     Shape("instruction", "O", "normal", 0.8, r"(?:i want|i need|i expect|i'd like|i would like|i'd prefer|i prefer) you(?:r (?:answers|replies|responses))? to (?:always|never)\b.{4,}"),
     # Preferences
@@ -90,7 +96,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape("preference", "O", "high", 0.85, rf"(?:i|we) {_OFTEN}(?:hate|detest|can't stand|cannot stand|despise|loathe|can't bear|dislike) {_THIS}.{{3,}}"),
     Shape("preference", "O", "normal", 0.8, rf"(?:i|we) {_OFTEN}(?:don't|do not|never|no longer|didn't use to) {_OFTEN}(?:like|love|enjoy|want to use|use|drink|eat|watch|read|care for) {_THIS}.{{2,}}"),
     Shape("preference", "O", "high", 0.85, rf"(?:i|we) {_OFTEN}(?:like|love|enjoy|prefer) (?:to (?:use|code|program|write|work|develop)|using|coding|programming|writing|working|developing)\b (?!(?:it|that|this|them|with you|on this|on it|together)\b).{{2,}}"),
-    Shape("preference", "O", "normal", 0.78, rf"i {_OFTEN}(?:like|love|enjoy|adore) {_THIS}.{{3,}}"),
+    Shape("preference", "O", "normal", 0.78, rf"i {_OFTEN}(?:like|love|enjoy|adore) (?!the |all |both |having you|your ){_THIS}.{{3,}}"),
     Shape("preference", "O", "normal", 0.8, r"i(?:'m| am) (?:really |very |also |not |a |an |quite |not really )*(?:into|fond of|(?:big |huge |great |massive |die-?hard |long-?time )?fan of|obsessed with|crazy about|keen on|passionate about|addicted to|used to|more of an?|partial to)\b (?!(?:it|that|this|the (?:idea|way|concept|approach))\b).{3,}"),
     Shape("preference", "O", "high", 0.88, rf"my (?:all-time |absolute |personal |new )*(?:favou?rite|preferred|go-to|preference|default|least favou?rite)\b.{{0,60}}\b(?:is|are|was)\b (?!(?:that|this|it|to (?:see|know))\b).{{2,}}"),
     Shape("preference", "O", "normal", 0.8, r"i(?:'ve| have) (?:switched|moved|changed|migrated) (?:over )?(?:from .{2,60} )?to\b (?!(?:it|that|this)\b).{2,}|i (?:now use|use .{2,40} now|switched (?:from .{2,60} )?to|no longer use|don't use|stopped using|quit|gave up)\b(?! (?:it|that|this)\b).{2,}"),
@@ -98,10 +104,10 @@ SHAPES: tuple[Shape, ...] = (
     Shape("decision", "W", "high", 0.88, r"(?:we|i|the team|our team)(?:'ve| have)? (?:all |both |finally |already |now |just |also |officially |pretty much |ultimately )*(?:decided|chosen|chose|settled on|agreed|picked|opted|committed to|finali[sz]ed|selected|signed off on)\b(?! (?:it|that i (?:need|want)|this|yet|to (?:ask|come|check|see|talk|give|take a look|reach out|contact))\b).{4,}"),
     Shape("decision", "W", "high", 0.85, r"(?:we|i)(?:'re| are|'m| am) (?:now |finally |officially |all )*(?:going with|sticking with|switching (?:from .{2,60} )?to|moving (?:from .{2,60} )?to|migrating (?:from .{2,60} )?to|standardi[sz]ing on|adopting|dropping|replacing)\b (?!(?:it|that|this|your|the (?:first|second|third|last|next|other)|option|a (?:new|different) (?:topic|question))\b).{2,}"),
     Shape("decision", "W", "high", 0.85, r"(?:the (?:final )?(?:decision|verdict|choice|plan) (?:is|was) (?:to |that |final:? ))(?!(?:yours|up to|see|be)\b).{4,}|decision(?: made)?:\s*.{4,}|(?:it's|it is) (?:decided|settled|final|official)[,:]\s*.{4,}"),
-    Shape("decision", "W", "normal", 0.75, r"(?:let's|let us|we'll|we will|we shall|i'll|we should) (?:go with|use|stick with|settle on|choose|adopt|standardi[sz]e on|switch to|move to|migrate to|keep using|deploy (?:on|to|with)) (?!(?:it|that|this|these|those|them|your|the (?:first|second|third|last|next|other|same|above|one|following|plan|approach|idea|suggestion)|option|all|both|another|a different|something|whatever|what)\b).{2,}"),
+    Shape("decision", "W", "normal", 0.75, r"(?:let's|let us|we'll|we will|we shall|i'll|we should) (?:go with|use|stick with|settle on|choose|adopt|standardi[sz]e on|switch to|move to|migrate to|keep using|deploy (?:on|to|with)) (?!(?:it|that|this|these|those|them|your|the (?:first|second|third|last|next|other|same|above|one|following|plan|approach|idea|suggestion)|(?:option|number|choice) ?#?\w+\s*$|all|both|another|a different|something|whatever|what)\b).{2,}"),
     # Who the person is
     Shape("fact", "B", "high", 0.92, rf"(?:my (?:full |first |last |real |given |nick ?)?name(?:'s| is)|my (?:full |first |last )?name:|i go by|people call me|everyone calls me) (?!(?:not|on|in|the|a|listed|spelled|misspelled)\b){_NAME}+(?: (?!(?:and|but)\b)[\w'.-]+){{0,4}}"),
-    Shape("fact", "B", "high", 0.88, rf"(?:i'm|i am|i work as) (?:currently |also |actually |originally |both |still |now )*(?:an?|the|(?=ceo|cto|cfo|coo)) ?{_ROLE}\b(?! of (?:habit))(?! (?:too|as well))?.*"),
+    Shape("fact", "B", "high", 0.88, rf"(?:i'm|i am|i work as) (?:currently |also |actually |originally |both |still |now )*(?:an? |the |(?=(?:ceo|cto|cfo|coo)\b))(?!(?:bit|little|lot|tad|few|couple|huge fan|big|bad|good|great|real|total)\b){_ROLE}\b(?! of (?:habit))(?! (?:too|as well))?.*"),
     Shape("fact", "B", "high", 0.9, r"i (?:currently |now |also |still |used to |mostly |mainly )*(?:work|worked) (?:(?:full|part)[- ]time )?(?:at|for|as|in) (?!(?:it|that|this|all|the (?:morning|evening|afternoon|meantime|same|dark|end|past|background)|a (?:few|while|rush|loop|team where)|progress|pairs|mind|my own|hours|now|me|you|as|first|least|general|theory|practice|order|secret|silence|bursts|batches|sprints|\d)\b).{2,}"),
     Shape("fact", "B", "high", 0.9, r"i (?:currently |now |also |still |actually )*(?:live|reside|grew up|was born|was raised|come from|immigrated|emigrated) (?:in|at|on|near|from|to|with|outside|just outside)?\s*(?!(?:fear|the (?:moment|present|past)|it|that|this|and breathe|for|my (?:best )?life)\b).{2,}"),
     Shape("fact", "B", "high", 0.88, r"i(?:'m| am) (?:originally |currently |actually |now )*(?:from|based in|living in|located in|staying in) (?!(?:the (?:future|past|other|outside|start|very|old|school|generation)|a (?:place|family|background|good|bad)|now|there|here|time|it|that|this|what|my|your)\b).{2,}"),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from . import patterns_en, patterns_zh
-from .sentences import QUOTED, Sentence, sentences
+from .sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from .shapes import Shape
 from .types import Candidate, Turn
 
@@ -18,6 +18,16 @@ SHORTEST_CONTENT = 3
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _MASK = "[masked: "
+_TO_ASSISTANT = re.compile(r"(?:you|your|you're)\b|[你您]", re.IGNORECASE)
+_OF_SELF = re.compile(r"(?:i|my|i'm|we|our)\b|[我咱]", re.IGNORECASE)
+# A prompt or a play: its "I" and "remember" are a part that somebody is to act.
+_ROLE_PLAY = re.compile(
+    r"\b(?:act as|acting as|you are (?:a|an|now|going to be|the)\b|you're (?:a|an|now) |you will (?:be|act|play|take on)|your (?:task|role|job|persona|name) (?:is|will be)|i want you to (?:act|be|pretend|write|help)"
+    r"|role-?play|pretend|in the (?:voice|style) of|from the perspective of|imagine (?:you|that you)|(?:first|main|following) (?:scene|character|paragraph|article|essay|story|text|email|letter|review)"
+    r"|write (?:a|an|me|the)\b.{0,60}\b(?:story|essay|letter|email|article|post|speech|poem|script|bio|review|resume|cover letter)|rewrite|rephrase|paraphrase|proofread|translate)\b"
+    r"|扮演|假装你|假设你|你(?:现在)?是(?:一[个名位]|我的)|你的(?:任务|角色|身份)是|角色设定|写一(?:篇|封|首|段|个故事)|改写|润色|翻译",
+    re.IGNORECASE,
+)
 _ENTITY = re.compile(r"(?<![\w])(?:[A-Z][\w.+#-]*[\w+#](?: [A-Z][\w.+#-]*[\w+#])*|[a-z]+[A-Z\d][\w.+#-]*)|(?<=[\u3400-\u9fff])[A-Za-z][\w.+#-]*[\w+#]?|[“《「]([^”》」]{1,30})[”》」]")
 _NO_ENTITY = frozenset("let let's i i'm i've i'd i'll my our we the a an please always never from call you your don't do keep use let's it's so and but also if when for to in on at as ok".split())
 
@@ -40,6 +50,7 @@ def extract_rules(turn: Turn) -> list[Candidate]:
 def _of_message(message: str) -> Iterator[Candidate]:
     said = sentences(message)
     only_explicit = len(message) > LONGEST_SAID
+    role_play = bool(_ROLE_PLAY.search(message, 0, LONGEST_READ))
     before: Sentence | None = None
     listed = False  # the sentence before ended a lead-in such as "remember these:"
     for sentence in said:
@@ -53,13 +64,14 @@ def _of_message(message: str) -> Iterator[Candidate]:
             listed = True
             continue
         elif lead is not None:
-            yield from _remembered(sentence, lead)
+            if not role_play:
+                yield from _remembered(sentence, lead)
             listed = False
         elif listed and (sentence.item or before is None) and not sentence.question:
             yield from _remembered(sentence, 0)
         else:
             listed = False
-            if not only_explicit:
+            if not only_explicit and not role_play:
                 yield from _stated(sentence, language)
         before = sentence
 
@@ -87,7 +99,9 @@ def _remembered(sentence: Sentence, start: int) -> Iterator[Candidate]:
     if content is None:
         return
     shape = _shape_at(sentence.plain, _after(language.FILLER, sentence.plain, start), len(sentence.plain), language)
-    about_self = re.match(r"(?:i|my|i'm)\b|我", sentence.plain[start:], re.IGNORECASE)
+    if shape is None and _TO_ASSISTANT.match(sentence.plain, start):  # "remember, you are a pirate"
+        return
+    about_self = _OF_SELF.match(sentence.plain, start)
     yield Candidate(
         content=content,
         category=shape.category if shape else "fact",

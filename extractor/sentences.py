@@ -86,6 +86,7 @@ def _of_line(line: str) -> Iterator[Sentence]:
     marker = _ITEM.match(line)
     if marker:
         line = line[marker.end() :]
+    line = _EMPHASIS.sub(r"\2", line)
     plain = _plain(line)
     position = 0
     for end_mark in _BREAK.finditer(plain):
@@ -108,6 +109,9 @@ def _sentence(line: str, plain: str, start: int, end: int, end_mark: str, item: 
             item=item,
             clauses=tuple(_clauses(piece)),
         )
+
+
+_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.{1,200}?)(?<=\S)\1")
 
 
 def _plain(line: str) -> str:

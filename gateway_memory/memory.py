@@ -182,7 +182,7 @@ class GatewayMemory:
             raise ClosedError("this memory is closed: use it inside `async with GatewayMemory(…)`")
         if asyncio.get_running_loop() is not self._loop:
             raise ClosedError("this memory lives on another event loop: call it from the loop that opened it")
-        if session is not None and self._sessions.get((session.key, session.scope.key)) is not session:
+        if session is not None and session.memory is not self:
             raise UsageError(f"{session!r} does not belong to this memory: take the session that start_session returned")
 
     # The calls of a gateway
@@ -196,7 +196,9 @@ class GatewayMemory:
         self._scopes[scope.key] = scope
         session = self._sessions.get((key, scope.key))
         if session is None:
-            session = self._sessions[key, scope.key] = Session(key=key, scope=scope, settings=self._settings_of(key))
+            session = self._sessions[key, scope.key] = Session(
+                key=key, scope=scope, settings=self._settings_of(key), memory=self
+            )
         await self._begin(session)
         return session
 
@@ -320,6 +322,7 @@ class GatewayMemory:
             return
         session.ended = True
         self._open.pop(session.session_id, None)
+        self._sessions.pop((session.key, session.scope.key), None)
         self._bus.unsubscribe(session.session_id)
         await self._journal.end_session(session.session_id, reason, self._clock().timestamp())
         log.info("session.ended", session_id=session.session_id, reason=reason)
@@ -338,7 +341,7 @@ class GatewayMemory:
             now = self._clock()
             session_id, _ = await self._journal.open_session(session.key, session.scope.key, secrets.token_hex(8), now.timestamp())
             session.begin(session_id)
-            self._open[session_id] = session
+            self._open[session_id] = self._sessions[session.key, session.scope.key] = session
             self._subscribe(session)
             session.generation = self._recaller.generation
             session.sequence = await self._context.look(session, _OPENING_SECONDS)

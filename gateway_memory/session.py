@@ -80,7 +80,9 @@ def agent_of(key: str) -> str | None:
 class Session:
     """One open conversation. A gateway reads `key`, `session_id` and `opening`; the rest belongs to GatewayMemory."""
 
-    def __init__(self, *, key: str, scope: Scope, settings: MemorySync) -> None:
+    def __init__(self, *, key: str, scope: Scope, settings: MemorySync, memory: object) -> None:
+        self.memory = memory
+        """Whose session it is: no other memory takes it."""
         self.key = key
         self.scope = scope
         self.settings = settings

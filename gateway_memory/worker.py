@@ -2,7 +2,8 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 
 import structlog
@@ -71,12 +72,22 @@ class Worker:
         Raises:
             StoreError, OSError, sqlite3.Error: it could not be written; it waits on in the journal.
         """
-        async with self._working:
+        async with self._work():
             await self._ingest.recover()
             while turns := await self._journal.pending(0, limit=_BATCH):
                 await self._carefully(self._ingest.rules, turns)
             while turns := await self._journal.pending(1):
                 await self._batch_of(turns[0].session_id)
+
+    @asynccontextmanager
+    async def _work(self) -> AsyncIterator[None]:
+        """Be the only one who works. After a failure, what was planned comes first: its turns would be planned once more."""
+        async with self._working:
+            if self._unfinished:
+                await self._ingest.recover()
+            self._unfinished = True
+            yield
+            self._unfinished = False
 
     async def _rules_loop(self) -> None:
         await self._until_it_works("recover", self._recover)
@@ -86,7 +97,7 @@ class Worker:
             await self._until_it_works("rules", self._rules_once)
 
     async def _recover(self) -> None:
-        async with self._working:
+        async with self._work():
             replayed = await self._ingest.recover()
             for turn in await self._journal.pending(1, limit=100_000):
                 self._debouncer.touch(turn.session_id, _now())
@@ -97,8 +108,7 @@ class Worker:
 
     async def _rules_once(self) -> None:
         while True:
-            async with self._working:
-                await self._finish_plans()
+            async with self._work():
                 turns = await self._journal.pending(0, limit=_BATCH)
                 if not turns:
                     return
@@ -119,8 +129,7 @@ class Worker:
                     await self._until_it_works("batch", lambda session_id=session_id: self._batch_once(session_id))  # type: ignore[misc]
 
     async def _batch_once(self, session_id: str) -> None:
-        async with self._working:
-            await self._finish_plans()
+        async with self._work():
             await self._batch_of(session_id)
 
     async def _batch_of(self, session_id: str) -> None:
@@ -160,16 +169,9 @@ class Worker:
             if error:
                 log.warning("worker.will_retry", place=place, error=type(error).__name__, attempt=state.attempt_number)
                 self._fail(place, error)
-                self._unfinished = True
 
-        waits = wait_exponential_jitter(initial=0.5, max=_LONGEST_RETRY_SECONDS)
+        waits = wait_exponential_jitter(multiplier=0.5, max=_LONGEST_RETRY_SECONDS)
         await AsyncRetrying(retry=retry_if_exception_type(Exception), wait=waits, before_sleep=note)(work)
-
-    async def _finish_plans(self) -> None:
-        """After a failure, what was planned comes first: its turns would be planned once more."""
-        if self._unfinished:
-            await self._ingest.recover()
-            self._unfinished = False
 
     async def _adopt_loop(self) -> None:
         while True:

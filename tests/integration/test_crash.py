@@ -1,0 +1,56 @@
+"""SIGKILL at any point between `after_reply` and the announcement: after a restart each turn is processed, each memory stands once."""
+
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import dying_gateway
+import pytest
+
+from gateway_memory import OWNER, GatewayMemory, load_config
+
+SCRIPT = Path(dying_gateway.__file__)
+
+
+def lines(workspace: Path) -> list[str]:
+    found = [line for file in sorted(workspace.rglob("*.md")) for line in file.read_text("utf-8").splitlines()]
+    return [line.split(" <!--")[0] for line in found if line.startswith("- ")]
+
+
+async def processed(workspace: Path) -> list[str]:
+    """Start again on the workspace, as a supervisor would, and return the memories' lines."""
+    async with GatewayMemory(load_config(), workspace) as memory:
+        await memory.flush()
+        session = await memory.start_session("listener", user=OWNER)
+        for expected in ("8443", "PostgreSQL", "peanuts", "Python"):
+            assert any(expected in hit.text for hit in await memory.search(session, expected)), expected
+        queue = await memory._journal.queue()
+        assert dict(queue) == {"rules": 0, "batch": 0, "oldest_at": 0, "outbox": 0}
+        assert await memory._journal.plans() == []
+    return lines(workspace)
+
+
+@pytest.mark.parametrize("step", dying_gateway.STEPS)
+async def test_a_killed_gateway_loses_and_doubles_nothing(step: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), str(tmp_path), step], check=False, capture_output=True, timeout=60
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()[-2000:]
+    found = Counter(await processed(tmp_path))
+    assert set(found.values()) == {1}
+    assert len(found) == 4
+    assert not list(tmp_path.rglob("*.tmp")) or step in ("temporary file written", "before the file is replaced")
+
+
+async def test_the_next_process_takes_over_what_a_dead_one_left(tmp_path: Path) -> None:
+    """The survivor was there all along, under another slot: it finds the orphan by its lock."""
+    async with GatewayMemory(load_config(), tmp_path) as survivor:
+        done = subprocess.run(
+            [sys.executable, str(SCRIPT), str(tmp_path), "plan written"], check=False, capture_output=True, timeout=60
+        )
+        assert done.returncode == -signal.SIGKILL
+        await survivor._worker._adopt()
+        await survivor.flush()
+    assert len(lines(tmp_path)) == 4

@@ -1,0 +1,74 @@
+"""A gateway that kills itself at a named step. Run by test_crash.py: `python dying_gateway.py WORKSPACE STEP`."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from gateway_memory import OWNER, GatewayMemory, load_config
+from gateway_memory.ingest import Ingest
+from gateway_memory.store import files
+from gateway_memory.store.files import MarkdownFiles
+from gateway_memory.store.journal import Journal
+from recall import Recaller
+
+SAID = (
+    "我喜欢用 Python",
+    "Remember that the staging port is 8443.",
+    "我们决定用 PostgreSQL 做订单库",
+    "哈哈",
+    "I'm allergic to peanuts.",
+)
+
+
+def die(*_: Any, **__: Any) -> Any:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def dies_before(owner: Any, name: str) -> None:
+    setattr(owner, name, die)
+
+
+def dies_after(owner: Any, name: str) -> None:
+    function = getattr(owner, name)
+
+    async def wrapped(*args: Any, **values: Any) -> Any:
+        await function(*args, **values)
+        die()
+
+    setattr(owner, name, wrapped)
+
+
+STEPS: dict[str, Callable[[GatewayMemory], None]] = {
+    "turn accepted": lambda _: dies_before(Ingest, "rules"),
+    "decided, no plan yet": lambda _: dies_before(Journal, "begin"),
+    "plan written": lambda _: dies_after(Journal, "begin"),
+    "before the file is replaced": lambda _: dies_before(files, "_replace"),
+    "temporary file written": lambda _: dies_before(files.os, "replace"),
+    "first file replaced": lambda _: dies_before(files.os, "close"),
+    "files written": lambda _: dies_after(MarkdownFiles, "edit"),
+    "before it is announced": lambda memory: dies_before(memory._worker._ingest, "_publish"),
+    "before the index follows": lambda _: dies_before(Recaller, "replace_file"),
+    "index written": lambda _: dies_after(Recaller, "replace_file"),
+    "before the turn is done": lambda _: dies_before(Journal, "finish"),
+    "turn done": lambda _: dies_after(Journal, "finish"),
+    "announced": lambda _: dies_after(Journal, "announced"),
+    "before the batch": lambda _: dies_before(Ingest, "batch"),
+}
+
+
+async def main(workspace: str, step: str) -> None:
+    async with GatewayMemory(load_config(), workspace) as memory:
+        session = await memory.start_session("speaker", user=OWNER)
+        async with memory._worker._working:  # all turns are accepted before the first is processed
+            for said in SAID:
+                await memory.after_reply(session, user=said, reply="OK")
+        STEPS[step](memory)
+        await memory.flush()
+    raise SystemExit("it should be dead")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2]))
