@@ -92,7 +92,6 @@ class GatewayMemory:
             self._journal = Journal(self.workspace / "journal.sqlite")
             await self._journal.open(slot.number)
             stack.push_async_callback(self._journal.close)
-            await self._journal.adopt(slot.number)
             self._recaller = Recaller(self.workspace / "index.sqlite", self.settings.auto_recall)
             if await self._recaller.open():
                 log.info("index.rebuilding")

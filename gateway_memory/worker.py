@@ -98,9 +98,13 @@ class Worker:
 
     async def _recover(self) -> None:
         async with self._work():
-            replayed = await self._ingest.recover()
-            for turn in await self._journal.pending(1, limit=100_000):
-                self._debouncer.touch(turn.session_id, _now())
+            await self._replay()
+
+    async def _replay(self) -> None:
+        """Carry out what was planned and not finished, before its turns are looked at again."""
+        replayed = await self._ingest.recover()
+        for turn in await self._journal.pending(1, limit=100_000):
+            self._debouncer.touch(turn.session_id, _now())
         if replayed:
             log.info("worker.recovered", plans=replayed)
         self._wake.set()
@@ -184,11 +188,12 @@ class Worker:
             if lock is None:
                 continue
             try:
-                await self._journal.adopt(number)
+                async with self._work():
+                    await self._journal.adopt(number)
+                    await self._replay()
             finally:
                 lock.release()
             log.info("worker.adopted", slot=number)
-            await self._recover()
 
 
 def _now() -> float:

@@ -81,12 +81,11 @@ class Matrix:
             taken[here] = self._blocks[block][places[here]]
         return taken
 
-    def product(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Cosine of every row with each of `vectors` (k, dimension): (k, rows)."""
-        out = np.zeros((len(vectors), self._rows), np.float32)
+    def product(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The product of every row with `vector`, (rows,): the cosine, if its length is 1."""
+        out = np.zeros(self._rows, np.float32)
         for number, block in enumerate(self._blocks):
             start = number * self._BLOCK_ROWS
             end = min(start + self._BLOCK_ROWS, self._rows)
-            for place, vector in enumerate(vectors):
-                np.matmul(block[: end - start], vector, out=out[place, start:end])
+            np.matmul(block[: end - start], vector, out=out[start:end])
         return out

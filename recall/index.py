@@ -11,24 +11,28 @@ from numpy.typing import NDArray
 
 from recall.query import embedded_text, indexed_text
 from recall.scope import ScopeRows
-from recall.store import Store
-from recall.topics import standing_topics
+from recall.store import IndexedRow, Store
+from recall.topics import traits_of
 from recall.types import Entry, FileChange, Stamp, Stored
-from recall.words import single_terms, terms_of, tokens_of
+from recall.words import clean_text, single_terms, terms_of, tokens_of
 
-__all__ = ["Index", "PreparedTerms", "prepare_terms"]
+__all__ = ["Index", "prepare"]
 
 # Rows in memory over all scopes; beyond them the scopes that rested longest leave. 2 kB of vector a row.
 _RESIDENT_ROWS = 150_000
 
-PreparedTerms = tuple[int, bytes]
 
-
-def prepare_terms(entry: Entry) -> PreparedTerms:
-    """The length of a row in terms, and its terms as uint32 little-endian, the single characters last."""
-    text = indexed_text(entry.text, entry.heading, entry.speaker, entry.reply)
+def prepare(entry: Entry) -> IndexedRow:
+    """What an entry is searched by. Its single characters stand behind its terms and don't count for its length."""
+    text = indexed_text(entry)
     terms = terms_of(tokens_of(text))
-    return len(terms), np.array(terms + single_terms(text), "<u4").tobytes()
+    speaker = terms_of(tokens_of(clean_text(entry.speaker, 100)))
+    return IndexedRow(
+        traits=traits_of(entry.text, entry.category),
+        speaker_term=speaker[0] if speaker else 0,
+        length=len(terms),
+        terms=np.array(terms + single_terms(text), "<u4").tobytes(),
+    )
 
 
 class Index:
@@ -159,7 +163,7 @@ class Index:
         return [] if number is None else self._store.rows("r.scope = ? and r.file = ?", (number, file))
 
     def replace_file(
-        self, scope: str, file: str, stamp: Stamp | None, entries: Sequence[Entry], prepared: dict[str, PreparedTerms]
+        self, scope: str, file: str, stamp: Stamp | None, entries: Sequence[Entry], prepared: dict[str, IndexedRow]
     ) -> FileChange:
         """Make the rows of a file those of `entries`; `prepared` holds terms by id, what it lacks is made here.
 
@@ -187,14 +191,13 @@ class Index:
                     fresh.append(entry)
                     if stored is not None:
                         gone.append(stored.sequence)
-                elif stored.entry != entry or stored.file != file:
-                    topics = standing_topics(entry.text, entry.category)
-                    self._store.update(revision, stored.sequence, file, entry, topics)
+                elif stored.entry != _clean(entry) or stored.file != file:
+                    traits = traits_of(entry.text, entry.category)
+                    self._store.update(revision, stored.sequence, file, _clean(entry), traits)
             self._store.remove(revision, number, gone)
             for entry in reversed(fresh):
-                length, terms = prepared.get(entry.id) or prepare_terms(entry)
-                topics = standing_topics(entry.text, entry.category)
-                added.append(self._store.insert(revision, number, file, _clean(entry), topics, length, terms))
+                indexed = prepared.get(entry.id) or prepare(entry)
+                added.append(self._store.insert(revision, number, file, _clean(entry), indexed))
             self._store.set_stamp(number, file, stamp)
         self.version += 1
         if scope in self._scopes:
@@ -248,8 +251,7 @@ class Index:
     def pending(self, limit: int) -> list[tuple[int, str]]:
         """Sequence and text of rows that wait for a vector."""
         return [
-            (sequence, embedded_text(row.entry.text, row.entry.heading, row.entry.speaker, row.entry.reply))
-            for sequence, row in self._store.pending(limit)
+            (sequence, embedded_text(row.entry)) for sequence, row in self._store.pending(limit)
         ]
 
     def pending_count(self) -> int:

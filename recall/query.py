@@ -2,56 +2,70 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 
+from recall.dates import Span, looks_back, spans_of
 from recall.topics import requested_topics
+from recall.types import Entry
 from recall.words import clean_text, terms_of, tokens_of
 
-__all__ = ["Query", "embedded_text", "indexed_text", "prepare_query"]
+__all__ = ["LONGEST_EMBEDDED", "PRECEDING_TURNS", "Query", "embedded_text", "indexed_text", "prepare_query"]
 
-# A message's words and vector are made of so much of it, a row's of so much.
+# A message's words are taken from so many characters, a vector is made of so many, a row's words of so many.
 LONGEST_QUERY = 1000
 LONGEST_EMBEDDED = 600
 LONGEST_ROW = 4000
-_MOST_TERMS = 96
-_PRECEDING_WEIGHTS = (0.4, 0.2)
+PRECEDING_TURNS = 4
+_PRECEDING_WEIGHTS = (0.4, 0.3, 0.2, 0.1)
 _SINGLE_WEIGHT = 0.3
+_MOST_OWN_TERMS, _MOST_TERMS = 96, 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """`weights`: what each term counts. `topics`: bits of what the message asks to be made (see topics)."""
+    """`weights`: what each term counts; `own`: the terms of the message itself, the first of them.
+
+    `topics`: bits of what the message asks to be made (see topics). `spans`: the days it speaks of.
+    """
 
     weights: dict[int, float]
-    own_terms: frozenset[int]
+    own: int
     topics: int
-    now: float
+    spans: tuple[Span, ...]
+    looks_back: bool
 
 
-def prepare_query(message: str, preceding: Sequence[str], now: float) -> Query:
-    """The message's own terms, and with less weight those of the turns before it, the last of `preceding` first."""
-    weights: dict[int, float] = {}
-    tokens = tokens_of(clean_text(message, LONGEST_QUERY))
+def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzinfo) -> Query:
+    """The message's own terms, and with less weight those of the turns before it, of `preceding` the last first."""
+    message = clean_text(message, LONGEST_QUERY)
+    tokens = tokens_of(message)
     # One character alone stands in many words; it counts fully only when the message has nothing longer.
     only_single = all(len(token) == 1 for token in tokens)
+    weights: dict[int, float] = {}
     for token, term in zip(tokens, terms_of(tokens), strict=True):
-        weights.setdefault(term, 1.0 if only_single or len(token) > 1 else _SINGLE_WEIGHT)
-    own = frozenset(weights)
+        if len(weights) < _MOST_OWN_TERMS:
+            weights.setdefault(term, 1.0 if only_single or len(token) > 1 else _SINGLE_WEIGHT)
+    own = len(weights)
     for turn, weight in zip(reversed(preceding), _PRECEDING_WEIGHTS, strict=False):
         for term in terms_of(token for token in tokens_of(clean_text(turn, LONGEST_QUERY)) if len(token) > 1):
-            weights.setdefault(term, weight)
+            if len(weights) < _MOST_TERMS:
+                weights.setdefault(term, weight)
     return Query(
-        weights=dict(list(weights.items())[:_MOST_TERMS]),
-        own_terms=own,
+        weights=weights,
+        own=own,
         topics=requested_topics(message),
-        now=now,
+        spans=spans_of(message, now, zone),
+        looks_back=looks_back(message),
     )
 
 
-def indexed_text(text: str, heading: str, speaker: str, reply: str) -> str:
+def indexed_text(entry: Entry) -> str:
     """What of a row its words are taken from."""
-    return clean_text("\n".join(part for part in (speaker, heading, text, reply) if part), LONGEST_ROW)
+    parts = (entry.speaker, entry.heading, entry.text, entry.reply)
+    return clean_text("\n".join(part for part in parts if part), LONGEST_ROW)
 
 
-def embedded_text(text: str, heading: str, speaker: str, reply: str) -> str:
-    """What of a row its vector is made of."""
-    return clean_text(": ".join(part for part in (speaker, text) if part), LONGEST_EMBEDDED)
+def embedded_text(entry: Entry) -> str:
+    """What of a row its vector is made of. A bare "thanks" of a chat is nearer to all others than to its speaker."""
+    said = ": ".join(part for part in (entry.speaker, entry.heading, entry.text) if part)
+    return clean_text("\n".join(part for part in (said, entry.reply) if part), LONGEST_EMBEDDED)

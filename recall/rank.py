@@ -1,16 +1,29 @@
 """Ranking: plain functions from numbers of rows to an order and a calibrated score. docs/recall.md has what each gains.
 
-Arrays named alike have one value a row of the scopes that are searched, one scope after the other.
+An array named for what it holds has one value a row of the scopes that are searched, one scope after the other. The
+weights are those of a listwise logistic fit over five sets of conversations, rounded; docs/recall.md tells of it.
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.dates import Span
 from recall.postings import Segment
 
-__all__ = ["bm25_into", "calibrated", "fused", "inverse_document_frequencies", "length_norms", "near_duplicates", "scaled", "with_neighbours"]
+__all__ = [
+    "bm25_into",
+    "calibrated",
+    "dated",
+    "inverse_document_frequencies",
+    "length_norms",
+    "message_vector",
+    "scaled",
+    "standing",
+    "with_neighbours",
+]
 
 Floats = NDArray[np.float32]
 
@@ -18,15 +31,29 @@ Floats = NDArray[np.float32]
 K1 = 0.9
 B = 0.3
 
-WORDS_WEIGHT = 0.5
-MEANING_WEIGHT = 0.5
-RECENCY_WEIGHT = 0.1
-IMPORTANCE_WEIGHT = 0.05
-TOPIC_WEIGHT = 1.0
-# Of the scores of the row before and after, within a file.
-NEIGHBOUR_SHARES = (0.15, 0.05)
-# Recency halves with so many newer rows.
-HALVING_ROWS = 20.0
+WORDS_WEIGHT = 1.0
+MEANING_WEIGHT = 1.1
+# More when the turns before it make the message's vector surer of what is spoken of.
+MEANING_WITH_CONTEXT_WEIGHT = 1.4
+# A share of the words' score of the row before, the one before that, and the one after, of the same session: what a
+# question asked, the next turn answers.
+BEFORE_SHARES = (0.65, 0.2)
+AFTER_SHARE = 0.2
+SPEAKER_WEIGHT = 0.6
+QUESTION_WEIGHT = -0.35
+LENGTH_WEIGHT = 0.12
+RECENCY_WEIGHT = 0.4
+RECENCY_HALVING_ROWS = 20.0
+DATE_WEIGHT = 1.0
+# What was told some days after still speaks of that day.
+DATE_HALVING_SECONDS = 3 * 86400.0
+TOPIC_WEIGHT = 1.5
+IMPORTANCE_WEIGHT = 0.1
+# How much of the mean of all vectors is taken out of the message's: what all memories have in common tells none apart.
+COMMON_SHARE = 0.7
+# The preceding turns' vectors beside the message's, and how they fade from one turn to the one before.
+CONTEXT_WEIGHT = 0.8
+CONTEXT_FADING = 0.6
 
 
 def inverse_document_frequencies(counts: NDArray[np.int64], rows: int) -> Floats:
@@ -36,10 +63,17 @@ def inverse_document_frequencies(counts: NDArray[np.int64], rows: int) -> Floats
 
 def length_norms(lengths: Floats, average: float) -> Floats:
     """The part of BM25's denominator that depends on the row alone."""
-    return (K1 * (1 - B) + (K1 * B / max(average, 1.0)) * lengths).astype(np.float32)
+    return (lengths * np.float32(K1 * B / max(average, 1.0)) + np.float32(K1 * (1 - B))).astype(np.float32)
 
 
-def bm25_into(scores: Floats, segment: Segment, starts: Sequence[int], ends: Sequence[int], weights: Sequence[float], norms: Floats) -> None:
+def bm25_into(
+    scores: Floats,
+    segment: Segment,
+    starts: Sequence[int],
+    ends: Sequence[int],
+    weights: Sequence[float],
+    norms: Floats,
+) -> None:
     """Add the terms' BM25 to `scores`, given each term's postings in the segment and its weighted idf."""
     for start, end, weight in zip(starts, ends, weights, strict=True):
         if start == end:
@@ -47,57 +81,65 @@ def bm25_into(scores: Floats, segment: Segment, starts: Sequence[int], ends: Seq
         rows = segment.rows[start:end]
         frequencies = segment.frequencies[start:end]
         # Rows are distinct within a term, so the plain indexed sum is right.
-        scores[rows] += weight * (K1 + 1) * frequencies / (frequencies + norms[rows])
+        scores[rows] += np.float32(weight * (K1 + 1)) * frequencies / (frequencies + norms[rows])
+
+
+def message_vector(own: Floats, preceding: Sequence[Floats], common: Floats) -> Floats:
+    """The vector to search by: the message's, what was said before (the last turn first), less what all rows share."""
+    vector = own.astype(np.float32)
+    if preceding:
+        context = sum((turn * np.float32(CONTEXT_FADING**age) for age, turn in enumerate(preceding)), np.zeros_like(own))
+        vector = vector + context * np.float32(CONTEXT_WEIGHT / max(float(np.linalg.norm(context)), 1e-6))
+        vector /= np.float32(max(float(np.linalg.norm(vector)), 1e-6))
+    return vector - np.float32(COMMON_SHARE) * common
 
 
 def scaled(values: Floats, among: NDArray[np.bool_]) -> Floats:
-    """Min-max over the searchable rows, 0..1."""
+    """Min-max over the rows of `among`, 0..1; the others get 0."""
     chosen = values[among]
     if not len(chosen):
         return np.zeros_like(values)
-    low, high = float(chosen.min()), float(chosen.max())
-    return (values - low) / (high - low) if high > low else np.zeros_like(values)
+    low, high = np.float32(chosen.min()), np.float32(chosen.max())
+    if high <= low:
+        return np.zeros_like(values)
+    return np.where(among, (values - low) / (high - low), np.float32(0))
 
 
-def fused(words: Floats | None, cosines: Floats | None, among: NDArray[np.bool_]) -> Floats:
-    """Weighted sum of min-max scores. A part that is missing gives its weight to the other."""
-    if cosines is None:
-        assert words is not None
-        return scaled(words, among)
-    meaning = scaled(cosines, among)
-    if words is None:
-        return meaning
-    return WORDS_WEIGHT * scaled(words, among) + MEANING_WEIGHT * meaning
-
-
-def with_neighbours(scores: Floats, groups: NDArray[np.uint32]) -> Floats:
-    """Each row's score and a share of those of the rows beside it that are of the same group."""
-    spread = scores.copy()
-    for distance, share in enumerate(NEIGHBOUR_SHARES, start=1):
-        if len(scores) <= distance:
+def with_neighbours(words: Floats, sessions: NDArray[np.uint32]) -> Floats:
+    """Words' scores with shares of those of the rows beside; `sessions`: 0 for a row that belongs to none."""
+    spread = words.copy()
+    for distance, before, after in ((1, BEFORE_SHARES[0], AFTER_SHARE), (2, BEFORE_SHARES[1], 0.0)):
+        if len(words) <= distance:
             break
-        same = groups[distance:] == groups[:-distance]
-        spread[distance:] += share * scores[:-distance] * same
-        spread[:-distance] += share * scores[distance:] * same
+        same = (sessions[distance:] == sessions[:-distance]) & (sessions[distance:] != 0)
+        spread[distance:] += np.float32(before) * words[:-distance] * same
+        if after:
+            spread[:-distance] += np.float32(after) * words[distance:] * same
     return spread
 
 
-def near_duplicates(vectors: Floats, limit: int, most: float = 0.95) -> list[int]:
-    """Of rows in order of rank, those that stay when each row too near to a better one goes behind; `limit` of them."""
-    chosen: list[int] = []
-    behind: list[int] = []
-    for place in range(len(vectors)):
-        if len(chosen) == limit:
-            break
-        if chosen and float(np.max(vectors[chosen] @ vectors[place])) > most:
-            behind.append(place)
-        else:
-            chosen.append(place)
-    return [*chosen, *behind][:limit]
+def standing(lengths: Floats, questions: NDArray[np.bool_], importance: Floats) -> Floats:
+    """What a row gets whatever the message is: a longer one says more, one that ends asking rarely answers."""
+    scores = np.float32(LENGTH_WEIGHT) * np.log1p(np.clip(lengths, 0, 100))
+    scores += np.float32(QUESTION_WEIGHT) * questions
+    scores += np.float32(IMPORTANCE_WEIGHT) * (importance - np.float32(0.5))
+    return scores.astype(np.float32)
 
 
-def calibrated(fused_score: float, cosine: float, coverage: float, applies: bool) -> float:
-    """How likely a row is useful, 0..1: a logistic fit."""
+def dated(at: NDArray[np.float64], spans: Sequence[Span]) -> Floats:
+    """How well each row's time fits the days that the message names, 0..1."""
+    best = np.zeros(len(at), np.float32)
+    for span in spans:
+        late = np.maximum(at - span.end, 0.0)
+        fit = span.weight * np.exp2(-late / DATE_HALVING_SECONDS)
+        np.maximum(best, np.where((at >= span.start) & (late < 3 * DATE_HALVING_SECONDS), fit, 0), out=best)
+    return best
+
+
+def calibrated(*, meaning: float | None, coverage: float, fused: float, applies: bool, dated: float) -> float:
+    """How likely a row is useful, 0..1."""
     if applies:
         return 0.75
-    return float(1 / (1 + np.exp(-(-6.0 + 2.0 * fused_score + 6.0 * cosine + 3.0 * coverage))))
+    if meaning is None:
+        return 1 / (1 + math.exp(-(-3.0 + 6.0 * coverage)))
+    return 1 / (1 + math.exp(-(-6.0 + 1.0 * fused + 5.0 * meaning + 3.0 * coverage + dated)))

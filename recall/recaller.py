@@ -5,14 +5,17 @@ import sqlite3
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
 from recall.embedder import Embedder
+from recall.query import LONGEST_EMBEDDED, PRECEDING_TURNS
 from recall.settings import RecallSettings
 from recall.types import Entry, FileChange, Near, Recall, RecallError, Stamp, Stored
+from recall.words import clean_text
 from recall.worker import BACKGROUND, SEARCH, WRITE, Worker
 
 if TYPE_CHECKING:
@@ -20,8 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recall.encoder import Encoder
-    from recall.index import Index, PreparedTerms
+    from recall.index import Index
     from recall.search import Words
+    from recall.store import IndexedRow
 
 __all__ = ["Recaller"]
 
@@ -49,14 +53,21 @@ _JOIN_SECONDS = 1.0
 class Recaller:
     """Search over the scopes of one index.sqlite. Lives on the event loop that opened it.
 
-    `encoder` makes the encoder, in its own thread; by default it follows the settings.
+    `zone` is where "yesterday" is reckoned. `encoder` makes the encoder, in its own thread; by default it follows the
+    settings.
     """
 
     def __init__(
-        self, path: Path, settings: RecallSettings, *, encoder: "Callable[[], Encoder] | None" = None
+        self,
+        path: Path,
+        settings: RecallSettings,
+        *,
+        zone: tzinfo = UTC,
+        encoder: "Callable[[], Encoder] | None" = None,
     ) -> None:
         self._path = path
         self._settings = settings
+        self._zone = zone
         self._load_encoder = encoder or (_bundled if settings.embedder.provider == "bundled" else None)
         self._worker = Worker("recall-index")
         self._embedder: Embedder | None = None
@@ -165,10 +176,8 @@ class Recaller:
         What is unchanged keeps its sequence and its vector. Ids are unique in a scope; a row of another file that has
         one of these ids moves here. Raises RecallError if the index cannot be written.
         """
-        from recall.words import clean_text  # noqa: F401 - tells early, on the loop, if the tokeniser is not installed
-
         fresh = await self._job(lambda index: (index.follow(), index.unprepared(scope, file, entries))[1])
-        prepared: dict[str, PreparedTerms] = {}
+        prepared: dict[str, IndexedRow] = {}
         for start in range(0, len(fresh), _PREPARED_AT_ONCE):
             part = fresh[start : start + _PREPARED_AT_ONCE]
             prepared.update(await self._job(lambda _, part=part: _prepare(part)))
@@ -232,6 +241,7 @@ class Recaller:
         deadline = None if timeout_seconds is None else started + timeout_seconds
         key = (tuple(scopes), query, limit, min_score, tuple(preceding), int(now // _CACHE_SECONDS))
         vector = self._vector_of(query)
+        before = [self._vector_of(turn) for turn in reversed(preceding[-PRECEDING_TURNS:])]
 
         def look_up(index: "Index") -> "Recall | Words":
             from recall.search import search_words
@@ -240,7 +250,7 @@ class Recaller:
             cached = self._searches.get(key)
             if cached is not None and cached[0] == index.version:
                 return cached[1]
-            return search_words(index, scopes, query, preceding, now)
+            return search_words(index, scopes, query, preceding, now, self._zone)
 
         stages: dict[str, float] = {}
         try:
@@ -249,18 +259,21 @@ class Recaller:
             if isinstance(words, Recall):
                 return words
             meaning, complete = await self._meaning(vector, deadline)
+            context = [turn for each in before if (turn := (await self._meaning(each, deadline))[0]) is not None]
             stages["meaning"] = time.perf_counter() - started - stages["words"]
-            before = time.perf_counter()
+            ranking = time.perf_counter()
             found = words
 
             def rank(index: "Index") -> "tuple[int, tuple[Any, ...]]":
                 from recall.search import ranked, search_words
 
-                again = found if found.version == index.version else search_words(index, scopes, query, preceding, now)
-                return again.version, ranked(index, again, meaning, limit=limit, min_score=min_score)
+                again = found
+                if found.version != index.version:
+                    again = search_words(index, scopes, query, preceding, now, self._zone)
+                return again.version, ranked(index, again, meaning, context, limit=limit, min_score=min_score)
 
             version, hits = await _by(deadline, self._job(rank, SEARCH))
-            stages["ranking"] = time.perf_counter() - before
+            stages["ranking"] = time.perf_counter() - ranking
             self._ranking_seconds = 0.7 * self._ranking_seconds + 0.3 * stages["ranking"]
         except TimeoutError:
             last = self._searches.get(key)
@@ -286,9 +299,6 @@ class Recaller:
 
     def _vector_of(self, text: str) -> "asyncio.Future[NDArray[np.float32]] | NDArray[np.float32] | None":
         """The vector, or the promise of one, or None if waiting for it makes no sense."""
-        from recall.query import LONGEST_EMBEDDED
-        from recall.words import clean_text
-
         if self._embedder is None:
             return None
         text = clean_text(text, LONGEST_EMBEDDED)
@@ -392,7 +402,7 @@ def _make_index(path: Path) -> "Index":
     return Index(path)
 
 
-def _prepare(entries: Sequence[Entry]) -> "dict[str, PreparedTerms]":
-    from recall.index import prepare_terms
+def _prepare(entries: Sequence[Entry]) -> "dict[str, IndexedRow]":
+    from recall.index import prepare
 
-    return {entry.id: prepare_terms(entry) for entry in entries}
+    return {entry.id: prepare(entry) for entry in entries}

@@ -8,8 +8,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from recall import rank
 from recall.arrays import Growing, Matrix
 from recall.postings import Postings
+from recall.topics import QUESTION
 
 __all__ = ["ScopeRows"]
 
@@ -27,9 +29,9 @@ class ScopeRows:
         self.sequences = Growing(np.int64)
         self.at = Growing(np.float64)
         self.importance = Growing(np.float32)
-        self.files = Growing(np.uint32)
         self.sessions = Growing(np.uint32)
-        self.topics = Growing(np.int64)
+        self.traits = Growing(np.int64)
+        self.speakers = Growing(np.uint32)
         self.lengths = Growing(np.float32)
         # Alive and not of type S: what a search may return. And of these, which are items.
         self.searchable = Growing(np.bool_)
@@ -40,6 +42,11 @@ class ScopeRows:
         self.matrix = Matrix(dimension)
         self.postings = Postings()
         self.dead = 0
+        # Of the vectors that are in, for what all rows have in common. Rows that left still count until a reload.
+        self.vector_sum = np.zeros(dimension, np.float32)
+        self.vectors = 0
+        self._recency: NDArray[np.float32] | None = None
+        self._standing: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -64,17 +71,17 @@ class ScopeRows:
                 self._change(values)
             if fresh:
                 self._append(fresh)
+        self._recency = self._standing = None
 
     def _change(self, values: Sequence[Any]) -> None:
-        sequence, at, importance, _, type_, kind, file, session, topics, _, _, vector = values
+        sequence, at, importance, _, type_, kind, file, session, traits, _, _, _, vector = values
         row = self.row_of(sequence)
         if row is None:
             return
         self.at.values[row] = at
         self.importance.values[row] = importance
-        self.files.values[row] = crc32(file.encode())
-        self.sessions.values[row] = crc32(session.encode())
-        self.topics.values[row] = topics
+        self.sessions.values[row] = _session_of(file, session)
+        self.traits.values[row] = traits
         self.searchable.values[row] = type_ != "S"
         self.items.values[row] = type_ != "S" and kind == "item"
         if vector is None:
@@ -82,16 +89,16 @@ class ScopeRows:
             self.matrix.put(row, np.zeros((1, self.matrix.dimension), np.float32))
 
     def _append(self, batch: Sequence[Sequence[Any]]) -> None:
-        sequences, at, importance, _, types, kinds, files, sessions, topics, lengths, terms, vectors = zip(
+        sequences, at, importance, _, types, kinds, files, sessions, traits, speakers, lengths, terms, vectors = zip(
             *batch, strict=True
         )
         first = len(self)
         self.sequences.append(sequences)
         self.at.append(at)
         self.importance.append(importance)
-        self.files.append([crc32(file.encode()) for file in files])
-        self.sessions.append([crc32(session.encode()) for session in sessions])
-        self.topics.append(topics)
+        self.sessions.append([_session_of(file, session) for file, session in zip(files, sessions, strict=True)])
+        self.traits.append(traits)
+        self.speakers.append(speakers)
         self.lengths.append(lengths)
         searchable = np.array([type_ != "S" for type_ in types])
         self.searchable.append(searchable)
@@ -115,6 +122,8 @@ class ScopeRows:
             for row, vector in zip(rows, vectors, strict=True):
                 self.matrix.put(int(row), vector[None])
         self.embedded.values[rows] = True
+        self.vector_sum += vectors.sum(axis=0)
+        self.vectors += len(rows)
 
     def put_sequences(self, vectors: Sequence[tuple[int, bytes]]) -> None:
         """Vectors by sequence; those of unknown rows are left."""
@@ -133,6 +142,28 @@ class ScopeRows:
     def _is_dead(self, row: int) -> bool:
         return bool(self.lengths.values[row] < 0)
 
+    @property
+    def has_speakers(self) -> bool:
+        return bool(self.speakers.values.any())
+
+    def recency(self) -> NDArray[np.float32]:
+        """What each row gets for being new, by how many rows are newer; the order is that of `at`, then of insertion."""
+        if self._recency is None:
+            # Nearly sorted already, which is when the stable sort is quick.
+            order = np.argsort(self.at.values, kind="stable")
+            newer = np.empty(len(order), np.float32)
+            newer[order] = np.arange(len(order) - 1, -1, -1, dtype=np.float32)
+            self._recency = np.float32(rank.RECENCY_WEIGHT) * np.exp2(-newer / np.float32(rank.RECENCY_HALVING_ROWS))
+        return self._recency
+
+    def standing_scores(self) -> NDArray[np.float32]:
+        """What each row gets whatever the message is: see `rank.standing`."""
+        if self._standing is None:
+            self._standing = rank.standing(
+                self.lengths.values, (self.traits.values & QUESTION) != 0, self.importance.values
+            )
+        return self._standing
+
     def index_words(self) -> Postings:
         """The postings, with every row in them."""
         self.postings.extend(self.terms.values, self.offsets.values, len(self))
@@ -142,3 +173,8 @@ class ScopeRows:
         """The distinct terms of a row."""
         start, end = self.offsets.values[row : row + 2]
         return np.unique(self.terms.values[start:end])
+
+
+def _session_of(file: str, session: str) -> int:
+    """Rows of one session in one file stand together; 0 for a row of none."""
+    return crc32(f"{file}\n{session}".encode()) if session else 0

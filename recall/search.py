@@ -1,7 +1,9 @@
 """One search through the index: words first, then, when the message's vector has come, the ranking of both."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,8 @@ from recall.topics import STANDING
 from recall.types import Hit, Near
 from recall.words import clean_text, overlap, terms_of, tokens_of
 
+Floats = NDArray[np.float32]
+
 __all__ = ["Words", "nearest", "ranked", "search_words"]
 
 _CANDIDATES = 50
@@ -21,80 +25,178 @@ _CANDIDATES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """The first half of a search: BM25 of every row of the scopes, in one array; valid for one version of the index."""
+    """The first half of a search: BM25 of every row of the scopes, in one array; valid for one version of the index.
+
+    `terms`: the message's own terms, ascending; `idf`: theirs.
+    """
 
     version: int
     query: Query
     scopes: tuple[tuple[str, ScopeRows], ...]
-    scores: NDArray[np.float32]
-    coverage: NDArray[np.float32]
+    scores: Floats
+    terms: NDArray[np.uint32]
+    idf: Floats
 
 
-def search_words(index: Index, scopes: Sequence[str], message: str, preceding: Sequence[str], now: float) -> Words:
-    index.follow()
-    query = prepare_query(message, preceding, now)
+def search_words(
+    index: Index, scopes: Sequence[str], message: str, preceding: Sequence[str], now: float, zone: tzinfo
+) -> Words:
+    """Rank every row of the scopes by words."""
+    query = prepare_query(message, preceding, now, zone)
     present = tuple((key, rows) for key in dict.fromkeys(scopes) if (rows := index.scope(key)) is not None and len(rows))
     total = sum(len(rows) for _, rows in present)
     scores = np.zeros(total, np.float32)
-    coverage = np.zeros(total, np.float32)
     wanted = np.array(list(query.weights), np.uint32)
+    idf = np.zeros(len(wanted), np.float32)
     if len(wanted) and total:
         found = [
             [(segment, *segment.find(wanted)) for segment in rows.index_words().segments] for _, rows in present
         ]
-        counts = sum(ends - starts for segments in found for _, starts, ends in segments)
-        assert isinstance(counts, np.ndarray)
+        counts = np.zeros(len(wanted), np.int64)
+        for segments in found:
+            for _, starts, ends in segments:
+                counts += ends - starts
         idf = rank.inverse_document_frequencies(counts, total)
-        weights = idf * np.array(list(query.weights.values()), np.float32)
-        average = float(np.concatenate([rows.lengths.values for _, rows in present]).mean())
+        weights = (idf * np.array(list(query.weights.values()), np.float32)).tolist()
+        average = sum(float(rows.lengths.values.sum()) for _, rows in present) / total
         first = 0
         for (_, rows), segments in zip(present, found, strict=True):
-            part = scores[first : first + len(rows)]
             norms = rank.length_norms(rows.lengths.values, average)
+            part = scores[first : first + len(rows)]
             for segment, starts, ends in segments:
-                rank.bm25_into(part, segment, starts.tolist(), ends.tolist(), weights.tolist(), norms)
+                rank.bm25_into(part, segment, starts.tolist(), ends.tolist(), weights, norms)
             first += len(rows)
-        own = sum(w * (K) for w, K, t in zip(idf.tolist(), [1.0] * len(idf), query.weights, strict=True) if t in query.own_terms)
-        if own:
-            coverage = np.minimum(scores / (own * 1.2), 1)
-    return Words(version=index.version, query=query, scopes=present, scores=scores, coverage=coverage)
+    order = np.argsort(wanted[: query.own])
+    return Words(
+        version=index.version,
+        query=query,
+        scopes=present,
+        scores=scores,
+        terms=wanted[: query.own][order],
+        idf=idf[: query.own][order],
+    )
 
 
 def ranked(
-    index: Index, words: Words, vector: NDArray[np.float32] | None, *, limit: int, min_score: float
+    index: Index,
+    words: Words,
+    vector: Floats | None,
+    preceding: Sequence[Floats],
+    *,
+    limit: int,
+    min_score: float,
 ) -> tuple[Hit, ...]:
-    """The best rows, by words alone if there is no vector."""
+    """The best rows, by words alone if there is no vector. `preceding`: vectors of the turns before, the last first."""
+    scopes = [rows for _, rows in words.scopes]
     total = len(words.scores)
     if not total or limit <= 0:
         return ()
-    groups = [rows for _, rows in words.scopes]
-    among = np.concatenate([rows.searchable.values for rows in groups])
-    cosines = None
-    if vector is not None and any(rows.embedded.values.any() for rows in groups):
-        cosines = np.concatenate([rows.matrix.product(vector[None])[0] for rows in groups])
-    scores = rank.fused(words.scores, cosines, among)
-    files = np.concatenate([rows.files.values for rows in groups])
-    scores = rank.with_neighbours(scores, files)
-    age = np.concatenate([np.arange(len(rows) - 1, -1, -1, dtype=np.float32) for rows in groups])
-    scores += rank.RECENCY_WEIGHT * np.exp2(-age / rank.HALVING_ROWS)
-    topics = np.concatenate([rows.topics.values for rows in groups])
-    applies = ((topics & words.query.topics) != 0) & ((topics & STANDING) != 0)
-    scores += rank.TOPIC_WEIGHT * applies
+    among = _joined([rows.searchable.values for rows in scopes])
+    if not among.any():
+        return ()
+    scores, cosines = _scores(words, vector, preceding, among)
+    traits = _joined([rows.traits.values for rows in scopes])
+    applies = ((traits & words.query.topics) != 0) & ((traits & STANDING) != 0) if words.query.topics else None
+    if applies is not None:
+        scores += np.float32(rank.TOPIC_WEIGHT) * applies
     scores[~among] = -np.inf
     count = min(max(_CANDIDATES, limit), total)
-    best = np.argpartition(-scores, count - 1)[:count] if count < total else np.arange(total)
-    best = best[np.argsort(-scores[best], kind="stable")]
+    best = np.argpartition(scores, total - count)[total - count :] if count < total else np.arange(total)
     best = best[np.isfinite(scores[best])]
+    best = best[np.lexsort((best, -scores[best]))]
+    coverage = _coverage(words, best)
+    meaning = _cosines(words, vector, best)
+    fits = rank.dated(_joined([rows.at.values for rows in scopes])[best], words.query.spans)
     found: list[tuple[int, float, dict[str, float]]] = []
-    for row in best.tolist():
-        cosine = float(cosines[row]) if cosines is not None else 0.0
-        parts = {"words": float(words.coverage[row]), "meaning": cosine, "fused": float(scores[row])}
-        score = rank.calibrated(float(scores[row]), cosine, float(words.coverage[row]), bool(applies[row]))
-        if score >= min_score:
-            found.append((row, score, parts))
+    for place, row in enumerate(best.tolist()):
+        score = rank.calibrated(
+            meaning=None if meaning is None else float(meaning[place]),
+            coverage=float(coverage[place]),
+            fused=float(scores[row]),
+            applies=applies is not None and bool(applies[row]),
+            dated=float(fits[place]),
+        )
+        if score < min_score:
+            continue
+        parts = {"words": float(coverage[place]), "fused": float(scores[row]), "date": float(fits[place])}
+        if meaning is not None:
+            parts["meaning"] = float(meaning[place])
+        found.append((row, score, parts))
         if len(found) == limit:
             break
     return _hits(index, words, found)
+
+
+def _scores(
+    words: Words, vector: Floats | None, preceding: Sequence[Floats], among: NDArray[np.bool_]
+) -> tuple[Floats, Floats | None]:
+    scopes = [rows for _, rows in words.scopes]
+    query = words.query
+    sessions = _joined([rows.sessions.values for rows in scopes])
+    scores = rank.with_neighbours(np.float32(rank.WORDS_WEIGHT) * rank.scaled(words.scores, among), sessions)
+    cosines = None
+    if vector is not None:
+        embedded = among & _joined([rows.embedded.values for rows in scopes])
+        if embedded.any():
+            count = sum(rows.vectors for rows in scopes)
+            common = sum((rows.vector_sum for rows in scopes), np.zeros_like(vector)) / max(count, 1)
+            wanted = rank.message_vector(vector, preceding, common)
+            cosines = _joined([rows.matrix.product(wanted) for rows in scopes])
+            weight = rank.MEANING_WITH_CONTEXT_WEIGHT if preceding else rank.MEANING_WEIGHT
+            scores += np.float32(weight) * rank.scaled(cosines, embedded)
+    first = 0
+    for rows in scopes:
+        part = scores[first : first + len(rows)]
+        if not query.looks_back:
+            part += rows.recency()
+        part += rows.standing_scores()
+        if query.own:
+            spoken = np.isin(rows.speakers.values, words.terms) if rows.has_speakers else None
+            if spoken is not None:
+                part += np.float32(rank.SPEAKER_WEIGHT) * spoken
+        if query.spans:
+            part += np.float32(rank.DATE_WEIGHT) * rank.dated(rows.at.values, query.spans)
+        first += len(rows)
+    return scores, cosines
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One scope's values as they are, several one after the other."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _of_scopes(words: Words, rows: NDArray[np.int64]) -> Iterator[tuple[ScopeRows, NDArray[np.int64], NDArray[np.int64]]]:
+    """For each scope: which places of `rows` are its, and their row numbers in it."""
+    first = 0
+    for _, scope in words.scopes:
+        places = np.flatnonzero((rows >= first) & (rows < first + len(scope)))
+        if len(places):
+            yield scope, places, rows[places] - first
+        first += len(scope)
+
+
+def _coverage(words: Words, rows: NDArray[np.int64]) -> Floats:
+    """The share of the message's own terms, weighted by idf, that each row holds."""
+    coverage = np.zeros(len(rows), np.float32)
+    whole = float(words.idf.sum())
+    if not whole:
+        return coverage
+    for scope, places, own in _of_scopes(words, rows):
+        for place, row in zip(places.tolist(), own.tolist(), strict=True):
+            held = np.isin(words.terms, scope.terms_of(row))
+            coverage[place] = float(words.idf[held].sum()) / whole
+    return coverage
+
+
+def _cosines(words: Words, vector: Floats | None, rows: NDArray[np.int64]) -> Floats | None:
+    """Cosine of the message alone with some rows; -1 where a row has no vector yet."""
+    if vector is None:
+        return None
+    cosines = np.full(len(rows), -1.0, np.float32)
+    for scope, places, own in _of_scopes(words, rows):
+        near = scope.matrix.take(own) @ vector
+        cosines[places] = np.where(scope.embedded.values[own], near, np.float32(-1))
+    return cosines
 
 
 def _hits(index: Index, words: Words, found: Sequence[tuple[int, float, dict[str, float]]]) -> tuple[Hit, ...]:
@@ -118,7 +220,6 @@ def _hits(index: Index, words: Words, found: Sequence[tuple[int, float, dict[str
 
 def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | None, limit: int) -> tuple[Near, ...]:
     """The items that are nearest to a text by cosine and by words, the best of each."""
-    index.follow()
     rows = index.scope(scope)
     if rows is None or limit <= 0 or not rows.items.values.any():
         return ()
@@ -132,7 +233,7 @@ def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | N
     best = {int(row) for row in np.argsort(-shared, kind="stable")[: 4 * limit] if shared[row] > 0}
     cosines = None
     if vector is not None:
-        cosines = np.where(among & rows.embedded.values, rows.matrix.product(vector[None])[0], -2.0)
+        cosines = np.where(among & rows.embedded.values, rows.matrix.product(vector), -2.0)
         best |= {int(row) for row in np.argsort(-cosines, kind="stable")[:limit] if cosines[row] > -2}
     found = []
     wanted = set(terms.tolist())

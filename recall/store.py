@@ -10,13 +10,13 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 
 from recall.types import Entry, Stamp, Stored
 
-__all__ = ["LOADED_COLUMNS", "Store"]
+__all__ = ["LOADED_COLUMNS", "IndexedRow", "Store"]
 
 _log = structlog.get_logger()
 
@@ -33,7 +33,7 @@ create table row (
     id text not null, text text not null, at real not null, kind text not null, type text not null,
     category text not null, importance real not null, confidence real not null, session text not null,
     heading text not null, speaker text not null, reply text not null,
-    topics integer not null, length integer not null, terms blob not null, embedded integer not null default 0,
+    traits integer not null, speaker_term integer not null, length integer not null, terms blob not null, embedded integer not null default 0,
     unique (scope, id)
 );
 create index row_of_scope on row (scope, sequence);
@@ -48,7 +48,7 @@ create index removed_revision on removed (revision);
 _ENTRY = "id, text, at, kind, type, category, importance, confidence, session, heading, speaker, reply"
 _STORED = f"r.sequence, r.file, s.key, {', '.join('r.' + column.strip() for column in _ENTRY.split(','))}"
 # What memory holds of each row, in the order of `Store.load`'s tuples.
-LOADED_COLUMNS = "sequence, at, importance, confidence, type, kind, file, session, topics, length, terms"
+LOADED_COLUMNS = "sequence, at, importance, confidence, type, kind, file, session, traits, speaker_term, length, terms"
 # A process that missed more removals than these loads the scope again.
 _REMOVALS_KEPT = 10_000
 
@@ -57,6 +57,15 @@ def _stored(row: tuple[Any, ...]) -> Stored:
     sequence, file, scope, *values = row
     entry = Entry(**dict(zip((name.strip() for name in _ENTRY.split(",")), values, strict=True)))
     return Stored(entry=entry, scope=scope, file=file, sequence=sequence)
+
+
+class IndexedRow(NamedTuple):
+    """What of an entry is searched by: see `index.prepare`. `terms`: uint32 little-endian; `length` of them count."""
+
+    traits: int
+    speaker_term: int
+    length: int
+    terms: bytes
 
 
 class Store:
@@ -223,20 +232,18 @@ class Store:
         marks = ",".join("?" * len(sequences))
         return {stored.sequence: stored for stored in self.rows(f"r.sequence in ({marks})", tuple(sequences))}
 
-    def insert(
-        self, revision: int, scope: int, file: str, entry: Entry, topics: int, length: int, terms: bytes
-    ) -> int:
-        columns = f"revision, scope, file, {_ENTRY}, topics, length, terms"
-        values = (revision, scope, file, *_values(entry), topics, length, terms)
+    def insert(self, revision: int, scope: int, file: str, entry: Entry, indexed: IndexedRow) -> int:
+        columns = f"revision, scope, file, {_ENTRY}, traits, speaker_term, length, terms"
+        values = (revision, scope, file, *_values(entry), *indexed)
         marks = ", ".join("?" * len(values))
         cursor = self.connection.execute(f"insert into row ({columns}) values ({marks})", values)
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def update(self, revision: int, sequence: int, file: str, entry: Entry, topics: int) -> None:
+    def update(self, revision: int, sequence: int, file: str, entry: Entry, traits: int) -> None:
         """New attributes of a row whose text, heading, speaker and reply stay."""
-        columns = ", ".join(f"{name.strip()} = ?" for name in f"revision, file, {_ENTRY}, topics".split(","))
-        values = (revision, file, *_values(entry), topics, sequence)
+        columns = ", ".join(f"{name.strip()} = ?" for name in f"revision, file, {_ENTRY}, traits".split(","))
+        values = (revision, file, *_values(entry), traits, sequence)
         self.connection.execute(f"update row set {columns} where sequence = ?", values)
 
     def remove(self, revision: int, scope: int, sequences: list[int]) -> None:

@@ -8,10 +8,12 @@ topic's words. A memory is a preference if its category says so, or if it reads 
 import re
 from typing import NamedTuple
 
-__all__ = ["STANDING", "requested_topics", "standing_topics"]
+__all__ = ["QUESTION", "STANDING", "requested_topics", "traits_of"]
 
-# Bit 0 marks a standing preference or instruction; a topic's bit follows from its place in the table.
+# The bits of a row's traits: a standing preference or instruction; a text that asks; then a topic's bit by its place.
 STANDING = 1
+QUESTION = 2
+_FIRST_TOPIC = 4
 
 _MAKE = (
     r"write|create|make|build|implement|code up|develop|generate|draft|set ?up|refactor|fix|add|prepare|design|give me"
@@ -127,12 +129,14 @@ _LONGEST = 2000
 def requested_topics(message: str) -> int:
     """Bits of the topics that a message asks something to be made for; 0 for none."""
     message = message[:_LONGEST]
-    return sum(2 << place for place, pattern in enumerate(_REQUESTS) if pattern.search(message))
+    return sum(_FIRST_TOPIC << place for place, pattern in enumerate(_REQUESTS) if pattern.search(message))
 
 
-def standing_topics(text: str, category: str) -> int:
-    """STANDING and the bits of its topics if a memory is a preference or a standing instruction; else 0."""
+def traits_of(text: str, category: str) -> int:
+    """QUESTION of a text that ends asking; STANDING and its topics' bits of a preference or standing instruction."""
+    question = QUESTION if text.rstrip().endswith(("?", "？")) else 0
     text = text[:_LONGEST]
     if category not in ("preference", "instruction") and not _PREFERENCE.search(text):
-        return 0
-    return STANDING | sum(2 << place for place, pattern in enumerate(_PREFERENCES) if pattern.search(text))
+        return question
+    topics = sum(_FIRST_TOPIC << place for place, pattern in enumerate(_PREFERENCES) if pattern.search(text))
+    return question | STANDING | topics

@@ -13,6 +13,7 @@ from zlib import crc32
 
 import Stemmer
 
+from recall.irregular import IRREGULAR_FORMS
 from recall.stopwords import ENGLISH_STOP_WORDS, HAN_STOP_BIGRAMS
 
 __all__ = ["clean_text", "overlap", "single_terms", "terms_of", "text_overlap", "tokens_of"]
@@ -52,7 +53,7 @@ def _stem(word: str) -> str:
     stemmer = getattr(_stemmers, "english", None)
     if stemmer is None:
         stemmer = _stemmers.english = Stemmer.Stemmer("english")
-    return str(stemmer.stemWord(word))
+    return str(stemmer.stemWord(IRREGULAR_FORMS.get(word, word)))
 
 
 def _word_tokens(word: str) -> Iterator[str]:

@@ -1,20 +1,18 @@
 """The journal: one SQLite file that holds what must survive a crash, and what a line of Markdown can't carry."""
 
-import asyncio
 import json
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import aiosqlite
 import structlog
 
 from gateway_memory.errors import JournalDamagedError, SchemaFromFutureError, StoreError
 from gateway_memory.plan import Memory, Plan
+from gateway_memory.store.connection import Connection
 from gateway_memory.store.migrations import MIGRATIONS
 
 __all__ = ["Journal", "PendingTurn"]
@@ -41,12 +39,11 @@ class PendingTurn:
 
 
 class Journal:
-    """One connection, and a lock: a transaction belongs to one task from its begin to its end."""
+    """One connection; each change is one transaction."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = asyncio.Lock()
-        self._connection: aiosqlite.Connection | None = None
+        self._connection: Connection | None = None
         self.slot = -1
 
     async def open(self, slot: int) -> None:
@@ -59,9 +56,9 @@ class Journal:
         """
         self.slot = slot
         try:
-            self._connection = await aiosqlite.connect(self._path, isolation_level=None, timeout=_BUSY_SECONDS)
+            self._connection = await Connection.open(self._path, busy_seconds=_BUSY_SECONDS)
             for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-                await self._connection.execute(f"PRAGMA {pragma}")
+                await self._rows(f"PRAGMA {pragma}")
             await self._check()
             await self._migrate()
         except sqlite3.DatabaseError as error:
@@ -85,21 +82,20 @@ class Journal:
             raise sqlite3.DatabaseError(str(rows[0][0]))
 
     async def _migrate(self) -> None:
-        async with self._transaction() as database:
-            await database.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
-        done = [row[0] for row in await self._rows("SELECT name FROM migrations ORDER BY name")]
-        unknown = [name for name in done if name not in {name for name, _ in MIGRATIONS}]
+        await self._change("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
+        done = {row[0] for row in await self._rows("SELECT name FROM migrations")}
+        unknown = sorted(done - {name for name, _ in MIGRATIONS})
         if unknown:
             message = f"{self._path}: written by a newer version of gateway-memory (schema {unknown[-1]}); upgrade the package"
             raise SchemaFromFutureError(message)
-        for name, script in MIGRATIONS:
-            if name in done:
-                continue
-            async with self._transaction() as database:
-                taken = await database.execute("INSERT OR IGNORE INTO migrations VALUES (?, ?)", (name, time.time()))
-                if taken.rowcount:  # else another process was first
+
+        def migrate(database: sqlite3.Connection) -> None:
+            for name, script in MIGRATIONS:
+                if database.execute("INSERT OR IGNORE INTO migrations VALUES (?, ?)", (name, time.time())).rowcount:
                     for statement in _statements(script):
-                        await database.execute(statement)
+                        database.execute(statement)
+
+        await self._database.transact(migrate)  # another process may be at it too: then its records are found here
 
     def _set_aside(self, error: Exception) -> JournalDamagedError:
         stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -114,65 +110,49 @@ class Journal:
             "Start again to go on with a new journal; turns that waited in the old one can be recovered from it with sqlite3's .recover."
         )
 
-    @asynccontextmanager
-    async def _transaction(self) -> AsyncIterator[aiosqlite.Connection]:
+    @property
+    def _database(self) -> Connection:
         if self._connection is None:
             raise StoreError(f"{self._path}: the journal is closed")
-        async with self._lock:
-            await self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-            except BaseException:
-                await asyncio.shield(self._connection.execute("ROLLBACK"))
-                raise
-            await asyncio.shield(self._commit(self._connection))
-
-    @staticmethod
-    async def _commit(connection: aiosqlite.Connection) -> None:
-        try:
-            await connection.execute("COMMIT")
-        except BaseException:  # a full disk: leave no transaction open behind the error
-            await connection.execute("ROLLBACK")
-            raise
+        return self._connection
 
     async def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
-        if self._connection is None:
-            raise StoreError(f"{self._path}: the journal is closed")
-        return list(await self._connection.execute_fetchall(query, values))
+        return await self._database.rows(query, values)
+
+    async def _change(self, query: str, values: Sequence[object] = ()) -> int:
+        """Run one statement in a transaction of its own, and return how many rows it changed."""
+        return await self._database.transact(lambda database: database.execute(query, values).rowcount)
 
     # Sessions
 
     async def open_session(self, key: str, scope: str, session_id: str, at: float) -> tuple[str, bool]:
         """Return the id of the key's open session, and whether it was opened by this call."""
-        async with self._transaction() as database:
-            cursor = await database.execute(
-                "INSERT OR IGNORE INTO sessions (session_id, key, scope, opened_at) VALUES (?, ?, ?, ?)", (session_id, key, scope, at)
+
+        def work(database: sqlite3.Connection) -> tuple[str, bool]:
+            opened = database.execute(
+                "INSERT OR IGNORE INTO sessions (session_id, key, scope, opened_at) VALUES (?, ?, ?, ?)",
+                (session_id, key, scope, at),
             )
-            if cursor.rowcount:
-                return session_id, True
-            cursor = await database.execute("SELECT session_id FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL", (key, scope))
-            row = await cursor.fetchone()
-        if row is None:
-            raise StoreError(f"the session id {session_id!r} is in use by another session")
-        return str(row[0]), False
+            query = "SELECT session_id FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL"
+            return str(database.execute(query, (key, scope)).fetchone()[0]), bool(opened.rowcount)
+
+        return await self._database.transact(work)
 
     async def end_session(self, session_id: str, reason: str, at: float) -> None:
         """Close a session; a second end changes nothing."""
-        async with self._transaction() as database:
-            await database.execute(
-                "UPDATE sessions SET ended_at = ?, reason = ? WHERE session_id = ? AND ended_at IS NULL", (at, reason, session_id)
-            )
+        query = "UPDATE sessions SET ended_at = ?, reason = ? WHERE session_id = ? AND ended_at IS NULL"
+        await self._change(query, (at, reason, session_id))
 
     # Turns
 
     async def accept(self, *, scope: str, session_key: str, session_id: str, user: str, reply: str, at: float, now: float) -> int:
         """Keep a turn until it has been processed; it is on disk when this returns. Returns its id."""
-        async with self._transaction() as database:
-            cursor = await database.execute(
-                "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (scope, session_key, session_id, user, reply, at, now, self.slot),
-            )
-            return int(cursor.lastrowid or 0)
+        query = (
+            "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        )
+        values = (scope, session_key, session_id, user, reply, at, now, self.slot)
+        return await self._database.transact(lambda database: int(database.execute(query, values).lastrowid or 0))
 
     async def pending(self, stage: int, *, session_id: str | None = None, limit: int = 256) -> list[PendingTurn]:
         """Return this process's turns that wait for a stage (0 the rules, 1 the batch), oldest first."""
@@ -191,22 +171,27 @@ class Journal:
 
     async def adopt(self, slot: int) -> None:
         """Take over the work of a slot whose process is gone. The caller holds that slot's lock."""
-        async with self._transaction() as database:
+
+        def work(database: sqlite3.Connection) -> None:
             for table in ("turns", "plans", "outbox"):
-                await database.execute(f"UPDATE {table} SET slot = ? WHERE slot = ?", (self.slot, slot))  # noqa: S608 - our own names
+                database.execute(f"UPDATE {table} SET slot = ? WHERE slot = ?", (self.slot, slot))
+
+        await self._database.transact(work)
 
     # Plans
 
     async def begin(self, plan: Plan) -> int:
         """Write down what is about to be done, and what is known of its memories; returns the plan's number."""
-        async with self._transaction() as database:
-            await database.executemany(
-                "INSERT OR REPLACE INTO memories VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [_memory_row(plan.scope, memory, "active", "", plan.at) for memory in plan.added]
-                + [_memory_row(plan.scope, item.memory, item.state, item.replaced_by, plan.at) for item in plan.retired],
-            )
-            cursor = await database.execute("INSERT INTO plans (slot, body) VALUES (?, ?)", (self.slot, plan.to_json()))
+        rows = [_memory_row(plan.scope, memory, "active", "", plan.at) for memory in plan.added]
+        rows += [_memory_row(plan.scope, item.memory, item.state, item.replaced_by, plan.at) for item in plan.retired]
+        marks = ", ".join("?" * 14)
+
+        def work(database: sqlite3.Connection) -> int:
+            database.executemany(f"INSERT OR REPLACE INTO memories VALUES ({marks})", rows)
+            cursor = database.execute("INSERT INTO plans (slot, body) VALUES (?, ?)", (self.slot, plan.to_json()))
             return int(cursor.lastrowid or 0)
+
+        return await self._database.transact(work)
 
     async def plans(self) -> list[tuple[int, Plan]]:
         """Return this process's plans that are not known to be carried out, oldest first."""
@@ -218,29 +203,22 @@ class Journal:
 
         Returns the event's sequence in the outbox, None where there is no event.
         """
-        async with self._transaction() as database:
+        advance = "UPDATE turns SET stage = 1 WHERE id = ?" if plan.stage == "rules" else "DELETE FROM turns WHERE id = ?"
+        keys = {memory.session_key for memory in plan.added} | {item.memory.session_key for item in plan.retired}
+        outcomes = [[item.turn, item.action, item.reason, item.id] for item in plan.outcomes]
+        receipt = (plan.scope, ",".join(sorted(keys)), plan.stage, json.dumps(plan.turns), json.dumps(outcomes), plan.at)
+
+        def work(database: sqlite3.Connection) -> int | None:
             if number is not None:
-                await database.execute("DELETE FROM plans WHERE id = ?", (number,))
-            await database.executemany(
-                "UPDATE turns SET stage = 1 WHERE id = ?" if plan.stage == "rules" else "DELETE FROM turns WHERE id = ?",
-                [(turn,) for turn in plan.turns],
-            )
-            keys = sorted({memory.session_key for memory in plan.added} | {item.memory.session_key for item in plan.retired})
-            await database.execute(
-                "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    plan.scope,
-                    ",".join(keys),
-                    plan.stage,
-                    json.dumps(plan.turns),
-                    json.dumps([[item.turn, item.action, item.reason, item.id] for item in plan.outcomes]),
-                    plan.at,
-                ),
-            )
+                database.execute("DELETE FROM plans WHERE id = ?", (number,))
+            database.executemany(advance, [(turn,) for turn in plan.turns])
+            query = "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?)"
+            database.execute(query, receipt)
             if event is None:
                 return None
-            cursor = await database.execute("INSERT INTO outbox (slot, body) VALUES (?, ?)", (self.slot, event))
-            return int(cursor.lastrowid or 0)
+            return database.execute("INSERT INTO outbox (slot, body) VALUES (?, ?)", (self.slot, event)).lastrowid
+
+        return await self._database.transact(work)
 
     async def outgoing(self) -> list[tuple[int, str]]:
         """Return this process's events that were not announced, oldest first."""
@@ -249,8 +227,10 @@ class Journal:
 
     async def announced(self, sequences: Iterable[int]) -> None:
         """Take announced events out of the outbox."""
-        async with self._transaction() as database:
-            await database.executemany("DELETE FROM outbox WHERE sequence = ?", [(sequence,) for sequence in sequences])
+        rows = [(sequence,) for sequence in sequences]
+        await self._database.transact(
+            lambda database: database.executemany("DELETE FROM outbox WHERE sequence = ?", rows)
+        )
 
     # Memories
 
@@ -274,38 +254,32 @@ class Journal:
 
     async def mark(self, scope: str, name: str) -> None:
         """Note that something holds of a scope, until `unmark`; it is told once."""
-        async with self._transaction() as database:
-            await database.execute("INSERT OR IGNORE INTO marks (scope, name) VALUES (?, ?)", (scope, name))
+        await self._change("INSERT OR IGNORE INTO marks (scope, name) VALUES (?, ?)", (scope, name))
 
     async def unmark(self, scope: str, name: str) -> None:
         """Note that it holds no longer."""
         if await self._rows("SELECT 1 FROM marks WHERE scope = ? AND name = ?", (scope, name)):
-            async with self._transaction() as database:
-                await database.execute("DELETE FROM marks WHERE scope = ? AND name = ?", (scope, name))
+            await self._change("DELETE FROM marks WHERE scope = ? AND name = ?", (scope, name))
 
     async def tell(self, scope: str, name: str) -> bool:
         """Return whether it is to be told now: it holds and was not told yet."""
         if not await self._rows("SELECT 1 FROM marks WHERE scope = ? AND name = ? AND NOT told", (scope, name)):
             return False
-        async with self._transaction() as database:
-            cursor = await database.execute("UPDATE marks SET told = 1 WHERE scope = ? AND name = ? AND NOT told", (scope, name))
-            return bool(cursor.rowcount)
+        return bool(await self._change("UPDATE marks SET told = 1 WHERE scope = ? AND name = ? AND NOT told", (scope, name)))
 
     # What is seen
 
     async def observe(self, *, scope: str, session_id: str, kind: str, tool: str, content: str, private: bool, at: float) -> None:
         """Keep an observation of a session; a private one keeps no content at all."""
-        async with self._transaction() as database:
-            await database.execute(
-                "INSERT INTO observations (scope, session_id, at, kind, tool, content, private) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (scope, session_id, at, kind, tool, "" if private else content, private),
-            )
+        query = (
+            "INSERT INTO observations (scope, session_id, at, kind, tool, content, private) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        )
+        await self._change(query, (scope, session_id, at, kind, tool, "" if private else content, private))
 
     async def tidy(self, *, observations_before: float) -> None:
         """Let go of old observations and of all but the newest receipts."""
-        async with self._transaction() as database:
-            await database.execute("DELETE FROM observations WHERE at < ?", (observations_before,))
-            await database.execute("DELETE FROM receipts WHERE id <= (SELECT max(id) FROM receipts) - ?", (_RECEIPTS_KEPT,))
+        await self._change("DELETE FROM observations WHERE at < ?", (observations_before,))
+        await self._change("DELETE FROM receipts WHERE id <= (SELECT max(id) FROM receipts) - ?", (_RECEIPTS_KEPT,))
 
     async def receipts(self, *, limit: int, after: int = 0) -> list[tuple[int, str, list[list[Any]], float]]:
         """Return (number, stage, outcomes as [turn, action, reason, id], at) of the newest receipts, newest first."""
@@ -325,10 +299,13 @@ class Journal:
 
     async def count_extraction(self, day: str, limit: int) -> bool:
         """Count a model call against the day's limit; return False, and count nothing, where the limit is reached."""
-        async with self._transaction() as database:
-            await database.execute("INSERT OR IGNORE INTO usage (day) VALUES (?)", (day,))
-            cursor = await database.execute("UPDATE usage SET extractions = extractions + 1 WHERE day = ? AND extractions < ?", (day, limit))
-            return bool(cursor.rowcount)
+
+        def work(database: sqlite3.Connection) -> bool:
+            database.execute("INSERT OR IGNORE INTO usage (day) VALUES (?)", (day,))
+            query = "UPDATE usage SET extractions = extractions + 1 WHERE day = ? AND extractions < ?"
+            return bool(database.execute(query, (day, limit)).rowcount)
+
+        return await self._database.transact(work)
 
 
 def _memory_row(scope: str, memory: Memory, state: str, replaced_by: str, changed_at: float) -> tuple[object, ...]:

@@ -1,0 +1,50 @@
+"""A connection whose transactions run whole in its own thread."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import aiosqlite
+
+__all__ = ["Connection"]
+
+T = TypeVar("T")
+
+
+class Connection(aiosqlite.Connection):
+    """aiosqlite hops into its thread for each statement; here a transaction is one hop.
+
+    So no other task's statement can come between its begin and its commit, a cancelled task leaves no open transaction behind,
+    and the thread that commits has to be waited for once.
+    """
+
+    @classmethod
+    async def open(cls, path: Path, *, busy_seconds: float) -> "Connection":
+        """Open a database, or make it. Raises sqlite3.Error."""
+
+        def connect() -> sqlite3.Connection:
+            return sqlite3.connect(path, isolation_level=None, timeout=busy_seconds)
+
+        return await cls(connect, iter_chunk_size=64)
+
+    async def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in one transaction, which is on disk when this returns, and is rolled back if anything raises."""
+        result: T = await self._execute(self._atomic, work)
+        return result
+
+    async def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return all rows of a query."""
+        return list(await self.execute_fetchall(query, values))
+
+    def _atomic(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        database = self._conn
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            result = work(database)
+            database.execute("COMMIT")
+        except BaseException:
+            if database.in_transaction:  # a full disk may have rolled it back already
+                database.execute("ROLLBACK")
+            raise
+        return result
