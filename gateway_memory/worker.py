@@ -12,7 +12,6 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 from extractor import Debouncer
 from gateway_memory.errors import StoreError
 from gateway_memory.ingest import Ingest
-from gateway_memory.plan import Outcome, Plan, Stage
 from gateway_memory.store.journal import Journal, PendingTurn
 from gateway_memory.store.slots import Slot
 from recall import Recaller, RecallError
@@ -90,6 +89,7 @@ class Worker:
             self._unfinished = False
 
     async def _rules_loop(self) -> None:
+        await self._until_it_works("unpark", self._journal.unpark)
         await self._until_it_works("recover", self._recover)
         while True:
             await self._wake.wait()
@@ -158,12 +158,8 @@ class Worker:
                 for turn in left:
                     await self._carefully(stage, [turn])
             elif left:
-                await self._give_up(left[0], "rules" if number == 0 else "batch")
-
-    async def _give_up(self, turn: PendingTurn, stage: Stage) -> None:
-        outcome = Outcome(turn=turn.id, action="skipped", reason="failed")
-        plan = Plan(scope=turn.scope, folder="", stage=stage, at=turn.accepted_at, turns=(turn.id,), outcomes=(outcome,))
-        await self._journal.finish(plan, None, None)
+                await self._journal.park(left[0].id)  # it is tried again at the next start
+                self._wake.set()
 
     async def _until_it_works(self, place: str, work: Callable[[], Awaitable[None]]) -> None:
         """Do it, and do it again while it fails: what was accepted is in the journal, and this task must outlive any disk."""

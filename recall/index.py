@@ -66,6 +66,9 @@ class Index:
                     self._store.set_meta("encoder", wanted)
             self._scopes.clear()
             self.version += 1
+        if self.dimension != dimension:  # another process named the encoder first: what was loaded has no room for vectors
+            self._scopes.clear()
+            self.version += 1
         self.dimension = dimension
 
     # What other processes did

@@ -9,7 +9,7 @@ come came; deal dealt; dig dug; do did done; draw drew drawn; dream dreamt; drin
 eat ate eaten; fall fell fallen; feed fed; feel felt; fight fought; find found; fly flew flown; foot feet;
 forget forgot forgotten; forgive forgave forgiven; freeze froze frozen; get got gotten; give gave given;
 go went gone going; grow grew grown; hang hung; have had; hear heard; hide hid hidden; hold held; keep kept;
-knife knives; know knew known; lay laid; lead led; leaf leaves; learn learnt; leave left; lend lent; life lives;
+knife knives; know knew known; lay laid; lead led; learn learnt; leave left; lend lent;
 light lit; lose lost; make made; man men; mean meant; meet met; mouse mice; pay paid; person people;
 ride rode ridden; rise rose risen; run ran; say said; see saw seen; seek sought; sell sold; send sent;
 shake shook shaken; shelf shelves; shine shone; shoot shot; sing sang sung; sink sank; sit sat; sleep slept;

@@ -50,12 +50,14 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
         for term in terms_of(token for token in tokens_of(clean_text(turn, LONGEST_QUERY)) if len(token) > 1):
             if len(weights) < _MOST_TERMS:
                 weights.setdefault(term, weight)
+    past = looks_back(message)
     return Query(
         weights=weights,
         own=own,
-        topics=requested_topics(message),
+        # "Which films did you recommend?" asks for no recommendation.
+        topics=0 if past else requested_topics(message),
         spans=spans_of(message, now, zone),
-        looks_back=looks_back(message),
+        looks_back=past,
     )
 
 

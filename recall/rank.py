@@ -41,13 +41,13 @@ BEFORE_SHARES = (0.65, 0.2)
 AFTER_SHARE = 0.2
 SPEAKER_WEIGHT = 0.6
 QUESTION_WEIGHT = -0.35
-LENGTH_WEIGHT = 0.12
+LENGTH_WEIGHT = 0.08
 RECENCY_WEIGHT = 0.4
 RECENCY_HALVING_ROWS = 20.0
 DATE_WEIGHT = 1.0
 # What was told some days after still speaks of that day.
 DATE_HALVING_SECONDS = 3 * 86400.0
-TOPIC_WEIGHT = 1.5
+TOPIC_WEIGHT = 0.3
 IMPORTANCE_WEIGHT = 0.1
 # How much of the mean of all vectors is taken out of the message's: what all memories have in common tells none apart.
 COMMON_SHARE = 0.7

@@ -21,6 +21,7 @@ log = structlog.get_logger()
 
 _BUSY_SECONDS: Final = 10.0
 _CHUNK: Final = 500
+_PARKED: Final = 100
 _RECEIPTS_KEPT: Final = 20_000
 
 
@@ -164,6 +165,14 @@ class Journal:
         names = ("id", "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at")
         return [PendingTurn(**dict(zip(names, row, strict=True))) for row in rows]
 
+    async def park(self, turn: int) -> None:
+        """Put a turn that something broke on aside: it keeps its text and waits for `unpark`."""
+        await self._change(f"UPDATE turns SET stage = stage - {_PARKED} WHERE id = ? AND stage >= 0", (turn,))
+
+    async def unpark(self) -> None:
+        """Let this process's parked turns wait for their stage again."""
+        await self._change(f"UPDATE turns SET stage = stage + {_PARKED} WHERE slot = ? AND stage < 0", (self.slot,))
+
     async def slots_with_work(self) -> list[int]:
         """Return the slots that turns, plans or outgoing events belong to."""
         rows = await self._rows("SELECT slot FROM turns UNION SELECT slot FROM plans UNION SELECT slot FROM outbox")
@@ -287,10 +296,10 @@ class Journal:
         return [(int(row[0]), str(row[1]), json.loads(row[2]), float(row[3])) for row in rows]
 
     async def queue(self) -> Mapping[str, float]:
-        """Return `rules` and `batch` (turns that wait), `oldest_at` (epoch seconds, 0 where none waits) and `outbox`, of all processes."""
-        (rules, batch, oldest), *_ = await self._rows("SELECT total(stage = 0), total(stage = 1), coalesce(min(accepted_at), 0) FROM turns")
+        """Return `rules` and `batch` (turns that wait), `oldest_at` (epoch seconds, 0 where none waits), `outbox` and `parked`, of all processes."""
+        ((rules, batch, oldest, parked),) = await self._rows("SELECT total(stage = 0), total(stage = 1), coalesce(min(accepted_at), 0), total(stage < 0) FROM turns")
         ((outbox,),) = await self._rows("SELECT count(*) FROM outbox")
-        return {"rules": rules, "batch": batch, "oldest_at": oldest, "outbox": outbox}
+        return {"rules": rules, "batch": batch, "oldest_at": oldest, "outbox": outbox, "parked": parked}
 
     async def extractions(self, day: str) -> int:
         """Return how many model calls were made on a day (YYYY-MM-DD)."""

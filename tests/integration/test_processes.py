@@ -20,7 +20,7 @@ async def test_two_processes_lose_nothing_and_double_nothing(tmp_path: Path) -> 
         for name in "ab"
     ]
     for gateway in gateways:
-        _, errors = gateway.communicate(timeout=300)
+        _, errors = gateway.communicate(timeout=100)
         assert gateway.returncode == 0, errors.decode()[-2000:]
     written = [line for file in sorted(tmp_path.rglob("*.md")) for line in file.read_text("utf-8").splitlines()]
     items = [line for line in written if line.startswith("- ")]
