@@ -138,7 +138,9 @@ async def measure(memories: int, messages: int) -> dict[str, Any]:
             seconds = []
             for number in range(messages):
                 started = time.perf_counter()
-                await memory.after_reply(session, user=f"Remember that box {number} is {writer.message(20)}", reply="OK")
+                await memory.after_reply(
+                    session, user=f"Remember that box {number} is {writer.message(20)}", reply="OK"
+                )
                 seconds.append(time.perf_counter() - started)
             result["after_reply"] = {
                 name: percentile(seconds, share) for name, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
@@ -177,10 +179,14 @@ def table(result: dict[str, Any]) -> str:
             f" words {floor['words']:.1f})   {row['p95_over_floor']:.2f} x   {'/'.join(row['outcomes'])}"
         )
     row = result["after_reply"]
-    lines.append(f"  after_reply:                  p50 {row['p50']:6.1f}  p95 {row['p95']:6.1f}  p99 {row['p99']:6.1f} ms")
+    lines.append(
+        f"  after_reply:                  p50 {row['p50']:6.1f}  p95 {row['p95']:6.1f}  p99 {row['p99']:6.1f} ms"
+    )
     for name in ("building", "opening", "before_reply", "after_reply"):
         lines.append(f"  longest stall of the loop, {name}: {result[f'stall_{name}_ms']:.1f} ms")
-    lines.append(f"  open {result['open_ms']:.0f} ms, first session after {result['first_session_ms']:.0f} ms, RSS {result['rss_mb']:.0f} MB")
+    lines.append(
+        f"  open {result['open_ms']:.0f} ms, first session after {result['first_session_ms']:.0f} ms, RSS {result['rss_mb']:.0f} MB"
+    )
     lines.append(
         f"  a second: {result['indexed_per_second']:.0f} indexed, {result['embedded_per_second']:.0f} embedded,"
         f" {result['memories_added_per_second']:.0f} added by turns"

@@ -1,15 +1,109 @@
-"""Whether a batch of turns is worth the debounced stage, and a named reason when not."""
+"""Whether a batch of turns is worth the debounced stage, and a named reason when not. Pure; about 0.3 ms a turn."""
 
+import re
 from collections.abc import Sequence
 
+from .gate_features import chinese_features, is_chinese, latin_features, reply_features
+from .gate_model import Gate
+from .gate_weights import CHINESE, LATIN, REPLY
+from .rules import extract_rules
+from .sentences import is_machine_line, sentences, without_code_blocks
 from .settings import ExtractorSettings
-from .types import Turn, Verdict
+from .types import Reason, Turn, Verdict
 
 __all__ = ["judge"]
 
+_PRIORITY = re.compile(
+    r"记住|记下|记一下|别忘|以后|今后|偏好|喜欢|讨厌|习惯|总是|永远|不要|别再|决定|选择|确认用|就用|改用|过敏|我叫|我是|我住|生日"
+    r"|\b(?:remember|don't forget|note that|keep in mind|prefer|favou?rite|always|never|from now on|don't use|decided|let's (?:go with|use)|we'll use|my name|call me|allergic|birthday)\b",
+    re.IGNORECASE,
+)
+_GREETING = re.compile(
+    r"[^\w]*(?:(?:hi|hello|hey|yo|hiya|howdy|greetings|good (?:morning|afternoon|evening|night)|morning|evening|what's up|sup|how are you(?: doing)?(?: today)?|how's it going|nice to meet you|long time no see|are you there|bye|goodbye|see you(?: later| soon| tomorrow)?|good ?bye|there|again|everyone|all|my friend|buddy|mate"
+    r"|你好|您好|大家好|嗨|哈[喽啰罗]|喂|在吗|在不在|在么|早上好|上午好|中午好|下午好|晚上好|早安|午安|晚安|早|再见|拜拜|回头见|明天见|好久不见|你好吗|最近怎么样|吃了吗|呀|啊|哦|哈|呢|~)[^\w]*)+",
+    re.IGNORECASE,
+)
+_SMALL_TALK = re.compile(
+    r"[^\w]*(?:(?:thanks?(?: you)?(?: so much| very much| a lot| again)?|thx|ty|cheers|ok(?:ay)?|k|sure|yes|yeah|yep|yup|no|nope|nah|cool|nice|great|good|perfect|awesome|amazing|wonderful|excellent|brilliant|lol|haha+|hehe|wow|oh|i see|got it|understood|makes sense|sounds good|all good|no problem|no worries|never ?mind|you're welcome|right|exactly|indeed|fine|alright|interesting|really|that's (?:all|it|great|good|nice|cool|fine|right|perfect)|will do|love it|go on|continue|go ahead|next|done|please|and|then|so|well|very|too|it|for (?:your|the) help"
+    r"|谢谢(?:你|您|啦|了)?|多谢|感谢|辛苦了?|好的?|好吧|好嘞|行|可以|嗯+|哦+|噢|喔|对|是的?|没错|不是|不用了?|没事|没关系|不客气|收到|明白了?|知道了|了解|懂了|原来如此|这样啊|哈哈+|呵呵+|嘿嘿+|嘻嘻+|233+|666+|牛|厉害|太棒了|真棒|棒|不错|挺好的?|很好|非常好|真的吗?|是吗|这样吗|然后呢|继续|接着说|下一个|好了|完成了?|先这样|就这样|没问题|加油|吧|啊|呀|哦|啦|了|呢|的)[^\w]*)+",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"[^\w]*(?:(?:please|pls|can you|could you|now|ok(?:ay)?|just|then|so)[ ,]+){0,3}(?:restart|reboot|re-?run|run|execute|stop|kill|start|deploy|redeploy|build|rebuild|compile|install|reinstall|uninstall|open|close|delete|remove|clear|clean up|check|show|print|list|ping|pull|push|commit|merge|revert|roll ?back|refresh|reload|retry|try again|continue|go on|undo|format|translate|summari[sz]e|rewrite|shorten|expand|search|google|look up|turn (?:on|off)|set an? (?:alarm|timer)|play|send|email|call|order|download|upload|copy|move|rename|tell me a joke)\b[^.!?\n]{0,70}[.!]*\s*"
+    r"|[^\w]*(?:请|麻烦|帮我?|给我|你|先|再|现在|马上|立刻|赶紧|快|把|将|那|好的?|[ ,，])*(?:重启|重新启动|重跑|运行|跑一下|跑下|执行|停止|停掉|启动|杀掉|部署一下|部署到|重新部署|构建|编译|安装|卸载|打开|关闭|关掉|删除|删掉|清空|清理|检查|查看|看一下|看看|显示|打印|列出|拉取|推送|提交|合并|回滚|刷新|重试|再试|继续|撤销|格式化|翻译|总结|概括|改写|润色|缩短|扩写|搜索|查一下|查查|定个?闹钟|设个?闹钟|播放|放一首|发送|下载|上传|复制|重命名|讲个笑话|写一?个|写一?首|写一?篇)[^。！？?!\n]{0,30}[。!！~]*\s*",
+    re.IGNORECASE,
+)
+_PERSONAL = re.compile(r"\b(?:i|i'm|i've|my|we|our|we're)\b|我(?!看|查|跑|试|一下|写|翻译|总结|检查|解释)|咱", re.IGNORECASE)
+_TROUBLE = re.compile(
+    r"traceback|stack ?trace|\b\w*(?:exception|error)\b|\berrno\b|segfault|core dumped|exit code|not working|doesn't work|won't (?:start|run|compile|load|build)|fail(?:s|ed|ing|ure)?\b|\bbugs?\b|debug|crash|undefined|null ?pointer|timed? ?out|\b(?:404|500|502|503)\b"
+    r"|报错|异常|崩溃|失败|出错|错误|调试|排查|bug|超时|卡死|闪退|跑不起来|编译不过|连不上|启动不了|打不开|堆栈|日志",
+    re.IGNORECASE,
+)
+
 
 def judge(turns: Sequence[Turn], settings: ExtractorSettings) -> Verdict:
-    length = sum(len(turn.user.strip()) + len(turn.reply.strip()) for turn in turns)
-    if length < settings.min_conversation_length:
-        return Verdict(keep=False, reason="too_short", score=0.0)
-    return Verdict(keep=True, reason="informative", score=0.5)
+    """Keeps a batch when a rule finds something in it or the gate's score reaches a half; else says why not.
+
+    The length of `min_conversation_length` is counted over users and replies of the whole batch, and waived by a priority keyword.
+    """
+    said = [turn for turn in turns if turn.user.strip() or turn.reply.strip()]
+    if not said:
+        return Verdict(keep=False, reason="empty", score=0.0)
+    found = [candidate for turn in said for candidate in extract_rules(turn)]
+    score = Gate.score(max(map(_margin, said)))
+    if any(candidate.explicit or candidate.category in ("preference", "instruction") for candidate in found):
+        return Verdict(keep=True, reason="priority_keyword", score=max(0.5, score))
+    if found:
+        decided = any(candidate.category == "decision" for candidate in found)
+        return Verdict(keep=True, reason="decision" if decided else "informative", score=max(0.5, score))
+    reasons = {reason for turn in said if (reason := _plain_reason(turn)) is not None or True}
+    length = sum(len(turn.user.strip()) + len(turn.reply.strip()) for turn in said)
+    if None not in reasons and reasons:
+        return Verdict(keep=False, reason=_foremost(reasons), score=min(0.49, score))
+    if length < settings.min_conversation_length and not any(_has_priority(turn.user) for turn in said):
+        return Verdict(keep=False, reason="too_short", score=min(0.49, score))
+    if score >= 0.5:
+        return Verdict(keep=True, reason="informative", score=score)
+    only_asks = all(sentence.question for turn in said for sentence in sentences(turn.user))
+    return Verdict(keep=False, reason="question_only" if only_asks else "uninformative", score=score)
+
+
+def _margin(turn: Turn) -> float:
+    margins = []
+    if turn.user.strip():
+        gate, features = (CHINESE, chinese_features) if is_chinese(turn.user) else (LATIN, latin_features)
+        margins.append(gate.margin(features(turn.user)))
+    if turn.reply.strip() and not (turn.user.strip() and _plain_reason(turn)):
+        margins.append(REPLY.margin(reply_features(turn.reply)))
+    return max(margins, default=-30.0)
+
+
+_ORDER_OF_REASONS: tuple[Reason, ...] = (
+    "debugging", "code_or_tool_output", "one_off_order", "small_talk", "greeting", "empty",
+)  # fmt: skip
+
+
+def _foremost(reasons: set[Reason | None]) -> Reason:
+    return next(reason for reason in _ORDER_OF_REASONS if reason in reasons)
+
+
+def _plain_reason(turn: Turn) -> Reason | None:
+    """Why the user's message plainly holds nothing, whatever was replied; None when it may."""
+    user = turn.user.strip()
+    if not user:
+        return None
+    if len(user) <= 200:
+        if _GREETING.fullmatch(user):
+            return "greeting"
+        if _SMALL_TALK.fullmatch(user):
+            return "small_talk"
+    lines = [line for line in without_code_blocks(user).split("\n") if line.strip()]
+    prose = [line for line in lines if not is_machine_line(line)]
+    if not prose:
+        return "debugging" if _TROUBLE.search(user) else "code_or_tool_output"
+    rest = "\n".join(prose)
+    if _TROUBLE.search(user) and (len(prose) < len(lines) or len(rest) <= 120) and not _TELLS.search(rest):
+        return "debugging"
+    if len(rest) <= 100 and _ORDER.fullmatch(rest) and not _PERSONAL.search(rest):
+        return "one_off_order"
+    return None

@@ -61,7 +61,9 @@ class _Anthropic:
 
     async def reply(self, system: str, history: Sequence[Message]) -> str:
         messages: list[Any] = [{"role": role, "content": text} for role, text in history]
-        answer = await self._client.messages.create(model=self._model, max_tokens=_MAX_TOKENS, system=system, messages=messages)
+        answer = await self._client.messages.create(
+            model=self._model, max_tokens=_MAX_TOKENS, system=system, messages=messages
+        )
         return "".join(block.text for block in answer.content if block.type == "text")
 
 

@@ -28,7 +28,9 @@ class _Room:
 class Chat:
     """Sessions by name, each with its history, in front of one memory and one agent."""
 
-    def __init__(self, memory: GatewayMemory, agent: Agent, *, user: Owner | str, show: Callable[[str], None] = print) -> None:
+    def __init__(
+        self, memory: GatewayMemory, agent: Agent, *, user: Owner | str, show: Callable[[str], None] = print
+    ) -> None:
         self._memory = memory
         self._agent = agent
         self._user = user
@@ -72,7 +74,9 @@ class Chat:
 
     async def _go(self, name: str) -> None:
         if name not in self._rooms:
-            self._rooms[name] = _Room(await self._memory.start_session(f"agent:{self._memory.agent}:terminal:direct:{name}", user=self._user))
+            self._rooms[name] = _Room(
+                await self._memory.start_session(f"agent:{self._memory.agent}:terminal:direct:{name}", user=self._user)
+            )
         self._current = name
 
     async def _reply(self, room: _Room, message: str) -> None:
@@ -81,7 +85,9 @@ class Chat:
         system = "\n\n".join(part for part in (_SYSTEM, room.session.opening, context.text) if part)
         seen = "\n\n".join(part for part in (room.session.opening, context.text) if part)
         try:
-            reply = await self._agent.reply(seen if self._agent.name.startswith("offline") else system, room.history[-_HISTORY:])
+            reply = await self._agent.reply(
+                seen if self._agent.name.startswith("offline") else system, room.history[-_HISTORY:]
+            )
         except Exception as error:  # whatever a provider's SDK raises is shown, and the chat goes on
             room.history.pop()
             self._show(f"The agent failed: {type(error).__name__}: {error}")

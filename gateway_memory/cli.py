@@ -37,7 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="gateway-memory", description="Long-term memory for chat gateways.")
-    parser.add_argument("-v", "--verbose", action="store_true", help="log to standard error (never a message or a memory)")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="log to standard error (never a message or a memory)"
+    )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, text in _MEMORY_COMMANDS.items():
         command = subparsers.add_parser(name, help=text)
@@ -47,9 +49,15 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(run=_run_command, name=name, text=[])
     chat = subparsers.add_parser("chat", help="a small gateway in the terminal")
     _add_place(chat)
-    chat.add_argument("--model", metavar="PROVIDER/MODEL", help="openai/… or anthropic/…; default: by the key that is set, else offline")
+    chat.add_argument(
+        "--model",
+        metavar="PROVIDER/MODEL",
+        help="openai/… or anthropic/…; default: by the key that is set, else offline",
+    )
     chat.set_defaults(run=_run_chat)
-    replay = subparsers.add_parser("replay", help="feed a transcript (JSON lines: session, user, reply, at) through the memory")
+    replay = subparsers.add_parser(
+        "replay", help="feed a transcript (JSON lines: session, user, reply, at) through the memory"
+    )
     _add_place(replay)
     replay.add_argument("file", type=Path)
     replay.set_defaults(run=_run_replay)
@@ -60,9 +68,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--workspace", type=Path, default=Path("workspace"), help="the memory's folder (default: %(default)s)")
+    parser.add_argument(
+        "--workspace", type=Path, default=Path("workspace"), help="the memory's folder (default: %(default)s)"
+    )
     parser.add_argument("--config", type=Path, help="a config.json5 (default: the built-in settings)")
-    parser.add_argument("--agent", default="main", metavar="ID", help="whose overrides in the config hold (default: %(default)s)")
+    parser.add_argument(
+        "--agent", default="main", metavar="ID", help="whose overrides in the config hold (default: %(default)s)"
+    )
     whose = parser.add_mutually_exclusive_group()
     whose.add_argument("--user", metavar="NAME", help="a person's memory instead of the owner's")
     whose.add_argument("--room", metavar="NAME", help="a group's memory instead of the owner's")

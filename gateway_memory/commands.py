@@ -69,8 +69,12 @@ class Commands:
         now = memory.now()
         queue = await self._journal.queue()
         metrics = memory.metrics
-        on = say(language, "comma").join(feature for feature in FEATURES if session.on(feature)) or say(language, "none")
-        off = say(language, "comma").join(feature for feature in FEATURES if not session.on(feature)) or say(language, "none")
+        on = say(language, "comma").join(feature for feature in FEATURES if session.on(feature)) or say(
+            language, "none"
+        )
+        off = say(language, "comma").join(feature for feature in FEATURES if not session.on(feature)) or say(
+            language, "none"
+        )
         last, failure = metrics.last_extraction, metrics.last_failure
         day = day_of(now.timestamp(), memory.zone)
         waiting = int(queue["rules"] + queue["batch"])
@@ -80,13 +84,26 @@ class Commands:
             say(language, "status_on", on=on),
             say(language, "status_off", off=off),
             say(language, "status_count", count=await self._recaller.count(session.scope.key)),
-            say(language, "status_queue", rules=int(queue["rules"]), batch=int(queue["batch"]), age=age, outbox=int(queue["outbox"])),
+            say(
+                language,
+                "status_queue",
+                rules=int(queue["rules"]),
+                batch=int(queue["batch"]),
+                age=age,
+                outbox=int(queue["outbox"]),
+            ),
             say(language, "status_pending", pending=len(session.inbox), dropped=session.inbox.dropped),
-            say(language, "status_last", at=f"{last.astimezone(memory.zone):%Y-%m-%d %H:%M:%S}" if last else say(language, "never")),
+            say(
+                language,
+                "status_last",
+                at=f"{last.astimezone(memory.zone):%Y-%m-%d %H:%M:%S}" if last else say(language, "never"),
+            ),
             say(
                 language,
                 "status_failure",
-                failure=f"{failure[0].astimezone(memory.zone):%Y-%m-%d %H:%M:%S} {failure[1]}: {failure[2]}" if failure else say(language, "none"),
+                failure=f"{failure[0].astimezone(memory.zone):%Y-%m-%d %H:%M:%S} {failure[1]}: {failure[2]}"
+                if failure
+                else say(language, "none"),
             ),
             say(
                 language,

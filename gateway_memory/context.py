@@ -105,10 +105,16 @@ class ContextBuilder:
                 blocks.append(self._render_recalled(fresh, settings.auto_recall.max_injected_tokens))
                 session.hold([(hit.id, hit.text) for hit in fresh])
         self._metrics.count(f"recall.{outcome}")
-        if await self._within("notice", max(0.0, deadline - loop.time()), self._journal.tell(session.scope.key, "memory_md_full")):
+        if await self._within(
+            "notice", max(0.0, deadline - loop.time()), self._journal.tell(session.scope.key, "memory_md_full")
+        ):
             blocks.append(render_block("Memory Notice", "For the assistant.", [_MEMORY_FULL], _NOTICE_TOKENS))
         return Context(
-            text="\n\n".join(block for block in blocks if block), outcome=outcome, recalled=recalled, updates=updates, changes=changes
+            text="\n\n".join(block for block in blocks if block),
+            outcome=outcome,
+            recalled=recalled,
+            updates=updates,
+            changes=changes,
         )
 
     async def find(self, session: Session, query: str, limit: int, now: datetime) -> tuple[Hit, ...]:

@@ -22,7 +22,19 @@ _LAPTOP: Final = "agent:main:laptop:direct:7"
 _PHONE: Final = "agent:main:phone:direct:7"
 _WITHIN_SECONDS: Final = 1.0
 _P95_SECONDS: Final = 0.2
-_NOISE: Final = ("Traceback", "KeyError", "left-pad", "lock file", "restart", "重启", "unit tests", "temp files", "WARN", "31337", "JSON")
+_NOISE: Final = (
+    "Traceback",
+    "KeyError",
+    "left-pad",
+    "lock file",
+    "restart",
+    "重启",
+    "unit tests",
+    "temp files",
+    "WARN",
+    "31337",
+    "JSON",
+)
 
 
 class Demo:
@@ -47,15 +59,29 @@ class Demo:
             await memory.after_reply(session, user=turn.user, reply=turn.reply, at=turn.at)
             played += 1
             if turn.user == "我喜欢用 Python" and played < 5:
-                await self._criterion("1", "A preference told in one session reaches another", phone, "帮我写个脚本", "Python")
+                await self._criterion(
+                    "1", "A preference told in one session reaches another", phone, "帮我写个脚本", "Python"
+                )
             elif turn.user.startswith("I prefer short answers"):
-                await self._criterion("1", "… in English too", phone, "how long should your answers be?", "short answers")
+                await self._criterion(
+                    "1", "… in English too", phone, "how long should your answers be?", "short answers"
+                )
             elif turn.user.startswith("我们决定订单系统"):
-                await self._criterion("2", "A decision is known elsewhere", laptop, "订单系统的数据库选什么？", "PostgreSQL")
+                await self._criterion(
+                    "2", "A decision is known elsewhere", laptop, "订单系统的数据库选什么？", "PostgreSQL"
+                )
             elif turn.user.startswith("We decided to deploy"):
-                await self._criterion("2", "… in English too", laptop, "where do we deploy the payment service?", "Frankfurt")
+                await self._criterion(
+                    "2", "… in English too", laptop, "where do we deploy the payment service?", "Frankfurt"
+                )
             elif turn.user.startswith("记住：预发布环境的发布窗口是"):
-                await self._criterion("3", "What was asked to be remembered is found anywhere", laptop, "预发布环境什么时候可以发布？", "每周四")
+                await self._criterion(
+                    "3",
+                    "What was asked to be remembered is found anywhere",
+                    laptop,
+                    "预发布环境什么时候可以发布？",
+                    "每周四",
+                )
             elif turn.user.startswith("Remember that the on-call"):
                 await self._criterion("3", "… in English too", phone, "what is the on-call phone number?", "4471")
         await memory.flush()
@@ -97,22 +123,38 @@ class Demo:
         lines = [line for text in texts.values() for line in text.splitlines() if line.startswith("- ")]
         python = sum("用 Python" in line for line in lines)
         holds = not found and python == 1
-        self._report("4", "No debugging, one-off order or private span is kept, and nothing twice", holds, "the files", f"{len(lines)} lines:")
+        self._report(
+            "4",
+            "No debugging, one-off order or private span is kept, and nothing twice",
+            holds,
+            "the files",
+            f"{len(lines)} lines:",
+        )
         for name, text in texts.items():
             self._say(f"        {name}")
             self._say("\n".join(f"          {line}" for line in text.splitlines() if line.startswith("- ")))
 
     async def _unseen(self, session: Session) -> None:
         await self._ask(session, "what is new?")  # what waited for this session is told now
-        texts = [(await self._ask(session, message)).text for message in ("谢谢", "haha thanks", "早上好", "good night")]
+        texts = [
+            (await self._ask(session, message)).text for message in ("谢谢", "haha thanks", "早上好", "good night")
+        ]
         holds = not any(texts) and not self._visible
-        self._report("5", "Nothing of it is seen: no message of ours, no block for small talk", holds, "谢谢 / haha thanks / …", "no block")
+        self._report(
+            "5",
+            "Nothing of it is seen: no message of ours, no block for small talk",
+            holds,
+            "谢谢 / haha thanks / …",
+            "no block",
+        )
 
     async def _toggles(self) -> None:
         shown: list[str] = []
         for feature in FEATURES:
             with tempfile.TemporaryDirectory() as folder:
-                shown.append(f"{feature}: {'off' if await _is_off(self._memory.config, feature, Path(folder)) else 'STILL ON'}")
+                shown.append(
+                    f"{feature}: {'off' if await _is_off(self._memory.config, feature, Path(folder)) else 'STILL ON'}"
+                )
         holds = not any("STILL" in line for line in shown)
         self._report("6", "Every feature has its own switch", holds, "each switched off by config", "; ".join(shown))
 
@@ -120,7 +162,9 @@ class Demo:
         ordered = sorted(self._latencies)
         p95 = ordered[int(len(ordered) * 0.95)]
         shown = f"p50 {ordered[len(ordered) // 2] * 1000:.1f} ms, p95 {p95 * 1000:.1f} ms over {len(ordered)} messages"
-        self._report("7", "The first answer is hardly later (p95 below 200 ms)", p95 < _P95_SECONDS, "before_reply", shown)
+        self._report(
+            "7", "The first answer is hardly later (p95 below 200 ms)", p95 < _P95_SECONDS, "before_reply", shown
+        )
 
     def _report(self, number: str, title: str, holds: bool, asked: str, came: str) -> None:
         if not holds:
@@ -165,7 +209,9 @@ async def _is_off(config: Config, feature: str, folder: Path) -> bool:
 
 
 def _only_without(settings: MemorySync, feature: str) -> MemorySync:
-    name = {"autoExtract": "auto_extract", "autoRecall": "auto_recall", "incrementalSync": "incremental_sync"}.get(feature, feature)
+    name = {"autoExtract": "auto_extract", "autoRecall": "auto_recall", "incrementalSync": "incremental_sync"}.get(
+        feature, feature
+    )
     return replace(settings, **{name: replace(getattr(settings, name), enabled=False)})
 
 

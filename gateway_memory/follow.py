@@ -47,7 +47,11 @@ class Follower:
             if seen is not None and not young and _same(found, seen):
                 return
             known = await self._recaller.stamps(scope.key)  # another process may have been here before us
-            changed = [file for file, state in found.items() if file in young or file not in known or state != _state(known[file])]
+            changed = [
+                file
+                for file, state in found.items()
+                if file in young or file not in known or state != _state(known[file])
+            ]
             for file in sorted(changed, key=_rank):
                 await self._load(scope, file, known)
             for file in known.keys() - found.keys():
@@ -117,7 +121,9 @@ def _entry(block: Block, identity: str, memory: Memory | None, default_at: float
         kind=block.kind,
         type=block.type,
         category=memory.category if memory else "",
-        importance=IMPORTANCE[memory.importance] if memory else IMPORTANCE["high" if curated and block.kind == "item" else "normal"],
+        importance=IMPORTANCE[memory.importance]
+        if memory
+        else IMPORTANCE["high" if curated and block.kind == "item" else "normal"],
         confidence=block.confidence,
         session=memory.session_key if memory else "",
         heading=block.heading if block.kind == "paragraph" else "",

@@ -97,7 +97,9 @@ class Ingest:
             found = [(turn, candidates if turn is group[-1] else ()) for turn in group]
             await self._store(scope, "batch", found, empty=reason)
 
-    async def _ask(self, scope: Scope, settings: ExtractorSettings, turns: Sequence[Turn]) -> tuple[Sequence[Candidate], str]:
+    async def _ask(
+        self, scope: Scope, settings: ExtractorSettings, turns: Sequence[Turn]
+    ) -> tuple[Sequence[Candidate], str]:
         if self._extract is None:
             return (), "rules_only"
         day = day_of(self._clock().timestamp(), self._zone)
@@ -107,7 +109,9 @@ class Ingest:
         self._metrics.last_extraction = self._clock()
         return await self._extract(turns, [item.stored for item in near]), "nothing_to_keep"
 
-    async def _store(self, scope: Scope, stage: Stage, found: Sequence[tuple[PendingTurn, Sequence[Candidate]]], *, empty: str) -> None:
+    async def _store(
+        self, scope: Scope, stage: Stage, found: Sequence[tuple[PendingTurn, Sequence[Candidate]]], *, empty: str
+    ) -> None:
         draft = _Draft()
         for turn, candidates in found:
             if not candidates:
@@ -115,7 +119,9 @@ class Ingest:
         turns = tuple(turn.id for turn, _ in found)
         now = self._clock().timestamp()
         if len(draft.outcomes) == len(found):
-            plan = Plan(scope=scope.key, folder=scope.folder, stage=stage, at=now, turns=turns, outcomes=tuple(draft.outcomes))
+            plan = Plan(
+                scope=scope.key, folder=scope.folder, stage=stage, at=now, turns=turns, outcomes=tuple(draft.outcomes)
+            )
             await self._carry_out(plan)
             return
         async with self._files.writing():
@@ -140,13 +146,18 @@ class Ingest:
     async def _merge(self, scope: Scope, turn: PendingTurn, candidate: Candidate, draft: _Draft, room: int) -> int:
         """Decide about one candidate, note it in the draft, and return the bytes that it takes of MEMORY.md."""
         text = one_line(candidate.content)
-        near = {item.stored.entry.id: item for item in await self._recaller.nearest(scope.key, text, _NEAREST, timeout_seconds=_NEAREST_SECONDS)}
+        near = {
+            item.stored.entry.id: item
+            for item in await self._recaller.nearest(scope.key, text, _NEAREST, timeout_seconds=_NEAREST_SECONDS)
+        }
         gone = {item.memory.id for item in draft.retired}
         known = [_known(item) for identity, item in near.items() if identity not in gone]
         known += [_drafted(memory, text) for memory in draft.added]
         decision = decide(candidate, known)
         if decision.action == "skip":
-            draft.outcomes.append(Outcome(turn=turn.id, action="skipped", reason=decision.reason, id=decision.target or ""))
+            draft.outcomes.append(
+                Outcome(turn=turn.id, action="skipped", reason=decision.reason, id=decision.target or "")
+            )
             return 0
         settings = self._settings_of(turn.session_key).auto_extract
         identity = new_id()
@@ -216,7 +227,9 @@ class Ingest:
             for memory in plan.added:
                 self._hold(memory)
             await self._files.edit(plan.folder, plan.edits())
-            if event:  # before the index follows, so that the other sessions hear it as an update and not as a changed file
+            if (
+                event
+            ):  # before the index follows, so that the other sessions hear it as an update and not as a changed file
                 self._publish(event)
             await self._follower.refresh(Scope(plan.scope, plan.folder))
         sequence = await self._journal.finish(plan, number, encode(event) if event else None)
@@ -224,11 +237,15 @@ class Ingest:
             await self._journal.announced([sequence])
         for outcome in plan.outcomes:
             self._metrics.count(f"extraction.{plan.stage}.{outcome.action}.{outcome.reason}")
-        log.info("ingest.done", stage=plan.stage, turns=len(plan.turns), added=len(plan.added), retired=len(plan.retired))
+        log.info(
+            "ingest.done", stage=plan.stage, turns=len(plan.turns), added=len(plan.added), retired=len(plan.retired)
+        )
 
     def _event(self, plan: Plan) -> Event | None:
         """Return what is announced: nothing where nothing changed, or where the sessions that caused it have `notify` off."""
-        changes = [Change(id=memory.id, text=memory.text, at=memory.at, source=memory.session_key) for memory in plan.added]
+        changes = [
+            Change(id=memory.id, text=memory.text, at=memory.at, source=memory.session_key) for memory in plan.added
+        ]
         changes += [
             Change(id=item.memory.id, text=item.memory.text, at=plan.at, action="removed")
             for item in plan.retired
@@ -286,4 +303,10 @@ def _known(near: Near) -> Known:
 
 def _drafted(memory: Memory, text: str) -> Known:
     """A memory of this very batch, which the index doesn't know yet: compared by its words alone."""
-    return Known(id=memory.id, text=memory.text, cosine=None, overlap=text_overlap(memory.text, text), importance=memory.importance)
+    return Known(
+        id=memory.id,
+        text=memory.text,
+        cosine=None,
+        overlap=text_overlap(memory.text, text),
+        importance=memory.importance,
+    )

@@ -142,12 +142,16 @@ class GatewayMemory:
             )
             self._owner_task = asyncio.create_task(self._worker.run(), name="gateway-memory")
             stack.push_async_callback(self._stop)
-            await self._journal.tidy(observations_before=(self._clock() - timedelta(days=self.settings.observations.keep_days)).timestamp())
+            await self._journal.tidy(
+                observations_before=(self._clock() - timedelta(days=self.settings.observations.keep_days)).timestamp()
+            )
             self._stack = stack.pop_all()
         log.info("memory.open", slot=slot.number)
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         stack, self._stack = self._stack, None
         if stack:
             await stack.aclose()
@@ -182,7 +186,9 @@ class GatewayMemory:
         if asyncio.get_running_loop() is not self._loop:
             raise ClosedError("this memory lives on another event loop: call it from the loop that opened it")
         if session is not None and session.memory is not self:
-            raise UsageError(f"{session!r} does not belong to this memory: take the session that start_session returned")
+            raise UsageError(
+                f"{session!r} does not belong to this memory: take the session that start_session returned"
+            )
 
     # The calls of a gateway
 
@@ -243,7 +249,9 @@ class GatewayMemory:
             )
         except (OSError, sqlite3.Error) as error:
             self._fail("journal", error)
-            raise StoreError(f"{self.workspace}: the turn could not be kept ({error}); free some space and send it again") from error
+            raise StoreError(
+                f"{self.workspace}: the turn could not be kept ({error}); free some space and send it again"
+            ) from error
         self.metrics.count("turns.accepted")
         self._worker.wake()
 
@@ -257,7 +265,9 @@ class GatewayMemory:
         try:
             await self._worker.flush()
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"{self.workspace}: not everything could be written ({error}); it waits in the journal") from error
+            raise StoreError(
+                f"{self.workspace}: not everything could be written ({error}); it waits in the journal"
+            ) from error
         try:
             async with asyncio.timeout(_EMBED_SECONDS):
                 await self._recaller.embedded()
@@ -277,7 +287,9 @@ class GatewayMemory:
         self._check(session)
         return await self._commands.answer(session, text) if session.settings.commands.enabled else None
 
-    async def observe(self, session: Session, *, kind: str, content: str, tool: str = "", private: bool = False) -> None:
+    async def observe(
+        self, session: Session, *, kind: str, content: str, tool: str = "", private: bool = False
+    ) -> None:
         """Keep what happened in a session (a tool call, a decision, an error) in its log; a private observation keeps no content."""
         self._check(session)
         if not session.on("observations"):
@@ -311,7 +323,11 @@ class GatewayMemory:
         session.hold([(row.entry.id, row.entry.text) for row in new])
         if new and session.on("notify"):
             now = self._clock().timestamp()
-            changes = [Change(id=row.entry.id, text=row.entry.text, at=now, source=session.key) for row in new if row.entry.type != "S"]
+            changes = [
+                Change(id=row.entry.id, text=row.entry.text, at=now, source=session.key)
+                for row in new
+                if row.entry.type != "S"
+            ]
             self._bus.publish(Event(scope=session.scope.key, at=now, changes=tuple(changes)))
 
     async def end_session(self, session: Session, *, reason: str) -> None:
@@ -338,14 +354,18 @@ class GatewayMemory:
             if not session.ended:
                 return
             now = self._clock()
-            session_id, _ = await self._journal.open_session(session.key, session.scope.key, secrets.token_hex(8), now.timestamp())
+            session_id, _ = await self._journal.open_session(
+                session.key, session.scope.key, secrets.token_hex(8), now.timestamp()
+            )
             session.begin(session_id)
             self._open[session_id] = self._sessions[session.key, session.scope.key] = session
             self._subscribe(session)
             session.generation = self._recaller.generation
             session.sequence = await self._context.look(session, _OPENING_SECONDS)
             if session.settings.opening.enabled:
-                session.opening, held = await build_opening(self._files, session.scope, session.settings.opening, now.astimezone(self.zone))
+                session.opening, held = await build_opening(
+                    self._files, session.scope, session.settings.opening, now.astimezone(self.zone)
+                )
                 session.hold(held)
             session.ended = False
             log.info("session.open", session_id=session_id, type=session.type)
@@ -361,7 +381,10 @@ class GatewayMemory:
     def _scope_of(self, key: str) -> Scope:
         kind, _, name = key.partition(":")
         if key not in self._scopes:
-            self._scopes[key] = resolve_scope(user=OWNER if kind == "owner" else name if kind == "user" else None, room=name if kind == "room" else None)
+            self._scopes[key] = resolve_scope(
+                user=OWNER if kind == "owner" else name if kind == "user" else None,
+                room=name if kind == "room" else None,
+            )
         return self._scopes[key]
 
     def _hold(self, memory: Memory) -> None:

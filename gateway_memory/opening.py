@@ -29,7 +29,9 @@ async def build_opening(files: MarkdownFiles, scope: Scope, settings: OpeningSet
     recent: list[str] = []
     for ago in range(settings.days):
         day = f"{now - timedelta(days=ago):%Y-%m-%d}"
-        day_lines, day_held = _lines([block for block in await _blocks(files, scope, day_file(day)) if block.kind == "item"], day)
+        day_lines, day_held = _lines(
+            [block for block in await _blocks(files, scope, day_file(day)) if block.kind == "item"], day
+        )
         recent += reversed(day_lines)
         held += day_held
     if recent and left > 0:
@@ -51,7 +53,11 @@ def _lines(blocks: Sequence[Block], day: str | None) -> tuple[list[str], list[tu
         if block.heading != heading and day is None:
             heading = block.heading
         if block.kind == "item":
-            text = block.text if day is None or len(block.text) <= _DAY_LINE_LENGTH else block.text[: _DAY_LINE_LENGTH - 1] + "…"
+            text = (
+                block.text
+                if day is None or len(block.text) <= _DAY_LINE_LENGTH
+                else block.text[: _DAY_LINE_LENGTH - 1] + "…"
+            )
             lines.append(f"({block.id}{f', {day}' if day else ''}) {text}")
             held.append((block.id, block.text))
         else:

@@ -26,7 +26,10 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "Waiting: {rules} for the rules, {batch} for the batch, oldest {age} s; {outbox} to announce",
         "排队：规则 {rules} 轮，批处理 {batch} 轮，最久 {age} 秒；待通知 {outbox} 条",
     ),
-    "status_pending": ("Updates for this session: {pending} waiting, {dropped} dropped", "本会话的更新：{pending} 条待读，{dropped} 条已丢弃"),
+    "status_pending": (
+        "Updates for this session: {pending} waiting, {dropped} dropped",
+        "本会话的更新：{pending} 条待读，{dropped} 条已丢弃",
+    ),
     "status_last": ("Last extraction: {at}", "上次提取：{at}"),
     "status_failure": ("Last failure: {failure}", "上次失败：{failure}"),
     "status_budget": ("Model calls today: {used} of {limit} ({model})", "今日模型调用：{used}/{limit}（{model}）"),
@@ -35,8 +38,14 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "search_title": ("Found {count}:", "找到 {count} 条："),
     "search_empty": ("Nothing found.", "没有找到。"),
     "search_usage": ("What to search for? /memory search <words>", "要搜索什么？/memory search <关键词>"),
-    "forget_usage": ("Which one? /memory forget <id>; the ids stand in /memory list.", "忘掉哪一条？/memory forget <编号>；编号见 /memory list。"),
-    "forget_unknown": ("There is no memory {id}. The ids stand in /memory list.", "没有编号为 {id} 的记忆。编号见 /memory list。"),
+    "forget_usage": (
+        "Which one? /memory forget <id>; the ids stand in /memory list.",
+        "忘掉哪一条？/memory forget <编号>；编号见 /memory list。",
+    ),
+    "forget_unknown": (
+        "There is no memory {id}. The ids stand in /memory list.",
+        "没有编号为 {id} 的记忆。编号见 /memory list。",
+    ),
     "forget_not_ours": (
         "{id} is a passage of {file}, which is never written to: edit it there.",
         "{id} 是 {file} 里的一段文字，这个文件不会被改动：请直接编辑它。",

@@ -49,12 +49,14 @@ def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
         UsageError: not exactly one of `user` and `room` is given, or the name is empty.
     """
     if (user is None) == (room is None):
-        raise UsageError("start_session needs exactly one of user=OWNER, user=\"name\" and room=\"name\"")
+        raise UsageError('start_session needs exactly one of user=OWNER, user="name" and room="name"')
     if isinstance(user, Owner):
         return Scope("owner", "")
     kind, parent, name = ("user", "people", user) if user is not None else ("room", "rooms", room)
     if not isinstance(name, str) or not name.strip():
-        raise UsageError(f"{kind}={name!r}: expected a name that is not empty (or OWNER, for the owner of the workspace)")
+        raise UsageError(
+            f"{kind}={name!r}: expected a name that is not empty (or OWNER, for the owner of the workspace)"
+        )
     name = unicodedata.normalize("NFC", name.encode("utf-8", "replace").decode())
     slug = re.sub(r"[^\w-]+", "-", name, flags=re.UNICODE).strip("-_")[:40] or "unnamed"
     digest = hashlib.blake2b(name.encode(), digest_size=5).hexdigest()

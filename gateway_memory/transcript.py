@@ -48,7 +48,9 @@ class Report:
     def lines(self) -> list[str]:
         """Return the report as text."""
         rate = self.turns / self.seconds if self.seconds else 0.0
-        lines = [f"{self.turns} turns in {self.seconds:.1f} s ({rate:.0f} a second); {self.blocks} replies were given context"]
+        lines = [
+            f"{self.turns} turns in {self.seconds:.1f} s ({rate:.0f} a second); {self.blocks} replies were given context"
+        ]
         for stage, counts in self.outcomes.items():
             lines.append(f"{stage}:")
             lines += [f"  {name:<40} {number:>7}" for name, number in counts.most_common()]
@@ -93,7 +95,9 @@ def _turn(raw: Any) -> TranscriptTurn:
     return TranscriptTurn(**values, at=datetime.fromisoformat(at).astimezone() if at is not None else None)
 
 
-async def replay(memory: "GatewayMemory", turns: Sequence[TranscriptTurn], progress: Callable[[], None] = lambda: None) -> Report:
+async def replay(
+    memory: "GatewayMemory", turns: Sequence[TranscriptTurn], progress: Callable[[], None] = lambda: None
+) -> Report:
     """Feed turns through before_reply and after_reply of their sessions, then flush, and report."""
     report = Report(turns=len(turns))
     before = memory.metrics.counts.copy()

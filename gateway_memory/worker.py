@@ -141,7 +141,9 @@ class Worker:
         if turns := await self._journal.pending(1, session_id=session_id):
             await self._carefully(self._ingest.batch, turns)
 
-    async def _carefully(self, stage: Callable[[Sequence[PendingTurn]], Awaitable[None]], turns: Sequence[PendingTurn]) -> None:
+    async def _carefully(
+        self, stage: Callable[[Sequence[PendingTurn]], Awaitable[None]], turns: Sequence[PendingTurn]
+    ) -> None:
         """Run a stage; where something in it breaks, turn by turn, so that one bad turn holds up no other."""
         try:
             await stage(turns)
@@ -152,7 +154,10 @@ class Worker:
             self._fail(stage.__name__, error)
             await self._ingest.recover()
             number = 0 if stage.__name__ == "rules" else 1
-            waiting = {turn.id for turn in await self._journal.pending(number, session_id=turns[0].session_id if number else None)}
+            waiting = {
+                turn.id
+                for turn in await self._journal.pending(number, session_id=turns[0].session_id if number else None)
+            }
             left = [turn for turn in turns if turn.id in waiting]
             if len(turns) > 1:
                 for turn in left:

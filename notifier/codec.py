@@ -21,6 +21,8 @@ def decode(body: str) -> Event:
     """
     try:
         raw = json.loads(body)
-        return Event(scope=raw["scope"], at=float(raw["at"]), changes=tuple(Change(**change) for change in raw["changes"]))
+        return Event(
+            scope=raw["scope"], at=float(raw["at"]), changes=tuple(Change(**change) for change in raw["changes"])
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise NotifierError(f"no event: {type(error).__name__}") from error

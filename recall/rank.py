@@ -49,6 +49,9 @@ DATE_WEIGHT = 1.0
 DATE_HALVING_SECONDS = 3 * 86400.0
 TOPIC_WEIGHT = 0.3
 IMPORTANCE_WEIGHT = 0.1
+# What a difference must be to count fully: of cosines, and of words' scores as a share of what all terms could give.
+LEAST_MEANING_RANGE = 0.35
+LEAST_WORDS_SHARE = 0.15
 # How much of the mean of all vectors is taken out of the message's: what all memories have in common tells none apart.
 COMMON_SHARE = 0.7
 # The preceding turns' vectors beside the message's, and how they fade from one turn to the one before.
@@ -94,15 +97,19 @@ def message_vector(own: Floats, preceding: Sequence[Floats], common: Floats) -> 
     return vector - np.float32(COMMON_SHARE) * common
 
 
-def scaled(values: Floats, among: NDArray[np.bool_]) -> Floats:
-    """Min-max over the rows of `among`, 0..1; the others get 0."""
+def scaled(values: Floats, among: NDArray[np.bool_], least_range: float) -> Floats:
+    """Min-max over the rows of `among`, 0..1; the others get 0.
+
+    A range below `least_range` is not stretched to 1: of a few rows that all have nothing to do with the message, one
+    is always the nearest.
+    """
     chosen = values[among]
     if not len(chosen):
         return np.zeros_like(values)
-    low, high = np.float32(chosen.min()), np.float32(chosen.max())
+    low, high = float(chosen.min()), float(chosen.max())
     if high <= low:
         return np.zeros_like(values)
-    return np.where(among, (values - low) / (high - low), np.float32(0))
+    return np.where(among, (values - np.float32(low)) / np.float32(max(high - low, least_range)), np.float32(0))
 
 
 def with_neighbours(words: Floats, sessions: NDArray[np.uint32]) -> Floats:

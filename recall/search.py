@@ -27,7 +27,7 @@ _CANDIDATES = 50
 class Words:
     """The first half of a search: BM25 of every row of the scopes, in one array; valid for one version of the index.
 
-    `terms`: the message's own terms, ascending; `idf`: theirs.
+    `terms`: the message's own terms, ascending; `idf`: theirs. `most`: the sum of the weights of all terms.
     """
 
     version: int
@@ -36,6 +36,7 @@ class Words:
     scores: Floats
     terms: NDArray[np.uint32]
     idf: Floats
+    most: float
 
 
 def search_words(
@@ -48,6 +49,7 @@ def search_words(
     scores = np.zeros(total, np.float32)
     wanted = np.array(list(query.weights), np.uint32)
     idf = np.zeros(len(wanted), np.float32)
+    weights: list[float] = []
     if len(wanted) and total:
         found = [
             [(segment, *segment.find(wanted)) for segment in rows.index_words().segments] for _, rows in present
@@ -74,6 +76,7 @@ def search_words(
         scores=scores,
         terms=wanted[: query.own][order],
         idf=idf[: query.own][order],
+        most=sum(weights),
     )
 
 
@@ -133,7 +136,7 @@ def _scores(
     scopes = [rows for _, rows in words.scopes]
     query = words.query
     sessions = _joined([rows.sessions.values for rows in scopes])
-    scores = rank.with_neighbours(np.float32(rank.WORDS_WEIGHT) * rank.scaled(words.scores, among), sessions)
+    scores = rank.with_neighbours(np.float32(rank.WORDS_WEIGHT) * rank.scaled(words.scores, among, words.most * rank.LEAST_WORDS_SHARE), sessions)
     cosines = None
     if vector is not None:
         embedded = among & _joined([rows.embedded.values for rows in scopes])
@@ -143,7 +146,7 @@ def _scores(
             wanted = rank.message_vector(vector, preceding, common)
             cosines = _joined([rows.matrix.product(wanted) for rows in scopes])
             weight = rank.MEANING_WITH_CONTEXT_WEIGHT if preceding else rank.MEANING_WEIGHT
-            scores += np.float32(weight) * rank.scaled(cosines, embedded)
+            scores += np.float32(weight) * rank.scaled(cosines, embedded, rank.LEAST_MEANING_RANGE)
     first = 0
     for rows in scopes:
         part = scores[first : first + len(rows)]

@@ -158,7 +158,9 @@ def _edit(folder: Path, change: FileEdit) -> None:
         if after == before:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        if _replace(path, after.encode("utf-8", "surrogateescape"), found[1] if found else None, last=attempt + 1 == _ATTEMPTS):
+        if _replace(
+            path, after.encode("utf-8", "surrogateescape"), found[1] if found else None, last=attempt + 1 == _ATTEMPTS
+        ):
             return
 
 

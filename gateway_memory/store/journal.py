@@ -146,7 +146,9 @@ class Journal:
 
     # Turns
 
-    async def accept(self, *, scope: str, session_key: str, session_id: str, user: str, reply: str, at: float, now: float) -> int:
+    async def accept(
+        self, *, scope: str, session_key: str, session_id: str, user: str, reply: str, at: float, now: float
+    ) -> int:
         """Keep a turn until it has been processed; it is on disk when this returns. Returns its id."""
         query = (
             "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot) "
@@ -212,10 +214,19 @@ class Journal:
 
         Returns the event's sequence in the outbox, None where there is no event.
         """
-        advance = "UPDATE turns SET stage = 1 WHERE id = ?" if plan.stage == "rules" else "DELETE FROM turns WHERE id = ?"
+        advance = (
+            "UPDATE turns SET stage = 1 WHERE id = ?" if plan.stage == "rules" else "DELETE FROM turns WHERE id = ?"
+        )
         keys = {memory.session_key for memory in plan.added} | {item.memory.session_key for item in plan.retired}
         outcomes = [[item.turn, item.action, item.reason, item.id] for item in plan.outcomes]
-        receipt = (plan.scope, ",".join(sorted(keys)), plan.stage, json.dumps(plan.turns), json.dumps(outcomes), plan.at)
+        receipt = (
+            plan.scope,
+            ",".join(sorted(keys)),
+            plan.stage,
+            json.dumps(plan.turns),
+            json.dumps(outcomes),
+            plan.at,
+        )
 
         def work(database: sqlite3.Connection) -> int | None:
             if number is not None:
@@ -274,15 +285,17 @@ class Journal:
         """Return whether it is to be told now: it holds and was not told yet."""
         if not await self._rows("SELECT 1 FROM marks WHERE scope = ? AND name = ? AND NOT told", (scope, name)):
             return False
-        return bool(await self._change("UPDATE marks SET told = 1 WHERE scope = ? AND name = ? AND NOT told", (scope, name)))
+        return bool(
+            await self._change("UPDATE marks SET told = 1 WHERE scope = ? AND name = ? AND NOT told", (scope, name))
+        )
 
     # What is seen
 
-    async def observe(self, *, scope: str, session_id: str, kind: str, tool: str, content: str, private: bool, at: float) -> None:
+    async def observe(
+        self, *, scope: str, session_id: str, kind: str, tool: str, content: str, private: bool, at: float
+    ) -> None:
         """Keep an observation of a session; a private one keeps no content at all."""
-        query = (
-            "INSERT INTO observations (scope, session_id, at, kind, tool, content, private) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        )
+        query = "INSERT INTO observations (scope, session_id, at, kind, tool, content, private) VALUES (?, ?, ?, ?, ?, ?, ?)"
         await self._change(query, (scope, session_id, at, kind, tool, "" if private else content, private))
 
     async def tidy(self, *, observations_before: float) -> None:
@@ -292,12 +305,16 @@ class Journal:
 
     async def receipts(self, *, limit: int, after: int = 0) -> list[tuple[int, str, list[list[Any]], float]]:
         """Return (number, stage, outcomes as [turn, action, reason, id], at) of the newest receipts, newest first."""
-        rows = await self._rows("SELECT id, stage, outcome, at FROM receipts WHERE id > ? ORDER BY id DESC LIMIT ?", (after, limit))
+        rows = await self._rows(
+            "SELECT id, stage, outcome, at FROM receipts WHERE id > ? ORDER BY id DESC LIMIT ?", (after, limit)
+        )
         return [(int(row[0]), str(row[1]), json.loads(row[2]), float(row[3])) for row in rows]
 
     async def queue(self) -> Mapping[str, float]:
         """Return `rules` and `batch` (turns that wait), `oldest_at` (epoch seconds, 0 where none waits), `outbox` and `parked`, of all processes."""
-        ((rules, batch, oldest, parked),) = await self._rows("SELECT total(stage = 0), total(stage = 1), coalesce(min(accepted_at), 0), total(stage < 0) FROM turns")
+        ((rules, batch, oldest, parked),) = await self._rows(
+            "SELECT total(stage = 0), total(stage = 1), coalesce(min(accepted_at), 0), total(stage < 0) FROM turns"
+        )
         ((outbox,),) = await self._rows("SELECT count(*) FROM outbox")
         return {"rules": rules, "batch": batch, "oldest_at": oldest, "outbox": outbox, "parked": parked}
 

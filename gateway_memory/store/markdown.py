@@ -99,7 +99,9 @@ def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
     for block in _scan(text.split("\n"), memories):
         if not block.text:
             continue
-        chosen = block.id or (content_id(block.text) if block.kind == "item" else content_id(file, block.heading, block.text))
+        chosen = block.id or (
+            content_id(block.text) if block.kind == "item" else content_id(file, block.heading, block.text)
+        )
         occurrence = 1
         while chosen in taken:
             occurrence += 1
@@ -139,7 +141,9 @@ def edit(text: str, *, add: Sequence[Addition] = (), remove: Iterable[str] = (),
 def _open_section(lines: list[str], additions: list[str], *, title: str, end: str) -> list[str]:
     if not any(line.strip() for line in lines):
         return [f"# {title}", "", *additions, ""]
-    items_at_end = bool(lines) and any(block.kind == "item" and block.last >= _last_text(lines) for block in _scan(lines, True))
+    items_at_end = bool(lines) and any(
+        block.kind == "item" and block.last >= _last_text(lines) for block in _scan(lines, True)
+    )
     if items_at_end:
         body = lines[: _last_text(lines) + 1]
         return [*body, *additions, ""]
@@ -166,7 +170,9 @@ def _step(line: str, fence: str, comment: bool) -> tuple[str, bool, bool]:
     """Return (open fence, open comment, whether the line lies inside or borders one of them)."""
     if fence:
         closes = _FENCE.match(line)
-        done = bool(closes and closes[1][0] == fence[0] and len(closes[1]) >= len(fence) and not line.strip().strip(fence[0]))
+        done = bool(
+            closes and closes[1][0] == fence[0] and len(closes[1]) >= len(fence) and not line.strip().strip(fence[0])
+        )
         return ("" if done else fence), False, True
     if comment:
         return "", "-->" not in line, True
@@ -197,7 +203,9 @@ def _scan(lines: Sequence[str], memories: bool) -> list[Block]:
         in_fence = bool(fence)
         fence, comment, inside = _step(line, fence, comment)
         if inside:
-            if (fence or in_fence) and not comment:  # code is searchable with the prose around it, and never a list item
+            if (
+                fence or in_fence
+            ) and not comment:  # code is searchable with the prose around it, and never a list item
                 if not run or run_item:
                     close(number - 1)
                     run_first, run_item = number, False
@@ -247,4 +255,15 @@ def _block(run: Sequence[str], first: int, last: int, heading: str, *, item: boo
             part = part[: mark.start()]
         parts.append(part.replace("&lt;!--", "<!--").strip())
     text = " ".join(part for part in parts if part)[:MAX_TEXT_LENGTH]
-    return [Block(kind="item", id=identity, text=text, first=first, last=last, heading=heading, type=kind, confidence=confidence)]
+    return [
+        Block(
+            kind="item",
+            id=identity,
+            text=text,
+            first=first,
+            last=last,
+            heading=heading,
+            type=kind,
+            confidence=confidence,
+        )
+    ]

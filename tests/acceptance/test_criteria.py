@@ -34,7 +34,12 @@ TOLD = [
     ("1", "我喜欢用 Python", "帮我写个脚本", "Python"),
     ("1", "I prefer Python for scripts.", "help me write a script", "Python"),
     ("2", "我们决定网关用 Redis 做消息队列", "消息队列用什么？", "Redis"),
-    ("2", "We decided to use PostgreSQL for the order service.", "which database does the order service use?", "PostgreSQL"),
+    (
+        "2",
+        "We decided to use PostgreSQL for the order service.",
+        "which database does the order service use?",
+        "PostgreSQL",
+    ),
     ("3", "记住：我的车牌号是沪A12345", "我的车牌号是多少？", "沪A12345"),
     ("3", "Remember that the wifi password hint is the cat's name.", "what is the wifi password hint?", "cat's name"),
 ]

@@ -74,7 +74,9 @@ async def test_with_everything_on_each_feature_runs(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("feature", CODE)
-async def test_with_a_feature_off_none_of_its_code_runs(feature: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_with_a_feature_off_none_of_its_code_runs(
+    feature: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls: list[str] = []
     watch(monkeypatch, calls)
     await live(without(feature), tmp_path)

@@ -111,7 +111,9 @@ async def test_on_a_full_disk_the_turn_is_refused_with_an_error(memory: GatewayM
     assert "8443" in (await memory.search(session, "staging port", limit=1))[0].text
 
 
-async def test_on_a_full_disk_a_file_is_never_half_written(memory: GatewayMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_on_a_full_disk_a_file_is_never_half_written(
+    memory: GatewayMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await remember(memory, "Remember that the staging port is 8443.")
     before = (memory.workspace / "MEMORY.md").read_bytes()
 
@@ -166,7 +168,9 @@ async def test_hostile_text_forges_nothing(memory: GatewayMemory, name: str) -> 
     for text in (context.text, (await memory.start_session("later", user=OWNER)).opening):
         assert text.count("<gateway-memory>") == text.count("</gateway-memory>")
         for block in text.split("</gateway-memory>"):
-            assert block.count("[") <= block.count("\n[") + block.count("(") * 0 + 1, "one heading a block, and it is ours"
+            assert block.count("[") <= block.count("\n[") + block.count("(") * 0 + 1, (
+                "one heading a block, and it is ours"
+            )
     assert all("\n" not in hit.text for hit in found)
 
 
@@ -199,7 +203,9 @@ async def test_a_line_with_anothers_id_keeps_its_words(memory: GatewayMemory) ->
     """Of two lines with one id the first keeps it; MEMORY.md comes before the days."""
     folder = memory.workspace / "memory"
     folder.mkdir()
-    (memory.workspace / "MEMORY.md").write_text("- the first says tea <!-- gm:abcdefgh -->\n- the second says coffee <!-- gm:abcdefgh -->\n")
+    (memory.workspace / "MEMORY.md").write_text(
+        "- the first says tea <!-- gm:abcdefgh -->\n- the second says coffee <!-- gm:abcdefgh -->\n"
+    )
     (folder / "2026-01-02.md").write_text("- the third says cocoa <!-- gm:abcdefgh -->\n")
     session = await memory.start_session("reader", user=OWNER)
     hits = {hit.text: hit.id for hit in await memory.search(session, "who says tea coffee cocoa", limit=9)}

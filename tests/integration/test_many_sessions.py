@@ -52,7 +52,10 @@ async def test_one_session_may_be_used_from_many_tasks(tmp_path: Path) -> None:
         assert len({session.session_id for session in sessions}) == 1
         session = sessions[0]
         await asyncio.gather(
-            *(memory.after_reply(session, user=f"Remember that box {number} is blue.", reply="OK") for number in range(20)),
+            *(
+                memory.after_reply(session, user=f"Remember that box {number} is blue.", reply="OK")
+                for number in range(20)
+            ),
             *(memory.before_reply(session, f"box {number}") for number in range(20)),
         )
         await asyncio.gather(*(memory.end_session(session, reason="user_close") for _ in range(3)))
