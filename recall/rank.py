@@ -51,7 +51,7 @@ TOPIC_WEIGHT = 0.3
 IMPORTANCE_WEIGHT = 0.1
 # What a difference must be to count fully: of cosines, and of words' scores as a share of what all terms could give.
 LEAST_MEANING_RANGE = 0.35
-LEAST_WORDS_SHARE = 0.15
+LEAST_WORDS_SHARE = 0.2
 # How much of the mean of all vectors is taken out of the message's: what all memories have in common tells none apart.
 COMMON_SHARE = 0.7
 # The preceding turns' vectors beside the message's, and how they fade from one turn to the one before.
