@@ -1,6 +1,6 @@
 """Chinese provinces with their well-known cities: enough to see that 杭州 is not 温州, and that 成都 lies in 四川."""
 
-__all__ = ["ABROAD", "PROVINCE_OF"]
+__all__ = ["COUNTRY_OF", "PROVINCE_OF"]
 
 _PROVINCES = """
 北京 海淀 朝阳区 通州 昌平 丰台 中关村
@@ -42,8 +42,32 @@ _PROVINCES = """
 PROVINCE_OF: dict[str, str] = {
     place: line.split()[0] for line in _PROVINCES.strip().splitlines() for place in line.split()
 }
-ABROAD: tuple[str, ...] = (
-    "日本", "韩国", "美国", "英国", "法国", "德国", "泰国", "加拿大", "澳洲", "澳大利亚", "新西兰", "新加坡", "马来西亚", "意大利", "西班牙",
-    "俄罗斯", "荷兰", "瑞士", "瑞典", "东京", "大阪", "首尔", "纽约", "伦敦", "巴黎", "柏林", "悉尼", "墨尔本", "多伦多", "温哥华", "硅谷",
-    "旧金山", "洛杉矶", "西雅图",
-)  # fmt: skip
+_COUNTRIES = """
+日本 东京 大阪 京都 名古屋 福冈
+韩国 首尔 釜山 济州岛
+美国 纽约 洛杉矶 旧金山 硅谷 西雅图 波士顿 芝加哥 加州 休斯顿
+英国 伦敦 曼彻斯特 爱丁堡 苏格兰
+法国 巴黎 里昂
+德国 柏林 慕尼黑 法兰克福
+泰国 曼谷 清迈 普吉岛
+加拿大 多伦多 温哥华 蒙特利尔
+澳大利亚 澳洲 悉尼 墨尔本 布里斯班
+新西兰 奥克兰
+新加坡 狮城
+马来西亚 吉隆坡
+意大利 罗马 米兰 威尼斯
+西班牙 马德里 巴塞罗那
+俄罗斯 莫斯科
+荷兰 阿姆斯特丹
+瑞士 苏黎世
+瑞典
+越南 河内
+菲律宾
+印尼 巴厘岛
+印度
+迪拜
+海外 国外
+"""
+COUNTRY_OF: dict[str, str] = {
+    place: line.split()[0] for line in _COUNTRIES.strip().splitlines() for place in line.split()
+}

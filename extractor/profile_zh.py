@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .places import ABROAD, PROVINCE_OF
+from .places import COUNTRY_OF, PROVINCE_OF
 
 __all__ = ["MENTION_FEATURES", "Mention", "mentions"]
 
@@ -28,7 +28,7 @@ _VALUES: dict[str, tuple[str, str]] = {
     **{word: ("gender", gender) for word, gender in _GENDERS.items()},
     **{word: ("partner", gender) for word, gender in _PARTNERS.items()},
     **{place: ("home", place) for place in PROVINCE_OF},
-    **{place: ("abroad", place) for place in ABROAD},
+    **{place: ("abroad", place) for place in COUNTRY_OF},
 }
 _WORD = re.compile("|".join(sorted(map(re.escape, _VALUES), key=len, reverse=True)))
 

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 import structlog
@@ -130,7 +131,7 @@ class Worker:
                     self._wake_batch.clear()
             except TimeoutError:
                 for session_id in self._debouncer.due(_now()):
-                    await self._until_it_works("batch", lambda session_id=session_id: self._batch_once(session_id))  # type: ignore[misc]
+                    await self._until_it_works("batch", partial(self._batch_once, session_id))
 
     async def _batch_once(self, session_id: str) -> None:
         async with self._work():

@@ -1,5 +1,6 @@
 """A message as the index searches for it. Pure; made in the index's thread, since a long message takes a while."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -18,6 +19,7 @@ LONGEST_ROW = 4000
 PRECEDING_TURNS = 4
 _PRECEDING_WEIGHTS = (0.4, 0.3, 0.2, 0.1)
 _SINGLE_WEIGHT = 0.3
+_SELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b|我|咱", re.IGNORECASE)
 _MOST_OWN_TERMS, _MOST_TERMS = 96, 128
 
 
@@ -26,6 +28,7 @@ class Query:
     """`weights`: what each term counts; `own`: the terms of the message itself, the first of them.
 
     `topics`: bits of what the message asks to be made (see topics). `spans`: the days it speaks of.
+    `selves`: how often it says I, my, we.
     """
 
     weights: dict[int, float]
@@ -33,6 +36,8 @@ class Query:
     topics: int
     spans: tuple[Span, ...]
     looks_back: bool
+    selves: int
+    asks: bool
 
 
 def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzinfo) -> Query:
@@ -58,6 +63,8 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
         topics=0 if past else requested_topics(message),
         spans=spans_of(message, now, zone),
         looks_back=past,
+        selves=len(_SELF.findall(message)),
+        asks=message.rstrip().endswith(("?", "？")),
     )
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "bm25_into",
     "calibrated",
     "dated",
+    "evidence",
     "inverse_document_frequencies",
     "length_norms",
     "message_vector",
@@ -57,6 +58,25 @@ COMMON_SHARE = 0.7
 # The preceding turns' vectors beside the message's, and how they fade from one turn to the one before.
 CONTEXT_WEIGHT = 0.8
 CONTEXT_FADING = 0.6
+
+# The calibration: log-odds of a logistic fit on whether the best three held a labelled memory, against messages that
+# no memory answers (filler chats, small talk), in stores of six to seven hundred rows. .5 is where 8 in 100 filler
+# messages would get a block.
+NO_EVIDENCE = -3.2
+LEAD_EVIDENCE = 2.0
+MEANING_EVIDENCE = 3.0
+BOTH_EVIDENCE = 2.5
+SELF_EVIDENCE = 0.9
+DATE_EVIDENCE = 0.4
+QUESTION_EVIDENCE = 0.7
+WORDS_ALONE_EVIDENCE = -3.2
+COVERAGE_EVIDENCE = 2.5
+# However sure the best row is, one whose rank is so far behind it is as likely as not useless.
+BEHIND_EVIDENCE = 0.5
+FARTHEST_BEHIND = 1.0
+FOREMOST_EVIDENCE = 3.0
+# A standing preference for what the message asks to be made is rather useful, whatever its words are.
+APPLIES_EVIDENCE = 0.4
 
 
 def inverse_document_frequencies(counts: NDArray[np.int64], rows: int) -> Floats:
@@ -143,10 +163,24 @@ def dated(at: NDArray[np.float64], spans: Sequence[Span]) -> Floats:
     return best
 
 
-def calibrated(*, meaning: float | None, coverage: float, fused: float, applies: bool, dated: float) -> float:
-    """How likely a row is useful, 0..1."""
-    if applies:
-        return 0.75
+def evidence(
+    *, lead: float, meaning: float | None, both: float, selves: int, dated: float, asks: bool
+) -> float:
+    """Log-odds that the best few rows hold something useful for the message: 0 is as likely as not.
+
+    lead: how far the best row's rank stands above the tenth's. meaning: mean cosine of the best three with the message,
+    None without vectors. both: the most of cosine times coverage among the best ten (coverage alone without vectors).
+    selves: how often the message says I, my, we. dated: how well the best row fits a day that the message names.
+    """
+    said = SELF_EVIDENCE * math.log1p(selves) + DATE_EVIDENCE * dated + QUESTION_EVIDENCE * asks
     if meaning is None:
-        return 1 / (1 + math.exp(-(-3.0 + 6.0 * coverage)))
-    return 1 / (1 + math.exp(-(-6.0 + 1.0 * fused + 5.0 * meaning + 3.0 * coverage + dated)))
+        return WORDS_ALONE_EVIDENCE + LEAD_EVIDENCE * lead + COVERAGE_EVIDENCE * both + said
+    return NO_EVIDENCE + LEAD_EVIDENCE * lead + MEANING_EVIDENCE * meaning + BOTH_EVIDENCE * both + said
+
+
+def calibrated(evidence: float, behind: float, *, applies: bool) -> float:
+    """A row's score, 0..1, from the evidence and how far its rank is behind the best one's."""
+    odds = min(evidence - BEHIND_EVIDENCE * behind, FOREMOST_EVIDENCE * (1 - behind / FARTHEST_BEHIND))
+    if applies:
+        odds = max(odds, APPLIES_EVIDENCE)
+    return 1 / (1 + math.exp(-odds))

@@ -21,6 +21,8 @@ Floats = NDArray[np.float32]
 __all__ = ["Words", "nearest", "ranked", "search_words"]
 
 _CANDIDATES = 50
+_LOOKED_AT = 10
+_APPLYING = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,35 +101,57 @@ def ranked(
         return ()
     scores, cosines = _scores(words, vector, preceding, among)
     traits = _joined([rows.traits.values for rows in scopes])
-    applies = ((traits & words.query.topics) != 0) & ((traits & STANDING) != 0) if words.query.topics else None
-    if applies is not None:
-        scores += np.float32(rank.TOPIC_WEIGHT) * applies
+    applies = np.flatnonzero((traits & words.query.topics != 0) & (traits & STANDING != 0) & among)
+    scores[applies] += np.float32(rank.TOPIC_WEIGHT)
     scores[~among] = -np.inf
     count = min(max(_CANDIDATES, limit), total)
     best = np.argpartition(scores, total - count)[total - count :] if count < total else np.arange(total)
-    best = best[np.isfinite(scores[best])]
+    best = best[np.isfinite(scores[best])].astype(np.int64)
+    # The preferences that apply are looked at even where neither words nor meaning are near.
+    applying = set(applies[np.argsort(-scores[applies], kind="stable")][:_APPLYING].tolist())
+    best = np.union1d(best, np.array(sorted(applying), np.int64))
     best = best[np.lexsort((best, -scores[best]))]
     coverage = _coverage(words, best)
     meaning = _cosines(words, vector, best)
     fits = rank.dated(_joined([rows.at.values for rows in scopes])[best], words.query.spans)
+    evidence = _evidence(words.query, scores[best], coverage, meaning, fits)
     found: list[tuple[int, float, dict[str, float]]] = []
     for place, row in enumerate(best.tolist()):
-        score = rank.calibrated(
-            meaning=None if meaning is None else float(meaning[place]),
-            coverage=float(coverage[place]),
-            fused=float(scores[row]),
-            applies=applies is not None and bool(applies[row]),
-            dated=float(fits[place]),
-        )
+        behind = float(scores[best[0]] - scores[row])
+        score = rank.calibrated(evidence, behind, applies=row in applying)
         if score < min_score:
             continue
-        parts = {"words": float(coverage[place]), "fused": float(scores[row]), "date": float(fits[place])}
+        parts = {"rank": float(scores[row]), "words": float(coverage[place]), "date": float(fits[place])}
         if meaning is not None:
             parts["meaning"] = float(meaning[place])
+        if row in applying:
+            parts["applies"] = 1.0
         found.append((row, score, parts))
-        if len(found) == limit:
-            break
-    return _hits(index, words, found)
+    return _hits(index, words, _with_a_preference(found, limit))
+
+
+def _evidence(query: Query, scores: Floats, coverage: Floats, meaning: Floats | None, fits: Floats) -> float:
+    """See `rank.evidence`; all of the rows in order of rank."""
+    best = slice(0, _LOOKED_AT)
+    both = coverage[best] if meaning is None else coverage[best] * np.maximum(meaning[best], 0)
+    return rank.evidence(
+        lead=float(scores[0] - scores[best][-1]),
+        meaning=None if meaning is None else float(np.maximum(meaning[:3], 0).mean()),
+        both=float(both.max()),
+        selves=query.selves,
+        dated=float(fits[:3].max()),
+        asks=query.asks,
+    )
+
+
+def _with_a_preference(
+    found: list[tuple[int, float, dict[str, float]]], limit: int
+) -> list[tuple[int, float, dict[str, float]]]:
+    """The first `limit`; a preference that applies to the task takes the last place if none is among them."""
+    chosen, rest = found[:limit], found[limit:]
+    if not any("applies" in parts for _, _, parts in chosen):
+        chosen[len(chosen) - 1 :] = [*(one for one in rest if "applies" in one[2]), *chosen[-1:]][:1]
+    return chosen
 
 
 def _scores(
