@@ -2,9 +2,10 @@
 
     python benchmarks/latency.py --memories 10000 [--messages 200] [--json]
 
-Prints before_reply and after_reply (p50, p95, p99), before_reply beside the bare floors of the same run (encoder + numpy
-product + bare postings, one after the other), the longest stall of the event loop, resident memory, the time to open, and
-the memories that are indexed and embedded in a second. The machine is noisy: compare the ratios, not the milliseconds.
+Prints before_reply and after_reply (p50, p95, p99), before_reply beside the bare floors of the same run (encoder +
+numpy product + bare postings, one after the other), the longest stall of the event loop, resident memory, the time to
+open, and the memories that are indexed and embedded in a second. Machines are noisy: compare the ratios, not the
+milliseconds.
 """
 
 import argparse
@@ -27,8 +28,14 @@ from gateway_memory import OWNER, GatewayMemory, load_config
 
 LENGTHS = (20, 100, 500)
 LINES_A_FILE = 500
-TOPICS = "deployment database kitchen travel budget garden music school release holiday server meeting recipe training".split()
-VERBS = "prefers plans decided moved bought wants forgot finished likes paused reviewed booked".split()
+TOPICS = (
+    "deployment", "database", "kitchen", "travel", "budget", "garden", "music", "school", "release", "holiday", "server",
+    "meeting", "recipe", "training",
+)  # fmt: skip
+VERBS = (
+    "prefers", "plans", "decided", "moved", "bought", "wants", "forgot", "finished", "likes", "paused", "reviewed",
+    "booked",
+)  # fmt: skip
 HAN = "部署数据库厨房旅行预算花园音乐学校发布假期服务器会议菜谱训练喜欢计划决定购买完成预订时间地点朋友项目报告"
 
 
@@ -150,21 +157,26 @@ async def measure(memories: int, messages: int) -> dict[str, Any]:
             result["memories_added_per_second"] = messages / (time.perf_counter() - started + sum(seconds))
             result["stall_after_reply_ms"] = stalls.take()
         watching.cancel()
-        floors = Floors(texts)
-        floors.encode("warm")
-        for length in LENGTHS:
-            asked = [writer.message(length) for _ in range(messages)]
-            parts = {
-                "encoder": timed(floors.encode, asked),
-                "product": timed(floors.product, asked),
-                "words": timed(floors.words, asked),
-            }
-            floor = {name: percentile(seconds, 0.95) for name, seconds in parts.items()}
-            floor["sum"] = percentile([sum(each) for each in zip(*parts.values(), strict=True)], 0.95)
-            measured = result[f"before_reply_{length}"]
-            measured["floor"] = floor
-            measured["p95_over_floor"] = measured["p95"] / floor["sum"]
+        compare(result, texts, writer, messages)
     return result
+
+
+def compare(result: dict[str, Any], texts: list[str], writer: Writer, messages: int) -> None:
+    """Add the floors of the same machine at the same moment to what was measured."""
+    floors = Floors(texts)
+    floors.encode("warm")
+    for length in LENGTHS:
+        asked = [writer.message(length) for _ in range(messages)]
+        parts = {
+            "encoder": timed(floors.encode, asked),
+            "product": timed(floors.product, asked),
+            "words": timed(floors.words, asked),
+        }
+        floor = {name: percentile(seconds, 0.95) for name, seconds in parts.items()}
+        floor["sum"] = percentile([sum(each) for each in zip(*parts.values(), strict=True)], 0.95)
+        measured = result[f"before_reply_{length}"]
+        measured["floor"] = floor
+        measured["p95_over_floor"] = measured["p95"] / floor["sum"]
 
 
 def table(result: dict[str, Any]) -> str:
@@ -174,7 +186,8 @@ def table(result: dict[str, Any]) -> str:
         row = result[f"before_reply_{length}"]
         floor = row["floor"]
         lines.append(
-            f"  before_reply, {length:>3} characters: p50 {row['p50']:6.1f}  p95 {row['p95']:6.1f}  p99 {row['p99']:6.1f} ms"
+            f"  before_reply, {length:>3} characters: p50 {row['p50']:6.1f}  p95 {row['p95']:6.1f}"
+            f"  p99 {row['p99']:6.1f} ms"
             f"   floor p95 {floor['sum']:6.1f} (encoder {floor['encoder']:.1f}, product {floor['product']:.1f},"
             f" words {floor['words']:.1f})   {row['p95_over_floor']:.2f} x   {'/'.join(row['outcomes'])}"
         )
@@ -182,10 +195,13 @@ def table(result: dict[str, Any]) -> str:
     lines.append(
         f"  after_reply:                  p50 {row['p50']:6.1f}  p95 {row['p95']:6.1f}  p99 {row['p99']:6.1f} ms"
     )
-    for name in ("building", "opening", "before_reply", "after_reply"):
-        lines.append(f"  longest stall of the loop, {name}: {result[f'stall_{name}_ms']:.1f} ms")
+    lines += [
+        f"  longest stall of the loop, {name}: {result[f'stall_{name}_ms']:.1f} ms"
+        for name in ("building", "opening", "before_reply", "after_reply")
+    ]
     lines.append(
-        f"  open {result['open_ms']:.0f} ms, first session after {result['first_session_ms']:.0f} ms, RSS {result['rss_mb']:.0f} MB"
+        f"  open {result['open_ms']:.0f} ms, first session after {result['first_session_ms']:.0f} ms,"
+        f" RSS {result['rss_mb']:.0f} MB"
     )
     lines.append(
         f"  a second: {result['indexed_per_second']:.0f} indexed, {result['embedded_per_second']:.0f} embedded,"

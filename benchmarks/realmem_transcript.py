@@ -1,9 +1,10 @@
-"""Turn a gate file (JSON lines, maybe gzipped: conv, session, turn, role, text) into a transcript for `gateway-memory replay`.
+"""Turn a gate file into a transcript for `gateway-memory replay`.
 
     python benchmarks/realmem_transcript.py gate.jsonl.gz > transcript.jsonl
 
-Each user turn is paired with the assistant's turn that follows it in its session; a lone one gets an empty other half, so
-that no turn of the file is lost. `conv` becomes the person, so that each persona has a memory of its own.
+The gate file is JSON lines (maybe gzipped) of conv, session, turn, role and text. Each user turn is paired with the
+assistant's turn that follows it in its session; a lone one gets an empty other half, so that no turn of the file is
+lost. `conv` becomes the person, so that each persona has a memory of its own.
 """
 
 import argparse

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .places import COUNTRY_OF, PROVINCE_OF
 
-__all__ = ["MENTION_FEATURES", "Mention", "mentions"]
+__all__ = ["Mention", "claims", "mentions"]
 
 _SIGNS = ("白羊", "金牛", "双子", "巨蟹", "狮子", "处女", "天秤", "天蝎", "射手", "摩羯", "水瓶", "双鱼")
 _SIGN_ALIASES = {"牡羊": "白羊", "羊羊": "白羊", "牛牛": "金牛", "蟹蟹": "巨蟹", "天平座": "天秤", "蝎子": "天蝎", "人马": "射手", "魔羯": "摩羯", "魔蝎": "摩羯", "山羊座": "摩羯", "瓶子": "水瓶", "鱼鱼": "双鱼"}
@@ -60,11 +60,6 @@ _AFTER: dict[str, re.Pattern[str]] = {
         "plural": r"(?:们|座?都|座?的?人)",
     }.items()
 }
-MENTION_FEATURES: tuple[str, ...] = (
-    *(f"before {name}" for name in _BEFORE), *(f"after {name}" for name in _AFTER), "short", "asks", "says i", "says you", "says we", "says other"
-)  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
     """A word that may tell who speaks. slot: home, abroad, sign, gender, partner, pronoun; features: see above."""
@@ -103,3 +98,55 @@ def mentions(text: str) -> Iterator[Mention]:
                 *general,
             ),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """That a mention tells something of the speaker, which agrees or differs with a profile line. Both may hold of one mention:
+    "你这种女的" names a woman, and is mostly said by a man."""
+
+    agrees: bool
+    features: dict[str, float]
+
+
+_PROFILE_LINE = re.compile(r"(?:我|本人)(?:现在|目前|一直|也|就|还)*(?:是|在|住在?|来自|家在|家住|老家(?:在|是)|的(?:星座|性别)是)[^，。,！？]{1,10}")
+_SLOTS = {"sign": "sign", "home": "home", "abroad": "home", "gender": "gender", "partner": "gender"}
+_TELLING = ("before you", "after ask", "before that", "before i am", "before i", "before start", "after other", "before come to", "before go to", "before in")
+
+
+def claims(profile: str, said: str) -> list[Claim]:
+    """How what was said stands to a line such as "我是射手座" or "我在四川成都"; empty when that is no such line."""
+    if not _PROFILE_LINE.fullmatch(profile.strip()):
+        return []
+    known = [mention for mention in mentions(profile) if mention.slot in _SLOTS]
+    if not known:
+        return []
+    slot = _SLOTS[known[0].slot]
+    values = {mention.value for mention in known} | {_region(mention.value) for mention in known}
+    met = [mention for mention in mentions(said) if _SLOTS.get(mention.slot) == slot]
+    found = []
+    for mention in met:
+        agrees = mention.value in values
+        found.append(_claim(mention, "", agrees, len(met)))
+        if slot == "gender":
+            found.append(_claim(mention, " of another", not agrees, len(met)))
+    return found
+
+
+def _region(place: str) -> str:
+    return PROVINCE_OF.get(place) or COUNTRY_OF.get(place) or place
+
+
+def _claim(mention: Mention, kind: str, agrees: bool, count: int) -> Claim:
+    name = mention.slot + kind
+    stands = f"{name} {'agrees' if agrees else 'differs'}"
+    features = {name: 1.0, stands: 1.0}
+    if count > 1:
+        features["many"] = 1.0
+    for feature in mention.features:
+        features[f"{name} {feature}"] = 1.0
+        if not kind:
+            features[feature] = 1.0
+        if feature in _TELLING:
+            features[f"{stands} {feature}"] = 1.0
+    return Claim(agrees=agrees, features=features)

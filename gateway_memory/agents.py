@@ -30,7 +30,7 @@ class OfflineAgent:
 
     name = "offline (no key is set, so you see what a model would be told)"
 
-    async def reply(self, system: str, history: Sequence[Message]) -> str:
+    async def reply(self, system: str, history: Sequence[Message]) -> str:  # noqa: ARG002 - the Protocol's
         """Show the context."""
         context = system.strip() or "(nothing: no memory concerns this message)"
         return f"I am no model, only the stage. A model would read your message together with this:\n{context}"
@@ -68,7 +68,9 @@ class _Anthropic:
 
 
 def choose_agent(model: str | None = None) -> Agent:
-    """Return the agent for `openai/<model>` or `anthropic/<model>`; without a name, the one whose key is set, else the offline one.
+    """Return the agent for `openai/<model>` or `anthropic/<model>`.
+
+    Without a name it is the one whose key is set, else the offline one.
 
     Raises:
         ValueError: the name has another form.

@@ -88,7 +88,7 @@ class Chat:
             reply = await self._agent.reply(
                 seen if self._agent.name.startswith("offline") else system, room.history[-_HISTORY:]
             )
-        except Exception as error:  # whatever a provider's SDK raises is shown, and the chat goes on
+        except Exception as error:  # noqa: BLE001 - whatever an SDK raises is shown, and the chat goes on
             room.history.pop()
             self._show(f"The agent failed: {type(error).__name__}: {error}")
             return

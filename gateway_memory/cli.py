@@ -124,7 +124,7 @@ def _run_chat(args: argparse.Namespace) -> int:
         return 2
     try:
         agent = choose_agent(args.model)
-    except Exception as error:  # a missing key is the SDK's own error
+    except Exception as error:  # noqa: BLE001 - a missing key is the SDK's own error
         sys.stderr.write(f"{error}\n")
         return 2
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from gateway_memory.clock import day_of, local_time
 from gateway_memory.follow import Follower
@@ -43,7 +43,7 @@ class Commands:
         self._follower = follower
         self._switched = switched
 
-    async def answer(self, session: Session, text: str) -> str | None:
+    async def answer(self, session: Session, text: str) -> str | None:  # noqa: PLR0911 - a return a command
         """Return the answer to a command, or None where the text is none."""
         match = _COMMAND.match(text)
         if not match:
@@ -60,7 +60,7 @@ class Commands:
         if name == "forget":
             return await self._forget(session, rest)
         if name in ("on", "off"):
-            return self._switch(session, name == "on", rest)
+            return self._switch(session, rest, on=name == "on")
         return say(session.language, "help" if name == "help" else "unknown_command", name=name)
 
     async def _status(self, session: Session) -> str:
@@ -149,15 +149,16 @@ class Commands:
         await self._ingest.forget(session.scope, stored)
         return say(session.language, "forgotten", id=identity, text=stored.entry.text)
 
-    def _switch(self, session: Session, on: bool, name: str) -> str:
+    def _switch(self, session: Session, name: str, *, on: bool) -> str:
         wanted = name.strip().lower()
         names: Mapping[str, Feature] = {feature.lower(): feature for feature in FEATURES}
         if wanted not in names and wanted not in ("", "all", "全部"):
             return say(session.language, "switch_unknown", name=name.strip(), known=", ".join(FEATURES))
-        for feature in [names[wanted]] if wanted in names else FEATURES:
-            session.switched[cast("Feature", feature)] = on
+        features = [names[wanted]] if wanted in names else FEATURES
+        for feature in features:
+            session.switched[feature] = on
         self._switched(session)
         if not on and not any(session.on(feature) for feature in FEATURES):
             return say(session.language, "incognito")
-        listed = say(session.language, "comma").join([names[wanted]] if wanted in names else FEATURES)
+        listed = say(session.language, "comma").join(features)
         return say(session.language, "switched_on" if on else "switched_off", features=listed)

@@ -22,6 +22,8 @@ _LAPTOP: Final = "agent:main:laptop:direct:7"
 _PHONE: Final = "agent:main:phone:direct:7"
 _WITHIN_SECONDS: Final = 1.0
 _P95_SECONDS: Final = 0.2
+_FIRST_DAY_TURNS: Final = 5
+"""The preference for Python is told on the first day and once more later, when nothing is new about it."""
 _NOISE: Final = (
     "Traceback",
     "KeyError",
@@ -58,7 +60,7 @@ class Demo:
             self._visible += turn.reply.count(context.text) if context.text else 0
             await memory.after_reply(session, user=turn.user, reply=turn.reply, at=turn.at)
             played += 1
-            if turn.user == "我喜欢用 Python" and played < 5:
+            if turn.user == "我喜欢用 Python" and played < _FIRST_DAY_TURNS:
                 await self._criterion(
                     "1", "A preference told in one session reaches another", phone, "帮我写个脚本", "Python"
                 )
@@ -107,14 +109,16 @@ class Demo:
             came += (await self._ask(session, question)).text
         hits = await self._memory.search(session, question, limit=1)
         shown = f"{_quoted(came, expected)}\n        found: {hits[0].text if hits else '(nothing)'}"
-        self._report(number, title, expected in came and bool(hits) and expected in hits[0].text, question, shown)
+        holds = expected in came and bool(hits) and expected in hits[0].text
+        self._report(number, title, holds=holds, asked=question, came=shown)
 
     async def _changed_mind(self) -> None:
         session = await self._memory.start_session("agent:main:later:direct:7", user=OWNER)
         question = "预发布环境的发布窗口"
         hits = await self._memory.search(session, question, limit=1)
         newest = hits[0].text if hits else ""
-        self._report("3", "A changed mind: the newer window comes first", "周二" in newest, question, newest)
+        holds = "周二" in newest
+        self._report("3", "A changed mind: the newer window comes first", holds=holds, asked=question, came=newest)
 
     def _files(self) -> None:
         files = [self._memory.workspace / "MEMORY.md", *sorted((self._memory.workspace / "memory").glob("*.md"))]
@@ -126,9 +130,9 @@ class Demo:
         self._report(
             "4",
             "No debugging, one-off order or private span is kept, and nothing twice",
-            holds,
-            "the files",
-            f"{len(lines)} lines:",
+            holds=holds,
+            asked="the files",
+            came=f"{len(lines)} lines:",
         )
         for name, text in texts.items():
             self._say(f"        {name}")
@@ -143,9 +147,9 @@ class Demo:
         self._report(
             "5",
             "Nothing of it is seen: no message of ours, no block for small talk",
-            holds,
-            "谢谢 / haha thanks / …",
-            "no block",
+            holds=holds,
+            asked="谢谢 / haha thanks / …",
+            came="no block",
         )
 
     async def _toggles(self) -> None:
@@ -156,17 +160,22 @@ class Demo:
                     f"{feature}: {'off' if await _is_off(self._memory.config, feature, Path(folder)) else 'STILL ON'}"
                 )
         holds = not any("STILL" in line for line in shown)
-        self._report("6", "Every feature has its own switch", holds, "each switched off by config", "; ".join(shown))
+        self._report(
+            "6",
+            "Every feature has its own switch",
+            holds=holds,
+            asked="each switched off by config",
+            came="; ".join(shown),
+        )
 
     def _latency(self) -> None:
         ordered = sorted(self._latencies)
         p95 = ordered[int(len(ordered) * 0.95)]
         shown = f"p50 {ordered[len(ordered) // 2] * 1000:.1f} ms, p95 {p95 * 1000:.1f} ms over {len(ordered)} messages"
-        self._report(
-            "7", "The first answer is hardly later (p95 below 200 ms)", p95 < _P95_SECONDS, "before_reply", shown
-        )
+        title = "The first answer is hardly later (p95 below 200 ms)"
+        self._report("7", title, holds=p95 < _P95_SECONDS, asked="before_reply", came=shown)
 
-    def _report(self, number: str, title: str, holds: bool, asked: str, came: str) -> None:
+    def _report(self, number: str, title: str, *, holds: bool, asked: str, came: str) -> None:
         if not holds:
             self.failed.append(f"{number}: {title}")
         self._say(f"  {'✓' if holds else '✗'} {number}  {title}\n        asked: {asked}\n        came:  {came}")
@@ -195,7 +204,8 @@ async def _is_off(config: Config, feature: str, folder: Path) -> bool:
         await memory.after_reply(speaker, user="记住：我的工位在三楼", reply="好")
         await memory.observe(speaker, kind="tool", content="ls", tool="bash")
         await memory.flush()
-        (folder / "MEMORY.md").open("a").write("- 手写的一行\n")
+        with (folder / "MEMORY.md").open("a", encoding="utf-8") as file:
+            file.write("- 手写的一行\n")
         context = await memory.before_reply(listener, "我的工位在哪里？")
         kept = await memory.search(listener, "工位")
         observed = memory.metrics.counts["observations.kept"]

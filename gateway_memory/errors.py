@@ -1,4 +1,4 @@
-"""What a gateway may see raised: its own mistakes, and a workspace that can't be used. Everything else is logged and counted."""
+"""What a gateway may see raised: its own mistakes, and an unusable workspace. All else is logged and counted."""
 
 __all__ = [
     "ClosedError",

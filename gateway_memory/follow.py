@@ -1,4 +1,4 @@
-"""Keeps the index equal to the Markdown files: what a person or another process wrote, reordered or deleted is followed."""
+"""Keeps the index equal to the Markdown files: what a person or another process wrote, moved or deleted is followed."""
 
 import asyncio
 import time

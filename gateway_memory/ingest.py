@@ -1,15 +1,14 @@
-"""One batch of turns: extract → merge → write → index → announce. Each step can be done again by its ids, so a crash is a replay."""
+"""One batch of turns: extract → merge → write → index → announce. Each step can be done again: a crash is a replay."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from itertools import groupby
 from typing import Final
 
 import structlog
 
-from extractor import Candidate, ExtractorSettings, Known, Turn, decide, extract_rules, judge
-from gateway_memory.clock import day_of, local_time
+from extractor import Candidate, ExtractorSettings, Turn, decide, extract_rules, judge
+from gateway_memory.clock import day_of
+from gateway_memory.draft import Draft, by_scope, drafted, known, read_turn
 from gateway_memory.follow import IMPORTANCE, Follower
 from gateway_memory.metrics import Metrics
 from gateway_memory.plan import Memory, Outcome, Plan, Retired, Stage
@@ -19,7 +18,7 @@ from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file
 from gateway_memory.store.journal import Journal, PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from notifier import Change, Event, decode, encode
-from recall import Near, Recaller, Stored, text_overlap
+from recall import Recaller, Stored
 
 __all__ = ["Extract", "Ingest"]
 
@@ -30,22 +29,16 @@ Extract = Callable[[Sequence[Turn], Sequence[Stored]], Awaitable[Sequence[Candid
 
 _NEAREST: Final = 5
 _NEAREST_SECONDS: Final = 0.25
-"""How long a merge waits for the encoder before it compares by words alone: another session wants to know within a second."""
+"""How long a merge waits for the encoder before it compares by words alone: other sessions know within a second."""
 _LINE_OVERHEAD: Final = 40
 """Bytes that a line takes beside its text: the bullet, the comment, the line end."""
 
 
-@dataclass(slots=True)
-class _Draft:
-    """What a batch has decided so far: later candidates are compared with the earlier ones too."""
-
-    added: list[Memory] = field(default_factory=list)
-    retired: list[Retired] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
-
-
 class Ingest:
-    """Carries turns through one stage. `publish` hands an event to the sessions of this process, `hold` tells a session its own words."""
+    """Carries turns through one stage.
+
+    `publish` hands an event to the sessions of this process, `hold` tells a session its own words.
+    """
 
     def __init__(
         self,
@@ -78,16 +71,16 @@ class Ingest:
 
     async def rules(self, turns: Sequence[PendingTurn]) -> None:
         """The stage at once: what the user plainly said, by rules. One plan a scope."""
-        for key, group in _by_scope(turns):
-            found = [(turn, extract_rules(_turn(turn, self._zone))) for turn in group]
+        for key, group in by_scope(turns):
+            found = [(turn, extract_rules(read_turn(turn, self._zone))) for turn in group]
             await self._store(self._scope_of(key), "rules", found, empty="nothing_to_keep")
 
     async def batch(self, turns: Sequence[PendingTurn]) -> None:
         """The debounced stage over one session's turns: the prefilter, and the model where there is one."""
-        for key, group in _by_scope(turns):
+        for key, group in by_scope(turns):
             scope = self._scope_of(key)
             settings = self._settings_of(group[0].session_key).auto_extract
-            read = [_turn(turn, self._zone) for turn in group]
+            read = [read_turn(turn, self._zone) for turn in group]
             verdict = judge(read, settings)
             if not verdict.keep:
                 await self._store(scope, "batch", [(turn, ()) for turn in group], empty=verdict.reason)
@@ -112,7 +105,7 @@ class Ingest:
     async def _store(
         self, scope: Scope, stage: Stage, found: Sequence[tuple[PendingTurn, Sequence[Candidate]]], *, empty: str
     ) -> None:
-        draft = _Draft()
+        draft = Draft()
         for turn, candidates in found:
             if not candidates:
                 draft.outcomes.append(Outcome(turn=turn.id, action="skipped", reason=empty))
@@ -143,7 +136,7 @@ class Ingest:
                 )
             )
 
-    async def _merge(self, scope: Scope, turn: PendingTurn, candidate: Candidate, draft: _Draft, room: int) -> int:
+    async def _merge(self, scope: Scope, turn: PendingTurn, candidate: Candidate, draft: Draft, room: int) -> int:
         """Decide about one candidate, note it in the draft, and return the bytes that it takes of MEMORY.md."""
         text = one_line(candidate.content)
         near = {
@@ -151,9 +144,9 @@ class Ingest:
             for item in await self._recaller.nearest(scope.key, text, _NEAREST, timeout_seconds=_NEAREST_SECONDS)
         }
         gone = {item.memory.id for item in draft.retired}
-        known = [_known(item) for identity, item in near.items() if identity not in gone]
-        known += [_drafted(memory, text) for memory in draft.added]
-        decision = decide(candidate, known)
+        compared = [known(item) for identity, item in near.items() if identity not in gone]
+        compared += [drafted(memory, text) for memory in draft.added]
+        decision = decide(candidate, compared)
         if decision.action == "skip":
             draft.outcomes.append(
                 Outcome(turn=turn.id, action="skipped", reason=decision.reason, id=decision.target or "")
@@ -227,9 +220,7 @@ class Ingest:
             for memory in plan.added:
                 self._hold(memory)
             await self._files.edit(plan.folder, plan.edits())
-            if (
-                event
-            ):  # before the index follows, so that the other sessions hear it as an update and not as a changed file
+            if event:  # before the index follows: the other sessions hear it as an update, not as a changed file
                 self._publish(event)
             await self._follower.refresh(Scope(plan.scope, plan.folder))
         sequence = await self._journal.finish(plan, number, encode(event) if event else None)
@@ -242,7 +233,7 @@ class Ingest:
         )
 
     def _event(self, plan: Plan) -> Event | None:
-        """Return what is announced: nothing where nothing changed, or where the sessions that caused it have `notify` off."""
+        """Return what is announced: nothing where nothing changed, or where those who caused it have `notify` off."""
         changes = [
             Change(id=memory.id, text=memory.text, at=memory.at, source=memory.session_key) for memory in plan.added
         ]
@@ -265,48 +256,16 @@ class Ingest:
     async def _memory(self, scope: Scope, stored: Stored) -> Memory:
         """Return a memory with what the journal knows of it, in its words and at its place of today."""
         entry = stored.entry
-        known = (await self._journal.memories(scope.key, [entry.id])).get(entry.id)
+        journaled = (await self._journal.memories(scope.key, [entry.id])).get(entry.id)
         return Memory(
             id=entry.id,
             text=entry.text,
             file=stored.file,
             at=entry.at,
-            session_key=known.session_key if known else "",
+            session_key=journaled.session_key if journaled else "",
             type=entry.type,
             category=entry.category,
             importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
             confidence=entry.confidence,
-            entities=known.entities if known else (),
+            entities=journaled.entities if journaled else (),
         )
-
-
-def _by_scope(turns: Sequence[PendingTurn]) -> list[tuple[str, list[PendingTurn]]]:
-    ordered = sorted(turns, key=lambda turn: (turn.scope, turn.id))
-    return [(scope, list(group)) for scope, group in groupby(ordered, key=lambda turn: turn.scope)]
-
-
-def _turn(turn: PendingTurn, zone: tzinfo | None) -> Turn:
-    return Turn(id=turn.id, user=turn.user, reply=turn.reply, at=local_time(turn.at, zone))
-
-
-def _known(near: Near) -> Known:
-    entry = near.stored.entry
-    return Known(
-        id=entry.id,
-        text=entry.text,
-        cosine=near.cosine,
-        overlap=near.overlap,
-        importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
-        protected=near.stored.file == MEMORY_FILE,
-    )
-
-
-def _drafted(memory: Memory, text: str) -> Known:
-    """A memory of this very batch, which the index doesn't know yet: compared by its words alone."""
-    return Known(
-        id=memory.id,
-        text=memory.text,
-        cosine=None,
-        overlap=text_overlap(memory.text, text),
-        importance=memory.importance,
-    )

@@ -12,11 +12,20 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "never": ("never", "还没有"),
     "help": (
         "/memory status · search <words> · list · forget <id> · on [feature] · off [feature]",
-        "/memory status（状态）· search <关键词>（搜索）· list（列出）· forget <编号>（忘掉）· on [功能]（打开）· off [功能]（关闭）",
+        (
+            "/memory status（状态）· search <关键词>（搜索）· list（列出）· forget <编号>（忘掉）"
+            "· on [功能]（打开）· off [功能]（关闭）"
+        ),
     ),
     "unknown_command": (
-        "There is no /memory {name}. Try: /memory status · search <words> · list · forget <id> · on [feature] · off [feature]",
-        "没有 /memory {name} 这个命令。可用：/memory status · search <关键词> · list · forget <编号> · on [功能] · off [功能]",
+        (
+            "There is no /memory {name}. Try: /memory status · search <words> · list · forget <id>"
+            " · on [feature] · off [feature]"
+        ),
+        (
+            "没有 /memory {name} 这个命令。可用：/memory status · search <关键词> · list · forget <编号>"
+            " · on [功能] · off [功能]"
+        ),
     ),
     "status_title": ("Memory of {scope}, session {session}", "{scope} 的记忆，会话 {session}"),
     "status_on": ("On: {on}", "已打开：{on}"),
@@ -62,6 +71,6 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
 """By name: English, Chinese."""
 
 
-def say(language: Language, name: str, **values: object) -> str:
+def say(language: Language, phrase: str, /, **values: object) -> str:
     """Return a phrase in a language, with its values filled in."""
-    return PHRASES[name][language == "zh"].format(**values)
+    return PHRASES[phrase][language == "zh"].format(**values)

@@ -7,13 +7,13 @@ import unicodedata
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeGuard
 
 from gateway_memory.errors import UsageError
 from gateway_memory.settings import MemorySync
 from notifier import Inbox
 
-__all__ = ["FEATURES", "OWNER", "Feature", "Owner", "Scope", "Session", "resolve_scope", "session_type"]
+__all__ = ["FEATURES", "OWNER", "Feature", "Owner", "Scope", "Session", "is_name", "resolve_scope", "session_type"]
 
 Feature = Literal["autoExtract", "autoRecall", "notify", "incrementalSync", "observations"]
 FEATURES: Final[tuple[Feature, ...]] = ("autoExtract", "autoRecall", "notify", "incrementalSync", "observations")
@@ -36,10 +36,15 @@ OWNER: Final = Owner()
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memory. `key` names it everywhere ("owner", "user:zoe", "room:discord-5"); `folder` is relative to the workspace."""
+    """Whose memory: `key` ("owner", "user:zoe", "room:discord-5") and `folder`, relative to the workspace."""
 
     key: str
     folder: str
+
+
+def is_name(value: object) -> TypeGuard[str]:
+    """Return whether a host's argument is a string that says something; hosts without type checks pass anything."""
+    return isinstance(value, str) and bool(value.strip())
 
 
 def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
@@ -53,7 +58,7 @@ def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
     if isinstance(user, Owner):
         return Scope("owner", "")
     kind, parent, name = ("user", "people", user) if user is not None else ("room", "rooms", room)
-    if not isinstance(name, str) or not name.strip():
+    if not is_name(name):
         raise UsageError(
             f"{kind}={name!r}: expected a name that is not empty (or OWNER, for the owner of the workspace)"
         )
@@ -64,19 +69,21 @@ def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
 
 
 def session_type(key: str, scope: Scope) -> str:
-    """Return what `excludeSessionTypes` calls the session: "group" for a room, else what its key says ("direct", "cron", …)."""
+    """Return what `excludeSessionTypes` calls it: "group" for a room, else what the key says ("direct", "cron", …)."""
     if scope.key.startswith("room:"):
         return "group"
-    parts = key.split(":")
-    if len(parts) >= 4 and parts[0] == "agent":  # agent:<id>:<channel>:<type>:<peer>
-        return parts[3]
-    return parts[2] if len(parts) == 3 and parts[0] == "agent" else "direct"
+    match key.split(":"):
+        case ["agent", _, _, kind, *_] | ["agent", _, kind]:  # agent:<id>:<channel>:<type>:<peer>, agent:<id>:<type>
+            return kind
+    return "direct"
 
 
 def agent_of(key: str) -> str | None:
     """Return the agent that an OpenClaw session key names, or None for any other key."""
-    parts = key.split(":")
-    return parts[1] if len(parts) >= 3 and parts[0] == "agent" and parts[1] else None
+    match key.split(":"):
+        case ["agent", agent, _, *_] if agent:
+            return agent
+    return None
 
 
 class Session:

@@ -1,4 +1,4 @@
-"""Transcripts: JSON lines that are fed through the very calls of a gateway, and a report of what became of each turn."""
+"""Transcripts: JSON lines that are fed through the very calls of a gateway, and a report of what became of them."""
 
 import json
 from collections import Counter
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.errors import UsageError
 from gateway_memory.session import OWNER
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Report", "TranscriptTurn", "read_transcript", "replay"]
 
 _FIELDS = {"session", "user", "reply", "at", "person", "room"}
+_SHOWN: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +77,8 @@ def read_transcript(path: Path) -> list[TranscriptTurn]:
             except ValueError as error:
                 problems.append(f"{path}:{number}: {error}")
     if problems:
-        more = f"\n… and {len(problems) - 10} more" if len(problems) > 10 else ""
-        raise UsageError("\n".join(problems[:10]) + more)
+        more = f"\n… and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        raise UsageError("\n".join(problems[:_SHOWN]) + more)
     return turns
 
 
@@ -86,17 +87,17 @@ def _turn(raw: Any) -> TranscriptTurn:
         raise ValueError("expected an object with session, user, reply and at")  # noqa: TRY004 - one kind for the caller
     unknown = raw.keys() - _FIELDS
     if unknown:
-        raise ValueError(f"unknown key {sorted(unknown)[0]!r}; known: {', '.join(sorted(_FIELDS))}")
+        raise ValueError(f"unknown key {min(unknown)!r}; known: {', '.join(sorted(_FIELDS))}")
     for name in ("session", "user", "reply"):
         if not isinstance(raw.get(name), str):
-            raise ValueError(f"{name}: expected a string")
+            raise ValueError(f"{name}: expected a string")  # noqa: TRY004 - likewise
     at = raw.get("at")
     values = {name: raw[name] for name in ("session", "user", "reply", "person", "room") if raw.get(name) is not None}
     return TranscriptTurn(**values, at=datetime.fromisoformat(at).astimezone() if at is not None else None)
 
 
 async def replay(
-    memory: "GatewayMemory", turns: Sequence[TranscriptTurn], progress: Callable[[], None] = lambda: None
+    memory: "GatewayMemory", turns: Sequence[TranscriptTurn], progress: Callable[[], object] = lambda: None
 ) -> Report:
     """Feed turns through before_reply and after_reply of their sessions, then flush, and report."""
     report = Report(turns=len(turns))

@@ -40,7 +40,7 @@ class Worker:
         ingest: Ingest,
         recaller: Recaller,
         slot: Slot,
-        debouncer: Debouncer,
+        debouncer: Debouncer[str],
         fail: Callable[[str, BaseException], None],
     ) -> None:
         self._journal = journal
@@ -81,7 +81,7 @@ class Worker:
 
     @asynccontextmanager
     async def _work(self) -> AsyncIterator[None]:
-        """Be the only one who works. After a failure, what was planned comes first: its turns would be planned once more."""
+        """Be the only one who works. After a failure what was planned comes first: else its turns are planned again."""
         async with self._working:
             if self._unfinished:
                 await self._ingest.recover()
@@ -168,7 +168,7 @@ class Worker:
                 self._wake.set()
 
     async def _until_it_works(self, place: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Do it, and do it again while it fails: what was accepted is in the journal, and this task must outlive any disk."""
+        """Do it, and again while it fails: what was accepted is in the journal, and this task must outlive any disk."""
 
         def note(state: RetryCallState) -> None:
             error = state.outcome.exception() if state.outcome else None

@@ -10,7 +10,7 @@ __all__ = ["Bus"]
 
 
 class Bus:
-    """Subscriptions by scope, so that publishing costs what its listeners cost and a scope can't be forgotten in a filter."""
+    """Subscriptions by scope: publishing costs what its listeners cost, and no filter can forget a scope."""
 
     def __init__(self) -> None:
         self._listeners: defaultdict[str, dict[str, tuple[str, Inbox]]] = defaultdict(dict)

@@ -8,7 +8,10 @@ __all__ = ["Inbox"]
 
 
 class Inbox:
-    """Pending changes, oldest first, at most `limit`: one more drops the oldest and counts it. Two changes of one memory are one."""
+    """Pending changes, oldest first, at most `limit`: one more drops the oldest and counts it.
+
+    Two changes of one memory are one.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit

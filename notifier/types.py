@@ -12,7 +12,10 @@ class NotifierError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One memory that was added or removed. `source` is the key of the session that caused it ("" for none); `at` in epoch seconds."""
+    """One memory that was added or removed.
+
+    `source` is the key of the session that caused it ("" for none); `at` is in epoch seconds.
+    """
 
     id: str
     text: str

@@ -69,7 +69,7 @@ BOTH_EVIDENCE = 2.5
 SELF_EVIDENCE = 0.9
 DATE_EVIDENCE = 0.4
 QUESTION_EVIDENCE = 0.7
-WORDS_ALONE_EVIDENCE = -3.2
+WORDS_ALONE_EVIDENCE = -3.5
 COVERAGE_EVIDENCE = 2.5
 # However sure the best row is, one whose rank is so far behind it is as likely as not useless.
 BEHIND_EVIDENCE = 0.5

@@ -2,7 +2,8 @@
 
 A small table of topics. A *request* for a topic is a verb of making near one of its things ("write … script",
 "写…脚本"); "explain this code" makes nothing and asks for none. A *preference* touches a topic when it holds one of the
-topic's words. A memory is a preference if its category says so, or if it reads like one.
+topic's words. A short memory is a preference if its category says so, or if a word
+of liking stands near the topic's.
 """
 
 import re
@@ -24,6 +25,7 @@ _EAT = r"recommend|suggest|order|book|find|pick|cook|make|eat|have for|推荐|�
 
 class _Topic(NamedTuple):
     name: str
+    plain_requests: str
     request_verbs: str
     request_things: str
     preference_words: str
@@ -32,6 +34,7 @@ class _Topic(NamedTuple):
 _TABLE = (
     _Topic(
         "coding",
+        r"",
         _MAKE,
         r"scripts?|code|program|function|api|app|cli|tool|crawler|scraper|backend|frontend|website|web ?page|bot|class"
         r"|module|unit tests?|sql|query|parser|algorithm|脚本|代码|程序|函数|接口|爬虫|后端|前端|网站|网页|机器人|小工具|工具|单元测试|测试用例"
@@ -43,6 +46,7 @@ _TABLE = (
     ),
     _Topic(
         "writing",
+        r"",
         _MAKE + r"|translate|summari[sz]e|rewrite|polish|reply|翻译|总结|润色|回复|改写",
         r"e-?mails?|letters?|essays?|articles?|blog|posts?|reports?|summary|documents?|docs?|speech|resume|cv|cover letter"
         r"|message|tweet|邮件|信|文章|作文|博客|报告|总结|文档|演讲稿|简历|周报|日报|文案|通知|回复|公众号",
@@ -51,23 +55,26 @@ _TABLE = (
     ),
     _Topic(
         "food",
+        r"what'?s for (?:dinner|lunch|breakfast)|吃什么|吃点什么|喝什么|喝点什么|去哪吃|点什么外卖",
         _EAT,
         r"dinner|lunch|breakfast|supper|brunch|meals?|food|restaurants?|recipes?|dish(?:es)?|snacks?|cafe|coffee|drinks?|takeout"
         r"|晚饭|午饭|早饭|晚餐|午餐|早餐|宵夜|夜宵|吃的|好吃|餐厅|饭店|餐馆|菜谱|菜|外卖|零食|咖啡|喝的|饮料|奶茶|吃什么|饭",
         r"vegan|vegetarian|allerg\w+|gluten|lactose|halal|kosher|spicy|sweet|sour|salty|meat|beef|pork|chicken|fish|seafood"
         r"|shellfish|peanuts?|nuts|dairy|milk|coffee|tea|sugar|cilantro|coriander|noodles?|rice|sushi|pizza|pasta|food|eat\w*"
-        r"|diet|drink\w*|吃|喝|辣|甜|酸|素|荤|肉|鱼|海鲜|过敏|牛奶|乳糖|香菜|咖啡|茶|糖|面|米饭|火锅|川菜|粤菜|日料|口味|忌口",
+        r"|diet|drink\w*|吃|喝|辣|甜|酸|素|荤|肉|鱼|海鲜|过敏|牛奶|乳糖|香菜|咖啡|茶|糖|面|米饭|花生|坚果|虾|蟹|鸡蛋|火锅|川菜|粤菜|日料|口味|忌口",
     ),
     _Topic(
         "travel",
+        r"",
         _MAKE + r"|" + _EAT + r"|plan|book|reserve|fly|go|规划|计划|安排|预订|去",
         r"trips?|travel|flights?|hotels?|itinerary|vacation|holiday|train|seats?|airbnb|tickets?|旅行|旅游|出差|机票|航班|酒店|行程|度假|火车|高铁"
         r"|座位|车票|民宿",
-        r"window|aisle|seats?|flights?|fly\w*|airlines?|hotels?|airbnb|trains?|travel\w*|luggage|economy|business class|direct"
+        r"window|aisle|seats?|flights?|fly\w*|airlines?|hotels?|airbnb|trains?|travel\w*|luggage|economy|business class|direct flights?"
         r"|layover|beach|mountains?|靠窗|过道|座位|飞机|航班|航空|酒店|民宿|火车|高铁|旅行|旅游|行李|经济舱|商务舱|直飞|转机|海边|自驾",
     ),
     _Topic(
         "scheduling",
+        r"",
         _MAKE + r"|schedule|book|arrange|plan|move|remind|find|约|定|订|安排|预约|提醒|排",
         r"meetings?|calls?|appointments?|calendar|reminders?|slots?|schedule|interview|会议|开会|会|电话|预约|日程|日历|提醒|面试|时间表|闹钟",
         r"mornings?|afternoons?|evenings?|weekends?|weekdays?|mondays?|tuesdays?|wednesdays?|thursdays?|fridays?|meetings?|calls?"
@@ -76,6 +83,7 @@ _TABLE = (
     ),
     _Topic(
         "media",
+        r"看什么|听什么|读什么|what (?:should|can) (?:i|we) (?:watch|read|listen to|play)",
         _EAT + r"|watch|read|listen|play|show|看|听|读|玩|放",
         r"movies?|films?|shows?|series|books?|novels?|music|songs?|playlist|games?|podcasts?|gifts?|电影|片|剧|书|小说|音乐|歌|歌单|游戏|播客|礼物",
         r"movies?|films?|sci-?fi|horror|comed\w+|documentar\w+|novels?|books?|read\w*|music|jazz|rock|classical|pop|hip.?hop"
@@ -83,19 +91,23 @@ _TABLE = (
     ),
 )
 
-_PREFERENCE = re.compile(
-    r"\b(?:prefers?|preferred|preference|likes?|loves?|enjoys?|favou?rites?|hates?|dislikes?|always|never|usually|allergic"
-    r"|vegan|vegetarian|rather|instead of|please use|don'?t use|can'?t (?:eat|stand)|fan of)\b"
-    r"|喜欢|偏好|更愿意|习惯|最爱|爱吃|爱喝|爱看|爱听|讨厌|不喜欢|不爱|不吃|不喝|过敏|忌口|总是|从不|一律|以后都|以后请|不要用|别用|请用|倾向",
-    re.IGNORECASE,
+# What makes a sentence a standing preference; a topic's word must stand near it.
+_PREFERRING = (
+    r"prefers?|preferred|preference|likes?|loves?|enjoys?|favou?rites?|hates?|dislikes?|always|never|usually|allergic"
+    r"|allergy|vegan|vegetarian|please use|uses?|don'?t use|can'?t (?:eat|stand)|doesn'?t (?:eat|drink|like)"
+    r"|don'?t (?:eat|drink|like)|fan of|avoids?"
+    r"|喜欢|偏好|更愿意|习惯|最爱|爱吃|爱喝|爱看|爱听|讨厌|不爱|不吃|不喝|过敏|忌口|总是|从不|一律|以后都|以后请|不要用|别用|请用|倾向|都用|吃素"
 )
+# Longer texts are stories in which a preference is mentioned, or several things at once.
+_LONGEST_PREFERENCE = 160
 
 
-def _near(verbs: str, things: str) -> re.Pattern[str]:
-    """A verb, then a thing within the same few words; ASCII words whole, Chinese ones as they stand."""
-    verbs = rf"(?:\b(?:{_ascii(verbs)})\b|{_other(verbs)})"
-    things = rf"(?:\b(?:{_ascii(things)})\b|{_other(things)})"
-    return re.compile(rf"{verbs}[^.!?。！？\n]{{0,40}}?{things}", re.IGNORECASE)
+def _near(one: str, other: str, *, either_way: bool = False) -> re.Pattern[str]:
+    """One word, then the other within the same few words; ASCII words whole, Chinese ones as they stand."""
+    first, second = (rf"(?:\b(?:{_ascii(words)})(?!\w)|{_other(words)})" for words in (one, other))
+    between = r"[^.!?。！？\n]{0,40}?"
+    pattern = rf"{first}{between}{second}"
+    return re.compile(rf"{pattern}|{second}{between}{first}" if either_way else pattern, re.IGNORECASE)
 
 
 def _ascii(alternatives: str) -> str:
@@ -118,8 +130,15 @@ def _alternatives(pattern: str) -> list[str]:
     return parts
 
 
-_REQUESTS = tuple(_near(topic.request_verbs, topic.request_things) for topic in _TABLE)
-_PREFERENCES = tuple(
+_REQUESTS = tuple(
+    re.compile(
+        "|".join(filter(None, (topic.plain_requests, _near(topic.request_verbs, topic.request_things).pattern))),
+        re.IGNORECASE,
+    )
+    for topic in _TABLE
+)
+_PREFERENCES = tuple(_near(_PREFERRING, topic.preference_words, either_way=True) for topic in _TABLE)
+_WORDS = tuple(
     re.compile(rf"\b(?:{_ascii(topic.preference_words)})(?!\w)|{_other(topic.preference_words)}", re.IGNORECASE)
     for topic in _TABLE
 )
@@ -135,8 +154,8 @@ def requested_topics(message: str) -> int:
 def traits_of(text: str, category: str) -> int:
     """QUESTION of a text that ends asking; STANDING and its topics' bits of a preference or standing instruction."""
     question = QUESTION if text.rstrip().endswith(("?", "？")) else 0
-    text = text[:_LONGEST]
-    if category not in ("preference", "instruction") and not _PREFERENCE.search(text):
+    if question or len(text) > _LONGEST_PREFERENCE:
         return question
-    topics = sum(_FIRST_TOPIC << place for place, pattern in enumerate(_PREFERENCES) if pattern.search(text))
-    return question | STANDING | topics
+    patterns = _WORDS if category in ("preference", "instruction") else _PREFERENCES
+    topics = sum(_FIRST_TOPIC << place for place, pattern in enumerate(patterns) if pattern.search(text))
+    return STANDING | topics if topics else 0

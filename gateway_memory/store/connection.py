@@ -1,7 +1,7 @@
 """A connection whose transactions run whole in its own thread."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,8 +15,8 @@ T = TypeVar("T")
 class Connection(aiosqlite.Connection):
     """aiosqlite hops into its thread for each statement; here a transaction is one hop.
 
-    So no other task's statement can come between its begin and its commit, a cancelled task leaves no open transaction behind,
-    and the thread that commits has to be waited for once.
+    So no other task's statement can come between its begin and its commit, a cancelled task leaves no open
+    transaction behind, and the thread that commits has to be waited for once.
     """
 
     @classmethod
@@ -26,12 +26,14 @@ class Connection(aiosqlite.Connection):
         def connect() -> sqlite3.Connection:
             return sqlite3.connect(path, isolation_level=None, timeout=busy_seconds)
 
-        return await cls(connect, iter_chunk_size=64)
+        connection = cls(connect, iter_chunk_size=64)
+        _ = await connection  # itself, by the name of its base
+        return connection
 
     async def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` in one transaction, which is on disk when this returns, and is rolled back if anything raises."""
-        result: T = await self._execute(self._atomic, work)
-        return result
+        run: Callable[..., Awaitable[T]] = self._execute  # which aiosqlite leaves untyped
+        return await run(self._atomic, work)
 
     async def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
         """Return all rows of a query."""

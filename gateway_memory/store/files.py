@@ -1,6 +1,7 @@
 """Reading and writing the Markdown files: one writer at a time in the workspace, and never half a file.
 
-Everything blocking runs in the store's own thread, so that a hung disk holds up neither the event loop nor the host's executor.
+Everything blocking runs in the store's own threads, so that a hung disk holds up neither the event loop nor the host's
+executor.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from filelock import FileLock, Timeout
 
@@ -92,7 +93,7 @@ class MarkdownFiles:
             finally:
                 await asyncio.shield(self._write(self._file_lock.release))
 
-    def _let_go(self, acquiring: asyncio.Future[object]) -> None:
+    def _let_go(self, acquiring: asyncio.Future[Any]) -> None:
         if not acquiring.cancelled() and acquiring.exception() is None:
             self._file_lock.release()
 
@@ -110,7 +111,12 @@ class MarkdownFiles:
         Raises:
             OSError: the file can't be written; the old one stands untouched.
         """
-        await self._write(lambda: [_edit(self._workspace / folder, change) for change in edits])
+
+        def work() -> None:
+            for change in edits:
+                _edit(self._workspace / folder, change)
+
+        await self._write(work)
 
     async def _read(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._reader, work)
@@ -165,8 +171,9 @@ def _edit(folder: Path, change: FileEdit) -> None:
 
 
 def _replace(path: Path, content: bytes, seen: Stamp | None, *, last: bool) -> bool:
-    """Put a whole new file in the old one's place; return False when a person saved it since it was read (then read again)."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    """Put a whole new file in the old one's place; return False when a person saved it since it was read."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    temporary = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
@@ -174,17 +181,16 @@ def _replace(path: Path, content: bytes, seen: Stamp | None, *, last: bool) -> b
             os.fsync(stream.fileno())
         try:
             state = path.stat()
-            os.chmod(temporary, state.st_mode & 0o7777)
+            temporary.chmod(state.st_mode & 0o7777)
             now = (state.st_mtime_ns, state.st_size)
         except FileNotFoundError:
-            os.chmod(temporary, 0o600)
+            temporary.chmod(0o600)
             now = None
         if now != ((seen.mtime_ns, seen.size) if seen else None) and not last:
             return False
-        os.replace(temporary, path)
+        temporary.replace(path)
     finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
     directory = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(directory)

@@ -2,24 +2,18 @@
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import structlog
-
-from gateway_memory.errors import JournalDamagedError, SchemaFromFutureError, StoreError
+from gateway_memory.errors import StoreError
 from gateway_memory.plan import Memory, Plan
 from gateway_memory.store.connection import Connection
-from gateway_memory.store.migrations import MIGRATIONS
+from gateway_memory.store.database import open_database
 
 __all__ = ["Journal", "PendingTurn"]
 
-log = structlog.get_logger()
-
-_BUSY_SECONDS: Final = 10.0
 _CHUNK: Final = 500
 _PARKED: Final = 100
 _RECEIPTS_KEPT: Final = 20_000
@@ -56,60 +50,13 @@ class Journal:
             StoreError: it can't be opened at all.
         """
         self.slot = slot
-        try:
-            self._connection = await Connection.open(self._path, busy_seconds=_BUSY_SECONDS)
-            for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-                await self._rows(f"PRAGMA {pragma}")
-            await self._check()
-            await self._migrate()
-        except sqlite3.DatabaseError as error:
-            await self.close()
-            if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
-                raise StoreError(f"{self._path}: {error}") from error
-            raise self._set_aside(error) from error
-        except BaseException:
-            await self.close()
-            raise
+        self._connection = await open_database(self._path)
 
     async def close(self) -> None:
         """Close the file. May be called twice."""
         connection, self._connection = self._connection, None
         if connection:
             await connection.close()
-
-    async def _check(self) -> None:
-        rows = await self._rows("PRAGMA quick_check(1)")
-        if rows[0][0] != "ok":
-            raise sqlite3.DatabaseError(str(rows[0][0]))
-
-    async def _migrate(self) -> None:
-        await self._change("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
-        done = {row[0] for row in await self._rows("SELECT name FROM migrations")}
-        unknown = sorted(done - {name for name, _ in MIGRATIONS})
-        if unknown:
-            message = f"{self._path}: written by a newer version of gateway-memory (schema {unknown[-1]}); upgrade the package"
-            raise SchemaFromFutureError(message)
-
-        def migrate(database: sqlite3.Connection) -> None:
-            for name, script in MIGRATIONS:
-                if database.execute("INSERT OR IGNORE INTO migrations VALUES (?, ?)", (name, time.time())).rowcount:
-                    for statement in _statements(script):
-                        database.execute(statement)
-
-        await self._database.transact(migrate)  # another process may be at it too: then its records are found here
-
-    def _set_aside(self, error: Exception) -> JournalDamagedError:
-        stamp = time.strftime("%Y%m%d-%H%M%S")
-        aside = self._path.with_name(f"{self._path.name}.damaged-{stamp}")
-        for suffix in ("", "-wal", "-shm"):
-            source = self._path.with_name(self._path.name + suffix)
-            if source.exists():
-                source.rename(aside.with_name(aside.name + suffix))
-        log.error("journal.damaged", error=type(error).__name__)
-        return JournalDamagedError(
-            f"{self._path} is damaged ({error}). It was set aside as {aside.name}, and your Markdown files are untouched. "
-            "Start again to go on with a new journal; turns that waited in the old one can be recovered from it with sqlite3's .recover."
-        )
 
     @property
     def _database(self) -> Connection:
@@ -261,8 +208,8 @@ class Journal:
             chunk = ids[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
             rows = await self._rows(
-                "SELECT id, text, file, type, category, importance, confidence, entities, session_key, at FROM memories "
-                f"WHERE scope = ? AND id IN ({marks})",  # noqa: S608 - question marks only
+                "SELECT id, text, file, type, category, importance, confidence, entities, session_key, at "
+                f"FROM memories WHERE scope = ? AND id IN ({marks})",
                 (scope, *chunk),
             )
             for row in rows:
@@ -295,7 +242,10 @@ class Journal:
         self, *, scope: str, session_id: str, kind: str, tool: str, content: str, private: bool, at: float
     ) -> None:
         """Keep an observation of a session; a private one keeps no content at all."""
-        query = "INSERT INTO observations (scope, session_id, at, kind, tool, content, private) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        query = (
+            "INSERT INTO observations (scope, session_id, at, kind, tool, content, private) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)"
+        )
         await self._change(query, (scope, session_id, at, kind, tool, "" if private else content, private))
 
     async def tidy(self, *, observations_before: float) -> None:
@@ -311,7 +261,10 @@ class Journal:
         return [(int(row[0]), str(row[1]), json.loads(row[2]), float(row[3])) for row in rows]
 
     async def queue(self) -> Mapping[str, float]:
-        """Return `rules` and `batch` (turns that wait), `oldest_at` (epoch seconds, 0 where none waits), `outbox` and `parked`, of all processes."""
+        """Return what waits, of all processes: `rules`, `batch` and `parked` (turns), `outbox` (events), `oldest_at`.
+
+        `oldest_at` is in epoch seconds, 0 where no turn waits.
+        """
         ((rules, batch, oldest, parked),) = await self._rows(
             "SELECT total(stage = 0), total(stage = 1), coalesce(min(accepted_at), 0), total(stage < 0) FROM turns"
         )
@@ -339,12 +292,3 @@ def _memory_row(scope: str, memory: Memory, state: str, replaced_by: str, change
         scope, memory.id, memory.text, memory.file, memory.type, memory.category, memory.importance, memory.confidence,
         json.dumps(memory.entities), memory.session_key, memory.at, state, replaced_by, changed_at,
     )  # fmt: skip
-
-
-def _statements(script: str) -> Iterable[str]:
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""

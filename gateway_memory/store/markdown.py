@@ -1,8 +1,8 @@
 """The truth: Markdown files that a person can read and edit. Parsing and editing as plain functions over text.
 
-A memory is one list item, `- Prefers Python for scripts <!-- gm:k7f3q2a1 O 0.9 -->`. The comment carries the id and what
-differs from the defaults (type W, confidence 1.0); a line without a comment is a memory too, with an id made from its text.
-Everything else stays byte for byte: lines are cut at LF only and written back as they were read.
+A memory is one list item, `- Prefers Python for scripts <!-- gm:k7f3q2a1 O 0.9 -->`. The comment carries the id and
+what differs from the defaults (type W, confidence 1.0); a line without a comment is a memory too, with an id made from
+its text. Everything else stays byte for byte: lines are cut at LF only and written back as they were read.
 """
 
 import hashlib
@@ -68,7 +68,7 @@ def content_id(*parts: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text as it may stand in a file: one line, no control characters, no lone surrogates, at most 2,000 characters."""
+    """Return the text as it may stand in a file: one line, no control characters or lone surrogates, not too long."""
     cleaned = "".join(
         " " if unicodedata.category(character) in ("Cc", "Zl", "Zp") else character
         for character in text[: 4 * MAX_TEXT_LENGTH]
@@ -79,24 +79,25 @@ def one_line(text: str) -> str:
 
 
 def render_item(addition: Addition) -> str:
-    """Return the line for a memory, without its line end. A comment in the text is escaped, so that it can forge no id."""
+    """Return the line for a memory, without its line end. A comment in the text is escaped: it can forge no id."""
     text = one_line(addition.text).replace("<!--", "&lt;!--")
     marks = [f"gm:{addition.id}"]
     if addition.type != "W":
         marks.append(addition.type)
-    if addition.confidence < 1:
-        marks.append(f"{addition.confidence:.2g}")
+    if round(addition.confidence, 2) < 1:
+        marks.append(f"{round(addition.confidence, 2):g}")
     return f"- {text} <!-- {' '.join(marks)} -->"
 
 
 def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
-    """Return the memories and paragraphs of a file, in order. Ids are unique within it: of two equal ids the first keeps it.
+    """Return the memories and paragraphs of a file, in order.
 
+    Ids are unique within it: of two equal ids the first keeps it.
     `memories` False is for files that we never write to: their list items are paragraphs.
     """
     blocks: list[Block] = []
     taken: set[str] = set()
-    for block in _scan(text.split("\n"), memories):
+    for block in _scan(text.split("\n"), memories=memories):
         if not block.text:
             continue
         chosen = block.id or (
@@ -112,10 +113,11 @@ def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
 
 
 def edit(text: str, *, add: Sequence[Addition] = (), remove: Iterable[str] = (), file: str, title: str) -> str:
-    """Return the text with lines removed and added; what is already there or already gone is left so, which makes a replay harmless.
+    """Return the text with lines removed and added.
 
-    New lines follow the last line of ours; else they open a section of their own at the end (at the top where the end lies
-    inside an unclosed code fence or comment). `title` heads a file that is empty.
+    What is already there or already gone is left so, which makes a replay harmless. New lines follow the last line of
+    ours; else they open a section of their own at the end (at the top where the end lies inside an unclosed code fence
+    or comment). `title` heads a file that is empty.
     """
     lines = text.split("\n")
     blocks = [block for block in parse(text, file=file) if block.kind == "item"]
@@ -142,7 +144,7 @@ def _open_section(lines: list[str], additions: list[str], *, title: str, end: st
     if not any(line.strip() for line in lines):
         return [f"# {title}", "", *additions, ""]
     items_at_end = bool(lines) and any(
-        block.kind == "item" and block.last >= _last_text(lines) for block in _scan(lines, True)
+        block.kind == "item" and block.last >= _last_text(lines) for block in _scan(lines, memories=True)
     )
     if items_at_end:
         body = lines[: _last_text(lines) + 1]
@@ -162,11 +164,11 @@ def _ends_inside(lines: Sequence[str]) -> bool:
     """Return whether a code fence or a comment is still open at the end."""
     fence, comment = "", False
     for line in lines:
-        fence, comment, _ = _step(line, fence, comment)
+        fence, comment, _ = _step(line, fence, comment=comment)
     return bool(fence) or comment
 
 
-def _step(line: str, fence: str, comment: bool) -> tuple[str, bool, bool]:
+def _step(line: str, fence: str, *, comment: bool) -> tuple[str, bool, bool]:
     """Return (open fence, open comment, whether the line lies inside or borders one of them)."""
     if fence:
         closes = _FENCE.match(line)
@@ -186,7 +188,7 @@ def _step(line: str, fence: str, comment: bool) -> tuple[str, bool, bool]:
     return "", False, False
 
 
-def _scan(lines: Sequence[str], memories: bool) -> list[Block]:
+def _scan(lines: Sequence[str], *, memories: bool) -> list[Block]:  # noqa: C901 - one pass, one state
     """Return the blocks with the id of their comment, or none."""
     blocks: list[Block] = []
     heading, fence, comment = "", "", False
@@ -201,11 +203,10 @@ def _scan(lines: Sequence[str], memories: bool) -> list[Block]:
     for number, raw in enumerate(lines):
         line = raw.rstrip("\r")
         in_fence = bool(fence)
-        fence, comment, inside = _step(line, fence, comment)
+        fence, comment, inside = _step(line, fence, comment=comment)
         if inside:
-            if (
-                fence or in_fence
-            ) and not comment:  # code is searchable with the prose around it, and never a list item
+            # Code is searchable with the prose around it, and never a list item.
+            if (fence or in_fence) and not comment:
                 if not run or run_item:
                     close(number - 1)
                     run_first, run_item = number, False
@@ -241,9 +242,11 @@ def _block(run: Sequence[str], first: int, last: int, heading: str, *, item: boo
         text = "\n".join(_COMMENT.sub("", part) if item else part for part in run)
         pieces = [text[start : start + MAX_TEXT_LENGTH] for start in range(0, len(text), MAX_TEXT_LENGTH)]
         return [Block(kind="paragraph", id="", text=piece, first=first, last=last, heading=heading) for piece in pieces]
-    identity, kind, confidence = "", cast("MemoryType", "W"), 1.0
+    identity, confidence = "", 1.0
+    kind: MemoryType = "W"
     parts: list[str] = []
-    for part in run:
+    for line in run:
+        part = line
         mark = _COMMENT.search(part)
         if mark and not identity:
             identity = mark[1]

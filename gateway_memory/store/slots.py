@@ -1,7 +1,8 @@
 """A process's place in a workspace: a number that it holds by a lock file for as long as it lives.
 
-What a process has accepted carries its number. When it dies, the kernel frees the lock, and whoever takes the number next, or
-notices that nobody holds it, goes on with that work. So a living process's work is never taken, however slow it is.
+What a process has accepted carries its number. When it dies, the kernel frees the lock, and whoever takes the number
+next, or notices that nobody holds it, goes on with that work. So a living process's work is never taken, however slow
+it is.
 """
 
 from pathlib import Path
@@ -38,7 +39,10 @@ class Slot:
         raise StoreError(f"{self._folder}: all {MAX_SLOTS} slots are held by other processes")
 
     def orphan(self, number: int) -> FileLock | None:
-        """Return the held lock of a slot whose process is gone (release it after taking over its work), or None while it lives."""
+        """Return the held lock of a slot whose process is gone, or None while it lives.
+
+        Release it after taking over its work.
+        """
         return None if number == self.number else self._try(number)
 
     def release(self) -> None:

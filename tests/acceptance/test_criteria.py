@@ -90,7 +90,10 @@ async def test_recall_alone_brings_it(tmp_path: Path, criterion: str, said: str,
 
 
 NOISE = [
-    "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    import foo\nModuleNotFoundError: No module named 'foo'",
+    (
+        'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    import foo\n'
+        "ModuleNotFoundError: No module named 'foo'"
+    ),
     "还是报错：TypeError: 'NoneType' object is not subscriptable，我再加个断点看看",
     "重启一下服务器",
     "restart the staging server",

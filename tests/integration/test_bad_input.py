@@ -21,7 +21,7 @@ from gateway_memory import (
     WorkspaceError,
     load_config,
 )
-from gateway_memory.store import files, markdown
+from gateway_memory.store import markdown
 from gateway_memory.store.journal import Journal
 
 
@@ -102,9 +102,13 @@ async def test_on_a_full_disk_the_turn_is_refused_with_an_error(memory: GatewayM
     session = await memory.start_session("speaker", user=OWNER)
     pages = (await memory._journal._rows("PRAGMA page_count"))[0][0]
     await memory._journal._rows(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(StoreError, match="could not be kept"):
+
+    async def fill() -> None:
         for _ in range(200):
             await memory.after_reply(session, user="Remember that this is long: " + "x" * 2000, reply="OK")
+
+    with pytest.raises(StoreError, match="could not be kept"):
+        await fill()
     await memory._journal._rows("PRAGMA max_page_count = 1000000")
     await memory.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
     await memory.flush()
@@ -122,7 +126,7 @@ async def test_on_a_full_disk_a_file_is_never_half_written(
 
     session = await memory.start_session("speaker", user=OWNER)
     with monkeypatch.context() as patch:
-        patch.setattr(files.os, "fsync", full)
+        patch.setattr(os, "fsync", full)
         await memory.after_reply(session, user="Remember that the office cat is called Miso.", reply="OK")
         with pytest.raises(StoreError, match="it waits in the journal"):
             await memory.flush()
@@ -177,7 +181,7 @@ async def test_hostile_text_forges_nothing(memory: GatewayMemory, name: str) -> 
 async def test_mistakes_of_the_host_are_told(memory: GatewayMemory, tmp_path: Path) -> None:
     for values in ({}, {"user": OWNER, "room": "r"}, {"user": ""}, {"room": "  "}):
         with pytest.raises(UsageError):
-            await memory.start_session("key", **values)  # type: ignore[arg-type]
+            await memory.start_session("key", **values)
     with pytest.raises(UsageError, match="key"):
         await memory.start_session("", user=OWNER)
     async with GatewayMemory(load_config(), tmp_path / "other") as other:

@@ -1,4 +1,4 @@
-"""SIGKILL at any point between `after_reply` and the announcement: after a restart each turn is processed, each memory stands once."""
+"""SIGKILL anywhere from `after_reply` to the announcement: after a restart nothing is lost, nothing is doubled."""
 
 import signal
 import subprocess

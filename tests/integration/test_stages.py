@@ -63,7 +63,10 @@ async def test_the_model_gets_one_batch_of_all_its_turns(tmp_path: Path) -> None
 
     async with GatewayMemory(debounced(0.2), tmp_path, extract=extract) as memory:
         session = await memory.start_session("one", user=OWNER)
-        for said in ("My roof has been full of bees since last spring, three hives by now.", "They made nine kilos of honey in June."):
+        for said in (
+            "My roof has been full of bees since last spring, three hives by now.",
+            "They made nine kilos of honey in June.",
+        ):
             await memory.after_reply(session, user=said, reply="How wonderful, tell me more about them.")
         outcomes = await until("batch", memory)
         assert [len(turns) for turns in asked] == [2]
@@ -118,10 +121,14 @@ async def test_a_full_memory_md_takes_no_more_and_the_user_is_told_once(tmp_path
     async with GatewayMemory(config, tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         for number in range(6):
-            await memory.after_reply(session, user=f"Remember that drawer number {number} holds the {number * 7} mm screws.", reply="OK")
+            await memory.after_reply(
+                session, user=f"Remember that drawer number {number} holds the {number * 7} mm screws.", reply="OK"
+            )
         await memory.flush()
         assert (tmp_path / "MEMORY.md").stat().st_size <= 200
         (log,) = (tmp_path / "memory").glob("*.md")
         assert "drawer number 5" in log.read_text()
-        told = ["[Memory Notice]" in (await memory.before_reply(session, f"message {number}")).text for number in range(3)]
+        told = [
+            "[Memory Notice]" in (await memory.before_reply(session, f"message {number}")).text for number in range(3)
+        ]
         assert told == [True, False, False]

@@ -1,4 +1,4 @@
-"""One of several gateways on one workspace. Run by test_processes.py: `python speaking_gateway.py WORKSPACE NAME TURNS`."""
+"""One of several gateways on one workspace. test_processes.py runs `speaking_gateway.py WORKSPACE NAME TURNS`."""
 
 import asyncio
 import sys

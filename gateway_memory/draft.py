@@ -1,0 +1,60 @@
+"""What a batch of turns has decided so far, and what its candidates are compared with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from itertools import groupby
+
+from extractor import Known, Turn
+from gateway_memory.clock import local_time
+from gateway_memory.follow import IMPORTANCE
+from gateway_memory.plan import Memory, Outcome, Retired
+from gateway_memory.store.files import MEMORY_FILE
+from gateway_memory.store.journal import PendingTurn
+from recall import Near, text_overlap
+
+__all__ = ["Draft", "by_scope", "drafted", "known", "read_turn"]
+
+
+@dataclass(slots=True)
+class Draft:
+    """Grows candidate by candidate: later ones are compared with the earlier ones too."""
+
+    added: list[Memory] = field(default_factory=list)
+    retired: list[Retired] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+
+
+def by_scope(turns: Sequence[PendingTurn]) -> list[tuple[str, list[PendingTurn]]]:
+    """Return the turns of each scope, oldest first."""
+    ordered = sorted(turns, key=lambda turn: (turn.scope, turn.id))
+    return [(scope, list(group)) for scope, group in groupby(ordered, key=lambda turn: turn.scope)]
+
+
+def read_turn(turn: PendingTurn, zone: tzinfo | None) -> Turn:
+    """Return a turn of the journal as the extractor reads it."""
+    return Turn(id=turn.id, user=turn.user, reply=turn.reply, at=local_time(turn.at, zone))
+
+
+def known(near: Near) -> Known:
+    """Return a memory of the index as the merge sees it."""
+    entry = near.stored.entry
+    return Known(
+        id=entry.id,
+        text=entry.text,
+        cosine=near.cosine,
+        overlap=near.overlap,
+        importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
+        protected=near.stored.file == MEMORY_FILE,
+    )
+
+
+def drafted(memory: Memory, text: str) -> Known:
+    """Return a memory of this very batch, which the index doesn't know yet: compared by its words alone."""
+    return Known(
+        id=memory.id,
+        text=memory.text,
+        cosine=None,
+        overlap=text_overlap(memory.text, text),
+        importance=memory.importance,
+    )

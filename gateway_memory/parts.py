@@ -1,0 +1,155 @@
+"""The parts of an open memory: made in the order in which they need each other, closed in reverse."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from extractor import Debouncer
+from gateway_memory.context import ContextBuilder
+from gateway_memory.errors import WorkspaceError
+from gateway_memory.follow import Follower
+from gateway_memory.ingest import Extract, Ingest
+from gateway_memory.metrics import Metrics
+from gateway_memory.sessions import Sessions
+from gateway_memory.settings import MemorySync
+from gateway_memory.store.files import MarkdownFiles
+from gateway_memory.store.journal import Journal
+from gateway_memory.store.slots import Slot
+from gateway_memory.worker import Worker
+from notifier import Bus
+from recall import Recaller
+
+__all__ = ["Parts", "open_parts"]
+
+log = structlog.get_logger()
+
+_STATE_FOLDER: Final = ".gateway-memory"
+_GRACE_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What an open memory works with; the worker runs already."""
+
+    slot: Slot
+    bus: Bus
+    journal: Journal
+    recaller: Recaller
+    files: MarkdownFiles
+    follower: Follower
+    context: ContextBuilder
+    ingest: Ingest
+    worker: Worker
+
+
+async def open_parts(
+    stack: AsyncExitStack,
+    *,
+    workspace: Path,
+    settings: MemorySync,
+    zone: tzinfo | None,
+    sessions: Sessions,
+    metrics: Metrics,
+    clock: Callable[[], datetime],
+    fail: Callable[[str, BaseException], None],
+    extract: Extract | None,
+) -> Parts:
+    """Open the parts, and leave closing them to the stack.
+
+    Raises:
+        WorkspaceError: the folder can't be made, read or written.
+        StoreError: the journal can't be opened.
+    """
+    state = workspace / _STATE_FOLDER
+    slot = Slot(state / "slots")
+    await asyncio.to_thread(_prepare, workspace, state, slot)
+    stack.callback(slot.release)
+    bus = Bus()
+    journal = Journal(workspace / "journal.sqlite")
+    await journal.open(slot.number)
+    stack.push_async_callback(journal.close)
+    recaller = Recaller(workspace / "index.sqlite", settings.auto_recall)
+    if await recaller.open():
+        log.info("index.rebuilding")
+    stack.push_async_callback(recaller.close)
+    await asyncio.to_thread(_keep_to_the_owner, workspace)
+    files = MarkdownFiles(workspace, state)
+    stack.callback(files.close)
+    follower = Follower(files=files, journal=journal, recaller=recaller, zone=zone)
+    context = ContextBuilder(
+        follower=follower, recaller=recaller, journal=journal, metrics=metrics, zone=zone, fail=fail
+    )
+    ingest = Ingest(
+        files=files,
+        journal=journal,
+        recaller=recaller,
+        follower=follower,
+        metrics=metrics,
+        zone=zone,
+        clock=clock,
+        settings_of=sessions.settings_of,
+        scope_of=sessions.scope_of,
+        publish=bus.publish,
+        hold=sessions.hold,
+        extract=extract,
+    )
+    extraction = settings.auto_extract
+    worker = Worker(
+        journal=journal,
+        ingest=ingest,
+        recaller=recaller,
+        slot=slot,
+        debouncer=Debouncer(extraction.debounce_seconds, extraction.max_wait_seconds),
+        fail=fail,
+    )
+    running = asyncio.create_task(worker.run(), name="gateway-memory")
+    stack.push_async_callback(_stop, worker, running)
+    kept_since = clock() - timedelta(days=settings.observations.keep_days)
+    await journal.tidy(observations_before=kept_since.timestamp())
+    return Parts(
+        slot=slot,
+        bus=bus,
+        journal=journal,
+        recaller=recaller,
+        files=files,
+        follower=follower,
+        context=context,
+        ingest=ingest,
+        worker=worker,
+    )
+
+
+def _prepare(workspace: Path, state: Path, slot: Slot) -> None:
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+        next(workspace.iterdir(), None)
+        slot.take()
+    except OSError as error:
+        reason = error.strerror or error
+        raise WorkspaceError(
+            f"{workspace}: {reason}; gateway-memory must be able to read and write this folder"
+        ) from error
+
+
+def _keep_to_the_owner(workspace: Path) -> None:
+    for file in ("journal.sqlite", "index.sqlite"):
+        (workspace / file).chmod(0o600)
+
+
+async def _stop(worker: Worker, running: asyncio.Task[None]) -> None:
+    """Finish what is in flight within the grace period; the rest is rows, and resumes at the next start."""
+    try:
+        async with asyncio.timeout(_GRACE_SECONDS):
+            await worker.flush()
+    except Exception as error:  # noqa: BLE001 - the turns are rows whatever it was, and all has to be closed
+        log.warning("memory.closed_early", error=type(error).__name__)
+    running.cancel()
+    await asyncio.wait([running])
+    if not running.cancelled() and (failure := running.exception()):
+        log.error("memory.worker_died", exc_info=failure)

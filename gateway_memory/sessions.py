@@ -1,0 +1,56 @@
+"""The sessions of one memory: which there are, which are open, and what their keys say."""
+
+from gateway_memory.plan import Memory
+from gateway_memory.session import OWNER, Scope, Session, agent_of, resolve_scope
+from gateway_memory.settings import Config, MemorySync
+
+__all__ = ["Sessions"]
+
+
+class Sessions:
+    """Sessions by key and scope, the open ones by id too. `agent`: whose settings hold where a key names no agent."""
+
+    def __init__(self, config: Config, agent: str) -> None:
+        self._config = config
+        self._agent = agent
+        self._by_key: dict[tuple[str, str], Session] = {}
+        self._open: dict[str, Session] = {}
+        self._scopes: dict[str, Scope] = {}
+
+    def get(self, key: str, scope: Scope, *, memory: object) -> Session:
+        """Return the key's session in a scope, made where there is none."""
+        self._scopes[scope.key] = scope
+        session = self._by_key.get((key, scope.key))
+        if session is None:
+            settings = self.settings_of(key)
+            session = self._by_key[key, scope.key] = Session(key=key, scope=scope, settings=settings, memory=memory)
+        return session
+
+    def opened(self, session: Session) -> None:
+        """Note that a session has begun an incarnation."""
+        self._open[session.session_id] = self._by_key[session.key, session.scope.key] = session
+
+    def closed(self, session: Session) -> None:
+        """Note that a session has ended."""
+        self._open.pop(session.session_id, None)
+        self._by_key.pop((session.key, session.scope.key), None)
+
+    def settings_of(self, key: str) -> MemorySync:
+        """Return the settings that hold for a session key."""
+        return self._config.for_agent(agent_of(key) or self._agent)
+
+    def scope_of(self, key: str) -> Scope:
+        """Return the scope that a scope's key names, also one that no session of this process has."""
+        kind, _, name = key.partition(":")
+        if key not in self._scopes:
+            self._scopes[key] = resolve_scope(
+                user=OWNER if kind == "owner" else name if kind == "user" else None,
+                room=name if kind == "room" else None,
+            )
+        return self._scopes[key]
+
+    def hold(self, memory: Memory) -> None:
+        """Tell the session that a memory comes from, if it is open, that it has it."""
+        session = self._open.get(memory.session_id)
+        if session:
+            session.hold([(memory.id, memory.text)])

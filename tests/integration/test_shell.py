@@ -1,0 +1,127 @@
+"""The command line, the chat and the replay, as a user has them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gateway_memory import OWNER, GatewayMemory, load_config
+from gateway_memory.agents import OfflineAgent, choose_agent
+from gateway_memory.chat import Chat
+from gateway_memory.cli import main
+
+
+def transcript(path: Path, *turns: dict[str, str]) -> Path:
+    path.write_text("".join(json.dumps(turn, ensure_ascii=False) + "\n" for turn in turns), "utf-8")
+    return path
+
+
+def test_replay_then_search_list_forget_and_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = transcript(
+        tmp_path / "talk.jsonl",
+        {"session": "a", "user": "记住：咖啡机的密码提示是猫", "reply": "好", "at": "2026-03-02T09:00:00+08:00"},
+        {"session": "a", "user": "谢谢", "reply": "不客气"},
+        {"session": "b", "user": "Remember that the gate opens at seven.", "reply": "OK", "person": "zoe"},
+    )
+    place = ["--workspace", str(tmp_path / "w")]
+    assert main(["replay", *place, str(file), "--turns", str(tmp_path / "turns.jsonl")]) == 0
+    out = capsys.readouterr().out
+    assert "3 turns in" in out
+    assert "nothing_to_keep" in out
+    turns = [json.loads(line) for line in (tmp_path / "turns.jsonl").read_text("utf-8").splitlines()]
+    assert [bool(turn["kept"]) for turn in turns] == [True, False, True]
+    assert all(turn["outcomes"] for turn in turns)
+    assert (tmp_path / "w" / "MEMORY.md").exists()
+
+    assert main(["search", *place, "咖啡机", "密码"]) == 0
+    found = capsys.readouterr().out
+    assert "咖啡机的密码提示是猫" in found
+    assert "2026-03-02" in found
+    assert "找到" in found, "answered in the language of the question"
+    assert main(["list", *place]) == 0
+    listed = capsys.readouterr().out
+    assert "gate" not in listed
+    assert main(["list", *place, "--user", "zoe"]) == 0
+    assert "the gate opens at seven" in capsys.readouterr().out
+    identity = found.split("- ")[1].split(" ")[0]
+    assert main(["forget", *place, identity]) == 0
+    assert main(["list", *place]) == 0
+    assert "咖啡" not in capsys.readouterr().out.split("Forgotten")[-1].split("\n", 1)[-1]
+    assert main(["status", *place]) == 0
+    assert "Memories: 0" in capsys.readouterr().out
+
+
+def test_a_bad_transcript_is_refused_with_its_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_text('{"session": "a", "user": "x", "reply": "y"}\nnot json\n{"session": "a"}\n{"session":"a","user":"x","reply":"y","mood":1}\n')
+    assert main(["replay", "--workspace", str(tmp_path / "w"), str(file)]) == 1
+    errors = capsys.readouterr().err
+    for expected in ("bad.jsonl:2", "bad.jsonl:3: user: expected a string", "bad.jsonl:4: unknown key 'mood'"):
+        assert expected in errors
+    assert not (tmp_path / "w").exists(), "nothing of it was played"
+
+
+def test_a_workspace_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", "--workspace", str(tmp_path / "nowhere")]) == 1
+    assert "nowhere" in capsys.readouterr().err
+
+
+async def test_the_chat_carries_memory_from_session_to_session(tmp_path: Path) -> None:
+    shown: list[str] = []
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        chat = Chat(memory, OfflineAgent(), user=OWNER, show=shown.append)
+        await chat._go("main")
+        await chat.say("我喜欢用 Python")
+        await memory.flush()
+        await chat.say("/session work")
+        await chat.say("帮我写个脚本")
+        assert "我喜欢用 Python" in shown[-1]
+        await chat.say("/memory list")
+        assert "我喜欢用 Python" in shown[-1]
+        await chat.say("/nonsense")
+        assert "/nonsense" in shown[-1]
+        await chat.say("/sessions")
+        assert shown[-1] == "  main\n* work"
+        await chat.say("/new")
+        await chat.say("/help")
+
+
+def test_without_a_key_the_agent_is_honest() -> None:
+    assert choose_agent().name.startswith("offline")
+    with pytest.raises(ValueError, match="expected openai/<model>"):
+        choose_agent("gpt")
+
+
+@pytest.mark.parametrize(
+    ("command", "english", "chinese"),
+    [
+        ("/memory", "Memory of owner", "owner 的记忆"),
+        ("/memory status", "Model calls today: 0 of 100", "今日模型调用：0/100"),
+        ("/memory list", "Nothing is remembered yet", "还没有记忆"),
+        ("/memory search", "What to search for?", "要搜索什么"),
+        ("/memory search zebra", "Nothing found", "没有找到"),
+        ("/memory forget abc", "There is no memory abc", "没有编号为 abc"),
+        ("/memory forget", "Which one?", "忘掉哪一条"),
+        ("/memory off autorecall", "Off in this session: autoRecall", "本会话已关闭：autoRecall"),
+        ("/memory on autoRecall", "On in this session: autoRecall", "本会话已打开：autoRecall"),
+        ("/memory off nonsense", "There is no feature", "没有“nonsense”这个功能"),
+        ("/memory off", "Incognito", "无痕模式"),
+        ("/memory dance", "There is no /memory dance", "没有 /memory dance"),
+        ("/memory help", "/memory status", "状态"),
+    ],
+)
+async def test_commands_answer_in_the_users_language(tmp_path: Path, command: str, english: str, chinese: str) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await memory.before_reply(session, "hello there")
+        assert english in (await memory.command(session, command) or "")
+        await memory.command(session, "/memory on")
+        await memory.before_reply(session, "你好呀")
+        assert chinese in (await memory.command(session, command) or "")
+
+
+@pytest.mark.parametrize("text", ["", "hello", "tell me about /memory status", "/memorystatus", "/mem"])
+async def test_what_is_no_command_is_not_answered(tmp_path: Path, text: str) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        assert await memory.command(session, text) is None
