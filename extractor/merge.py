@@ -1,14 +1,175 @@
-"""What a candidate does to the memories near it."""
+"""What a candidate does to the memories near it: `add`, `skip` (known), `update` (the same, richer), `supersede` (changed).
 
+Safety first: a wrong merge loses a memory, a missed one costs a line. So words, numbers, names and negation decide;
+the embedding alone only tells that the same was said in the other language.
+"""
+
+import re
+import unicodedata
 from collections.abc import Sequence
 
-from .types import Candidate, Decision, Known
+from .gate_features import is_chinese
+from .gate_weights import PROFILE
+from .profile_zh import Claim, claims
+from .slots import slots
+from .types import Action, Candidate, Decision, Known
+from .vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 
 __all__ = ["decide"]
 
+ALIKE = 0.8  # Jaccard of the words of matter
+CHANGED_ALIKE = 0.6  # the same, where one of the two is negated
+SAME_ACROSS_LANGUAGES = 0.72  # cosine; below it, down to the next, the nearest must stand out
+NEAR_ACROSS_LANGUAGES = 0.59
+STANDS_OUT = 0.09
+
+_NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
+_NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
+_HAPPENED = re.compile(r"\b(?:yesterday|last (?:night|week|month|year)|ago|went|met|saw|ran|bought|visited)\b|昨天|上周|上个月|去年|刚才|见了|去了|买了", re.IGNORECASE)
+_RANK = {"supersede": 0, "skip": 1, "update": 2}
+
 
 def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
-    for memory in known:
-        if memory.text.strip() == candidate.content.strip():
-            return Decision(action="skip", target=memory.id, reason="same_text")
-    return Decision(action="add", target=None, reason="new")
+    """What to do with a candidate, given the memories of its scope that are nearest to it. Pure."""
+    ordered = sorted(known, key=lambda memory: (memory.cosine or 0.0, memory.overlap), reverse=True)
+    found: list[tuple[int, Action, Known, str]] = []
+    for memory in ordered:
+        met = _same_language(candidate, memory) or _other_language(candidate, memory, ordered)
+        if met:
+            found.append((_RANK[met[0]], met[0], memory, met[1]))
+    # A repeat wins over everything: then nothing has changed since.
+    exact = next((entry for entry in found if entry[3] == "same_text"), None)
+    if not found:
+        return Decision(action="add", target=None, reason="new")
+    _, action, memory, reason = exact or min(found, key=lambda entry: entry[0])
+    if action in ("update", "supersede") and memory.protected and not _may_change(candidate):
+        # The weaker word stands beside the line it may not touch, unless it says less.
+        return Decision(action="add", target=None, reason="protected")
+    return Decision(action=action, target=memory.id, reason=reason)
+
+
+def _may_change(candidate: Candidate) -> bool:
+    return candidate.explicit or candidate.importance == "high"
+
+
+def _same_language(candidate: Candidate, memory: Known) -> tuple[Action, str] | None:
+    new, old = candidate.content, memory.text
+    if _normal(new) == _normal(old):
+        return "skip", "same_text"
+    if is_chinese(new) != is_chinese(old):
+        return None
+    met = claims(old, new.replace("用户", "我"))
+    if met:  # a line such as "我是射手座": who else is one makes no repeat
+        return _profile(new, old, met)
+    new_slots, old_slots = slots(new), slots(old)
+    for slot in new_slots.keys() & old_slots.keys():
+        if new_slots[slot] != old_slots[slot]:
+            return "supersede", "newer_value"
+        return ("skip", "known") if len(new) <= len(old) + 2 else ("update", "richer")
+    return _left(new, old) or _worded(new, old, memory)
+
+
+def _worded(new: str, old: str, memory: Known) -> tuple[Action, str] | None:
+    """By the words of matter that both have, or only one."""
+    new_words, old_words = statement_words(new), statement_words(old)
+    both, either = new_words & old_words, new_words | old_words
+    if not both:
+        return None
+    alike = len(both) / len(either)
+    new_side, old_side = polarity(new), polarity(old)
+    within = both in (new_words, old_words)
+    if new_side is not None and old_side is not None and new_side != old_side:
+        return ("supersede", "negated") if alike >= CHANGED_ALIKE or (within and len(either) <= 3) else None
+    if new_side != old_side:
+        return None
+    new_numbers, old_numbers = set(_NUMBER.findall(new)), set(_NUMBER.findall(old))
+    if new_numbers != old_numbers:
+        return _renumbered(new, old, new_words, old_words) if new_numbers and old_numbers else _richer(new_words, old_words, alike)
+    if _names(new) ^ _names(old) and not within:
+        return None
+    if alike >= ALIKE:
+        return ("update", "richer") if new_words > old_words else ("skip", "known")
+    return _richer(new_words, old_words, alike)
+
+
+def _richer(new_words: frozenset[str], old_words: frozenset[str], alike: float) -> tuple[Action, str] | None:
+    """One says all that the other does. Two words of matter at least: a single one may stand in many statements."""
+    if old_words < new_words and len(old_words) >= 2 and alike >= 0.4:
+        return "update", "richer"
+    if new_words <= old_words and len(new_words) >= 2 and alike >= 0.4:
+        return "skip", "known"
+    return None
+
+
+def _renumbered(new: str, old: str, new_words: frozenset[str], old_words: frozenset[str]) -> tuple[Action, str] | None:
+    """The same statement with another number; not what happened twice."""
+    if _HAPPENED.search(new) or _HAPPENED.search(old):
+        return None
+    plain_new = {word for word in new_words if not _NUMBER.search(word)}
+    plain_old = {word for word in old_words if not _NUMBER.search(word)}
+    if len(plain_new) >= 1 and plain_new == plain_old and len(_NUMBER.findall(new)) == len(_NUMBER.findall(old)) == 1:
+        return "supersede", "newer_number"
+    return None
+
+
+def _left(new: str, old: str) -> tuple[Action, str] | None:
+    """ "I switched from X to Y", "我现在改用 Y 了": a thing of the same kind took X's place, where X is what the old line favours."""
+    if not CHANGE.search(new) or polarity(old) is False:
+        return None
+    left = left_behind(new)
+    new_names, old_names = names_of_kind(new), names_of_kind(old)
+    if left:
+        left_words, old_words = statement_words(left), statement_words(old)
+        if left_words and left_words <= old_words and len(old_words - left_words) <= 3:
+            return "supersede", "changed_mind"
+        return None
+    matter = statement_words(old)
+    for kind in new_names.keys() & old_names.keys():
+        other = matter - statement_words(" ".join(old_names[kind])) - old_names[kind]
+        purpose = {word for word in other if not any(word in name for name in old_names[kind])}
+        if new_names[kind].isdisjoint(old_names[kind]) and len(old_names[kind]) == 1 and purpose <= statement_words(new):
+            return "supersede", "changed_mind"
+    return None
+
+
+def _profile(new: str, old: str, met: Sequence[Claim]) -> tuple[Action, str] | None:
+    """Home, sign and gender in Chinese, by the words around them."""
+    margin, agrees = max((PROFILE.margin(claim.features), claim.agrees) for claim in met)
+    if margin < 0:
+        return None
+    if not agrees:
+        return "supersede", "newer_value"
+    return ("skip", "known") if len(new) <= len(old) + 2 else ("update", "richer")
+
+
+def _other_language(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> tuple[Action, str] | None:
+    """The same in Chinese and in English: by the embedding, as long as numbers, names, things and negation allow it."""
+    new, old = candidate.content, memory.text
+    if memory.cosine is None or is_chinese(new) == is_chinese(old) or memory.cosine < NEAR_ACROSS_LANGUAGES:
+        return None
+    if memory.cosine < SAME_ACROSS_LANGUAGES:
+        others = [other.cosine or 0.0 for other in ordered if other is not memory and is_chinese(other.text) == is_chinese(old)]
+        if others and memory.cosine - max(others) < STANDS_OUT:
+            return None
+    chinese, latin = (new, old) if is_chinese(new) else (old, new)
+    if not {name.lower() for name in _NAME.findall(chinese)} <= {name.lower() for name in _NAME.findall(latin)}:
+        return None
+    if set(_NUMBER.findall(chinese)) != set(_NUMBER.findall(latin)) and set(_NUMBER.findall(chinese)):
+        return None
+    things, others_named = names_of_kind(chinese), names_of_kind(latin)
+    if any(things[kind].isdisjoint(others_named[kind]) for kind in things.keys() & others_named.keys()):
+        return None
+    if polarity(chinese) is not polarity(latin) and None not in (polarity(chinese), polarity(latin)):
+        return None
+    return "skip", "known_in_other_language"
+
+
+def _names(text: str) -> set[str]:
+    """Capitalized words and things of a kind: where they differ, the statements do."""
+    named = {name.lower() for name in _NAME.findall(text[1:])}
+    return named.union(*names_of_kind(text).values())
+
+
+def _normal(text: str) -> str:
+    text = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(character for character in text if character.isalnum() or character in "+#%-")

@@ -45,6 +45,7 @@ _BEFORE: dict[str, re.Pattern[str]] = {
         "go to": r"(?:去|去了|去过|飞|想去|要去|去趟|离开)",
         "you": r"(?:你|您|妳|你们|楼主|博主|主播|亲|他|她|他们|她们|它)(?:也|就|都|可|才|真|好像|应该|其实|还|又|又|这个?|那个?|们|个|一个|的|[是在])*[^，。！？,我]{0,2}",
         "that": r"(?:那个|那些|那位|那|这个|这些|这位|有个|有些|某|一个|个|跟|和|与|对|被|像|看|找|喜欢|爱|讨厌|认识|遇到|碰到)",
+        "not": r"(?:不是|并非|不算|不像|不属于|不在|没在|没去过?)(?:个|一个|什么|典型的?)?",
         "start": r"^[^\w]*",
     }.items()
 }
@@ -111,7 +112,7 @@ class Claim:
 
 _PROFILE_LINE = re.compile(r"(?:我|本人)(?:现在|目前|一直|也|就|还)*(?:是|在|住在?|来自|家在|家住|老家(?:在|是)|的(?:星座|性别)是)[^，。,！？]{1,10}")
 _SLOTS = {"sign": "sign", "home": "home", "abroad": "home", "gender": "gender", "partner": "gender"}
-_TELLING = ("before you", "after ask", "before that", "before i am", "before i", "before start", "after other", "before come to", "before go to", "before in")
+_TELLING = ("before you", "after ask", "before that", "before i am", "before i", "before start", "after other", "before come to", "before go to", "before in", "before not")
 
 
 def claims(profile: str, said: str) -> list[Claim]:

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_place(replay)
     replay.add_argument("file", type=Path)
+    replay.add_argument("--turns", type=Path, metavar="FILE", help="write what became of each turn, as JSON lines")
     replay.set_defaults(run=_run_replay)
     demo = subparsers.add_parser("demo", help="the acceptance criteria, shown on a conversation")
     demo.set_defaults(run=_run_demo)
@@ -141,17 +143,20 @@ def _run_replay(args: argparse.Namespace) -> int:
 
     from gateway_memory.config import load_config
     from gateway_memory.memory import GatewayMemory
-    from gateway_memory.transcript import read_transcript, replay
+    from gateway_memory.transcript import Report, read_transcript, replay
 
     turns = read_transcript(args.file)
 
-    async def run() -> list[str]:
+    async def run() -> Report:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
             with tqdm(total=len(turns), unit="turn", disable=None) as bar:
                 report = await replay(memory, turns, bar.update)
-            return report.lines()
+            return report
 
-    print("\n".join(asyncio.run(run())))  # noqa: T201
+    report = asyncio.run(run())
+    if args.turns:
+        args.turns.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in report.rows), "utf-8")
+    print("\n".join(report.lines()))  # noqa: T201
     return 0
 
 

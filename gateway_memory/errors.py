@@ -1,5 +1,7 @@
 """What a gateway may see raised: its own mistakes, and an unusable workspace. All else is logged and counted."""
 
+from pathlib import Path
+
 __all__ = [
     "ClosedError",
     "ConfigError",
@@ -9,6 +11,7 @@ __all__ = [
     "StoreError",
     "UsageError",
     "WorkspaceError",
+    "place_of",
 ]
 
 
@@ -42,3 +45,11 @@ class JournalDamagedError(StoreError):
 
 class SchemaFromFutureError(StoreError):
     """The journal was written by a newer version of gateway-memory."""
+
+
+def place_of(error: BaseException) -> str:
+    """Return where an error was raised, as "file.py:12": a traceback's values, and some errors' texts, may hold what was said."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace is not None else ""

@@ -15,11 +15,12 @@ import structlog
 from extractor import clean
 from gateway_memory.commands import Commands
 from gateway_memory.context import Context, as_query
-from gateway_memory.errors import ClosedError, StoreError, UsageError
+from gateway_memory.errors import ClosedError, StoreError, UsageError, place_of
 from gateway_memory.ingest import Extract
 from gateway_memory.metrics import Metrics
 from gateway_memory.opening import build_opening
 from gateway_memory.parts import open_parts
+from gateway_memory.plan import Receipt
 from gateway_memory.session import Owner, Session, is_name, resolve_scope
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import Config
@@ -139,14 +140,16 @@ class GatewayMemory:
         try:
             context = await self._context.build(session, message, at or self._clock())
         except Exception as error:  # the reply matters more than its memory
-            log.exception("context.failed")
+            log.error("context.failed", error=type(error).__name__, place=place_of(error))  # noqa: TRY400 - a traceback may hold what was said
             self._fail("context", error)
             context = Context()
         session.hears(message)
         return context
 
-    async def after_reply(self, session: Session, *, user: str, reply: str, at: datetime | None = None) -> None:
+    async def after_reply(self, session: Session, *, user: str, reply: str, at: datetime | None = None) -> int:
         """Accept a turn: it is on disk when this returns, and is processed behind.
+
+        Returns the turn's number, by which receipts name it; 0 where the session's turns are not kept.
 
         Raises:
             StoreError: the turn could not be written (the disk is full, say); nothing of it was kept.
@@ -154,15 +157,15 @@ class GatewayMemory:
         self._check(session)
         await self._begin(session)
         if not session.on("autoExtract"):
-            return
+            return 0
         self.metrics.count("turns.seen")
         if session.type in session.settings.auto_extract.exclude_session_types:
             self.metrics.count("extraction.accept.skipped.session_type")
-            return
+            return 0
         now = self._clock()
         said, answered = clean(user), clean(reply)
         try:
-            await self._journal.accept(
+            turn = await self._journal.accept(
                 scope=session.scope.key,
                 session_key=session.key,
                 session_id=session.session_id,
@@ -177,6 +180,7 @@ class GatewayMemory:
             raise StoreError(message) from error
         self.metrics.count("turns.accepted")
         self._worker.wake()
+        return turn
 
     async def flush(self) -> None:
         """Process everything that waits, now, and wait until it can be found by meaning too.
@@ -263,6 +267,11 @@ class GatewayMemory:
         await self._journal.end_session(session.session_id, reason, self._clock().timestamp())
         log.info("session.ended", session_id=session.session_id, reason=reason)
 
+    async def receipts(self, *, limit: int, after: int = 0) -> list[Receipt]:
+        """Return what became of turns: the newest receipts with a number above `after`, newest first."""
+        self._check()
+        return await self._journal.receipts(limit=limit, after=after)
+
     def now(self) -> datetime:
         """Return what time it is, by the clock that was given."""
         return self._clock()
@@ -270,7 +279,7 @@ class GatewayMemory:
     # Within
 
     async def _begin(self, session: Session) -> None:
-        """Open an incarnation of the session where none is open: at its start, and at the first message after an end."""
+        """Open an incarnation of the session where none is open: at its start, and at a message after its end."""
         async with session.starting:
             if not session.ended:
                 return

@@ -12,7 +12,7 @@ import structlog
 
 from extractor import Debouncer
 from gateway_memory.context import ContextBuilder
-from gateway_memory.errors import WorkspaceError
+from gateway_memory.errors import WorkspaceError, place_of
 from gateway_memory.follow import Follower
 from gateway_memory.ingest import Extract, Ingest
 from gateway_memory.metrics import Metrics
@@ -152,4 +152,4 @@ async def _stop(worker: Worker, running: asyncio.Task[None]) -> None:
     running.cancel()
     await asyncio.wait([running])
     if not running.cancelled() and (failure := running.exception()):
-        log.error("memory.worker_died", exc_info=failure)
+        log.error("memory.worker_died", error=type(failure).__name__, place=place_of(failure))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from gateway_memory.store.files import FileEdit
 from gateway_memory.store.markdown import Addition, MemoryType
 
-__all__ = ["Memory", "Outcome", "Plan", "Retired", "Stage"]
+__all__ = ["Memory", "Outcome", "Plan", "Receipt", "Retired", "Stage"]
 
 Stage = Literal["rules", "batch", "command"]
 
@@ -47,6 +47,18 @@ class Outcome:
     action: str
     reason: str
     id: str = ""
+    text: str = ""
+    """The memory that came of it, as the journal knows it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What one plan did; `number` grows with each, `at` is in epoch seconds."""
+
+    number: int
+    stage: Stage
+    at: float
+    outcomes: tuple[Outcome, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,7 +124,7 @@ class Session:
         self.inbox.take()
 
     def on(self, feature: Feature) -> bool:
-        """Return whether a feature works in this session: by the config, unless `/memory on` or `off` said otherwise."""
+        """Return whether a feature works in this session: by the config, unless `/memory on` or `off` said so."""
         settings = self.settings
         configured = {
             "autoExtract": settings.auto_extract.enabled,

@@ -45,12 +45,15 @@ class Report:
     seconds: float = 0.0
     blocks: int = 0
     outcomes: dict[str, Counter[str]] = field(default_factory=dict)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    """For each turn: session, user, kept (the memories' texts) and outcomes (stage, action, reason)."""
 
     def lines(self) -> list[str]:
         """Return the report as text."""
         rate = self.turns / self.seconds if self.seconds else 0.0
         lines = [
-            f"{self.turns} turns in {self.seconds:.1f} s ({rate:.0f} a second); {self.blocks} replies were given context"
+            f"{self.turns} turns in {self.seconds:.1f} s ({rate:.0f} a second); "
+            f"{self.blocks} replies were given context",
         ]
         for stage, counts in self.outcomes.items():
             lines.append(f"{stage}:")
@@ -102,19 +105,29 @@ async def replay(
     """Feed turns through before_reply and after_reply of their sessions, then flush, and report."""
     report = Report(turns=len(turns))
     before = memory.metrics.counts.copy()
+    newest = next(iter(await memory.receipts(limit=1)), None)
+    rows: dict[int, dict[str, Any]] = {}
     started = perf_counter()
     for turn in turns:
         user = None if turn.room else turn.person or OWNER
         session = await memory.start_session(turn.session, user=user, room=turn.room)
         context = await memory.before_reply(session, turn.user, at=turn.at)
         report.blocks += bool(context.text)
-        await memory.after_reply(session, user=turn.user, reply=turn.reply, at=turn.at)
+        accepted = await memory.after_reply(session, user=turn.user, reply=turn.reply, at=turn.at)
+        report.rows.append({"session": turn.session, "user": turn.user, "kept": [], "outcomes": []})
+        rows[accepted] = report.rows[-1]
         progress()
     await memory.flush()
     report.seconds = perf_counter() - started
+    for receipt in await memory.receipts(limit=2 * len(turns) + 100, after=newest.number if newest else 0):
+        for outcome in receipt.outcomes:
+            row = rows.get(outcome.turn)
+            if row:
+                row["outcomes"].append([receipt.stage, outcome.action, outcome.reason])
+                row["kept"] += [outcome.text] if outcome.action != "skipped" and outcome.text else []
     for name, number in (memory.metrics.counts - before).items():
         group, _, rest = name.partition(".")
         if group == "extraction":
-            stage, _, outcome = rest.partition(".")
-            report.outcomes.setdefault(stage, Counter())[outcome.replace(".", ": ", 1)] += number
+            stage, _, counted = rest.partition(".")
+            report.outcomes.setdefault(stage, Counter())[counted.replace(".", ": ", 1)] += number
     return report

@@ -11,7 +11,7 @@ import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential_jitter
 
 from extractor import Debouncer
-from gateway_memory.errors import StoreError
+from gateway_memory.errors import StoreError, place_of
 from gateway_memory.ingest import Ingest
 from gateway_memory.store.journal import Journal, PendingTurn
 from gateway_memory.store.slots import Slot
@@ -151,7 +151,7 @@ class Worker:
         except TRANSIENT:
             raise
         except Exception as error:
-            log.exception("worker.stage_failed", turns=len(turns))
+            log.error("worker.stage_failed", error=type(error).__name__, place=place_of(error), turns=len(turns))  # noqa: TRY400 - a traceback may hold what was said
             self._fail(stage.__name__, error)
             await self._ingest.recover()
             number = 0 if stage.__name__ == "rules" else 1

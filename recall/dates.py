@@ -16,6 +16,7 @@ class Span(NamedTuple):
     weight: float
 
 
+_LONGEST = 500
 _DAY, _WEEK, _MONTH, _YEAR = 1.0, 0.8, 0.7, 0.2
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _WEEKDAYS = "mon tue wed thu fri sat sun".split()
@@ -32,24 +33,27 @@ _COUNT = r"(?P<count>\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|te
 _HAN_COUNT = r"(?P<count>\d{1,3}|[一二两三四五六七八九十几]{1,3})"
 _HAN_DAY = r"(?P<day>\d{1,2}|[一二三四五六七八九十]{1,3})[日号]"
 
+_ANY_MONTH = tuple(_MONTHS)
+_ANY_WEEKDAY = tuple(_WEEKDAYS)
+# What a pattern is, what a text needs at least to be worth a look, and the pattern, in lower case.
 _PATTERNS = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
-        ("date", r"(?<!\d)(?P<year>(?:19|20)\d\d)[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})(?!\d)"),
-        ("date", rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH_NAME})\b\.?(?:,? ?(?P<year>(?:19|20)\d\d))?"),
-        ("date", rf"\b(?P<month>{_MONTH_NAME})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)(?:,? ?(?P<year>(?:19|20)\d\d))?"),
-        ("date", rf"(?:(?P<year>(?:19|20)\d\d|今年|去年|前年)年?)?(?P<month>\d{{1,2}}|[一二三四五六七八九十]{{1,2}})月(?:份)?(?:{_HAN_DAY})?"),
-        ("date", rf"\b(?P<month>{_MONTH_NAME})\b\.?(?: of)?,? (?P<year>(?:19|20)\d\d)\b"),
+    (kind, needs, re.compile(pattern))
+    for kind, needs, pattern in (
+        ("date", ("-", "/", "."), r"(?<!\d)(?P<year>(?:19|20)\d\d)[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})(?!\d)"),
+        ("date", _ANY_MONTH, rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH_NAME})\b\.?(?:,? ?(?P<year>(?:19|20)\d\d))?"),
+        ("date", _ANY_MONTH, rf"\b(?P<month>{_MONTH_NAME})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)(?:,? ?(?P<year>(?:19|20)\d\d))?"),
+        ("date", ("月",), rf"(?:(?P<year>(?:19|20)\d\d|今年|去年|前年)年?)?(?P<month>\d{{1,2}}|[一二三四五六七八九十]{{1,2}})月(?:份)?(?:{_HAN_DAY})?"),
+        ("date", _ANY_MONTH, rf"\b(?P<month>{_MONTH_NAME})\b\.?(?: of)?,? (?P<year>(?:19|20)\d\d)\b"),
         # A month's name alone only where it can be no other word: "may" and "march" are.
-        ("date", rf"\b(?:in|during|since|last|this|early|late|mid|of) ?-?(?P<month>{_MONTH_NAME})\b"),
-        ("date", r"(?<!\d)(?P<year>(?:19|20)\d\d)年"),
-        ("date", r"\b(?:in|during|of|since) (?P<year>(?:19|20)\d\d)\b"),
-        ("ago", rf"\b{_COUNT} (?P<unit>day|week|month|year)s? (?:ago|back|earlier)\b"),
-        ("ago", rf"{_HAN_COUNT}个?(?P<unit>天|日|星期|周|礼拜|月|年)(?:之前|以前|前)"),
-        ("named", r"\b(?P<name>the day before yesterday|yesterday|last night|today|this morning|tonight|this week|last week(?:end)?|last month|last year|this month|this year)\b"),
-        ("named", r"(?P<name>大前天|前天|昨天|昨晚|昨日|今天|今早|今晚|上个?周末|上上个?(?:周|星期)(?![一二三四五六日天末])|上个?(?:周|星期|礼拜)(?![一二三四五六日天末])|这个?(?:周|星期)(?![一二三四五六日天末])|上个?月|这个月|本月|去年|今年|前年)(?!\d|[一二三四五六七八九十]+月)"),
-        ("weekday", rf"\b(?:last|on|this past|past) (?P<weekday>{_WEEKDAY_NAME})\b"),
-        ("weekday", r"(?P<last>上|这)?个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])"),
+        ("date", _ANY_MONTH, rf"\b(?:in|during|since|last|this|early|late|mid|of) ?-?(?P<month>{_MONTH_NAME})\b"),
+        ("date", ("年",), r"(?<!\d)(?P<year>(?:19|20)\d\d)年"),
+        ("date", (" 19", " 20"), r"\b(?:in|during|of|since) (?P<year>(?:19|20)\d\d)\b"),
+        ("ago", (" ago", " back", " earlier"), rf"\b{_COUNT} (?P<unit>day|week|month|year)s? (?:ago|back|earlier)\b"),
+        ("ago", ("前",), rf"{_HAN_COUNT}个?(?P<unit>天|日|星期|周|礼拜|月|年)(?:之前|以前|前)"),
+        ("named", ("yesterday", "last ", "this ", "to"), r"\b(?P<name>the day before yesterday|yesterday|last night|today|this morning|tonight|this week|last week(?:end)?|last month|last year|this month|this year)\b"),
+        ("named", ("天", "昨", "今", "周", "星期", "礼拜", "月", "年"), r"(?P<name>大前天|前天|昨天|昨晚|昨日|今天|今早|今晚|上个?周末|上上个?(?:周|星期)(?![一二三四五六日天末])|上个?(?:周|星期|礼拜)(?![一二三四五六日天末])|这个?(?:周|星期)(?![一二三四五六日天末])|上个?月|这个月|本月|去年|今年|前年)(?!\d|[一二三四五六七八九十]+月)"),
+        ("weekday", _ANY_WEEKDAY, rf"\b(?:last|on|this past|past) (?P<weekday>{_WEEKDAY_NAME})\b"),
+        ("weekday", ("周", "星期", "礼拜"), r"(?P<last>上|这)?个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])"),
     )
 )  # fmt: skip
 
@@ -59,8 +63,11 @@ def spans_of(text: str, now: float, zone: tzinfo) -> tuple[Span, ...]:
     today = datetime.fromtimestamp(now, zone).date()
     spans: list[Span] = []
     taken: list[tuple[int, int]] = []
-    for kind, pattern in _PATTERNS:
-        for match in pattern.finditer(text[:2000]):
+    text = text[:_LONGEST].lower()
+    for kind, needs, pattern in _PATTERNS:
+        if not any(need in text for need in needs):
+            continue
+        for match in pattern.finditer(text):
             if any(match.start() < end and start < match.end() for start, end in taken):
                 continue
             days = list(_days(kind, match, today))
@@ -77,9 +84,9 @@ def _days(kind: str, match: re.Match[str], today: date) -> Iterator[tuple[date, 
         if kind == "date":
             yield from _dates(match, today)
         elif kind == "ago":
-            yield _ago(match["count"].lower(), match["unit"].lower(), today)
+            yield _ago(match["count"], match["unit"], today)
         elif kind == "named":
-            yield _named(match["name"].lower(), today)
+            yield _named(match["name"], today)
         else:
             yield _weekday(match, today)
     except (ValueError, OverflowError):
@@ -95,7 +102,7 @@ def _dates(match: re.Match[str], today: date) -> Iterator[tuple[date, date, floa
         assert number is not None
         yield date(number, 1, 1), date(number, 12, 31), _YEAR
         return
-    of_year = _MONTHS.index(month[:3].lower()) + 1 if month[0].isascii() and month[0].isalpha() else _number(month)
+    of_year = _MONTHS.index(month[:3]) + 1 if month[0].isascii() and month[0].isalpha() else _number(month)
     # Without a year: the last time that it was, and the time before, for whoever speaks early in the year.
     for candidate in (number,) if number else (today.year, today.year - 1, today.year - 2):
         first = date(candidate, of_year, _number(day) if day else 1)
@@ -144,7 +151,7 @@ def _named(name: str, today: date) -> tuple[date, date, float]:
 
 
 def _weekday(match: re.Match[str], today: date) -> tuple[date, date, float]:
-    name = match["weekday"].lower()
+    name = match["weekday"]
     wanted = "一二三四五六日天".index(name) % 7 if not name.isascii() else _WEEKDAYS.index(name[:3])
     if "天" == name:
         wanted = 6

@@ -169,10 +169,12 @@ class ScopeRows:
         self.postings.extend(self.terms.values, self.offsets.values, len(self))
         return self.postings
 
-    def terms_of(self, row: int) -> NDArray[np.uint32]:
-        """The distinct terms of a row."""
-        start, end = self.offsets.values[row : row + 2]
-        return np.unique(self.terms.values[start:end])
+    def terms_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The terms of some rows, one row after the other with repeats, and how many each has."""
+        starts, ends = self.offsets.values[rows], self.offsets.values[rows + 1]
+        terms = self.terms.values
+        parts = [terms[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        return np.concatenate(parts), ends - starts
 
 
 def _session_of(file: str, session: str) -> int:

@@ -209,9 +209,12 @@ def _coverage(words: Words, rows: NDArray[np.int64]) -> Floats:
     if not whole:
         return coverage
     for scope, places, own in _of_scopes(words, rows):
-        for place, row in zip(places.tolist(), own.tolist(), strict=True):
-            held = np.isin(words.terms, scope.terms_of(row))
-            coverage[place] = float(words.idf[held].sum()) / whole
+        terms, counts = scope.terms_of(own)
+        at = np.minimum(np.searchsorted(words.terms, terms), len(words.terms) - 1)
+        known = words.terms[at] == terms
+        # A row that holds a term twice covers it once.
+        pairs = np.unique(np.repeat(np.arange(len(own)), counts)[known] * len(words.terms) + at[known])
+        np.add.at(coverage, places[pairs // len(words.terms)], words.idf[pairs % len(words.terms)] / np.float32(whole))
     return coverage
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 # deadline: a shared or slow machine is no defect; what must be fast has its benchmark
@@ -26,6 +27,13 @@ PROVIDER_VARIABLES = (
 def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in PROVIDER_VARIABLES:
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_comes() -> Iterator[None]:
+    """A command configures logging for its process; the next test starts without."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import StoreError
-from gateway_memory.plan import Memory, Plan
+from gateway_memory.plan import Memory, Outcome, Plan, Receipt
 from gateway_memory.store.connection import Connection
 from gateway_memory.store.database import open_database
 
@@ -253,12 +253,28 @@ class Journal:
         await self._change("DELETE FROM observations WHERE at < ?", (observations_before,))
         await self._change("DELETE FROM receipts WHERE id <= (SELECT max(id) FROM receipts) - ?", (_RECEIPTS_KEPT,))
 
-    async def receipts(self, *, limit: int, after: int = 0) -> list[tuple[int, str, list[list[Any]], float]]:
-        """Return (number, stage, outcomes as [turn, action, reason, id], at) of the newest receipts, newest first."""
-        rows = await self._rows(
-            "SELECT id, stage, outcome, at FROM receipts WHERE id > ? ORDER BY id DESC LIMIT ?", (after, limit)
-        )
-        return [(int(row[0]), str(row[1]), json.loads(row[2]), float(row[3])) for row in rows]
+    async def receipts(self, *, limit: int, after: int = 0) -> list[Receipt]:
+        """Return the newest receipts with a number above `after`, newest first, with the texts of the memories they name."""
+        query = "SELECT id, scope, stage, outcome, at FROM receipts WHERE id > ? ORDER BY id DESC LIMIT ?"
+        found = await self._rows(query, (after, limit))
+        named: dict[str, set[str]] = {}
+        for _, scope, _, outcome, _ in found:
+            named.setdefault(scope, set()).update(item[3] for item in json.loads(outcome) if item[3])
+        texts = {scope: await self.memories(scope, sorted(ids)) for scope, ids in named.items()}
+        receipts: list[Receipt] = []
+        for number, scope, stage, outcome, at in found:
+            outcomes = tuple(
+                Outcome(
+                    turn=turn,
+                    action=action,
+                    reason=reason,
+                    id=identity,
+                    text=texts[scope][identity].text if identity in texts[scope] else "",
+                )
+                for turn, action, reason, identity in json.loads(outcome)
+            )
+            receipts.append(Receipt(number=number, stage=stage, at=at, outcomes=outcomes))
+        return receipts
 
     async def queue(self) -> Mapping[str, float]:
         """Return what waits, of all processes: `rules`, `batch` and `parked` (turns), `outbox` (events), `oldest_at`.

@@ -38,8 +38,8 @@ async def test_two_hundred_sessions_at_once(tmp_path: Path) -> None:
         assert turned > SESSIONS * ROUNDS, "other tasks had their turns all along"
         assert memory.metrics.counts["turns.accepted"] == SESSIONS * ROUNDS
         assert memory.metrics.last_failure is None
-        receipts = await memory._journal.receipts(limit=100_000)
-        seen = sorted(outcome[0] for _, stage, outcomes, _ in receipts if stage == "batch" for outcome in outcomes)
+        receipts = await memory.receipts(limit=100_000)
+        seen = sorted(done.turn for receipt in receipts if receipt.stage == "batch" for done in receipt.outcomes)
         assert seen == list(range(1, SESSIONS * ROUNDS + 1)), "each turn went through its last stage once"
         text = (tmp_path / "MEMORY.md").read_text("utf-8")
         texts = text + "".join(file.read_text("utf-8") for file in (tmp_path / "memory").glob("*.md"))

@@ -79,7 +79,9 @@ async def test_what_a_person_does_to_the_files_is_respected(tmp_path: Path) -> N
         context = await memory.before_reply(reader, "which key opens what?")
         assert "green key: attic" in context.text
         assert "navy key" in context.text
-        assert not any("shed" in hit.text for hit in await memory.search(reader, "red key shed")), "deleted is forgotten"
+        assert not any("shed" in hit.text for hit in await memory.search(reader, "red key shed")), (
+            "deleted is forgotten"
+        )
         await memory.after_reply(speaker, user="Remember that the black key opens the garage.", reply="OK")
         await memory.flush()
         text = file.read_text()

@@ -9,6 +9,7 @@ import pytest
 
 from extractor import Candidate, Turn
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
+from gateway_memory.plan import Outcome
 from recall import Stored
 
 
@@ -18,13 +19,13 @@ def debounced(seconds: float, **values: object) -> Config:
     return Config(defaults=replace(defaults, auto_extract=extraction))
 
 
-async def until(condition: object, memory: GatewayMemory) -> list[list[object]]:
+async def until(stage: str, memory: GatewayMemory) -> tuple[Outcome, ...]:
     """Wait, without flushing, until a batch has its receipt; return its outcomes."""
     async with asyncio.timeout(10):
         while True:
-            for _, stage, outcomes, _ in await memory._journal.receipts(limit=100):
-                if stage == condition:
-                    return outcomes
+            for receipt in await memory.receipts(limit=100):
+                if receipt.stage == stage:
+                    return receipt.outcomes
             await asyncio.sleep(0.01)
 
 
@@ -40,9 +41,9 @@ async def test_each_turn_of_a_batch_has_its_reason(tmp_path: Path, user: str, re
     async with GatewayMemory(debounced(0.05), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         await memory.after_reply(session, user=user, reply=reply)
-        ((_, action, why, _),) = await until("batch", memory)
-        assert action == "skipped"
-        assert why
+        (outcome,) = await until("batch", memory)
+        assert outcome.action == "skipped"
+        assert outcome.reason
         assert dict(await memory._journal.queue())["batch"] == 0
 
 
@@ -70,7 +71,7 @@ async def test_the_model_gets_one_batch_of_all_its_turns(tmp_path: Path) -> None
             await memory.after_reply(session, user=said, reply="How wonderful, tell me more about them.")
         outcomes = await until("batch", memory)
         assert [len(turns) for turns in asked] == [2]
-        assert sorted(str(outcome[1]) for outcome in outcomes) == ["add", "skipped"]
+        assert sorted(outcome.action for outcome in outcomes) == ["add", "skipped"]
         assert await memory._journal.extractions(f"{memory.now().astimezone():%Y-%m-%d}") == 1
         hits = await memory.search(session, "bees on the roof")
         assert "keeps bees" in hits[0].text
@@ -85,7 +86,7 @@ async def test_past_the_daily_limit_no_model_is_called(tmp_path: Path) -> None:
         await memory.after_reply(
             session, user="My roof has been full of bees since last spring, three hives by now.", reply="How wonderful!"
         )
-        assert {str(outcome[2]) for outcome in await until("batch", memory)} == {"daily_limit"}
+        assert {outcome.reason for outcome in await until("batch", memory)} == {"daily_limit"}
 
 
 async def test_a_model_that_breaks_holds_up_nobody(tmp_path: Path) -> None:

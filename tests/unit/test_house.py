@@ -52,8 +52,8 @@ def test_the_readmes_table_names_every_key_and_its_default(name: str) -> None:
     from gateway_memory.config_keys import known_paths
 
     rows = dict(re.findall(r"^\| `([\w.]+)` \| `(.+?)` \|", (ROOT / name).read_text("utf-8"), re.MULTILINE))
-    prefix = "agents.defaults.memorySync."
-    leaves = {path.removeprefix(prefix) for path in known_paths() if path.startswith(prefix)}
+    leaves = {".".join(map(str, path)) for path in known_paths(("agents", "defaults", "memorySync"))}
+    leaves = {path.removeprefix("agents.defaults.memorySync.") for path in leaves}
     leaves = {path for path in leaves if not any(other.startswith(path + ".") for other in leaves)}
     assert {path for path in rows if "." in path or path == "timeZone"} >= leaves
     for path, default in rows.items():
