@@ -26,7 +26,8 @@ STANDS_OUT = 0.09
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
 _HAPPENED = re.compile(r"\b(?:yesterday|last (?:night|week|month|year)|ago|went|met|saw|ran|bought|visited)\b|昨天|上周|上个月|去年|刚才|见了|去了|买了", re.IGNORECASE)
-_RANK = {"supersede": 0, "skip": 1, "update": 2}
+_ANSWER = re.compile(r"\b(?:answer|reply|respond|replies|responses?|answers|explanations?)\b|回答|回复|答复|解释", re.IGNORECASE)
+_RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2}
 
 
 def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
@@ -66,10 +67,10 @@ def _same_language(candidate: Candidate, memory: Known) -> tuple[Action, str] | 
         if new_slots[slot] != old_slots[slot]:
             return "supersede", "newer_value"
         return ("skip", "known") if len(new) <= len(old) + 2 else ("update", "richer")
-    return _left(new, old) or _worded(new, old, memory)
+    return _left(new, old) or _ordered_otherwise(new, old) or _worded(new, old)
 
 
-def _worded(new: str, old: str, memory: Known) -> tuple[Action, str] | None:
+def _worded(new: str, old: str) -> tuple[Action, str] | None:
     """By the words of matter that both have, or only one."""
     new_words, old_words = statement_words(new), statement_words(old)
     both, either = new_words & old_words, new_words | old_words
@@ -90,6 +91,17 @@ def _worded(new: str, old: str, memory: Known) -> tuple[Action, str] | None:
     if alike >= ALIKE:
         return ("update", "richer") if new_words > old_words else ("skip", "known")
     return _richer(new_words, old_words, alike)
+
+
+def _ordered_otherwise(new: str, old: str) -> tuple[Action, str] | None:
+    """How to answer is ordered once: another length, tongue or form takes the earlier one's place."""
+    if not _ANSWER.search(new) or not _ANSWER.search(old):
+        return None
+    new_names, old_names = names_of_kind(new), names_of_kind(old)
+    for kind in ("length", "spoken", "theme", "indentation"):
+        if kind in new_names and kind in old_names and new_names[kind].isdisjoint(old_names[kind]):
+            return "supersede", "ordered_otherwise"
+    return None
 
 
 def _richer(new_words: frozenset[str], old_words: frozenset[str], alike: float) -> tuple[Action, str] | None:

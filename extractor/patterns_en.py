@@ -54,7 +54,7 @@ CONDITION = re.compile(r"(?:if|when|whenever|unless|once|every time|each time|be
 FROM_NOW_ON = re.compile(r"(?:please |and |so |but |ok(?:ay)? )*(?:from now on|from here on(?: out)?|going forward|in (?:the )?future|henceforth)$", re.IGNORECASE)
 ASIDE = re.compile(r"\b(?:said|says|told (?:me|us|him|her|them)|asked|wrote|writes|claims?|according to)\s*:?\s*$", re.IGNORECASE)
 TRAILING = re.compile(
-    r"(?:[,\s]+(?:please|thanks|thank you|thx|ok(?:ay)?|right|though|too|btw|by the way|you know|mate|lol|haha|anyway|cheers|if possible|for me))+[\s!.]*$", re.IGNORECASE
+    r"(?:[,\s]+(?:please|thanks|thank you|thx|ok(?:ay)?|right|though|too|btw|by the way|you know|mate|lol|haha|anyway|cheers|if possible|for me)\b)++[\s!.]*$", re.IGNORECASE
 )
 
 # Not about the person, or not for long.

@@ -15,6 +15,7 @@ MOST_CANDIDATES = 12  # of one message; a person says few things at once, a past
 LONGEST_CONTENT = 400  # characters
 LONGEST_SAID = 2_500  # a longer message was mostly pasted: only what is asked to be remembered counts
 SHORTEST_CONTENT = 3
+LONGEST_TRAIL = 40  # characters of "please, thanks" or 吧、谢谢 that are cut from the end
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _MASK = "[masked: "
@@ -191,7 +192,7 @@ def _candidate(
 
 def _content(sentence: Sentence, start: int, end: int, language: ModuleType) -> str | None:
     plain = sentence.plain[start:end]
-    trailing = language.TRAILING.search(plain)
+    trailing = language.TRAILING.search(plain, max(0, len(plain) - LONGEST_TRAIL))
     end = start + trailing.start() if trailing else end
     content = " ".join(sentence.text[start:end].split()).strip(" ,，、:：;；-—*_")
     letters = sum(character.isalnum() for character in content)

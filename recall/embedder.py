@@ -56,7 +56,9 @@ class Embedder:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to load the encoder, in the thread."""
+        """Begin to load the encoder, in the thread; once is enough."""
+        if self._thread is not None or self._closing:
+            return
         self._thread = threading.Thread(target=self._run, name="recall-encoder", daemon=True)
         self._thread.start()
 
@@ -86,6 +88,7 @@ class Embedder:
 
     async def loaded(self) -> "Encoder":
         """Wait until the encoder can be used. Raises what loading raised."""
+        self.start()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Encoder] = loop.create_future()
         with self._condition:
@@ -106,8 +109,9 @@ class Embedder:
 
     def submit(self, texts: Sequence[str], *, query: bool) -> "asyncio.Future[NDArray[np.float32]]":
         """Vectors of clean texts, (len(texts), dimension). A query goes before everything in the background."""
-        if self._closing or self._thread is None:
+        if self._closing:
             raise RecallError("the encoder's thread is not running")
+        self.start()
         loop = asyncio.get_running_loop()
         job = _Job(texts, query, loop.create_future(), loop)
         with self._condition:

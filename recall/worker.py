@@ -29,6 +29,12 @@ class Worker:
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
         self._closing = False
+        self._running = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job runs or waits."""
+        return self._running or bool(self._queue)
 
     def start(self) -> None:
         self._closing = False
@@ -66,12 +72,14 @@ class Worker:
                 _, _, job, future, loop = heapq.heappop(self._queue)
             if future.cancelled():
                 continue
+            self._running = True
             try:
                 result = job()
             except BaseException as error:  # noqa: BLE001 - whatever a job raises belongs to whoever waits for it
                 _settle(loop, future, None, error)
             else:
                 _settle(loop, future, result, None)
+            self._running = False
             # Nothing of a finished job may stay alive while the thread waits for the next one.
             del job, future, loop
 

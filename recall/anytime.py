@@ -1,0 +1,189 @@
+"""Search within a deadline: words and the encoder side by side, and whatever is ready by then is ranked."""
+
+import asyncio
+import sqlite3
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import structlog
+
+from recall.embedder import Embedder
+from recall.index_thread import IndexThread
+from recall.query import LONGEST_EMBEDDED, PRECEDING_TURNS
+from recall.types import Hit, Near, Outcome, Recall, RecallError
+from recall.words import clean_text
+from recall.worker import SEARCH
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from recall.index import Index
+    from recall.search import Words
+
+__all__ = ["AnytimeSearch"]
+
+_log = structlog.get_logger()
+
+T = TypeVar("T")
+
+_CACHED_SEARCHES = 256
+# "Yesterday" and recency move on; a repeated search has the same answer for so long.
+_CACHE_SECONDS = 600
+# What ranking took lately, times this, is kept back from the encoder's time; it is at least so long.
+_RESERVE_FACTOR = 2.0
+_LEAST_RESERVE_SECONDS = 0.005
+
+
+class AnytimeSearch:
+    """The search of a Recaller. `embedder` None: words alone."""
+
+    def __init__(self, thread: IndexThread, embedder: Embedder | None, zone: tzinfo) -> None:
+        self._thread = thread
+        self._embedder = embedder
+        self._zone = zone
+        self._found: OrderedDict[Any, tuple[int, Recall]] = OrderedDict()
+        self._ranking_seconds = _LEAST_RESERVE_SECONDS
+
+    async def search(
+        self,
+        scopes: Sequence[str],
+        message: str,
+        *,
+        limit: int,
+        min_score: float,
+        timeout_seconds: float | None,
+        now: float,
+        preceding: Sequence[str],
+    ) -> Recall:
+        """See `Recaller.search`."""
+        started = time.perf_counter()
+        deadline = None if timeout_seconds is None else started + timeout_seconds
+        key = (tuple(scopes), message, limit, min_score, tuple(preceding), int(now // _CACHE_SECONDS))
+        stages: dict[str, float] = {}
+
+        def look_up(index: "Index") -> "Recall | Words":
+            from recall.search import search_words
+
+            index.follow()
+            version, found = self._found.get(key, (-1, None))
+            if found is not None and version == index.version:
+                return found
+            return search_words(index, scopes, message, preceding, now, self._zone)
+
+        looking_up = self._thread.run(look_up, SEARCH)
+        vector = self.vector_of(message)
+        before = [self.vector_of(turn) for turn in reversed(preceding[-PRECEDING_TURNS:])]
+        try:
+            words = await _by(deadline, looking_up)
+            stages["words"] = time.perf_counter() - started
+            if isinstance(words, Recall):
+                return words
+            meaning = await self._meaning(vector, deadline)
+            context = [turn for each in before if (turn := await self._meaning(each, deadline)) is not None]
+            stages["meaning"] = time.perf_counter() - started - stages["words"]
+            first = words
+
+            def rank(index: "Index") -> tuple[int, tuple[Hit, ...]]:
+                from recall.search import ranked, search_words
+
+                found = first
+                if found.version != index.version:
+                    found = search_words(index, scopes, message, preceding, now, self._zone)
+                return found.version, ranked(index, found, meaning, context, limit=limit, min_score=min_score)
+
+            version, hits = await _by(deadline, self._thread.run(rank, SEARCH))
+        except TimeoutError:
+            _log.warning("recall.late", stages=len(stages), seconds=round(time.perf_counter() - started, 4))
+            return self._stale(key, stages)
+        except sqlite3.Error as error:
+            _log.warning("recall.search_failed", error=type(error).__name__)
+            return self._stale(key, stages)
+        stages["ranking"] = time.perf_counter() - started - sum(stages.values())
+        self._ranking_seconds += 0.3 * (stages["ranking"] - self._ranking_seconds)
+        # A preceding turn without its vector costs a little precision; only the message's own makes an answer partial.
+        complete = meaning is not None or self._embedder is None
+        outcome: Outcome = ("full" if hits else "empty") if complete else "partial"
+        recall = Recall(hits=hits, outcome=outcome, stages=stages)
+        if complete:
+            self._remember(key, version, recall)
+        return recall
+
+    def _stale(self, key: Any, stages: dict[str, float]) -> Recall:
+        """What the same search found before, if it did; nothing newer was ready in time."""
+        _, found = self._found.get(key, (0, None))
+        if found is None:
+            return Recall(outcome="timeout", stages=stages)
+        return Recall(hits=found.hits, outcome="partial", stages=stages)
+
+    def _remember(self, key: Any, version: int, recall: Recall) -> None:
+        self._found[key] = (version, recall)
+        self._found.move_to_end(key)
+        while len(self._found) > _CACHED_SEARCHES:
+            self._found.popitem(last=False)
+
+    def vector_of(self, text: str) -> "asyncio.Future[NDArray[np.float32]] | NDArray[np.float32] | None":
+        """A text's vector, or the promise of it, or None if waiting for it makes no sense."""
+        if self._embedder is None:
+            return None
+        text = clean_text(text, LONGEST_EMBEDDED)
+        cached = self._embedder.cached(text)
+        if cached is not None:
+            return cached
+        # Asked for even where nobody waits: what comes late serves the next message.
+        future = self._embedder.submit([text], query=True)
+        future.add_done_callback(_seen)
+        return None if self._embedder.hangs(time.monotonic()) else future
+
+    async def _meaning(
+        self, vector: "asyncio.Future[NDArray[np.float32]] | NDArray[np.float32] | None", deadline: float | None
+    ) -> "NDArray[np.float32] | None":
+        """The vector if it comes in time, which is the deadline less what ranking will take."""
+        if not isinstance(vector, asyncio.Future):
+            return vector
+        if deadline is not None:
+            left = deadline - time.perf_counter()
+            deadline -= min(max(_RESERVE_FACTOR * self._ranking_seconds, _LEAST_RESERVE_SECONDS), left / 2)
+        try:
+            vectors = await _by(deadline, vector, keep=True)
+        except TimeoutError:
+            return None
+        except Exception:  # noqa: BLE001 - it was logged where it failed; words alone work
+            return None
+        return vectors[0]
+
+    async def nearest(self, scope: str, text: str, limit: int, timeout_seconds: float) -> tuple[Near, ...]:
+        """See `Recaller.nearest`."""
+        meaning = await self._meaning(self.vector_of(text), time.perf_counter() + timeout_seconds)
+
+        def job(index: "Index") -> tuple[Near, ...]:
+            from recall.nearest import nearest
+
+            index.follow()
+            return nearest(index, scope, text, meaning, limit)
+
+        try:
+            return await self._thread.run(job)
+        except sqlite3.Error as error:
+            raise RecallError(f"the index cannot be read: {error}") from error
+
+
+async def _by(deadline: float | None, future: "asyncio.Future[T]", *, keep: bool = False) -> T:
+    """Wait until the deadline (perf_counter), then raise TimeoutError. The job is dropped then, unless `keep`."""
+    if deadline is None:
+        return await future
+    done, _ = await asyncio.wait({future}, timeout=max(deadline - time.perf_counter(), 0))
+    if not done:
+        if not keep:
+            future.cancel()
+        raise TimeoutError
+    return future.result()
+
+
+def _seen(future: "asyncio.Future[Any]") -> None:
+    """Take note of an exception that nobody waits for any more; it was logged where it arose."""
+    if not future.cancelled():
+        future.exception()

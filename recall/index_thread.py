@@ -1,0 +1,121 @@
+"""The index in its own thread: jobs by priority, a damaged file replaced, a locked one tried again."""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import structlog
+
+from recall.types import RecallError
+from recall.worker import WRITE, Worker
+
+if TYPE_CHECKING:
+    from recall.index import Index
+
+__all__ = ["IndexThread"]
+
+_log = structlog.get_logger()
+
+T = TypeVar("T")
+
+_BUSY, _LOCKED, _CORRUPT, _NOT_A_DATABASE = 5, 6, 11, 26
+# A write that finds another process writing tries again after so long, so that searches go between; in all so long.
+_LOCK_RETRY_SECONDS = 0.05
+_LOCK_PATIENCE_SECONDS = 30.0
+_CLOSE_SECONDS = 1.0
+
+
+class IndexThread:
+    """Owns the only thread that touches SQLite and numpy's arrays. numpy is imported there, never on the event loop."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._worker = Worker("recall-index")
+        self._index: Index | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job runs or waits."""
+        return self._worker.busy
+
+    @property
+    def generation(self) -> int:
+        """How often the index was replaced since it was opened."""
+        return 0 if self._index is None else self._index.generation
+
+    async def open(self) -> bool:
+        """Start the thread and open the index; True if it was made anew. Raises RecallError if that can't be."""
+
+        def job() -> bool:
+            index = _make_index(self._path)
+            made = index.open()
+            self._index = index
+            return made
+
+        self._worker.start()
+        try:
+            return await self._worker.submit(job)
+        except (OSError, sqlite3.Error) as error:
+            self._worker.stop()
+            raise RecallError(f"the index {self._path} cannot be opened: {error}") from error
+
+    async def close(self) -> None:
+        """Close the index and end the thread. One that hangs is left behind after a second."""
+        index, self._index = self._index, None
+        if index is None:
+            return
+        await asyncio.wait({self._worker.submit(index.close)}, timeout=_CLOSE_SECONDS)
+        thread = self._worker.stop()
+        if thread is not None:
+            await asyncio.to_thread(thread.join, _CLOSE_SECONDS)
+
+    def run(self, job: "Callable[[Index], T]", priority: int = WRITE) -> "asyncio.Future[T]":
+        """Run a job in the thread. A file that turns out to be damaged is replaced, and the job done again."""
+        index = self._index
+        if index is None:
+            raise RecallError("recall is not open")
+
+        def guarded() -> T:
+            try:
+                return job(index)
+            except sqlite3.DatabaseError as error:
+                if _code(error) not in (_CORRUPT, _NOT_A_DATABASE):
+                    raise
+                _log.error("recall.index_damaged", error=type(error).__name__)
+                index.replace()
+                return job(index)
+
+        return self._worker.submit(guarded, priority=priority)
+
+    async def write(self, job: "Callable[[Index], T]", priority: int = WRITE) -> T:
+        """A job that writes; while another process writes it is put off, and searches go on meanwhile.
+
+        Raises RecallError if it cannot be written at all.
+        """
+        patience = time.monotonic() + _LOCK_PATIENCE_SECONDS
+        while True:
+            try:
+                return await self.run(job, priority)
+            except sqlite3.Error as error:
+                if _code(error) not in (_BUSY, _LOCKED) or time.monotonic() > patience:
+                    raise RecallError(f"the index cannot be written: {error}") from error
+            await asyncio.sleep(_LOCK_RETRY_SECONDS)
+
+
+def _code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code."""
+    return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+
+
+def _make_index(path: Path) -> "Index":
+    import threadpoolctl
+
+    from recall.index import Index
+
+    # A product of a few milliseconds stalls with more threads; and changing the number for each call would race with
+    # the encoder's thread, which does the same.
+    threadpoolctl.threadpool_limits(limits=1, user_api="blas")
+    return Index(path)

@@ -1,0 +1,48 @@
+"""The stored rows that are nearest to a text, for whoever asks whether it is known already."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall.index import Index
+from recall.types import Near
+from recall.words import clean_text, overlap, terms_of, tokens_of
+
+__all__ = ["nearest"]
+
+_LONGEST = 4000
+# By shared terms so many times `limit` are looked at: the most shared terms are not yet the most overlap.
+_LOOKED_AT = 4
+
+
+def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | None, limit: int) -> tuple[Near, ...]:
+    """The items that are nearest to a text by cosine and by words, the best of each."""
+    rows = index.scope(scope)
+    if rows is None or limit <= 0 or not rows.items.values.any():
+        return ()
+    among = rows.items.values
+    terms = np.array(sorted(set(terms_of(tokens_of(clean_text(text, _LONGEST))))), np.uint32)
+    shared = np.zeros(len(rows), np.float32)
+    for segment in rows.index_words().segments:
+        for start, end in zip(*segment.find(terms), strict=True):
+            shared[segment.rows[start:end]] += 1
+    shared[~among] = 0
+    best = {int(row) for row in np.argsort(-shared, kind="stable")[: _LOOKED_AT * limit] if shared[row] > 0}
+    cosines = None
+    if vector is not None:
+        cosines = np.where(among & rows.embedded.values, rows.matrix.product(vector), -2.0)
+        best |= {int(row) for row in np.argsort(-cosines, kind="stable")[:limit] if cosines[row] > -2}
+    found = []
+    wanted = set(terms.tolist())
+    stored = {row.sequence: row for row in index.stored([int(rows.sequences.values[row]) for row in best])}
+    for row in best:
+        entry = stored.get(int(rows.sequences.values[row]))
+        if entry is None:
+            continue
+        cosine = float(cosines[row]) if cosines is not None and rows.embedded.values[row] else None
+        own = terms_of(tokens_of(clean_text(entry.entry.text, _LONGEST)))
+        found.append(Near(stored=entry, cosine=cosine, overlap=overlap(wanted, own)))
+    found.sort(key=lambda near: max(near.cosine or 0.0, near.overlap), reverse=True)
+    by_overlap = sorted(found, key=lambda near: near.overlap, reverse=True)[:limit]
+    by_cosine = sorted(found, key=lambda near: near.cosine or -2.0, reverse=True)[:limit]
+    kept = {id(near) for near in (*by_overlap, *by_cosine)}
+    return tuple(near for near in found if id(near) in kept)
