@@ -26,20 +26,26 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from recall import Entry, Recaller, RecallSettings, Stamp
 
-_SUBJECTS = "User Anna Tom Mei The_team My_boss Grandma The_client Leo 用户 小王 妈妈 团队 老板".replace("_", " ").split(" ")
-_VERBS = "prefers likes booked finished bought visited planned wrote called fixed 喜欢 买了 去了 完成了 计划 讨厌".split()
-_THINGS = (
-    "coffee Python Berlin budget report guitar flight dentist garden server invoice recipe marathon bicycle novel piano"
-    " meeting contract holiday camera 咖啡 脚本 北京 预算 报告 吉他 机票 牙医 花园 服务器 发票 菜谱 马拉松 自行车 小说 钢琴 会议 合同"
-).split()
-_WHEN = "on Monday|last week|in March|every morning|before the deadline|for the project|上周|明天|每天早上|在三月".split("|")
+_SUBJECTS = "User Anna Tom Mei The_team My_boss Grandma The_client Leo 用户 小王 妈妈 团队 老板".replace(
+    "_", " "
+).split(" ")
+_VERBS = (
+    ["prefers", "likes", "booked", "finished", "bought", "visited", "planned", "wrote", "called", "fixed", "喜欢", "买了", "去了", "完成了", "计划", "讨厌"]
+)
+_THINGS = ["coffee", "Python", "Berlin", "budget", "report", "guitar", "flight", "dentist", "garden", "server", "invoice", "recipe", "marathon", "bicycle", "novel", "piano", "meeting", "contract", "holiday", "camera", "咖啡", "脚本", "北京", "预算", "报告", "吉他", "机票", "牙医", "花园", "服务器", "发票", "菜谱", "马拉松", "自行车", "小说", "钢琴", "会议", "合同"]
+_WHEN = (
+    ["on Monday", "last week", "in March", "every morning", "before the deadline", "for the project", "上周", "明天", "每天早上", "在三月"]
+)
 
 
 def words_of(count: int) -> list[str]:
     """Made-up words, so that the vocabulary grows with the store as it does in life."""
     consonants, vowels = "bcdfghklmnprstvz", "aeiou"
     numbers = random.Random(7)
-    return ["".join(numbers.choice(consonants) + numbers.choice(vowels) for _ in range(numbers.randint(2, 4))) for _ in range(count)]
+    return [
+        "".join(numbers.choice(consonants) + numbers.choice(vowels) for _ in range(numbers.randint(2, 4)))
+        for _ in range(count)
+    ]
 
 
 def memories(count: int) -> list[Entry]:
@@ -101,6 +107,7 @@ def floors_of(entries: Sequence[Entry], asked: Sequence[str]) -> Floors:
     """The bare parts for these messages over a store of these memories; vectors are random, their values don't matter."""
     import numpy as np
     import threadpoolctl
+
     from recall.encoder import BundledEncoder
     from recall.postings import Segment
     from recall.words import terms_of, tokens_of
@@ -243,7 +250,11 @@ def main() -> None:
             continue
         print(", ".join(f"{name} {value}" for name, value in result.items() if not isinstance(value, dict)))
         names = ("encoder", "product", "postings", "floors", "search")
-        print(f"{'characters':12}" + "".join(f"{name + ' p50/p95':>20}" for name in names) + f"{'ratio':>8}{'stall ms':>10}")
+        print(
+            f"{'characters':12}"
+            + "".join(f"{name + ' p50/p95':>20}" for name in names)
+            + f"{'ratio':>8}{'stall ms':>10}"
+        )
         for length in arguments.characters:
             row = result[f"{length}"]
             cells = "".join(f"{row[name]['p50_ms']:12.2f}/{row[name]['p95_ms']:7.2f}" for name in names)

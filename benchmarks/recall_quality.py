@@ -112,7 +112,9 @@ async def rank_all(
     return run
 
 
-def measure(rows: Sequence[Mapping[str, Any]], run: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, dict[str, float]]:
+def measure(
+    rows: Sequence[Mapping[str, Any]], run: Mapping[str, Sequence[tuple[str, float]]]
+) -> dict[str, dict[str, float]]:
     sums: dict[str, list[dict[str, float]]] = defaultdict(list)
     for query in rows:
         if query["kind"] != "query" or not query["relevant"] or query.get("category") == "adversarial":

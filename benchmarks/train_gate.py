@@ -33,7 +33,6 @@ RAREST = 12  # a feature that holds in fewer texts has no weight
 TARGET = Path(__file__).parent.parent / "extractor" / "gate_weights.py"
 
 
-
 Row = dict[str, Any]
 Features = Callable[[str], dict[str, float]]
 Vector = NDArray[np.float64]
@@ -42,6 +41,8 @@ Vector = NDArray[np.float64]
 def read(path: Path) -> Iterator[Row]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
+
+
 def fit(features: Vector, labels: Vector, weights: Vector, ridge: float) -> Vector:
     """Ridge logistic regression by Newton's method; the last column is the intercept and not shrunk. Standardized inside."""
     scale = features[:, :-1].std(axis=0) + 1e-9
@@ -114,7 +115,11 @@ def train_profile(rows: list[Row]) -> tuple[dict[str, float], float, float]:
         held_out[~inside] = matrix[~inside] @ fit(matrix[inside], labels[inside], weights[inside], PROFILE_RIDGE)
     solution = fit(matrix, labels, weights, PROFILE_RIDGE).round(2)
     scores = matrix @ solution
-    nothing = [max((s for (r, _), s in zip(met, scores, strict=True) if r is row), default=-9.0) for row in rows if row["label"] == "different"]
+    nothing = [
+        max((s for (r, _), s in zip(met, scores, strict=True) if r is row), default=-9.0)
+        for row in rows
+        if row["label"] == "different"
+    ]
     threshold = round(float(np.sort(nothing)[::-1][int(WRONG * len(nothing))]), 3) + 0.001
     for name, values in (("fitted", scores), ("unseen, shipped threshold", held_out)):
         said: dict[str, tuple[float, str]] = {}
@@ -123,8 +128,12 @@ def train_profile(rows: list[Row]) -> tuple[dict[str, float], float, float]:
                 said[row["id"]] = (float(score), "same" if claim.agrees else "contradict")
         decided = [said.get(row["id"], (0.0, "different"))[1] for row in rows]
         right = sum(label == row["label"] for label, row in zip(decided, rows, strict=True)) / len(rows)
-        wrong = sum(label != "different" for label, row in zip(decided, rows, strict=True) if row["label"] == "different") / len(nothing)
-        print(f"profile {name:40} pairs {len(rows)} accuracy {right:.3f} of those that tell nothing taken to tell {wrong:.4f}")
+        wrong = sum(
+            label != "different" for label, row in zip(decided, rows, strict=True) if row["label"] == "different"
+        ) / len(nothing)
+        print(
+            f"profile {name:40} pairs {len(rows)} accuracy {right:.3f} of those that tell nothing taken to tell {wrong:.4f}"
+        )
     return dict(zip(names, map(float, solution), strict=False)), float(solution[-1]), threshold
 
 
@@ -141,18 +150,16 @@ def report(name: str, scores: Vector, labels: Vector, threshold: float) -> None:
     order = scores.argsort().argsort()
     ones = labels.sum()
     area = (order[labels == 1].sum() - ones * (ones - 1) / 2) / max(1, ones * (len(labels) - ones))
-    print(f"{name:48} n {len(labels):5} recall {kept[labels == 1].mean():.4f} dropped {1 - kept.mean():.3f} AUC {area:.3f}")
+    print(
+        f"{name:48} n {len(labels):5} recall {kept[labels == 1].mean():.4f} dropped {1 - kept.mean():.3f} AUC {area:.3f}"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder with the capture_gate files")
     folder: Path = parser.parse_args().data
-    rows = [
-        row
-        for name in ("locomo", "realmem", "zh")
-        for row in read(folder / f"capture_gate_{name}.jsonl.gz")
-    ]
+    rows = [row for name in ("locomo", "realmem", "zh") for row in read(folder / f"capture_gate_{name}.jsonl.gz")]
     replies = [row for row in rows if row["role"] == "assistant"]
     said = [row for row in rows if row["role"] != "assistant"]
     trained = {
@@ -164,7 +171,13 @@ def main() -> None:
     lines = ['"""The prefilter\'s weights (log odds). Made by benchmarks/train_gate.py; do not edit."""', ""]
     lines += ["from .gate_model import Gate", "", '__all__ = ["CHINESE", "LATIN", "PROFILE", "REPLY"]']
     for name, (weights, intercept, threshold) in trained.items():
-        lines += ["", f"{name} = Gate(", f"    threshold={threshold:.3f},", f"    intercept={intercept:.2f},", "    weights={"]
+        lines += [
+            "",
+            f"{name} = Gate(",
+            f"    threshold={threshold:.3f},",
+            f"    intercept={intercept:.2f},",
+            "    weights={",
+        ]
         lines += [f'        "{feature}": {weight:.2f},' for feature, weight in weights.items() if abs(weight) >= 0.005]
         lines += ["    },", ")"]
     TARGET.write_text("\n".join(lines) + "\n", encoding="utf-8")

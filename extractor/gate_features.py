@@ -16,21 +16,13 @@ LONGEST_READ = 4_000  # characters; what is longer holds something anyway
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _WORD = re.compile(r"[a-zÀ-ɏ']+")
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
-_SELF = frozenset("i i'm i've i'd i'll my me mine we our us we're we've we'll".split())
-_OTHER = frozenset("you your yours you're you've you'll you'd u".split())
+_SELF = frozenset(["i", "i'm", "i've", "i'd", "i'll", "my", "me", "mine", "we", "our", "us", "we're", "we've", "we'll"])
+_OTHER = frozenset(["you", "your", "yours", "you're", "you've", "you'll", "you'd", "u"])
 _EMPTY_WORDS = frozenset(
-    "the and but for with from was were been being its it's this that these those there here myself you your yours yourself our ours him his she"
-    " her hers they them their what which who whom how when where why does did doing done have has had having can could would will should shall"
-    " may might must not nor don't doesn't didn't can't won't isn't aren't wasn't i'm i've i'd i'll you're you've you'll you'd we're we've we'll"
-    " that's there's what's let's he's she's they're then than too very just really out off over about into down again more most some any all each"
-    " other own same such only also still even much many lot lots now get got gets getting goes going make makes made making thing things way ways"
-    " like kind sort bit yeah yep yes wow hey hello okay well sure thanks thank great good nice cool awesome amazing sounds sound glad happy hope"
-    " know think see let look looks looking feel feels feeling need want one ones always never ever keep keeps kept take takes time times day days".split()
+    ["the", "and", "but", "for", "with", "from", "was", "were", "been", "being", "its", "it's", "this", "that", "these", "those", "there", "here", "myself", "you", "your", "yours", "yourself", "our", "ours", "him", "his", "she", "her", "hers", "they", "them", "their", "what", "which", "who", "whom", "how", "when", "where", "why", "does", "did", "doing", "done", "have", "has", "had", "having", "can", "could", "would", "will", "should", "shall", "may", "might", "must", "not", "nor", "don't", "doesn't", "didn't", "can't", "won't", "isn't", "aren't", "wasn't", "i'm", "i've", "i'd", "i'll", "you're", "you've", "you'll", "you'd", "we're", "we've", "we'll", "that's", "there's", "what's", "let's", "he's", "she's", "they're", "then", "than", "too", "very", "just", "really", "out", "off", "over", "about", "into", "down", "again", "more", "most", "some", "any", "all", "each", "other", "own", "same", "such", "only", "also", "still", "even", "much", "many", "lot", "lots", "now", "get", "got", "gets", "getting", "goes", "going", "make", "makes", "made", "making", "thing", "things", "way", "ways", "like", "kind", "sort", "bit", "yeah", "yep", "yes", "wow", "hey", "hello", "okay", "well", "sure", "thanks", "thank", "great", "good", "nice", "cool", "awesome", "amazing", "sounds", "sound", "glad", "happy", "hope", "know", "think", "see", "let", "look", "looks", "looking", "feel", "feels", "feeling", "need", "want", "one", "ones", "always", "never", "ever", "keep", "keeps", "kept", "take", "takes", "time", "times", "day", "days"]
 )
 _PAST = frozenset(
-    "went was were had got took made did saw met bought found came left began started joined felt told gave heard ran won lost built wrote taught"
-    " brought thought learned learnt spent sold grew drove flew ate drank slept read caught broke chose decided tried used moved visited attended"
-    " volunteered finished received signed adopted hosted".split()
+    ["went", "was", "were", "had", "got", "took", "made", "did", "saw", "met", "bought", "found", "came", "left", "began", "started", "joined", "felt", "told", "gave", "heard", "ran", "won", "lost", "built", "wrote", "taught", "brought", "thought", "learned", "learnt", "spent", "sold", "grew", "drove", "flew", "ate", "drank", "slept", "read", "caught", "broke", "chose", "decided", "tried", "used", "moved", "visited", "attended", "volunteered", "finished", "received", "signed", "adopted", "hosted"]
 )
 _PRAISE = r"congrat\w*|that's (?:so |really |pretty |very )?(?:awesome|great|amazing|cool|fantastic|wonderful|nice|incredible|inspiring|impressive|sweet|good|lovely)|sounds? (?:\w+ )?(?:awesome|great|amazing|cool|fantastic|wonderful|nice|incredible|fun|good|like)|way to go|well done|nice work|great job|good job|proud of you|so happy for you|glad (?:you|to hear)|happy for you|wow|what a|looks? (?:\w+ )?(?:awesome|great|amazing|cool|fantastic|good|delicious|yummy)"
 _WISH = r"good luck|take care|have (?:fun|a (?:good|great|nice))|keep (?:it )?up|keep (?:me|us) (?:posted|updated)|let me know|chat soon|talk (?:to you )?(?:soon|later)|see (?:you|ya)|bye|enjoy your|you(?:'ve)? got this|hang in there|here for you|anytime|no (?:problem|worries)|you're welcome|can't wait to (?:see|hear)|looking forward|stay (?:strong|positive|safe)|wish you|best of luck|don't give up|reach out|count on"

@@ -81,22 +81,32 @@ _ENGLISH_BARE = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?:password|passwd|passcode|pwd|api key|pin)[ \t]{1,4})(?!\[masked)"
     r"(?P<value>(?=[a-z!-/:-@\[-`{-~]{0,60}\d)(?=[\d!-/:-@\[-`{-~]{0,60}[a-z])[!-~]{6,64})",
 )
-_ENGLISH_AFTER = re.compile(r"(?i)(?<=\s)is (?:my|our|the) (?:[\w-]{1,20} ){0,2}(?:password|passcode|passphrase|pin|api key)\b")
+_ENGLISH_AFTER = re.compile(
+    r"(?i)(?<=\s)is (?:my|our|the) (?:[\w-]{1,20} ){0,2}(?:password|passcode|passphrase|pin|api key)\b"
+)
 _CHINESE = re.compile(
     r"(?i)(?P<lead>(?P<name>密码|口令|密钥|秘钥|令牌|验证码|授权码|取件码|助记词|私钥|token|api ?key|secret|pin ?码|passw(?:or)?d)"
     r"(?:[（(][^()（）\n]{0,20}[)）])?[^\n，。；,;!！?？:：=是为]{0,8}?"
     r"[ \t]{0,4}(?:(?:现在|已经|暂时|临时|目前|先|还|就|都|仍然|应该)?(?:是|为|等于|改成了?|改为了?|换成了?|设成了?|设为|设置为|设置成)[ \t]{0,4}[:：]?|[:：=＝])[ \t]{0,4})"
     r"(?!\[masked)(?P<value>[\"'`“「]?[!-~]{3,400})",
 )
-_CHINESE_BARE = re.compile(r"(?P<lead>(?:密码|口令|密钥|验证码|授权码)[ \t]{0,4})(?!\[masked)(?P<value>(?=[a-zA-Z!-/:-@\[-`{-~]{0,60}\d)[!-~]{4,64})")
+_CHINESE_BARE = re.compile(
+    r"(?P<lead>(?:密码|口令|密钥|验证码|授权码)[ \t]{0,4})(?!\[masked)(?P<value>(?=[a-zA-Z!-/:-@\[-`{-~]{0,60}\d)[!-~]{4,64})"
+)
 # A watchword may be written in Han: "口令：天王盖地虎". Not a question, not a state.
 _CHINESE_WORD = re.compile(
     r"(?P<lead>(?:口令|暗号|暗语|助记词|密码)(?:[是为]|[是为]?[ \t]{0,4}[:：])[ \t]{0,4})"
     r"(?![什多哪谁啥几怎不没错对由用以需必非空否旧新正可应要被我你他她一这那])(?P<value>[\u4e00-\u9fff]{2,20})(?![吗么呢])"
 )
-_SEED_PHRASE = re.compile(r"(?i)(?P<lead>(?:seed|recovery|mnemonic|secret|backup) (?:phrase|words)(?:[ \t]{1,4}(?:is|are)|[ \t]{0,4}[:：=])[ \t]{0,4})(?!\[masked)(?P<value>[a-z]{3,8}(?:[ \t]{1,4}[a-z]{3,8}){11,23})")
-_CARD = re.compile(r"[2-6](?<![\d.]\d)(?:\d{3}[ -]?\d{4}[ -]?\d{4}[ -]?\d{4}(?:[ -]?\d{1,3})?|\d{3}[ -]?\d{6}[ -]?\d{4,5}|\d{12})(?!\d)")
-_IDENTITY = re.compile(r"[1-9](?<![\dA-Za-z]\d)\d{5}(?:18|19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?![\dA-Za-z])")
+_SEED_PHRASE = re.compile(
+    r"(?i)(?P<lead>(?:seed|recovery|mnemonic|secret|backup) (?:phrase|words)(?:[ \t]{1,4}(?:is|are)|[ \t]{0,4}[:：=])[ \t]{0,4})(?!\[masked)(?P<value>[a-z]{3,8}(?:[ \t]{1,4}[a-z]{3,8}){11,23})"
+)
+_CARD = re.compile(
+    r"[2-6](?<![\d.]\d)(?:\d{3}[ -]?\d{4}[ -]?\d{4}[ -]?\d{4}(?:[ -]?\d{1,3})?|\d{3}[ -]?\d{6}[ -]?\d{4,5}|\d{12})(?!\d)"
+)
+_IDENTITY = re.compile(
+    r"[1-9](?<![\dA-Za-z]\d)\d{5}(?:18|19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?![\dA-Za-z])"
+)
 _IDENTITY_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _DIGITS = re.compile(r"\d[\d -]{11}")
 _TRAILING = ".,;:!?)]}>\"'`，。；"
@@ -139,9 +149,43 @@ def _mask_pem(text: str, found: Counter[str]) -> str:
     return "".join((*kept, text[position:]))
 
 
-_ENGLISH_NEEDLES = ("pass", "pwd", "key", "token", "secret", "pin", "otp", "cvv", "credential", "code", "phrase", "words")
-_SEED_NEEDLES = ("seed phrase", "seed words", "recovery phrase", "recovery words", "mnemonic", "secret phrase", "backup phrase")
-_CHINESE_NEEDLES = ("密码", "口令", "密钥", "秘钥", "令牌", "验证码", "授权码", "取件码", "助记词", "私钥", "暗号", "暗语")
+_ENGLISH_NEEDLES = (
+    "pass",
+    "pwd",
+    "key",
+    "token",
+    "secret",
+    "pin",
+    "otp",
+    "cvv",
+    "credential",
+    "code",
+    "phrase",
+    "words",
+)
+_SEED_NEEDLES = (
+    "seed phrase",
+    "seed words",
+    "recovery phrase",
+    "recovery words",
+    "mnemonic",
+    "secret phrase",
+    "backup phrase",
+)
+_CHINESE_NEEDLES = (
+    "密码",
+    "口令",
+    "密钥",
+    "秘钥",
+    "令牌",
+    "验证码",
+    "授权码",
+    "取件码",
+    "助记词",
+    "私钥",
+    "暗号",
+    "暗语",
+)
 
 
 def _mask_phrases(text: str, lower: str, found: Counter[str]) -> str:
@@ -152,7 +196,7 @@ def _mask_phrases(text: str, lower: str, found: Counter[str]) -> str:
         kind = _kind_of(match.groupdict().get("name") or "password")
         found[kind] += 1
         bare = value.rstrip(_TRAILING) if value[0] not in "\"'`“「" else value
-        return f"{match['lead']}[masked: {kind}]{value[len(bare):] if bare else ''}"
+        return f"{match['lead']}[masked: {kind}]{value[len(bare) :] if bare else ''}"
 
     patterns: list[re.Pattern[str]] = []
     if english := any(needle in lower for needle in _ENGLISH_NEEDLES):

@@ -25,8 +25,13 @@ STANDS_OUT = 0.09
 
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
-_HAPPENED = re.compile(r"\b(?:yesterday|last (?:night|week|month|year)|ago|went|met|saw|ran|bought|visited)\b|昨天|上周|上个月|去年|刚才|见了|去了|买了", re.IGNORECASE)
-_ANSWER = re.compile(r"\b(?:answer|reply|respond|replies|responses?|answers|explanations?)\b|回答|回复|答复|解释", re.IGNORECASE)
+_HAPPENED = re.compile(
+    r"\b(?:yesterday|last (?:night|week|month|year)|ago|went|met|saw|ran|bought|visited)\b|昨天|上周|上个月|去年|刚才|见了|去了|买了",
+    re.IGNORECASE,
+)
+_ANSWER = re.compile(
+    r"\b(?:answer|reply|respond|replies|responses?|answers|explanations?)\b|回答|回复|答复|解释", re.IGNORECASE
+)
 _RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2}
 
 
@@ -85,7 +90,11 @@ def _worded(new: str, old: str) -> tuple[Action, str] | None:
         return None
     new_numbers, old_numbers = set(_NUMBER.findall(new)), set(_NUMBER.findall(old))
     if new_numbers != old_numbers:
-        return _renumbered(new, old, new_words, old_words) if new_numbers and old_numbers else _richer(new_words, old_words, alike)
+        return (
+            _renumbered(new, old, new_words, old_words)
+            if new_numbers and old_numbers
+            else _richer(new_words, old_words, alike)
+        )
     if _names(new) ^ _names(old) and not within:
         return None
     if alike >= ALIKE:
@@ -139,7 +148,11 @@ def _left(new: str, old: str) -> tuple[Action, str] | None:
     for kind in new_names.keys() & old_names.keys():
         other = matter - statement_words(" ".join(old_names[kind])) - old_names[kind]
         purpose = {word for word in other if not any(word in name for name in old_names[kind])}
-        if new_names[kind].isdisjoint(old_names[kind]) and len(old_names[kind]) == 1 and purpose <= statement_words(new):
+        if (
+            new_names[kind].isdisjoint(old_names[kind])
+            and len(old_names[kind]) == 1
+            and purpose <= statement_words(new)
+        ):
             return "supersede", "changed_mind"
     return None
 
@@ -160,7 +173,11 @@ def _other_language(candidate: Candidate, memory: Known, ordered: Sequence[Known
     if memory.cosine is None or is_chinese(new) == is_chinese(old) or memory.cosine < NEAR_ACROSS_LANGUAGES:
         return None
     if memory.cosine < SAME_ACROSS_LANGUAGES:
-        others = [other.cosine or 0.0 for other in ordered if other is not memory and is_chinese(other.text) == is_chinese(old)]
+        others = [
+            other.cosine or 0.0
+            for other in ordered
+            if other is not memory and is_chinese(other.text) == is_chinese(old)
+        ]
         if others and memory.cosine - max(others) < STANDS_OUT:
             return None
     chinese, latin = (new, old) if is_chinese(new) else (old, new)

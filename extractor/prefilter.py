@@ -35,7 +35,9 @@ _ORDER = re.compile(
     r"|[^\w]*(?:请|麻烦|帮我?|给我|你|先|再|现在|马上|立刻|赶紧|快|把|将|那|好的?|[ ,，])*(?:重启|重新启动|重跑|运行|跑一下|跑下|执行|停止|停掉|启动|杀掉|部署一下|部署到|重新部署|构建|编译|安装|卸载|打开|关闭|关掉|删除|删掉|清空|清理|检查|查看|看一下|看看|显示|打印|列出|拉取|推送|提交|合并|回滚|刷新|重试|再试|继续|撤销|格式化|翻译|总结|概括|改写|润色|缩短|扩写|搜索|查一下|查查|定个?闹钟|设个?闹钟|播放|放一首|发送|下载|上传|复制|重命名|讲个笑话|写一?个|写一?首|写一?篇)[^。！？?!\n]{0,30}[。!！~]*\s*",
     re.IGNORECASE,
 )
-_PERSONAL = re.compile(r"\b(?:i|i'm|i've|my|we|our|we're)\b|我(?!看|查|跑|试|一下|写|翻译|总结|检查|解释)|咱", re.IGNORECASE)
+_PERSONAL = re.compile(
+    r"\b(?:i|i'm|i've|my|we|our|we're)\b|我(?!看|查|跑|试|一下|写|翻译|总结|检查|解释)|咱", re.IGNORECASE
+)
 _TROUBLE = re.compile(
     r"traceback|stack ?trace|\b\w*(?:exception|error)\b|\berrno\b|segfault|core dumped|exit code|null ?pointer|undefined|\bdebug|\bbugs?\b|\b(?:404|500|502|503)\b"
     r"|(?:code|script|function|test|build|compile|app|server|api|query|request)\w* (?:\w+ )?(?:doesn't|does not|won't|isn't|is not|keeps? (?:crash|fail))|not working|报错|异常|崩溃|出错|调试|排查|bug|卡死|闪退|跑不起来|编译不过|连不上|启动不了|堆栈",

@@ -13,14 +13,37 @@ from .places import COUNTRY_OF, PROVINCE_OF
 __all__ = ["Mention", "claims", "mentions"]
 
 _SIGNS = ("白羊", "金牛", "双子", "巨蟹", "狮子", "处女", "天秤", "天蝎", "射手", "摩羯", "水瓶", "双鱼")
-_SIGN_ALIASES = {"牡羊": "白羊", "羊羊": "白羊", "牛牛": "金牛", "蟹蟹": "巨蟹", "天平座": "天秤", "蝎子": "天蝎", "人马": "射手", "魔羯": "摩羯", "魔蝎": "摩羯", "山羊座": "摩羯", "瓶子": "水瓶", "鱼鱼": "双鱼"}
+_SIGN_ALIASES = {
+    "牡羊": "白羊",
+    "羊羊": "白羊",
+    "牛牛": "金牛",
+    "蟹蟹": "巨蟹",
+    "天平座": "天秤",
+    "蝎子": "天蝎",
+    "人马": "射手",
+    "魔羯": "摩羯",
+    "魔蝎": "摩羯",
+    "山羊座": "摩羯",
+    "瓶子": "水瓶",
+    "鱼鱼": "双鱼",
+}
 _GENDERS = {
-    **dict.fromkeys("男人 男生 男的 男孩 男孩子 男士 汉子 直男 爷们 大叔 帅哥 小伙 小伙子 男性 爸爸 奶爸".split(), "男"),
-    **dict.fromkeys("女人 女生 女的 女孩 女孩子 女孩儿 女士 妹子 姑娘 少女 小姐姐 女汉子 女性 小仙女 妈妈 宝妈 孕妇".split(), "女"),
+    **dict.fromkeys(
+        ["男人", "男生", "男的", "男孩", "男孩子", "男士", "汉子", "直男", "爷们", "大叔", "帅哥", "小伙", "小伙子", "男性", "爸爸", "奶爸"], "男"
+    ),
+    **dict.fromkeys(
+        ["女人", "女生", "女的", "女孩", "女孩子", "女孩儿", "女士", "妹子", "姑娘", "少女", "小姐姐", "女汉子", "女性", "小仙女", "妈妈", "宝妈", "孕妇"], "女"
+    ),
 }
 # Whom one calls so tells one's own gender (most often).
-_PARTNERS = {**dict.fromkeys("老婆 媳妇 女朋友 女友 女票 前女友".split(), "男"), **dict.fromkeys("老公 男朋友 男友 男票 前男友 男神 欧巴 大姨妈 姐妹 闺蜜".split(), "女")}
-_PRONOUNS = {**dict.fromkeys("老子 哥 爷 本少爷".split(), "男"), **dict.fromkeys("老娘 本宫 姐 姑奶奶 本小姐 人家".split(), "女")}
+_PARTNERS = {
+    **dict.fromkeys(["老婆", "媳妇", "女朋友", "女友", "女票", "前女友"], "男"),
+    **dict.fromkeys(["老公", "男朋友", "男友", "男票", "前男友", "男神", "欧巴", "大姨妈", "姐妹", "闺蜜"], "女"),
+}
+_PRONOUNS = {
+    **dict.fromkeys(["老子", "哥", "爷", "本少爷"], "男"),
+    **dict.fromkeys(["老娘", "本宫", "姐", "姑奶奶", "本小姐", "人家"], "女"),
+}
 
 _VALUES: dict[str, tuple[str, str]] = {
     **{sign: ("sign", sign) for sign in _SIGNS},
@@ -61,6 +84,8 @@ _AFTER: dict[str, re.Pattern[str]] = {
         "plural": r"(?:们|座?都|座?的?人)",
     }.items()
 }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
     """A word that may tell who speaks. slot: home, abroad, sign, gender, partner, pronoun; features: see above."""
@@ -104,15 +129,30 @@ def mentions(text: str) -> Iterator[Mention]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """That a mention tells something of the speaker, which agrees or differs with a profile line. Both may hold of one mention:
-    "你这种女的" names a woman, and is mostly said by a man."""
+    "你这种女的" names a woman, and is mostly said by a man.
+    """
 
     agrees: bool
     features: dict[str, float]
 
 
-_PROFILE_LINE = re.compile(r"(?:我|本人)(?:现在|目前|一直|也|就|还)*(?:是|在|住在?|来自|家在|家住|老家(?:在|是)|的(?:星座|性别)是)[^，。,！？]{1,10}")
+_PROFILE_LINE = re.compile(
+    r"(?:我|本人)(?:现在|目前|一直|也|就|还)*(?:是|在|住在?|来自|家在|家住|老家(?:在|是)|的(?:星座|性别)是)[^，。,！？]{1,10}"
+)
 _SLOTS = {"sign": "sign", "home": "home", "abroad": "home", "gender": "gender", "partner": "gender"}
-_TELLING = ("before you", "after ask", "before that", "before i am", "before i", "before start", "after other", "before come to", "before go to", "before in", "before not")
+_TELLING = (
+    "before you",
+    "after ask",
+    "before that",
+    "before i am",
+    "before i",
+    "before start",
+    "after other",
+    "before come to",
+    "before go to",
+    "before in",
+    "before not",
+)
 
 
 def claims(profile: str, said: str) -> list[Claim]:

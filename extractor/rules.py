@@ -29,8 +29,12 @@ _ROLE_PLAY = re.compile(
     r"|扮演|假装你|假设你|你(?:现在)?是(?:一[个名位]|我的)|你的(?:任务|角色|身份)是|角色设定|写一(?:篇|封|首|段|个故事)|改写|润色|翻译",
     re.IGNORECASE,
 )
-_ENTITY = re.compile(r"(?<![\w])(?:[A-Z][\w.+#-]*[\w+#](?: [A-Z][\w.+#-]*[\w+#])*|[a-z]+[A-Z\d][\w.+#-]*)|(?<=[\u3400-\u9fff])[A-Za-z][\w.+#-]*[\w+#]?|[“《「]([^”》」]{1,30})[”》」]")
-_NO_ENTITY = frozenset("let let's i i'm i've i'd i'll my our we the a an please always never from call you your don't do keep use let's it's so and but also if when for to in on at as ok".split())
+_ENTITY = re.compile(
+    r"(?<![\w])(?:[A-Z][\w.+#-]*[\w+#](?: [A-Z][\w.+#-]*[\w+#])*|[a-z]+[A-Z\d][\w.+#-]*)|(?<=[\u3400-\u9fff])[A-Za-z][\w.+#-]*[\w+#]?|[“《「]([^”》」]{1,30})[”》」]"
+)
+_NO_ENTITY = frozenset(
+    ["let", "let's", "i", "i'm", "i've", "i'd", "i'll", "my", "our", "we", "the", "a", "an", "please", "always", "never", "from", "call", "you", "your", "don't", "do", "keep", "use", "let's", "it's", "so", "and", "but", "also", "if", "when", "for", "to", "in", "on", "at", "as", "ok"]
+)
 
 
 def extract_rules(turn: Turn) -> list[Candidate]:
@@ -161,9 +165,18 @@ def _asks(plain: str, language: ModuleType) -> bool:
 def _asks_after(sentence: Sentence, language: ModuleType) -> bool:
     """Whether only the last clause of a question asks: "I love spicy food, what should I cook?", not "…, right?"."""
     last = sentence.clauses[-1]
-    return len(sentence.clauses) > 1 and bool(
-        _asks(last.plain, language) or language.ORDER.match(sentence.plain, _after(language.FILLER, sentence.plain, last.start))
-    ) and not re.match(r"(?:对|是|行|好)(?:吗|吧|不|么)|(?:is|isn't|are|aren't|do|don't|am|right|ok|does|doesn't)\b.{0,14}$", last.plain, re.IGNORECASE)
+    return (
+        len(sentence.clauses) > 1
+        and bool(
+            _asks(last.plain, language)
+            or language.ORDER.match(sentence.plain, _after(language.FILLER, sentence.plain, last.start))
+        )
+        and not re.match(
+            r"(?:对|是|行|好)(?:吗|吧|不|么)|(?:is|isn't|are|aren't|do|don't|am|right|ok|does|doesn't)\b.{0,14}$",
+            last.plain,
+            re.IGNORECASE,
+        )
+    )
 
 
 def _shape_at(plain: str, start: int, end: int, language: ModuleType) -> Shape | None:

@@ -45,7 +45,7 @@ def _read() -> dict[str, tuple[str, str]]:
         kind, things = line.split(": ", 1)
         for thing in things.split(", "):
             names = thing.split("/")
-            known |= {name: (kind, names[0]) for name in names}
+            known |= dict.fromkeys(names, (kind, names[0]))
     return known
 
 
@@ -77,18 +77,20 @@ _NEGATIVE = re.compile(
     r"|不(?!错|过|仅|但|同|管|论|断|止|只|少|久|得不|动产|锈钢|知)|没有?|别(?!人|的|墅)|讨厌|反感|受不了|无法|戒了|禁止|勿",
     re.IGNORECASE,
 )
-_CONTRAST = re.compile(r"[,，;；] ?(?:but )?(?:not|never|而不是|不是|不要|不用|不喜欢|不)|而不是|instead of|rather than|\bbut\b|但是?|不过|\bover\b", re.IGNORECASE)
+_CONTRAST = re.compile(
+    r"[,，;；] ?(?:but )?(?:not|never|而不是|不是|不要|不用|不喜欢|不)|而不是|instead of|rather than|\bbut\b|但是?|不过|\bover\b",
+    re.IGNORECASE,
+)
 
 _SEVERAL = re.compile(r"[.!?;]\s+\S|[。！？；]\s*\S")
 
 # Words that carry the form of a statement and not its matter.
 _FORM = frozenset(
-    "i i'm i've i'd i'll me my mine we we're our ours us you your the a an is are am was were be been being to of in on at for with by and or as it its that this these those"
-    " do does did don't doesn't didn't not no never ever always usually often really very much so too also just only now currently still already more most than then from"
-    " have has had will would can could should may might must like likes love loves enjoy enjoys prefer prefers hate hates dislike dislikes want wants use uses using used"
-    " user user's users please let's let go going decided decide chose choose chosen settled agreed picked switched switch moved anymore longer remember that's".split()
+    ["i", "i'm", "i've", "i'd", "i'll", "me", "my", "mine", "we", "we're", "our", "ours", "us", "you", "your", "the", "a", "an", "is", "are", "am", "was", "were", "be", "been", "being", "to", "of", "in", "on", "at", "for", "with", "by", "and", "or", "as", "it", "its", "that", "this", "these", "those", "do", "does", "did", "don't", "doesn't", "didn't", "not", "no", "never", "ever", "always", "usually", "often", "really", "very", "much", "so", "too", "also", "just", "only", "now", "currently", "still", "already", "more", "most", "than", "then", "from", "have", "has", "had", "will", "would", "can", "could", "should", "may", "might", "must", "like", "likes", "love", "loves", "enjoy", "enjoys", "prefer", "prefers", "hate", "hates", "dislike", "dislikes", "want", "wants", "use", "uses", "using", "used", "user", "user's", "users", "please", "let's", "let", "go", "going", "decided", "decide", "chose", "choose", "chosen", "settled", "agreed", "picked", "switched", "switch", "moved", "anymore", "longer", "remember", "that's"]
 )
-_FORM_HAN = re.compile(r"我们|我的|我|咱们|用户的?|本人|喜欢|不喜欢|讨厌|热爱|偏好|偏爱|更|最|很|非常|特别|比较|真的|其实|一直|现在|目前|已经|以后|总是|习惯|决定|确认|选择|使用|改用|不再|用|的|了|是|在|也|都|就|还|吧|啊|呢|哦|请|要|会|不|没有?|别|把")
+_FORM_HAN = re.compile(
+    r"我们|我的|我|咱们|用户的?|本人|喜欢|不喜欢|讨厌|热爱|偏好|偏爱|更|最|很|非常|特别|比较|真的|其实|一直|现在|目前|已经|以后|总是|习惯|决定|确认|选择|使用|改用|不再|用|的|了|是|在|也|都|就|还|吧|啊|呢|哦|请|要|会|不|没有?|别|把"
+)
 
 
 def names_of_kind(text: str) -> dict[str, frozenset[str]]:
@@ -98,8 +100,6 @@ def names_of_kind(text: str) -> dict[str, frozenset[str]]:
         kind, thing = _THINGS[match[0]]
         found.setdefault(kind, set()).add(thing)
     return {kind: frozenset(things) for kind, things in found.items()}
-
-
 
 
 def polarity(text: str) -> bool | None:
@@ -128,8 +128,7 @@ def statement_words(text: str) -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
-    if word.endswith("'s"):
-        word = word[:-2]
+    word = word.removesuffix("'s")
     for ending, least in (("ies", 5), ("ing", 6), ("ed", 5), ("es", 5), ("s", 4)):
         if word.endswith(ending) and len(word) >= least and not word.endswith("ss"):
             return word[: -len(ending)] + ("y" if ending == "ies" else "")

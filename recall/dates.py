@@ -18,9 +18,9 @@ class Span(NamedTuple):
 
 _LONGEST = 500
 _DAY, _WEEK, _MONTH, _YEAR = 1.0, 0.8, 0.7, 0.2
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_WEEKDAYS = "mon tue wed thu fri sat sun".split()
-_NUMBERS = {word: number for number, word in enumerate("zero one two three four five six seven eight nine ten".split())}
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+_NUMBERS = {word: number for number, word in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])}
 _NUMBERS |= {"a": 1, "an": 1, "couple of": 2, "few": 3}
 _HAN = {word: number for number, word in enumerate("〇一二三四五六七八九")} | {"两": 2, "零": 0, "几": 3, "十": 10}
 
@@ -74,7 +74,8 @@ def spans_of(text: str, now: float, zone: tzinfo) -> tuple[Span, ...]:
             if days:
                 taken.append(match.span())
             spans.extend(
-                Span(_epoch(first, zone), _epoch(last + timedelta(days=1), zone), weight) for first, last, weight in days
+                Span(_epoch(first, zone), _epoch(last + timedelta(days=1), zone), weight)
+                for first, last, weight in days
             )
     return tuple(spans[:8])
 
@@ -97,7 +98,9 @@ def _days(kind: str, match: re.Match[str], today: date) -> Iterator[tuple[date, 
 def _dates(match: re.Match[str], today: date) -> Iterator[tuple[date, date, float]]:
     groups = match.groupdict()
     year, month, day = (groups.get(name) for name in ("year", "month", "day"))
-    number = {"今年": today.year, "去年": today.year - 1, "前年": today.year - 2}.get(year or "") or (int(year) if year else None)
+    number = {"今年": today.year, "去年": today.year - 1, "前年": today.year - 2}.get(year or "") or (
+        int(year) if year else None
+    )
     if month is None:
         assert number is not None
         yield date(number, 1, 1), date(number, 12, 31), _YEAR
@@ -128,7 +131,16 @@ def _ago(count: str, unit: str, today: date) -> tuple[date, date, float]:
 
 def _named(name: str, today: date) -> tuple[date, date, float]:
     monday = today - timedelta(days=today.weekday())
-    back = {"大前天": 3, "前天": 2, "the day before yesterday": 2, "昨天": 1, "昨晚": 1, "昨日": 1, "yesterday": 1, "last night": 1}
+    back = {
+        "大前天": 3,
+        "前天": 2,
+        "the day before yesterday": 2,
+        "昨天": 1,
+        "昨晚": 1,
+        "昨日": 1,
+        "yesterday": 1,
+        "last night": 1,
+    }
     if name in back:
         day = today - timedelta(days=back[name])
         return day, day, _DAY
@@ -153,7 +165,7 @@ def _named(name: str, today: date) -> tuple[date, date, float]:
 def _weekday(match: re.Match[str], today: date) -> tuple[date, date, float]:
     name = match["weekday"]
     wanted = "一二三四五六日天".index(name) % 7 if not name.isascii() else _WEEKDAYS.index(name[:3])
-    if "天" == name:
+    if name == "天":
         wanted = 6
     if match.groupdict().get("last") == "上":
         # 上周五 is the Friday of last week; "last Friday" the one before today.

@@ -198,9 +198,7 @@ class Embedder:
                 self._cache.popitem(last=False)
 
     @staticmethod
-    def _of_queries(
-        jobs: list[_Job], vectors: "NDArray[np.float32]"
-    ) -> "Iterator[tuple[str, NDArray[np.float32]]]":
+    def _of_queries(jobs: list[_Job], vectors: "NDArray[np.float32]") -> "Iterator[tuple[str, NDArray[np.float32]]]":
         start = 0
         for job in jobs:
             if job.query:

@@ -1,6 +1,5 @@
 """The index as one thread sees it: index.sqlite and the scopes that are in memory. Synchronous; not thread-safe."""
 
-import sqlite3
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -66,7 +65,9 @@ class Index:
                     self._store.set_meta("encoder", wanted)
             self._scopes.clear()
             self.version += 1
-        if self.dimension != dimension:  # another process named the encoder first: what was loaded has no room for vectors
+        if (
+            self.dimension != dimension
+        ):  # another process named the encoder first: what was loaded has no room for vectors
             self._scopes.clear()
             self.version += 1
         self.dimension = dimension
@@ -253,9 +254,7 @@ class Index:
 
     def pending(self, limit: int) -> list[tuple[int, str]]:
         """Sequence and text of rows that wait for a vector."""
-        return [
-            (sequence, embedded_text(row.entry)) for sequence, row in self._store.pending(limit)
-        ]
+        return [(sequence, embedded_text(row.entry)) for sequence, row in self._store.pending(limit)]
 
     def pending_count(self) -> int:
         return self._store.pending_count()
@@ -295,5 +294,3 @@ def _clean(entry: Entry) -> Entry:
 
 def _dimension_of(encoder: str) -> int:
     return int(encoder.rpartition(":")[2] or 0)
-
-

@@ -19,6 +19,4 @@ tooth teeth; understand understood; wake woke woken; wear wore worn; wife wives;
 write wrote written
 """
 
-IRREGULAR_FORMS = {
-    form: forms[0] for line in _TABLE.split(";") if (forms := line.split()) for form in forms[1:]
-}
+IRREGULAR_FORMS = {form: forms[0] for line in _TABLE.split(";") if (forms := line.split()) for form in forms[1:]}

@@ -54,7 +54,9 @@ class Segment:
         places = np.searchsorted(self.terms, wanted)
         known = np.minimum(places, max(len(self.terms) - 1, 0))
         found = self.terms[known] == wanted if len(self.terms) else np.zeros(len(wanted), bool)
-        return np.where(found, self.starts[known], 0), np.where(found, self.starts[np.minimum(known + 1, len(self.starts) - 1)], 0)
+        return np.where(found, self.starts[known], 0), np.where(
+            found, self.starts[np.minimum(known + 1, len(self.starts) - 1)], 0
+        )
 
 
 class Postings:

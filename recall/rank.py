@@ -111,7 +111,9 @@ def message_vector(own: Floats, preceding: Sequence[Floats], common: Floats) -> 
     """The vector to search by: the message's, what was said before (the last turn first), less what all rows share."""
     vector = own.astype(np.float32)
     if preceding:
-        context = sum((turn * np.float32(CONTEXT_FADING**age) for age, turn in enumerate(preceding)), np.zeros_like(own))
+        context = sum(
+            (turn * np.float32(CONTEXT_FADING**age) for age, turn in enumerate(preceding)), np.zeros_like(own)
+        )
         vector = vector + context * np.float32(CONTEXT_WEIGHT / max(float(np.linalg.norm(context)), 1e-6))
         vector /= np.float32(max(float(np.linalg.norm(vector)), 1e-6))
     return vector - np.float32(COMMON_SHARE) * common
@@ -163,9 +165,7 @@ def dated(at: NDArray[np.float64], spans: Sequence[Span]) -> Floats:
     return best
 
 
-def evidence(
-    *, lead: float, meaning: float | None, both: float, selves: int, dated: float, asks: bool
-) -> float:
+def evidence(*, lead: float, meaning: float | None, both: float, selves: int, dated: float, asks: bool) -> float:
     """Log-odds that the best few rows hold something useful for the message: 0 is as likely as not.
 
     lead: how far the best row's rank stands above the tenth's. meaning: mean cosine of the best three with the message,

@@ -45,16 +45,16 @@ def search_words(
 ) -> Words:
     """Rank every row of the scopes by words."""
     query = prepare_query(message, preceding, now, zone)
-    present = tuple((key, rows) for key in dict.fromkeys(scopes) if (rows := index.scope(key)) is not None and len(rows))
+    present = tuple(
+        (key, rows) for key in dict.fromkeys(scopes) if (rows := index.scope(key)) is not None and len(rows)
+    )
     total = sum(len(rows) for _, rows in present)
     scores = np.zeros(total, np.float32)
     wanted = np.array(list(query.weights), np.uint32)
     idf = np.zeros(len(wanted), np.float32)
     weights: list[float] = []
     if len(wanted) and total:
-        found = [
-            [(segment, *segment.find(wanted)) for segment in rows.index_words().segments] for _, rows in present
-        ]
+        found = [[(segment, *segment.find(wanted)) for segment in rows.index_words().segments] for _, rows in present]
         counts = np.zeros(len(wanted), np.int64)
         for segments in found:
             for _, starts, ends in segments:
@@ -159,7 +159,9 @@ def _scores(
     scopes = [rows for _, rows in words.scopes]
     query = words.query
     sessions = _joined([rows.sessions.values for rows in scopes])
-    scores = rank.with_neighbours(np.float32(rank.WORDS_WEIGHT) * rank.scaled(words.scores, among, words.most * rank.LEAST_WORDS_SHARE), sessions)
+    scores = rank.with_neighbours(
+        np.float32(rank.WORDS_WEIGHT) * rank.scaled(words.scores, among, words.most * rank.LEAST_WORDS_SHARE), sessions
+    )
     cosines = None
     if vector is not None:
         embedded = among & _joined([rows.embedded.values for rows in scopes])
@@ -191,7 +193,9 @@ def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _of_scopes(words: Words, rows: NDArray[np.int64]) -> Iterator[tuple[ScopeRows, NDArray[np.int64], NDArray[np.int64]]]:
+def _of_scopes(
+    words: Words, rows: NDArray[np.int64]
+) -> Iterator[tuple[ScopeRows, NDArray[np.int64], NDArray[np.int64]]]:
     """For each scope: which places of `rows` are its, and their row numbers in it."""
     first = 0
     for _, scope in words.scopes:
@@ -240,8 +244,16 @@ def _hits(index: Index, words: Words, found: Sequence[tuple[int, float, dict[str
         entry = row.entry
         hits.append(
             Hit(
-                id=entry.id, text=entry.text, score=score, at=entry.at, scope=row.scope, file=row.file,
-                type=entry.type, category=entry.category, confidence=entry.confidence, parts=parts,
+                id=entry.id,
+                text=entry.text,
+                score=score,
+                at=entry.at,
+                scope=row.scope,
+                file=row.file,
+                type=entry.type,
+                category=entry.category,
+                confidence=entry.confidence,
+                parts=parts,
             )
         )
     return tuple(hits)

@@ -303,5 +303,3 @@ class Store:
 
 def _values(entry: Entry) -> tuple[Any, ...]:
     return tuple(getattr(entry, name.strip()) for name in _ENTRY.split(","))
-
-

@@ -138,8 +138,7 @@ _REQUESTS = tuple(
 )
 _PREFERENCES = tuple(_near(_PREFERRING, topic.preference_words, either_way=True) for topic in _TABLE)
 _WORDS = tuple(
-    re.compile(rf"\b(?:{_ascii(topic.preference_words)})(?!\w)|{_other(topic.preference_words)}")
-    for topic in _TABLE
+    re.compile(rf"\b(?:{_ascii(topic.preference_words)})(?!\w)|{_other(topic.preference_words)}") for topic in _TABLE
 )
 # What is asked for stands at the beginning.
 _LONGEST = 300

@@ -84,7 +84,9 @@ class Worker:
             del job, future, loop
 
 
-def _settle(loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+def _settle(
+    loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], result: Any, error: BaseException | None
+) -> None:
     def settle() -> None:
         if future.done():
             return

@@ -52,7 +52,9 @@ LINES = st.lists(
 
 
 @given(LINES, st.text(max_size=80), st.sampled_from(["W", "B", "O", "S"]), st.floats(0, 1))
-def test_what_is_added_can_be_read_again_and_all_else_stays(lines: list[str], text: str, kind: str, confidence: float) -> None:
+def test_what_is_added_can_be_read_again_and_all_else_stays(
+    lines: list[str], text: str, kind: str, confidence: float
+) -> None:
     before = "\n".join(lines)
     addition = Addition(id="zzzzzzzz", text=text, type=kind, confidence=confidence)  # type: ignore[arg-type]
     after = edit(before, add=[addition], file=FILE, title="Memory")
@@ -63,7 +65,9 @@ def test_what_is_added_can_be_read_again_and_all_else_stays(lines: list[str], te
         assert abs(block.confidence - confidence) <= 0.005001
     rest = [line for line in after.split("\n") if "gm:zzzzzzzz" not in line]
     kept = iter(rest)
-    assert all(line in kept for line in before.rstrip("\n \t").split("\n") if line.strip()), "in their order, to the byte"
+    assert all(line in kept for line in before.rstrip("\n \t").split("\n") if line.strip()), (
+        "in their order, to the byte"
+    )
     new = [line for line in rest if line.strip() and line not in before.split("\n")]
     assert all(line.rstrip("\r") in ("# Memory", "## Remembered") for line in new)
 
@@ -137,7 +141,10 @@ def test_a_person_may_go_on_below_our_line() -> None:
 @pytest.mark.parametrize("fence", ["```", "~~~", "````"])
 def test_code_is_no_memory(fence: str) -> None:
     blocks = parse(f"- real\n\n{fence}\n- not real <!-- gm:abcdefgh -->\n{fence}\n- real too\n", file=FILE)
-    assert [(block.kind, block.text) for block in blocks if block.kind == "item"] == [("item", "real"), ("item", "real too")]
+    assert [(block.kind, block.text) for block in blocks if block.kind == "item"] == [
+        ("item", "real"),
+        ("item", "real too"),
+    ]
     assert "abcdefgh" not in {block.id for block in blocks}
 
 
@@ -155,12 +162,16 @@ def test_new_lines_follow_the_last_of_ours_and_leave_the_rest_below() -> None:
 
 
 def test_windows_line_ends_stay() -> None:
-    after = edit("# M\r\n\r\n- old <!-- gm:aaaaaaaa -->\r\n", add=[Addition(id="abcdefgh", text="new")], file=FILE, title="M")
+    after = edit(
+        "# M\r\n\r\n- old <!-- gm:aaaaaaaa -->\r\n", add=[Addition(id="abcdefgh", text="new")], file=FILE, title="M"
+    )
     assert after == "# M\r\n\r\n- old <!-- gm:aaaaaaaa -->\r\n- new <!-- gm:abcdefgh -->\r\n"
 
 
 def test_prose_is_searchable_by_paragraph_with_its_heading() -> None:
-    blocks = parse("# House\n\nThe roof leaks.\nIt is old.\n\nThe door is new.\n", file="memory/house.md", memories=False)
+    blocks = parse(
+        "# House\n\nThe roof leaks.\nIt is old.\n\nThe door is new.\n", file="memory/house.md", memories=False
+    )
     assert [(block.heading, block.text) for block in blocks] == [
         ("House", "The roof leaks.\nIt is old."),
         ("House", "The door is new."),

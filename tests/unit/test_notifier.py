@@ -71,7 +71,9 @@ def test_events_survive_the_wire(text: str, source: str, at: float, action: str)
     assert "\n" not in encode(sent)
 
 
-@pytest.mark.parametrize("body", ["", "null", "[]", "{}", '{"scope":"a","at":"x","changes":[]}', '{"scope":"a","at":1,"changes":[{}]}'])
+@pytest.mark.parametrize(
+    "body", ["", "null", "[]", "{}", '{"scope":"a","at":"x","changes":[]}', '{"scope":"a","at":1,"changes":[{}]}']
+)
 def test_what_is_no_event_is_refused(body: str) -> None:
     with pytest.raises(NotifierError, match="no event"):
         decode(body)

@@ -13,7 +13,10 @@ NAMES = st.text(min_size=1).filter(lambda name: name.strip() != "")
 @given(NAMES, NAMES)
 def test_different_names_have_different_folders_that_stay_inside(one: str, other: str) -> None:
     for kind in ("user", "room"):
-        first, second = (resolve_scope(user=None, room=name) if kind == "room" else resolve_scope(user=name, room=None) for name in (one, other))
+        first, second = (
+            resolve_scope(user=None, room=name) if kind == "room" else resolve_scope(user=name, room=None)
+            for name in (one, other)
+        )
         assert (first == second) == (first.key == second.key) == (first.folder == second.folder)
         for scope in (first, second):
             parent, _, name = scope.folder.partition("/")
@@ -30,7 +33,9 @@ def test_the_owner_is_named_by_the_constant_and_by_no_string() -> None:
     assert resolve_scope(user="owner", room=None).folder.startswith("people/owner-")
 
 
-@pytest.mark.parametrize("values", [{"user": None, "room": None}, {"user": OWNER, "room": "r"}, {"user": "a", "room": "r"}])
+@pytest.mark.parametrize(
+    "values", [{"user": None, "room": None}, {"user": OWNER, "room": "r"}, {"user": "a", "room": "r"}]
+)
 def test_exactly_one_of_user_and_room(values: dict[str, str | None]) -> None:
     with pytest.raises(UsageError, match="exactly one"):
         resolve_scope(**values)  # type: ignore[arg-type]
