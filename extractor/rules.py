@@ -33,7 +33,47 @@ _ENTITY = re.compile(
     r"(?<![\w])(?:[A-Z][\w.+#-]*[\w+#](?: [A-Z][\w.+#-]*[\w+#])*|[a-z]+[A-Z\d][\w.+#-]*)|(?<=[\u3400-\u9fff])[A-Za-z][\w.+#-]*[\w+#]?|[“《「]([^”》」]{1,30})[”》」]"
 )
 _NO_ENTITY = frozenset(
-    ["let", "let's", "i", "i'm", "i've", "i'd", "i'll", "my", "our", "we", "the", "a", "an", "please", "always", "never", "from", "call", "you", "your", "don't", "do", "keep", "use", "let's", "it's", "so", "and", "but", "also", "if", "when", "for", "to", "in", "on", "at", "as", "ok"]
+    [
+        "let",
+        "let's",
+        "i",
+        "i'm",
+        "i've",
+        "i'd",
+        "i'll",
+        "my",
+        "our",
+        "we",
+        "the",
+        "a",
+        "an",
+        "please",
+        "always",
+        "never",
+        "from",
+        "call",
+        "you",
+        "your",
+        "don't",
+        "do",
+        "keep",
+        "use",
+        "let's",
+        "it's",
+        "so",
+        "and",
+        "but",
+        "also",
+        "if",
+        "when",
+        "for",
+        "to",
+        "in",
+        "on",
+        "at",
+        "as",
+        "ok",
+    ]
 )
 
 
