@@ -153,7 +153,8 @@ class AnytimeSearch:
             return None
         except Exception:  # noqa: BLE001 - it was logged where it failed; words alone work
             return None
-        return vectors[0]
+        first: NDArray[np.float32] = vectors[0]
+        return first
 
     async def nearest(self, scope: str, text: str, limit: int, timeout_seconds: float) -> tuple[Near, ...]:
         """See `Recaller.nearest`."""
