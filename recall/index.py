@@ -57,6 +57,10 @@ class Index:
         self._scopes.clear()
         self._store.close()
 
+    def fits(self, vector: NDArray[np.float32]) -> bool:
+        """Whether a vector is of the kind that the rows have; at first they have none at all."""
+        return len(vector) == self.dimension
+
     def use_encoder(self, name: str, dimension: int) -> None:
         """Vectors of another encoder are forgotten; they are made anew in the background."""
         wanted = f"{name}:{dimension}"

@@ -92,6 +92,8 @@ def ranked(
 ) -> tuple[Hit, ...]:
     """The best rows, by words alone if there is no vector. `preceding`: vectors of the turns before, the last first."""
     scopes = [rows for _, rows in words.scopes]
+    if vector is not None and not index.fits(vector):
+        vector = None
     total = len(words.scores)
     if not total or limit <= 0:
         return ()
