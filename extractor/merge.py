@@ -17,7 +17,7 @@ from .slots import slots
 from .types import Action, Candidate, Decision, Known
 from .vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 
-__all__ = ["decide"]
+__all__ = ["decide", "settled", "unsure"]
 
 ALIKE = 0.8  # Jaccard of the words of matter
 RICHER_ALIKE = 0.4  # the same, where one statement says all that the other does
@@ -26,6 +26,7 @@ SAME_ACROSS_LANGUAGES = 0.72  # cosine; below it, down to the next, the nearest 
 NEAR_ACROSS_LANGUAGES = 0.59
 STANDS_OUT = 0.09
 FEW = 3  # words
+NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from where on a model is asked, when there is one
 
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
@@ -62,12 +63,49 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     # A repeat wins over everything: then nothing has changed since.
     exact = next((entry for entry in found if entry[3] == "same_text"), None)
     if not found:
-        return Decision(action="add", target=None, reason="new")
+        return _named(candidate, known) or Decision(action="add", target=None, reason="new")
     _, action, memory, reason = exact or min(found, key=lambda entry: entry[0])
     if action in ("update", "supersede") and memory.protected and not _may_change(candidate):
         # The weaker word stands beside the line it may not touch, unless it says less.
         return Decision(action="add", target=None, reason="protected")
     return Decision(action=action, target=memory.id, reason=reason)
+
+
+def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:
+    """The memories so near that the rules may be wrong to add beside them; empty where they decide clearly."""
+    if decide(candidate, known).reason != "new":
+        return []
+    near = [memory for memory in known if (memory.cosine or 0.0) >= NEAR or memory.overlap >= OVERLAPPING]
+    return [memory for memory in near if not _of_another(candidate.content, memory.text)]
+
+
+def settled(candidate: Candidate, known: Sequence[Known], action: Action, target: str) -> Decision:
+    """What a model's answer about an unsure candidate comes to: no number is lost, nothing protected touched."""
+    memory = next((each for each in known if each.id == target), None)
+    if action == "add" or memory is None:
+        return Decision(action="add", target=None, reason="new")
+    numbers, known_numbers = set(_NUMBER.findall(candidate.content)), set(_NUMBER.findall(memory.text))
+    loses = not numbers <= known_numbers if action == "skip" else action == "update" and not known_numbers <= numbers
+    if loses:
+        return Decision(action="add", target=None, reason="new")
+    if action != "skip" and memory.protected and not _may_change(candidate):
+        return Decision(action="add", target=None, reason="protected")
+    return Decision(action=action, target=target, reason="model")
+
+
+def _named(candidate: Candidate, known: Sequence[Known]) -> Decision | None:
+    """A memory that the model says is replaced: only one that has to do with it, and that it may change."""
+    words = statement_words(candidate.content)
+    for memory in known:
+        if memory.id not in candidate.supersedes:
+            continue
+        related = bool(words & statement_words(memory.text)) or (memory.cosine or 0.0) >= NEAR
+        kinds = names_of_kind(candidate.content).keys() & names_of_kind(memory.text).keys()
+        if (related or kinds) and not _of_another(candidate.content, memory.text):
+            if memory.protected and not _may_change(candidate):
+                return Decision(action="add", target=None, reason="protected")
+            return Decision(action="supersede", target=memory.id, reason="model")
+    return None
 
 
 def _may_change(candidate: Candidate) -> bool:
