@@ -10,16 +10,18 @@ from typing import Final
 
 import structlog
 
-from extractor import Debouncer
+from extractor import Debouncer, Model, has_model
 from gateway_memory.context import ContextBuilder
 from gateway_memory.errors import WorkspaceError, place_of
 from gateway_memory.follow import Follower
-from gateway_memory.ingest import Extract, Ingest
+from gateway_memory.ingest import Ingest
 from gateway_memory.metrics import Metrics
+from gateway_memory.reading import Extract, Reader
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import MemorySync
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal
+from gateway_memory.store.ledger import Ledger
 from gateway_memory.store.slots import Slot
 from gateway_memory.worker import Worker
 from notifier import Bus
@@ -40,6 +42,7 @@ class Parts:
     slot: Slot
     bus: Bus
     journal: Journal
+    ledger: Ledger
     recaller: Recaller
     files: MarkdownFiles
     follower: Follower
@@ -82,13 +85,30 @@ async def open_parts(
     files = MarkdownFiles(workspace, state)
     stack.callback(files.close)
     follower = Follower(files=files, journal=journal, recaller=recaller, zone=zone)
+    ledger = Ledger(journal)
     context = ContextBuilder(
-        follower=follower, recaller=recaller, journal=journal, metrics=metrics, zone=zone, fail=fail
+        follower=follower, recaller=recaller, journal=journal, ledger=ledger, metrics=metrics, zone=zone, fail=fail
+    )
+    extraction = settings.auto_extract
+    model = Model(extraction) if extract is None and has_model(extraction) else None
+    if model:
+        stack.push_async_callback(model.close)
+    reader = Reader(
+        ledger=ledger,
+        recaller=recaller,
+        metrics=metrics,
+        zone=zone,
+        clock=clock,
+        fail=fail,
+        extract=extract,
+        model=model,
     )
     ingest = Ingest(
         files=files,
         journal=journal,
+        ledger=ledger,
         recaller=recaller,
+        reader=reader,
         follower=follower,
         metrics=metrics,
         zone=zone,
@@ -97,9 +117,7 @@ async def open_parts(
         scope_of=sessions.scope_of,
         publish=bus.publish,
         hold=sessions.hold,
-        extract=extract,
     )
-    extraction = settings.auto_extract
     worker = Worker(
         journal=journal,
         ingest=ingest,
@@ -116,6 +134,7 @@ async def open_parts(
         slot=slot,
         bus=bus,
         journal=journal,
+        ledger=ledger,
         recaller=recaller,
         files=files,
         follower=follower,
