@@ -5,11 +5,11 @@ FILE (gzip JSON lines) says what is measured:
   batch, so `min_conversation_length` counts for nothing here; an assistant's message is the reply of an empty turn.
 - pairs with a label (id, a, b, label same|contradict|different): merging, with b as the candidate, a as the one known
   memory, and the bundled encoder's cosine.
-- with `--end-to-end`, messages whose turns hold facts (conv, session, turn, role, text, memories): each conversation goes
-  through the very calls of a gateway into a store of its own; then how many of its labelled facts a search for them
-  brings among the first five, and how much of what was stored no labelled fact supports. By the rules, and by a model
-  too where `--config` names one and its key is set. Two texts support each other when they share half of the words of
-  the shorter one, and two at least.
+- with `--end-to-end`, messages whose turns hold facts (conv, session, turn, role, text, memories): each conversation
+  goes through the very calls of a gateway into a store of its own; then how many of its labelled facts a search for
+  them brings among the first five, and how much of what was stored no labelled fact supports. By the rules, and by a
+  model too where `--config` names one and its key is set. Two texts support each other when they share half of the
+  words of the shorter one, and two at least.
 `--run` writes what was decided for each id: the score (from 0.5 on it is kept), or same|contradict|different.
 """
 
@@ -154,7 +154,7 @@ async def _one_conversation(memory: GatewayMemory, said: Sequence[Row]) -> Count
 
 
 def _bare(fact: str) -> str:
-    """A labelled fact without the topic that RealMem puts before it: 【Topic】 …"""
+    """A labelled fact without the topic that RealMem puts before it, as 【Topic】."""
     return fact.partition("】")[2].strip() or fact
 
 

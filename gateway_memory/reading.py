@@ -75,14 +75,11 @@ class Reader:
 
         Raises whatever a host's own model raises.
         """
-        if self._extract is None and self._model is None:
-            return Reading(reason="rules_only")
+        if not turns or (self._extract is None and self._model is None):
+            return Reading(reason="rules_only" if turns else "nothing_to_keep")
         near = await self._near(scope, turns, hidden)
         if self._extract is not None:
-            if not await self._reserve(settings, 0):
-                return Reading(reason="daily_limit")
-            self._metrics.last_extraction = self._clock()
-            return Reading(candidates=await self._extract(turns, [stored for stored, _ in near]))
+            return await self._hosts(settings, turns, [stored for stored, _ in near])
         assert self._model is not None
         told = [memory for _, memory in near]
         wanted = self._model.cost_at_most(turns, told)
@@ -106,6 +103,13 @@ class Reader:
             candidates=found.candidates,
             settled=await self._settled(scope, settings, found.candidates, hidden),
         )
+
+    async def _hosts(self, settings: ExtractorSettings, turns: Sequence[Turn], near: Sequence[Stored]) -> Reading:
+        assert self._extract is not None
+        if not await self._reserve(settings, 0):
+            return Reading(reason="daily_limit")
+        self._metrics.last_extraction = self._clock()
+        return Reading(candidates=await self._extract(turns, near))
 
     async def compared(self, scope: Scope, text: str, hidden: frozenset[str]) -> list[Known]:
         """Return the memories nearest to a text, as the merge sees them."""

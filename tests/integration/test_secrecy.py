@@ -87,7 +87,7 @@ async def test_no_secret_and_no_private_span_is_found_anywhere(
     extraction = replace(defaults.auto_extract, base_url=f"{provider.url}/v1", min_conversation_length=0)
     config = Config(defaults=replace(defaults, auto_extract=extraction))
     needles = [*SECRETS.values(), *(span for _, span in PRIVATE), "PRIVATE-rest"]
-    answers = [
+    answers: list[Say | Fail] = [
         Say(text=found(*(entry(f"The user's secret is {secret}", secret) for secret in needles))),
         Say(text="no JSON"),
         Fail(status=500, message=f"cannot read {SECRETS['password']}"),
