@@ -1,5 +1,6 @@
 """The debounced stage's reading of a batch: the model within its budget, and what that means for the turns."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
@@ -28,7 +29,7 @@ NEAREST_SECONDS: Final = 0.25
 _ASKED_ABOUT: Final = 4
 """The newest turns of a batch whose nearest memories the model is told."""
 _TOLD: Final = 20
-_COMPARE_TOKENS: Final = 4_000
+_COMPARE_TOKENS: Final = 12_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,5 +173,6 @@ class Reader:
 def _speaker(scope: Scope) -> str:
     kind, _, name = scope.key.partition(":")
     if kind == "user":
-        return f"a guest whom the host calls {name[:40]!r}, not the owner of the assistant"
+        plain = re.sub(r"[^\w .-]+", " ", name)[:40]  # a name is chosen by whoever bears it
+        return f'a guest called "{plain}", not the owner of the assistant'
     return "one of several people in a group" if kind == "room" else "the owner of the assistant"

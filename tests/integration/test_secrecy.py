@@ -79,12 +79,14 @@ def logged(tmp_path: Path) -> Iterator[Path]:
         root.setLevel(level)
 
 
+@pytest.mark.parametrize("model", ["openai/gpt-4o-mini", "anthropic/claude-haiku"])
 async def test_no_secret_and_no_private_span_is_found_anywhere(
-    provider: Provider, tmp_path: Path, logged: Path
+    provider: Provider, tmp_path: Path, logged: Path, model: str
 ) -> None:
     workspace = tmp_path / "workspace"
     defaults = load_config().defaults
-    extraction = replace(defaults.auto_extract, base_url=f"{provider.url}/v1", min_conversation_length=0)
+    url = f"{provider.url}/v1" if model.startswith("openai") else provider.url
+    extraction = replace(defaults.auto_extract, base_url=url, model=model, min_conversation_length=0)
     config = Config(defaults=replace(defaults, auto_extract=extraction))
     needles = [*SECRETS.values(), *(span for _, span in PRIVATE), "PRIVATE-rest"]
     answers: list[Say | Fail] = [
@@ -113,6 +115,7 @@ async def test_no_secret_and_no_private_span_is_found_anywhere(
         assert not any(needle in text for text in texts), needle
         assert not any(needle in provider.prompt(number) for number in range(len(provider.asked))), needle
     assert len(provider.asked) > 0
+    assert "I like tea" not in logged.read_text("utf-8"), "no message and no memory stands in a log"
     kept = b"".join(seen).decode("utf-8", "replace")
     assert "[masked: openai key]" in kept
     assert "I like tea" in kept
