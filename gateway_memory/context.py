@@ -87,6 +87,8 @@ class ContextBuilder:
         span = settings.auto_recall.timeout_ms / 1000
         deadline = loop.time() + span
         blocks: list[str] = []
+        if session.on("autoRecall"):  # the encoder works while the files are looked at
+            self._recaller.prefetch(message)
 
         updates = session.inbox.take() if session.on("notify") else ()
         updates = tuple(change for change in updates if self._is_news(session, change))
