@@ -15,6 +15,7 @@ from gateway_memory.context import ContextBuilder
 from gateway_memory.errors import WorkspaceError, place_of
 from gateway_memory.follow import Follower
 from gateway_memory.ingest import Ingest
+from gateway_memory.merging import Merger
 from gateway_memory.metrics import Metrics
 from gateway_memory.reading import Extract, Reader
 from gateway_memory.sessions import Sessions
@@ -103,12 +104,21 @@ async def open_parts(
         extract=extract,
         model=model,
     )
+    merger = Merger(
+        files=files,
+        journal=journal,
+        recaller=recaller,
+        metrics=metrics,
+        zone=zone,
+        settings_of=sessions.settings_of,
+    )
     ingest = Ingest(
         files=files,
         journal=journal,
         ledger=ledger,
         recaller=recaller,
         reader=reader,
+        merger=merger,
         follower=follower,
         metrics=metrics,
         zone=zone,
