@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +11,8 @@ from gateway_memory.errors import StoreError
 from gateway_memory.plan import Memory, Outcome, Plan, Receipt
 from gateway_memory.store.connection import Connection
 from gateway_memory.store.database import open_database
+from gateway_memory.store.ledger import Ledger
+from notifier import Event
 
 __all__ = ["Journal", "PendingTurn"]
 
@@ -36,13 +38,15 @@ class PendingTurn:
 class Journal:
     """One connection; each change is one transaction."""
 
+    ledger: Ledger
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection: Connection | None = None
         self.slot = -1
 
-    async def open(self, slot: int) -> None:
-        """Open the file, or make it, for the process that holds this slot.
+    async def open(self, slot: int, *, sends: bool = False, history: int = 1000) -> None:
+        """Open the file, or make it, for the process that holds this slot. sends, history: see Ledger.
 
         Raises:
             JournalDamagedError: the file was no readable database; it now stands aside under another name.
@@ -51,11 +55,18 @@ class Journal:
         """
         self.slot = slot
         self._connection = await open_database(self._path)
+        self.ledger = Ledger(self._connection, self._path, slot=slot, sends=sends, history=history)
+        try:
+            await self.ledger.open()
+        except BaseException:
+            await self.close()
+            raise
 
     async def close(self) -> None:
         """Close the file. May be called twice."""
         connection, self._connection = self._connection, None
         if connection:
+            await self.ledger.close()
             await connection.close()
 
     @property
@@ -123,31 +134,35 @@ class Journal:
         await self._change(f"UPDATE turns SET stage = stage + {_PARKED} WHERE slot = ? AND stage < 0", (self.slot,))
 
     async def slots_with_work(self) -> list[int]:
-        """Return the slots that turns, plans or outgoing events belong to."""
-        rows = await self._rows("SELECT slot FROM turns UNION SELECT slot FROM plans UNION SELECT slot FROM outbox")
+        """Return the slots that turns or plans belong to."""
+        rows = await self._rows("SELECT slot FROM turns UNION SELECT slot FROM plans")
         return [int(row[0]) for row in rows]
 
     async def adopt(self, slot: int) -> None:
         """Take over the work of a slot whose process is gone. The caller holds that slot's lock."""
 
         def work(database: sqlite3.Connection) -> None:
-            for table in ("turns", "plans", "outbox"):
+            for table in ("turns", "plans"):
                 database.execute(f"UPDATE {table} SET slot = ? WHERE slot = ?", (self.slot, slot))
 
         await self._database.transact(work)
 
     # Plans
 
-    async def begin(self, plan: Plan) -> int:
-        """Write down what is about to be done, and what is known of its memories; returns the plan's number."""
+    async def begin(self, plan: Plan, events: Sequence[Event] = ()) -> tuple[int, list[Event]]:
+        """Write down what is about to be done, what is known of its memories, and what will be announced.
+
+        Returns the plan's number, and the events with theirs.
+        """
         rows = [_memory_row(plan.scope, memory, "active", "", plan.at) for memory in plan.added]
         rows += [_memory_row(plan.scope, item.memory, item.state, item.replaced_by, plan.at) for item in plan.retired]
         marks = ", ".join("?" * 14)
 
-        def work(database: sqlite3.Connection) -> int:
+        def work(database: sqlite3.Connection) -> tuple[int, list[Event]]:
             database.executemany(f"INSERT OR REPLACE INTO memories VALUES ({marks})", rows)
             cursor = database.execute("INSERT INTO plans (slot, body) VALUES (?, ?)", (self.slot, plan.to_json()))
-            return int(cursor.lastrowid or 0)
+            number = int(cursor.lastrowid or 0)
+            return number, self.ledger.add(database, events, plan=number, now=plan.at)
 
         return await self._database.transact(work)
 
@@ -156,11 +171,8 @@ class Journal:
         rows = await self._rows("SELECT id, body FROM plans WHERE slot = ? ORDER BY id", (self.slot,))
         return [(int(row[0]), Plan.from_json(row[1])) for row in rows]
 
-    async def finish(self, plan: Plan, number: int | None, event: str | None) -> int | None:
-        """Record in one transaction that a plan is carried out: turns, receipt, outgoing event.
-
-        Returns the event's sequence in the outbox, None where there is no event.
-        """
+    async def finish(self, plan: Plan, number: int | None) -> None:
+        """Record in one transaction that a plan is carried out: turns, receipt, events that may leave now."""
         advance = (
             "UPDATE turns SET stage = 1 WHERE id = ?" if plan.stage == "rules" else "DELETE FROM turns WHERE id = ?"
         )
@@ -175,29 +187,15 @@ class Journal:
             plan.at,
         )
 
-        def work(database: sqlite3.Connection) -> int | None:
+        def work(database: sqlite3.Connection) -> None:
             if number is not None:
                 database.execute("DELETE FROM plans WHERE id = ?", (number,))
+                self.ledger.carried_out(database, number)
             database.executemany(advance, [(turn,) for turn in plan.turns])
             query = "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?)"
             database.execute(query, receipt)
-            if event is None:
-                return None
-            return database.execute("INSERT INTO outbox (slot, body) VALUES (?, ?)", (self.slot, event)).lastrowid
 
-        return await self._database.transact(work)
-
-    async def outgoing(self) -> list[tuple[int, str]]:
-        """Return this process's events that were not announced, oldest first."""
-        rows = await self._rows("SELECT sequence, body FROM outbox WHERE slot = ? ORDER BY sequence", (self.slot,))
-        return [(int(row[0]), str(row[1])) for row in rows]
-
-    async def announced(self, sequences: Iterable[int]) -> None:
-        """Take announced events out of the outbox."""
-        rows = [(sequence,) for sequence in sequences]
-        await self._database.transact(
-            lambda database: database.executemany("DELETE FROM outbox WHERE sequence = ?", rows)
-        )
+        await self._database.transact(work)
 
     # Memories
 
@@ -277,15 +275,22 @@ class Journal:
         return receipts
 
     async def queue(self) -> Mapping[str, float]:
-        """Return what waits, of all processes: `rules`, `batch` and `parked` (turns), `outbox` (events), `oldest_at`.
+        """Return what waits, of all processes: `rules`, `batch` and `parked` (turns), `outbox` (events).
 
-        `oldest_at` is in epoch seconds, 0 where no turn waits.
+        `oldest_at` and `outbox_at` are in epoch seconds, 0 where no turn or no event waits.
         """
         ((rules, batch, oldest, parked),) = await self._rows(
             "SELECT total(stage = 0), total(stage = 1), coalesce(min(accepted_at), 0), total(stage < 0) FROM turns"
         )
-        ((outbox,),) = await self._rows("SELECT count(*) FROM outbox")
-        return {"rules": rules, "batch": batch, "oldest_at": oldest, "outbox": outbox, "parked": parked}
+        outbox, outbox_at = await self.ledger.waiting()
+        return {
+            "rules": rules,
+            "batch": batch,
+            "oldest_at": oldest,
+            "outbox": outbox,
+            "outbox_at": outbox_at,
+            "parked": parked,
+        }
 
     async def extractions(self, day: str) -> int:
         """Return how many model calls were made on a day (YYYY-MM-DD)."""
