@@ -29,8 +29,8 @@ from gateway_memory import OWNER, GatewayMemory, load_config
 LENGTHS = (20, 100, 500)
 LINES_A_FILE = 500
 TOPICS = (
-    "deployment", "database", "kitchen", "travel", "budget", "garden", "music", "school", "release", "holiday", "server",
-    "meeting", "recipe", "training",
+    "deployment", "database", "kitchen", "travel", "budget", "garden", "music", "school", "release", "holiday",
+    "server", "meeting", "recipe", "training",
 )  # fmt: skip
 VERBS = (
     "prefers", "plans", "decided", "moved", "bought", "wants", "forgot", "finished", "likes", "paused", "reviewed",

@@ -6,7 +6,7 @@ FILE is JSON lines, gzip or plain. Two kinds of lines:
 
     {"kind": "doc", "conv": "c", "id": "c/1", "text": "…"}     optional: speaker, date, reply, caption, seq, source
     {"kind": "query", "conv": "c", "id": "c/q1", "text": "…", "relevant": ["c/1", …]}
-                                                                optional: context [turns before it], date, seq_limit, category, source
+        optional: context [turns before it], date, seq_limit, category, source
 
 Each `conv` is a scope, each doc a memory in the log of its day. A query is searched among the docs of its conv with a
 `seq` below its `seq_limit`, with `context` as the preceding turns and `date` (else the newest doc's) as now; nothing is
@@ -35,13 +35,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from recall import Entry, Recaller, RecallSettings, Stamp
 
+Ranking = dict[str, list[tuple[str, float]]]
+"""Query id to (doc id, score), best first."""
+
 RETURNED = 50
 _FIRST_DAY = datetime(2020, 1, 1, tzinfo=UTC).timestamp()
 
 
 def lines_of(path: Path) -> Iterator[dict[str, Any]]:
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as file:
+    """Yield the objects of a JSON lines file, gzip or plain."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as file:
         yield from (json.loads(line) for line in file if line.strip())
 
 
@@ -55,6 +59,7 @@ def epoch_of(date: str | None) -> float | None:
 
 
 def entry_of(doc: Mapping[str, Any], number: int) -> Entry:
+    """A doc as a memory; `number` is its place in its conv."""
     caption = f" ({doc['caption']})" if doc.get("caption") else ""
     at = epoch_of(doc.get("date"))
     return Entry(
@@ -81,13 +86,13 @@ async def fill(recaller: Recaller, scope: str, entries: Sequence[Entry]) -> None
 
 async def rank_all(
     recaller: Recaller, rows: Sequence[Mapping[str, Any]], progress: Callable[[int], None] = lambda _: None
-) -> dict[str, list[tuple[str, float]]]:
-    """Query id to (doc id, score), best first."""
+) -> Ranking:
+    """Search for every query, conv by conv."""
     docs: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     queries: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         (docs if row["kind"] == "doc" else queries)[row["conv"]].append(row)
-    run: dict[str, list[tuple[str, float]]] = {}
+    run: Ranking = {}
     for conv, asked in queries.items():
         own = sorted(docs[conv], key=lambda doc: doc.get("seq", 0))
         entries = [entry_of(doc, number) for number, doc in enumerate(own)]
@@ -112,9 +117,8 @@ async def rank_all(
     return run
 
 
-def measure(
-    rows: Sequence[Mapping[str, Any]], run: Mapping[str, Sequence[tuple[str, float]]]
-) -> dict[str, dict[str, float]]:
+def measure(rows: Sequence[Mapping[str, Any]], run: Ranking) -> dict[str, dict[str, float]]:
+    """The figures by source."""
     sums: dict[str, list[dict[str, float]]] = defaultdict(list)
     for query in rows:
         if query["kind"] != "query" or not query["relevant"] or query.get("category") == "adversarial":
@@ -131,19 +135,19 @@ def measure(
     }
 
 
-async def run_file(path: Path, settings: RecallSettings, encoder: Any = None, **options: Any) -> tuple[Any, Any]:
-    rows = list(lines_of(path))
+async def ranking_of(rows: Sequence[Mapping[str, Any]], settings: RecallSettings, **options: Any) -> Ranking:
+    """The ranking of every query, from an index of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        recaller = Recaller(Path(folder) / "index.sqlite", settings, encoder=encoder)
+        recaller = Recaller(Path(folder) / "index.sqlite", settings)
         await recaller.open()
         try:
-            run = await rank_all(recaller, rows, **options)
+            return await rank_all(recaller, rows, **options)
         finally:
             await recaller.close()
-    return rows, run
 
 
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="JSON lines of docs and queries, gzip or plain")
     parser.add_argument("--run", type=Path, help="write the ranking of each query here, as JSON")
@@ -155,7 +159,8 @@ def main() -> None:
             print(f"\r{done} queries", end="", file=sys.stderr)
 
     started = time.perf_counter()
-    rows, run = asyncio.run(run_file(arguments.data, RecallSettings(), progress=progress))
+    rows = list(lines_of(arguments.data))
+    run = asyncio.run(ranking_of(rows, RecallSettings(), progress=progress))
     figures = measure(rows, run)
     if arguments.run:
         ids = {query: [doc for doc, _ in ranked] for query, ranked in run.items()}

@@ -150,8 +150,7 @@ def _run_replay(args: argparse.Namespace) -> int:
     async def run() -> Report:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
             with tqdm(total=len(turns), unit="turn", disable=None) as bar:
-                report = await replay(memory, turns, bar.update)
-            return report
+                return await replay(memory, turns, bar.update)
 
     report = asyncio.run(run())
     if args.turns:

@@ -91,7 +91,11 @@ class ContextBuilder:
 
         changes: tuple[Stored, ...] = ()
         if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
-            changes = await self._within("sync", span * _REFRESH_SHARE, self._changes(session)) or ()
+            looked = await self._within("sync", span * _REFRESH_SHARE, self._changes(session))
+            if looked:  # one that is late leaves the session as it is: what nobody was told stays news
+                session.generation, session.sequence, rows = looked
+                changes = tuple(row for row in rows if not session.holds(row.entry.id, row.entry.text))
+                session.hold([(row.entry.id, row.entry.text) for row in changes])
             if changes:
                 blocks.append(self._render_changes(changes, settings.auto_recall.max_injected_tokens))
         if updates and settings.notify.inject_summary:
@@ -138,17 +142,15 @@ class ContextBuilder:
         newest = await self._recaller.newest(session.scope.key, 1)
         return newest[0].sequence if newest else 0
 
-    async def _changes(self, session: Session) -> tuple[Stored, ...]:
+    async def _changes(self, session: Session) -> tuple[int, int, tuple[Stored, ...]]:
+        """Return the index's generation, its newest line, and the lines that are new to the session."""
         await self._follower.refresh(session.scope)
-        if session.sequence is None or session.generation != self._recaller.generation:
+        generation = self._recaller.generation
+        if session.sequence is None or session.generation != generation:
             # The files were still being read when the session started, or the index is another one: a first look.
-            session.generation = self._recaller.generation
-            session.sequence = await self._look(session)
-            return ()
-        session.sequence, rows = await self._recaller.added_since(session.scope.key, session.sequence)
-        news = [row for row in rows if row.entry.type != "S" and not session.holds(row.entry.id, row.entry.text)]
-        session.hold([(row.entry.id, row.entry.text) for row in news])
-        return tuple(news)
+            return generation, await self._look(session), ()
+        sequence, rows = await self._recaller.added_since(session.scope.key, session.sequence)
+        return generation, sequence, tuple(row for row in rows if row.entry.type != "S")
 
     async def _recall(self, session: Session, message: str, now: datetime, deadline: float) -> Recall | None:
         settings = session.settings.auto_recall

@@ -48,7 +48,10 @@ class SchemaFromFutureError(StoreError):
 
 
 def place_of(error: BaseException) -> str:
-    """Return where an error was raised, as "file.py:12": a traceback's values, and some errors' texts, may hold what was said."""
+    """Return where an error was raised, as "file.py:12".
+
+    That is what a log may hold: a traceback's values, and some errors' texts, may be what was said.
+    """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -139,8 +139,8 @@ class GatewayMemory:
         message = as_query(message)
         try:
             context = await self._context.build(session, message, at or self._clock())
-        except Exception as error:  # the reply matters more than its memory
-            log.error("context.failed", error=type(error).__name__, place=place_of(error))  # noqa: TRY400 - a traceback may hold what was said
+        except Exception as error:  # noqa: BLE001 - the reply matters more than its memory
+            log.error("context.failed", error=type(error).__name__, place=place_of(error))
             self._fail("context", error)
             context = Context()
         session.hears(message)

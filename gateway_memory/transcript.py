@@ -51,10 +51,7 @@ class Report:
     def lines(self) -> list[str]:
         """Return the report as text."""
         rate = self.turns / self.seconds if self.seconds else 0.0
-        lines = [
-            f"{self.turns} turns in {self.seconds:.1f} s ({rate:.0f} a second); "
-            f"{self.blocks} replies were given context",
-        ]
+        lines = [f"{self.turns} turns in {self.seconds:.1f} s ({rate:.0f} a second); {self.blocks} replies got context"]
         for stage, counts in self.outcomes.items():
             lines.append(f"{stage}:")
             lines += [f"  {name:<40} {number:>7}" for name, number in counts.most_common()]

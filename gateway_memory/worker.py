@@ -150,8 +150,8 @@ class Worker:
             await stage(turns)
         except TRANSIENT:
             raise
-        except Exception as error:
-            log.error("worker.stage_failed", error=type(error).__name__, place=place_of(error), turns=len(turns))  # noqa: TRY400 - a traceback may hold what was said
+        except Exception as error:  # noqa: BLE001 - what breaks is tried turn by turn below
+            log.error("worker.stage_failed", error=type(error).__name__, place=place_of(error), turns=len(turns))
             self._fail(stage.__name__, error)
             await self._ingest.recover()
             number = 0 if stage.__name__ == "rules" else 1

@@ -75,8 +75,9 @@ class AnytimeSearch:
             return search_words(index, scopes, message, preceding, now, self._zone)
 
         looking_up = self._thread.run(look_up, SEARCH)
-        vector = self.vector_of(message)
-        before = [self.vector_of(turn) for turn in reversed(preceding[-PRECEDING_TURNS:])]
+        patient = deadline is None
+        vector = self.vector_of(message, patient=patient)
+        before = [self.vector_of(turn, patient=patient) for turn in reversed(preceding[-PRECEDING_TURNS:])]
         try:
             words = await _by(deadline, looking_up)
             stages["words"] = time.perf_counter() - started
@@ -125,8 +126,13 @@ class AnytimeSearch:
         while len(self._found) > _CACHED_SEARCHES:
             self._found.popitem(last=False)
 
-    def vector_of(self, text: str) -> "asyncio.Future[NDArray[np.float32]] | NDArray[np.float32] | None":
-        """A text's vector, or the promise of it, or None if waiting for it makes no sense."""
+    def vector_of(
+        self, text: str, *, patient: bool = False
+    ) -> "asyncio.Future[NDArray[np.float32]] | NDArray[np.float32] | None":
+        """A text's vector, or the promise of it, or None if waiting for it makes no sense.
+
+        It makes none while the encoder still loads, which takes a second, or hangs; unless the caller is `patient`.
+        """
         if self._embedder is None:
             return None
         text = clean_text(text, LONGEST_EMBEDDED)
@@ -136,7 +142,8 @@ class AnytimeSearch:
         # Asked for even where nobody waits: what comes late serves the next message.
         future = self._embedder.submit([text], query=True)
         future.add_done_callback(_seen)
-        return None if self._embedder.hangs(time.monotonic()) else future
+        late = self._embedder.encoder is None or self._embedder.hangs(time.monotonic())
+        return None if late and not patient else future
 
     async def _meaning(
         self, vector: "asyncio.Future[NDArray[np.float32]] | NDArray[np.float32] | None", deadline: float | None
@@ -153,7 +160,8 @@ class AnytimeSearch:
             return None
         except Exception:  # noqa: BLE001 - it was logged where it failed; words alone work
             return None
-        return vectors[0]
+        first: NDArray[np.float32] = vectors[0]
+        return first
 
     async def nearest(self, scope: str, text: str, limit: int, timeout_seconds: float) -> tuple[Near, ...]:
         """See `Recaller.nearest`."""

@@ -18,9 +18,9 @@ class Span(NamedTuple):
 
 _LONGEST = 500
 _DAY, _WEEK, _MONTH, _YEAR = 1.0, 0.8, 0.7, 0.2
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_WEEKDAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-_NUMBERS = {word: number for number, word in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])}
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_WEEKDAYS = "mon tue wed thu fri sat sun".split()
+_NUMBERS = {word: number for number, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 _NUMBERS |= {"a": 1, "an": 1, "couple of": 2, "few": 3}
 _HAN = {word: number for number, word in enumerate("〇一二三四五六七八九")} | {"两": 2, "零": 0, "几": 3, "十": 10}
 
@@ -117,7 +117,7 @@ def _dates(match: re.Match[str], today: date) -> Iterator[tuple[date, date, floa
 def _ago(count: str, unit: str, today: date) -> tuple[date, date, float]:
     number = _number(count)
     if unit in ("day", "天", "日"):
-        slack = 0 if number < 4 else number // 4
+        slack = number // 4
         day = today - timedelta(days=number)
         return day - timedelta(days=slack), day + timedelta(days=slack), _DAY
     if unit in ("week", "星期", "周", "礼拜"):
@@ -147,7 +147,7 @@ def _named(name: str, today: date) -> tuple[date, date, float]:
     if name in ("today", "this morning", "tonight", "今天", "今早", "今晚"):
         # Of today there is much talk that means no memory of today.
         return today, today, _YEAR
-    if name.endswith("weekend") or name.endswith("周末"):
+    if name.endswith(("weekend", "周末")):
         return monday - timedelta(days=2), monday - timedelta(days=1), _DAY
     if "week" in name or "周" in name or "星期" in name or "礼拜" in name:
         weeks = 2 if name.startswith("上上") else 0 if name.startswith(("this", "这")) else 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 
 from recall.types import RecallError
+from recall.worker import settle
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,9 +72,9 @@ class Embedder:
             self._background.clear()
             self._condition.notify()
         for future, loop in waiting:
-            _call(loop, future.cancel)
+            settle(loop, future, None, asyncio.CancelledError())
         for loaded, loop in self._loaded:
-            _call(loop, loaded.cancel)
+            settle(loop, loaded, None, asyncio.CancelledError())
         return self._thread
 
     @property
@@ -128,14 +129,15 @@ class Embedder:
                 with self._condition:
                     self._condition.wait(timeout=_RETRY_LOADING_SECONDS)
                 continue
-            with self._condition:
-                while not (self._queries or self._background or self._closing):
-                    self._condition.wait()
-                if self._closing:
-                    return
-                jobs = self._take()
-            if jobs:
+            if jobs := self._wait():
                 self._encode(jobs)
+
+    def _wait(self) -> list[_Job]:
+        """The next batch, waited for; empty when the thread is to end."""
+        with self._condition:
+            while not (self._queries or self._background or self._closing):
+                self._condition.wait()
+            return [] if self._closing else self._take()
 
     def _take(self) -> list[_Job]:
         """The next batch. Queries that nobody waits for any more are still encoded: the next message profits."""
@@ -157,7 +159,7 @@ class Embedder:
             waiting, self._loaded = self._loaded, []
         _log.info("recall.encoder_loaded", encoder=encoder.name, seconds=round(time.perf_counter() - started, 3))
         for future, loop in waiting:
-            _call(loop, lambda future=future: future.done() or future.set_result(encoder))
+            settle(loop, future, encoder)
         return True
 
     def _fail(self, error: Exception) -> None:
@@ -168,9 +170,9 @@ class Embedder:
             self._background.clear()
             self._loaded = []
         for job in jobs:
-            _call(job.loop, lambda job=job: job.future.done() or job.future.set_exception(error))
+            settle(job.loop, job.future, None, error)
         for future, loop in waiting:
-            _call(loop, lambda future=future: future.done() or future.set_exception(error))
+            settle(loop, future, None, error)
 
     def _encode(self, jobs: list[_Job]) -> None:
         assert self._encoder is not None
@@ -181,7 +183,7 @@ class Embedder:
         except Exception as error:  # noqa: BLE001 - one bad text or a failing server costs these jobs only
             _log.warning("recall.encoder_failed", stage="encode", texts=len(texts), error=type(error).__name__)
             for job in jobs:
-                _call(job.loop, lambda job=job, error=error: job.future.done() or job.future.set_exception(error))
+                settle(job.loop, job.future, None, error)
             return
         finally:
             self._busy_since = None
@@ -189,7 +191,7 @@ class Embedder:
         for job in jobs:
             part = vectors[start : start + len(job.texts)]
             start += len(job.texts)
-            _call(job.loop, lambda job=job, part=part: job.future.done() or job.future.set_result(part))
+            settle(job.loop, job.future, part)
         with self._condition:
             for text, vector in self._of_queries(jobs, vectors):
                 self._cache[text] = vector
@@ -205,11 +207,3 @@ class Embedder:
                 # A copy, since a row would keep its whole batch in memory.
                 yield from ((text, vectors[start + place].copy()) for place, text in enumerate(job.texts))
             start += len(job.texts)
-
-
-def _call(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
-    try:
-        loop.call_soon_threadsafe(callback)
-    except RuntimeError:
-        # The loop was closed meanwhile; nobody waits any more.
-        return

@@ -35,6 +35,8 @@ def prepare(entry: Entry) -> IndexedRow:
 
 
 class Index:
+    """index.sqlite and what of it is in memory; every call comes from the index's thread."""
+
     def __init__(self, path: Path) -> None:
         self._store = Store(path)
         self._scopes: OrderedDict[str, ScopeRows] = OrderedDict()
@@ -55,6 +57,10 @@ class Index:
         self._scopes.clear()
         self._store.close()
 
+    def fits(self, vector: NDArray[np.float32]) -> bool:
+        """Whether a vector is of the kind that the rows have; at first they have none at all."""
+        return len(vector) == self.dimension
+
     def use_encoder(self, name: str, dimension: int) -> None:
         """Vectors of another encoder are forgotten; they are made anew in the background."""
         wanted = f"{name}:{dimension}"
@@ -65,9 +71,8 @@ class Index:
                     self._store.set_meta("encoder", wanted)
             self._scopes.clear()
             self.version += 1
-        if (
-            self.dimension != dimension
-        ):  # another process named the encoder first: what was loaded has no room for vectors
+        if self.dimension != dimension:
+            # Another process named the encoder first, and what was loaded has no room for its vectors.
             self._scopes.clear()
             self.version += 1
         self.dimension = dimension
@@ -75,7 +80,7 @@ class Index:
     # What other processes did
 
     def follow(self) -> bool:
-        """Notice what other processes wrote. True if the file itself was replaced, so that everything is to be read again."""
+        """Notice what other processes wrote. True if the file itself was replaced, and all is to be read again."""
         if self._store.lost():
             self.reopen()
             return True

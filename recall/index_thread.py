@@ -3,7 +3,6 @@
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,6 +12,8 @@ from recall.types import RecallError
 from recall.worker import WRITE, Worker
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from recall.index import Index
 
 __all__ = ["IndexThread"]

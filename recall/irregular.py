@@ -1,4 +1,7 @@
-"""English forms that no stemmer brings together: went and go, children and child. The first of each line stands for all."""
+"""English forms that no stemmer brings together: went and go, children and child.
+
+The first of each group stands for all of it.
+"""
 
 __all__ = ["IRREGULAR_FORMS"]
 

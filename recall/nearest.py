@@ -12,6 +12,8 @@ __all__ = ["nearest"]
 _LONGEST = 4000
 # By shared terms so many times `limit` are looked at: the most shared terms are not yet the most overlap.
 _LOOKED_AT = 4
+# Below every cosine.
+_NO_VECTOR = -2.0
 
 
 def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | None, limit: int) -> tuple[Near, ...]:
@@ -28,9 +30,9 @@ def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | N
     shared[~among] = 0
     best = {int(row) for row in np.argsort(-shared, kind="stable")[: _LOOKED_AT * limit] if shared[row] > 0}
     cosines = None
-    if vector is not None:
-        cosines = np.where(among & rows.embedded.values, rows.matrix.product(vector), -2.0)
-        best |= {int(row) for row in np.argsort(-cosines, kind="stable")[:limit] if cosines[row] > -2}
+    if vector is not None and index.fits(vector):
+        cosines = np.where(among & rows.embedded.values, rows.matrix.product(vector), _NO_VECTOR)
+        best |= {int(row) for row in np.argsort(-cosines, kind="stable")[:limit] if cosines[row] > _NO_VECTOR}
     found = []
     wanted = set(terms.tolist())
     stored = {row.sequence: row for row in index.stored([int(rows.sequences.values[row]) for row in best])}
@@ -43,6 +45,6 @@ def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | N
         found.append(Near(stored=entry, cosine=cosine, overlap=overlap(wanted, own)))
     found.sort(key=lambda near: max(near.cosine or 0.0, near.overlap), reverse=True)
     by_overlap = sorted(found, key=lambda near: near.overlap, reverse=True)[:limit]
-    by_cosine = sorted(found, key=lambda near: near.cosine or -2.0, reverse=True)[:limit]
+    by_cosine = sorted(found, key=lambda near: near.cosine or _NO_VECTOR, reverse=True)[:limit]
     kept = {id(near) for near in (*by_overlap, *by_cosine)}
     return tuple(near for near in found if id(near) in kept)

@@ -30,7 +30,7 @@ class Segment:
 
     @classmethod
     def build(cls, terms: NDArray[np.uint32], offsets: NDArray[np.int64], first: int, end: int) -> Self:
-        """`terms`: every row's terms one after the other, with repeats; row r's are `terms[offsets[r]:offsets[r + 1]]`."""
+        """`terms`: all rows' terms one after the other, with repeats; those of row r end where r + 1's offset is."""
         flat = terms[offsets[first] : offsets[end]]
         rows = np.repeat(np.arange(first, end, dtype=np.uint64), np.diff(offsets[first : end + 1]))
         # One sort of (term, row) as a single number; equal neighbours are then repeats within a row.

@@ -118,7 +118,7 @@ class Recaller:
         prepared: dict[str, IndexedRow] = {}
         for start in range(0, len(fresh), _PREPARED_AT_ONCE):
             part = fresh[start : start + _PREPARED_AT_ONCE]
-            prepared.update(await self._thread.run(lambda _, part=part: _prepare(part)))
+            prepared.update(await self._thread.run(_preparing(part)))
         change = await self._thread.write(lambda index: index.replace_file(scope, file, stamp, entries, prepared))
         if change.added and self._background is not None:
             self._background.wake()
@@ -138,7 +138,7 @@ class Recaller:
 
     @property
     def generation(self) -> int:
-        """Rises when index.sqlite was replaced: then every file is to be given to it again, and sequences begin anew."""
+        """Rises when index.sqlite was replaced: every file is to be given to it again, and sequences begin anew."""
         return self._thread.generation
 
     async def newest(self, scope: str, limit: int) -> tuple[Stored, ...]:
@@ -152,10 +152,10 @@ class Recaller:
     async def warm(self, scopes: Sequence[str]) -> None:
         """Load scopes, so that the first search needn't."""
         for scope in scopes:
-            await self._read(lambda index, scope=scope: index.scope(scope))
+            await self._read(_loading(scope))
 
     async def prefetch(self, texts: Sequence[str]) -> None:
-        """Have the vectors of texts made that will be `preceding` in the next search: the reply, say. Waits for none."""
+        """Have the vectors made of what will be `preceding` in the next search: the reply, say. Waits for none."""
         for text in texts:
             self._anytime.vector_of(text)
 
@@ -203,7 +203,14 @@ def _bundled() -> "Encoder":
     return BundledEncoder()
 
 
-def _prepare(entries: Sequence[Entry]) -> "dict[str, IndexedRow]":
-    from recall.index import prepare
+def _preparing(entries: Sequence[Entry]) -> "Callable[[Index], dict[str, IndexedRow]]":
+    def job(_: "Index") -> "dict[str, IndexedRow]":
+        from recall.index import prepare
 
-    return {entry.id: prepare(entry) for entry in entries}
+        return {entry.id: prepare(entry) for entry in entries}
+
+    return job
+
+
+def _loading(scope: str) -> "Callable[[Index], object]":
+    return lambda index: index.scope(scope)

@@ -9,6 +9,8 @@ __all__ = ["FENCE_END", "FENCE_START", "count_tokens", "quoted", "render_block"]
 
 FENCE_START = "<gateway-memory>"
 FENCE_END = "</gateway-memory>"
+# Characters of a line that must remain for a cut to be worth showing.
+_SHORTEST_CUT = 12
 
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"[A-Za-z]+|\d+|\s+|.", re.DOTALL)
@@ -102,4 +104,4 @@ def _cut(text: str, tokens: int) -> str:
             low = middle
         else:
             high = middle - 1
-    return f"{text[:low].rstrip()}…" if low >= 12 else ""
+    return f"{text[:low].rstrip()}…" if low >= _SHORTEST_CUT else ""

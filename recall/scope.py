@@ -147,7 +147,7 @@ class ScopeRows:
         return bool(self.speakers.values.any())
 
     def recency(self) -> NDArray[np.float32]:
-        """What each row gets for being new, by how many rows are newer; the order is that of `at`, then of insertion."""
+        """What each row gets for being new, by how many rows are newer (by `at`, then by insertion)."""
         if self._recency is None:
             # Nearly sorted already, which is when the stable sort is quick.
             order = np.argsort(self.at.values, kind="stable")

@@ -92,13 +92,15 @@ def ranked(
 ) -> tuple[Hit, ...]:
     """The best rows, by words alone if there is no vector. `preceding`: vectors of the turns before, the last first."""
     scopes = [rows for _, rows in words.scopes]
+    if vector is not None and not index.fits(vector):
+        vector = None
     total = len(words.scores)
     if not total or limit <= 0:
         return ()
     among = _joined([rows.searchable.values for rows in scopes])
     if not among.any():
         return ()
-    scores, cosines = _scores(words, vector, preceding, among)
+    scores = _scores(words, vector, preceding, among)
     traits = _joined([rows.traits.values for rows in scopes])
     applies = np.flatnonzero((traits & words.query.topics != 0) & (traits & STANDING != 0) & among)
     scores[applies] += np.float32(rank.TOPIC_WEIGHT)
@@ -153,21 +155,18 @@ def _with_a_preference(
     return chosen
 
 
-def _scores(
-    words: Words, vector: Floats | None, preceding: Sequence[Floats], among: NDArray[np.bool_]
-) -> tuple[Floats, Floats | None]:
+def _scores(words: Words, vector: Floats | None, preceding: Sequence[Floats], among: NDArray[np.bool_]) -> Floats:
     scopes = [rows for _, rows in words.scopes]
     query = words.query
     sessions = _joined([rows.sessions.values for rows in scopes])
     scores = rank.with_neighbours(
         np.float32(rank.WORDS_WEIGHT) * rank.scaled(words.scores, among, words.most * rank.LEAST_WORDS_SHARE), sessions
     )
-    cosines = None
     if vector is not None:
         embedded = among & _joined([rows.embedded.values for rows in scopes])
         if embedded.any():
             count = sum(rows.vectors for rows in scopes)
-            common = sum((rows.vector_sum for rows in scopes), np.zeros_like(vector)) / max(count, 1)
+            common = sum((rows.vector_sum for rows in scopes), np.zeros_like(vector)) / np.float32(max(count, 1))
             wanted = rank.message_vector(vector, preceding, common)
             cosines = _joined([rows.matrix.product(wanted) for rows in scopes])
             weight = rank.MEANING_WITH_CONTEXT_WEIGHT if preceding else rank.MEANING_WEIGHT
@@ -185,7 +184,7 @@ def _scores(
         if query.spans:
             part += np.float32(rank.DATE_WEIGHT) * rank.dated(rows.at.values, query.spans)
         first += len(rows)
-    return scores, cosines
+    return scores
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:

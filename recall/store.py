@@ -5,7 +5,6 @@ file's revision, so that another process finds what is new since it last looked 
 """
 
 import fcntl
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -33,7 +32,8 @@ create table row (
     id text not null, text text not null, at real not null, kind text not null, type text not null,
     category text not null, importance real not null, confidence real not null, session text not null,
     heading text not null, speaker text not null, reply text not null,
-    traits integer not null, speaker_term integer not null, length integer not null, terms blob not null, embedded integer not null default 0,
+    traits integer not null, speaker_term integer not null, length integer not null, terms blob not null,
+    embedded integer not null default 0,
     unique (scope, id)
 );
 create index row_of_scope on row (scope, sequence);
@@ -69,7 +69,7 @@ class IndexedRow(NamedTuple):
 
 
 class Store:
-    """One connection, used from one thread. Its methods raise sqlite3.Error; `lost()` says when the file was replaced."""
+    """One connection, used from one thread. Methods raise sqlite3.Error; `lost()` says when the file was replaced."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -86,7 +86,7 @@ class Store:
         """Open the file, or make it anew. True if it had to be made."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # Two processes that find the same damage must not each remove what the other has just made.
-        with open(f"{self.path}.lock", "w", encoding="utf-8") as lock:
+        with Path(f"{self.path}.lock").open("w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if self.path.exists():
                 try:
@@ -112,7 +112,7 @@ class Store:
 
     def discard(self) -> None:
         """Remove the file if it is still the one that was opened."""
-        with open(f"{self.path}.lock", "w", encoding="utf-8") as lock:
+        with Path(f"{self.path}.lock").open("w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not self.lost():
                 self._unlink()
@@ -124,7 +124,7 @@ class Store:
     def _connect(self) -> None:
         # Autocommit: transactions are only those that `writing` begins.
         self._connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0.05)
-        self._inode = os.stat(self.path).st_ino
+        self._inode = self.path.stat().st_ino
         self._scopes = {}
         self.connection.execute("pragma journal_mode = wal")
         # Losing the last writes at a power cut costs nothing: stamps go with the rows, so the files are read again.
@@ -142,7 +142,7 @@ class Store:
     def lost(self) -> bool:
         """Whether another process has replaced the file under us."""
         try:
-            return os.stat(self.path).st_ino != self._inode
+            return self.path.stat().st_ino != self._inode
         except FileNotFoundError:
             return True
 

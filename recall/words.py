@@ -32,6 +32,7 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Cs: lone surrogates, Cc: control characters, Co/Cn: nothing that anyone can read. Cf holds bidi and zero-width marks.
 _UNREADABLE = re.compile(r"[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 _LONGEST_TOKEN = 64
+_SHORTEST_YEAR = 3  # digits
 
 _stemmers = threading.local()
 
@@ -64,7 +65,7 @@ def _word_tokens(word: str) -> Iterator[str]:
     if whole and not apostrophe and (word[-1] in "+#" or re.search(r"[\d_./@:]", word)):
         yield word[:_LONGEST_TOKEN]
         # 2023-05-07 also says 2023; the 05 and the 07 on their own say nothing.
-        parts = [part for part in parts if not part.isdigit() or len(part) > 2]
+        parts = [part for part in parts if not part.isdigit() or len(part) >= _SHORTEST_YEAR]
         if len(parts) == 1 and parts[0] == word:
             return
     for part in parts:

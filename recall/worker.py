@@ -5,11 +5,11 @@ import heapq
 import itertools
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from recall.types import RecallError
 
-__all__ = ["BACKGROUND", "SEARCH", "WRITE", "Worker"]
+__all__ = ["BACKGROUND", "SEARCH", "WRITE", "Worker", "settle"]
 
 SEARCH, WRITE, BACKGROUND = 0, 1, 2
 
@@ -59,7 +59,7 @@ class Worker:
             waiting, self._queue = self._queue, []
             self._condition.notify()
         for _, _, _, future, loop in waiting:
-            _settle(loop, future, None, asyncio.CancelledError())
+            settle(loop, future, None, asyncio.CancelledError())
         return self._thread
 
     def _run(self) -> None:
@@ -76,18 +76,20 @@ class Worker:
             try:
                 result = job()
             except BaseException as error:  # noqa: BLE001 - whatever a job raises belongs to whoever waits for it
-                _settle(loop, future, None, error)
+                settle(loop, future, None, error)
             else:
-                _settle(loop, future, result, None)
+                settle(loop, future, result, None)
             self._running = False
             # Nothing of a finished job may stay alive while the thread waits for the next one.
             del job, future, loop
 
 
-def _settle(
-    loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], result: Any, error: BaseException | None
+def settle(
+    loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], result: T | None, error: BaseException | None = None
 ) -> None:
-    def settle() -> None:
+    """Give a future its result or its error from another thread; a CancelledError cancels it. A done one is left."""
+
+    def tell() -> None:
         if future.done():
             return
         if isinstance(error, asyncio.CancelledError):
@@ -95,10 +97,10 @@ def _settle(
         elif error is not None:
             future.set_exception(error)
         else:
-            future.set_result(result)
+            future.set_result(cast("T", result))
 
     try:
-        loop.call_soon_threadsafe(settle)
+        loop.call_soon_threadsafe(tell)
     except RuntimeError:
         # The loop was closed while the job ran; nobody waits any more.
         return

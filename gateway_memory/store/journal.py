@@ -252,7 +252,7 @@ class Journal:
         await self._change("DELETE FROM receipts WHERE id <= (SELECT max(id) FROM receipts) - ?", (_RECEIPTS_KEPT,))
 
     async def receipts(self, *, limit: int, after: int = 0) -> list[Receipt]:
-        """Return the newest receipts with a number above `after`, newest first, with the texts of the memories they name."""
+        """Return the newest receipts numbered above `after`, newest first, with the texts of the memories they name."""
         query = "SELECT id, scope, stage, outcome, at FROM receipts WHERE id > ? ORDER BY id DESC LIMIT ?"
         found = await self._rows(query, (after, limit))
         named: dict[str, set[str]] = {}

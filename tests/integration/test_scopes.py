@@ -22,7 +22,7 @@ async def test_what_one_scope_learns_no_other_can_see(tmp_path: Path) -> None:
         "other room": {"room": "zoe"},
     }
     async with GatewayMemory(with_groups(), tmp_path) as memory:
-        for speaker, values in who.items():
+        for speaker in who:
             sessions = {name: await memory.start_session("same key", **whose) for name, whose in who.items()}  # type: ignore[arg-type]
             said = f"{SECRET} says {speaker.replace(' ', '')}"
             await memory.after_reply(sessions[speaker], user=f"Remember that {said}.", reply="OK")
@@ -57,7 +57,7 @@ async def test_a_file_written_by_the_host_is_told_to_the_others_only(tmp_path: P
         assert [update.text for update in told.updates] == ["The meeting moved to Thursday"]
         assert told.text.count("The meeting moved to Thursday") == 1, "not once more as a changed file"
         own = await memory.before_reply(writer, "when is the meeting?")
-        assert own.updates == own.changes == ()
+        assert (own.updates, own.changes) == ((), ())
         assert own.text == ""
         assert (await memory.before_reply(zoe, "when is the meeting?")).text == ""
 

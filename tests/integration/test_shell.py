@@ -54,7 +54,8 @@ def test_replay_then_search_list_forget_and_status(tmp_path: Path, capsys: pytes
 def test_a_bad_transcript_is_refused_with_its_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "bad.jsonl"
     file.write_text(
-        '{"session": "a", "user": "x", "reply": "y"}\nnot json\n{"session": "a"}\n{"session":"a","user":"x","reply":"y","mood":1}\n'
+        '{"session": "a", "user": "x", "reply": "y"}\nnot json\n{"session": "a"}\n'
+        '{"session":"a","user":"x","reply":"y","mood":1}\n'
     )
     assert main(["replay", "--workspace", str(tmp_path / "w"), str(file)]) == 1
     errors = capsys.readouterr().err

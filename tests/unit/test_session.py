@@ -38,7 +38,7 @@ def test_the_owner_is_named_by_the_constant_and_by_no_string() -> None:
 )
 def test_exactly_one_of_user_and_room(values: dict[str, str | None]) -> None:
     with pytest.raises(UsageError, match="exactly one"):
-        resolve_scope(**values)  # type: ignore[arg-type]
+        resolve_scope(**values)
 
 
 @pytest.mark.parametrize(
