@@ -1,7 +1,7 @@
 """What a session is told before a reply: up to three blocks, within their budgets and within the deadline."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any, Final, Literal, TypeVar
@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 _REFRESH_SHARE: Final = 0.25
 """Of the deadline, what looking at the files may take: a hung disk leaves time for what memory holds already."""
+_TOLD_SHARE: Final = 0.1
+"""Of the deadline, what noting that a session was told may take: where it takes longer, a restart tells it again."""
 _CHANGES_SHOWN: Final = 10
 _NOTICE_TOKENS: Final = 120
 _FIND_SECONDS: Final = 10.0
@@ -57,7 +59,10 @@ class Context:
 
 
 class ContextBuilder:
-    """Builds a `Context`. A part that fails is logged and left out; the reply never waits past `timeoutMs`."""
+    """Builds a `Context`. A part that fails is logged and left out; the reply never waits past `timeoutMs`.
+
+    heard: up to which number the sessions here have been given each origin's events.
+    """
 
     def __init__(
         self,
@@ -65,10 +70,12 @@ class ContextBuilder:
         follower: Follower,
         recaller: Recaller,
         journal: Journal,
+        heard: Mapping[str, int],
         metrics: Metrics,
         zone: tzinfo | None,
         fail: Callable[[str, BaseException], None],
     ) -> None:
+        self._heard = heard
         self._follower = follower
         self._recaller = recaller
         self._journal = journal
@@ -85,7 +92,11 @@ class ContextBuilder:
         deadline = loop.time() + span
         blocks: list[str] = []
 
-        updates = session.inbox.take() if session.on("notify") else ()
+        waited = len(session.inbox)
+        updates = session.inbox.take(now.timestamp()) if session.on("notify") else ()
+        if waited and session.on("notify"):
+            told = self._journal.ledger.told(session.session_id, dict(self._heard))
+            await self._within("told", span * _TOLD_SHARE, told)
         updates = tuple(change for change in updates if self._is_news(session, change))
         session.hold([(change.id, change.text) for change in updates])
 

@@ -24,7 +24,6 @@ from gateway_memory.plan import Receipt
 from gateway_memory.session import Owner, Session, is_name, resolve_scope
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import Config
-from notifier import Change, Event
 from recall import Hit
 
 __all__ = ["GatewayMemory"]
@@ -85,7 +84,7 @@ class GatewayMemory:
                 fail=self._fail,
                 extract=self._extract,
             )
-            self._bus, self._worker = parts.bus, parts.worker
+            self._bus, self._worker, self._notifier = parts.bus, parts.worker, parts.notifier
             self._journal, self._recaller, self._files = parts.journal, parts.recaller, parts.files
             self._follower, self._context = parts.follower, parts.context
             self._commands = Commands(
@@ -243,18 +242,9 @@ class GatewayMemory:
             raise UsageError(f"file={file!r}: expected MEMORY.md or memory/….md inside {folder}")
         await self._begin(session)
         name = path.relative_to(folder).as_posix()
-        await self._follower.refresh(session.scope)
+        await self._follower.refresh(session.scope)  # which tells the others
         _, rows = await self._recaller.added_since(session.scope.key, session.sequence or 0)
-        new = [row for row in rows if row.file == name and not session.holds(row.entry.id, row.entry.text)]
-        session.hold([(row.entry.id, row.entry.text) for row in new])
-        if new and session.on("notify"):
-            now = self._clock().timestamp()
-            changes = [
-                Change(id=row.entry.id, text=row.entry.text, at=now, source=session.key)
-                for row in new
-                if row.entry.type != "S"
-            ]
-            self._bus.publish(Event(scope=session.scope.key, at=now, changes=tuple(changes)))
+        session.hold([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 
     async def end_session(self, session: Session, *, reason: str) -> None:
         """Close a session; the next message under its key opens a new one. A second end changes nothing."""
@@ -284,12 +274,14 @@ class GatewayMemory:
             if not session.ended:
                 return
             now = self._clock()
-            session_id, _ = await self._journal.open_session(
+            session_id, opened = await self._journal.open_session(
                 session.key, session.scope.key, secrets.token_hex(8), now.timestamp()
             )
             session.begin(session_id)
             self._sessions.opened(session)
             self._subscribe(session)
+            if not opened and session.on("notify"):
+                await self._restore(session, now.timestamp())
             session.generation = self._recaller.generation
             session.sequence = await self._context.look(session, _OPENING_SECONDS)
             if session.settings.opening.enabled:
@@ -299,6 +291,14 @@ class GatewayMemory:
                 session.hold(held)
             session.ended = False
             log.info("session.open", session_id=session_id, type=session.type)
+
+    async def _restore(self, session: Session, now: float) -> None:
+        """Give a session that was open before a restart the updates that waited for it."""
+        since = now - session.settings.notify.pending_max_age_seconds
+        events = await self._journal.ledger.untold(session.session_id, since=since)
+        session.inbox.restore(
+            (event.at, change) for event in events for change in event.changes if change.source != session.key
+        )
 
     def _subscribe(self, session: Session) -> None:
         self._bus.unsubscribe(session.session_id)

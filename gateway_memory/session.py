@@ -101,7 +101,7 @@ class Session:
         self.ended = True
         self.starting = asyncio.Lock()
         self.language: Literal["zh", "en"] = "en"
-        self.inbox = Inbox(settings.notify.max_pending_updates)
+        self.inbox = Inbox(settings.notify.max_pending_updates, max_age_seconds=settings.notify.pending_max_age_seconds)
         self.sequence: int | None = None
         """The newest line of the index that this session has seen or was told of; None before it has looked."""
         self.generation = 0

@@ -169,7 +169,7 @@ class Receiver:
         try:
             self._publish(event)
         except Exception as error:  # noqa: BLE001 - one listener's trouble must not stop the rest
-            log.error("notify.listener_failed", error=type(error).__name__)  # noqa: TRY400 - a traceback may hold what was said
+            log.error("notify.listener_failed", error=type(error).__name__)
             self._fail("notify", error)
 
     def _keep(self, origin: str, number: int) -> None:
