@@ -71,7 +71,7 @@ def credentials(settings: MqttSettings) -> Credentials:
 
 
 class _Client(aiomqtt.Client):
-    """aiomqtt's client, and the answers to publications that it throws away."""
+    """aiomqtt's client, and what it doesn't tell: a publication that was refused, and a loss before the start."""
 
     refused: Callable[[str], None]
 
@@ -79,6 +79,11 @@ class _Client(aiomqtt.Client):
         if getattr(reason_code, "value", 0) >= _FAILED:
             self.refused(str(reason_code))
         super()._on_publish(client, userdata, mid, reason_code, properties)
+
+    def _on_disconnect(self, client: Any, userdata: Any, *rest: Any) -> None:
+        if not self._connected.done():  # aiomqtt would wait for its timeout
+            self._connected.set_exception(aiomqtt.MqttError("the connection was closed before it was accepted"))
+        super()._on_disconnect(client, userdata, *rest)
 
     def abandon(self) -> None:
         """Close the socket of a connection that did not come about, or that was lost: aiomqtt leaves it open."""

@@ -33,14 +33,14 @@ _SHORTEST_SECRET: Final = 16
 def read_secrets(text: str) -> dict[str, bytes]:
     """Return the secrets of an environment variable by key id, the one that signs first.
 
-    `new:…,old:…` names two, for a rotation; a text without a colon is one secret, with the key id "0".
+    `new:…,old:…` names two, for a rotation; one without a colon has the key id "0". No secret holds a comma.
 
     Raises:
         ValueError: a secret is shorter than 16 bytes, a key id is given twice, or there is none. Its text names none.
     """
     secrets: dict[str, bytes] = {}
-    for entry in re.split(r"[\s,]+", text.strip()):
-        name, colon, value = entry.partition(":")
+    for entry in text.strip().split(","):
+        name, colon, value = entry.strip().partition(":")
         key, secret = (name, value.encode()) if colon else ("0", name.encode())
         if len(secret) < _SHORTEST_SECRET:
             raise ValueError(f"expected secrets of at least {_SHORTEST_SECRET} bytes, found one of {len(secret)}")
