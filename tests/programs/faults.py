@@ -9,12 +9,18 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Self
 
 import mqtt_gateway
 
 ROUNDS = int(os.environ.get("GATEWAY_MEMORY_FAULT_ROUNDS", "2"))
 SECRET = {"TEAM_SECRET": "k1:a secret for the tests only"}
 APART = ("workspace_id=team", "secret_env=TEAM_SECRET")
+
+
+def seeded(seed: int) -> random.Random:
+    """Return what chooses the moments of a round's faults."""
+    return random.Random(seed)  # noqa: S311 - no secrets
 
 
 class Gateway:
@@ -142,7 +148,7 @@ class Proxy:
         self.cuts = 0
         self.cutting = True
 
-    async def __aenter__(self) -> "Proxy":
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.port = self._server.sockets[0].getsockname()[1]
         return self

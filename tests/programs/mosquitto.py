@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -81,7 +82,7 @@ class Mosquitto:
         self.stop()
 
 
-async def until(condition, seconds: float = 20.0) -> None:  # type: ignore[no-untyped-def]
+async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
     """Look until it holds; what is awaited happens in other tasks and processes."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -7,6 +7,7 @@ for each change that its sessions are told, and says on standard output what it 
 import asyncio
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 from gateway_memory import Config, GatewayMemory
@@ -43,9 +44,8 @@ async def say(memory: GatewayMemory, name: str, upto: int) -> None:
             return
         changes = Change(id=f"{name}{head + 1:06d}", text=f"{name} {head + 1}", at=now, source="me")
         event = Event(scope="owner", at=now, changes=(changes,))
-        (kept,) = await journal._database.transact(
-            lambda database, event=event: journal.ledger.add(database, [event], plan=None, now=now)
-        )
+        (kept,) = await journal._database.transact(partial(journal.ledger.add, events=[event], plan=None, now=now))
+        assert memory._notifier is not None
         memory._notifier.announce(kept)
 
 
@@ -55,7 +55,8 @@ async def main(workspace: str, name: str, port: str, log: str, *options: str) ->
         memory._bus.subscribe("recorder", "recorder", ["owner"], Recorder(Path(log)))  # type: ignore[arg-type]
         reader = asyncio.StreamReader()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-        print("open", flush=True)
+        sys.stdout.write("open\n")
+        sys.stdout.flush()
         saying: set[asyncio.Task[None]] = set()
         async for line in reader:
             match line.decode().split():
@@ -63,13 +64,15 @@ async def main(workspace: str, name: str, port: str, log: str, *options: str) ->
                     saying.add(asyncio.create_task(say(memory, name, int(number))))
                 case ["said"]:
                     await asyncio.gather(*saying)
-                    print("said", flush=True)
+                    sys.stdout.write("said\n")
                 case ["status"]:
+                    assert memory._notifier is not None
                     status = memory._notifier.status()
                     shown = {"state": status.state, "reason": status.reason, "dropped": dict(status.dropped)}
-                    print(json.dumps(shown), flush=True)
+                    sys.stdout.write(json.dumps(shown) + "\n")
                 case ["stop"]:
                     break
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
