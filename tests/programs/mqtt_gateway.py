@@ -35,8 +35,13 @@ class Recorder:
         self._stream.write(f"{change.text}\n")
 
 
-async def say(memory: GatewayMemory, name: str, upto: int) -> None:
+async def say(memory: GatewayMemory, name: str, upto: int, in_turn: asyncio.Lock) -> None:
     """Announce numbered events, each on disk before it leaves: what ingest does, without the files."""
+    async with in_turn:
+        await _say(memory, name, upto)
+
+
+async def _say(memory: GatewayMemory, name: str, upto: int) -> None:
     journal, now = memory._journal, memory.now().timestamp()
     while True:
         ((head,),) = await journal._rows("SELECT head FROM sources WHERE origin = ?", (journal.ledger.instance,))
@@ -58,10 +63,11 @@ async def main(workspace: str, name: str, port: str, log: str, *options: str) ->
         sys.stdout.write("open\n")
         sys.stdout.flush()
         saying: set[asyncio.Task[None]] = set()
+        in_turn = asyncio.Lock()
         async for line in reader:
             match line.decode().split():
                 case ["say", number]:
-                    saying.add(asyncio.create_task(say(memory, name, int(number))))
+                    saying.add(asyncio.create_task(say(memory, name, int(number), in_turn)))
                 case ["said"]:
                     await asyncio.gather(*saying)
                     sys.stdout.write("said\n")

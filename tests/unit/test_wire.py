@@ -166,7 +166,8 @@ def test_what_is_too_large_is_not_even_parsed() -> None:
 
 BAD_FIELDS = [
     ("v", 0), ("v", "1"), ("v", True), ("sender", "me"), ("sender", 7), ("sent", -1), ("sent", 2**60),
-    ("origin", "x" * 99), ("number", 0), ("number", None), ("scope", ["x"]), ("changes", []), ("changes", {}), ("changes", [7]),
+    ("origin", "x" * 99), ("number", 0), ("number", None), ("scope", ["x"]), ("changes", []), ("changes", {}),
+    ("changes", [7]),
     ("changes", [{"id": "UPPER", "action": "added"}]), ("changes", [{"id": "k7f3q2a1"}]), ("kind", "party"),
     ("name", 7), ("name", "line\nbreak"), ("name", ""),
 ]  # fmt: skip
