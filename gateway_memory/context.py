@@ -95,8 +95,11 @@ class ContextBuilder:
         waited = len(session.inbox)
         updates = session.inbox.take(now.timestamp()) if session.on("notify") else ()
         if waited and session.on("notify"):
-            told = self._journal.ledger.told(session.session_id, dict(self._heard))
-            await self._within("told", span * _TOLD_SHARE, told)
+            # What was restored may be of origins of which nothing has come since.
+            upto = session.restored | {
+                origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
+            }
+            await self._within("told", span * _TOLD_SHARE, self._journal.ledger.told(session.session_id, upto))
         updates = tuple(change for change in updates if self._is_news(session, change))
         session.hold([(change.id, change.text) for change in updates])
 
@@ -180,7 +183,8 @@ class ContextBuilder:
     async def _within(self, place: str, seconds: float, work: Awaitable[T]) -> T | None:
         """Await a part for so long; a late one goes on behind, where it warms what the next message needs."""
         task = asyncio.ensure_future(work)
-        done, _ = await asyncio.wait([task], timeout=seconds)
+        with self._metrics.timed(f"before_reply.{place}"):
+            done, _ = await asyncio.wait([task], timeout=seconds)
         if not done:
             self._background.add(task)
             task.add_done_callback(self._settle)

@@ -221,12 +221,16 @@ class Ingest:
                 events = await self._journal.ledger.planned(number)
             for memory in plan.added:
                 self._hold(memory)
-            await self._files.edit(plan.folder, plan.edits())
+            with self._metrics.timed("ingest.files"):
+                await self._files.edit(plan.folder, plan.edits())
             for event in events:  # before the index follows: the other sessions hear an update, not of a changed file
                 if event.origin == self._journal.ledger.instance:
                     self._publish(event)
-            await self._follower.refresh(Scope(plan.scope, plan.folder))
+            with self._metrics.timed("ingest.index"):
+                await self._follower.refresh(Scope(plan.scope, plan.folder))
         await self._journal.finish(plan, number)
+        if plan.stage == "rules" and plan.turns:
+            self._metrics.turns_processed(self._clock(), max(plan.turns))
         for event in events:
             self._announce(event)
         for outcome in plan.outcomes:

@@ -94,6 +94,8 @@ class GatewayMemory:
                 recaller=parts.recaller,
                 follower=parts.follower,
                 switched=self._subscribe,
+                waiting=parts.bus.waiting,
+                notifier=lambda: parts.notifier.status() if parts.notifier else None,
             )
             self._stack = stack.pop_all()
         log.info("memory.open", slot=parts.slot.number)
@@ -136,8 +138,11 @@ class GatewayMemory:
         self._check(session)
         await self._begin(session)
         message = as_query(message)
+        if session.on("autoExtract"):
+            self.metrics.message_seen()
         try:
-            context = await self._context.build(session, message, at or self._clock())
+            with self.metrics.timed("before_reply"):
+                context = await self._context.build(session, message, at or self._clock())
         except Exception as error:  # noqa: BLE001 - the reply matters more than its memory
             log.error("context.failed", error=type(error).__name__, place=place_of(error))
             self._fail("context", error)
@@ -160,24 +165,27 @@ class GatewayMemory:
         self.metrics.count("turns.seen")
         if session.type in session.settings.auto_extract.exclude_session_types:
             self.metrics.count("extraction.accept.skipped.session_type")
+            self.metrics.reply_seen(self._clock(), 0)
             return 0
         now = self._clock()
         said, answered = clean(user), clean(reply)
         try:
-            turn = await self._journal.accept(
-                scope=session.scope.key,
-                session_key=session.key,
-                session_id=session.session_id,
-                user=said.text,
-                reply=answered.text,
-                at=(at or now).timestamp(),
-                now=now.timestamp(),
-            )
+            with self.metrics.timed("after_reply"):
+                turn = await self._journal.accept(
+                    scope=session.scope.key,
+                    session_key=session.key,
+                    session_id=session.session_id,
+                    user=said.text,
+                    reply=answered.text,
+                    at=(at or now).timestamp(),
+                    now=now.timestamp(),
+                )
         except (OSError, sqlite3.Error) as error:
             self._fail("journal", error)
             message = f"{self.workspace}: the turn could not be kept ({error}); free some space and send it again"
             raise StoreError(message) from error
         self.metrics.count("turns.accepted")
+        self.metrics.reply_seen(now, turn)
         self._worker.wake()
         return turn
 
@@ -280,25 +288,26 @@ class GatewayMemory:
             session.begin(session_id)
             self._sessions.opened(session)
             self._subscribe(session)
-            if not opened and session.on("notify"):
-                await self._restore(session, now.timestamp())
+            waiting = set() if opened or not session.on("notify") else await self._restore(session, now.timestamp())
             session.generation = self._recaller.generation
             session.sequence = await self._context.look(session, _OPENING_SECONDS)
             if session.settings.opening.enabled:
                 session.opening, held = await build_opening(
                     self._files, session.scope, session.settings.opening, now.astimezone(self.zone)
                 )
-                session.hold(held)
+                # Its conversation goes on after a restart: what waited for it is told, though a new opening has it too.
+                session.hold([item for item in held if item[0] not in waiting])
             session.ended = False
             log.info("session.open", session_id=session_id, type=session.type)
 
-    async def _restore(self, session: Session, now: float) -> None:
-        """Give a session that was open before a restart the updates that waited for it."""
+    async def _restore(self, session: Session, now: float) -> set[str]:
+        """Give a session that was open before a restart the updates that waited for it; return their ids."""
         since = now - session.settings.notify.pending_max_age_seconds
         events = await self._journal.ledger.untold(session.session_id, since=since)
-        session.inbox.restore(
-            (event.at, change) for event in events for change in event.changes if change.source != session.key
-        )
+        waited = [(event.at, change) for event in events for change in event.changes if change.source != session.key]
+        session.inbox.restore(waited)
+        session.restored = {event.origin: event.number for event in sorted(events, key=lambda event: event.number)}
+        return {change.id for _, change in waited}
 
     def _subscribe(self, session: Session) -> None:
         self._bus.unsubscribe(session.session_id)

@@ -37,6 +37,7 @@ log = structlog.get_logger()
 _STATE_FOLDER: Final = ".gateway-memory"
 _GRACE_SECONDS: Final = 5.0
 _DAY_SECONDS: Final = 86400.0
+_CANCEL_SECONDS: Final = 1.0
 _SEND_SECONDS: Final = 2.0
 
 
@@ -119,6 +120,7 @@ async def open_parts(
             clock=seconds,
             fail=fail,
         )
+        metrics.sources.append(notifier.gauges)
         connected = asyncio.create_task(notifier.run(), name="gateway-memory-notify")
         stack.push_async_callback(_stop_task, connected, "notifier")
         stack.push_async_callback(notifier.drained, _SEND_SECONDS)
@@ -209,7 +211,8 @@ async def _stop(worker: Worker, running: asyncio.Task[None]) -> None:
 
 
 async def _stop_task(running: asyncio.Task[None], name: str) -> None:
-    running.cancel()
-    await asyncio.wait([running])
+    while not running.done():
+        running.cancel()  # again, where a wait_for whose result just came has swallowed it, or a group that failed
+        await asyncio.wait([running], timeout=_CANCEL_SECONDS)
     if not running.cancelled() and (failure := running.exception()):
         log.error("memory.task_died", task=name, error=type(failure).__name__, place=place_of(failure))

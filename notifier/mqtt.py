@@ -233,6 +233,8 @@ async def _enter(client: _Client) -> None:
 
 
 async def _subscribe(client: _Client, filters: Sequence[str], *, modern: bool) -> None:
+    if not filters:
+        return
     topics: Any = [(name, SubscribeOptions(qos=1, noLocal=True) if modern else 1) for name in filters]
     try:
         answers = await client.subscribe(topics)

@@ -1,9 +1,9 @@
 """Carries events between processes: keeps a connection to the broker, whatever becomes of it."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from random import SystemRandom
 from typing import Final, Protocol
 
 import structlog
@@ -21,8 +21,9 @@ __all__ = ["Duplex", "Notifier"]
 log = structlog.get_logger()
 
 _LONGEST_RETRY_SECONDS: Final = 30
-_STABLE_SECONDS: Final = 10.0
-"""A connection that stood for less goes on with the waits where they were: two clients with one id, say."""
+_LOSS_SECONDS: Final = 0.5
+"""The longest wait after a connection that stood was lost: a broker's clients come back one by one."""
+_RANDOM: Final = SystemRandom()
 _HELLO_SECONDS: Final = 30.0
 _ANSWER_SECONDS: Final = 0.1
 
@@ -91,6 +92,16 @@ class Notifier:
             dropped=dict(self._receiver.dropped),
         )
 
+    def gauges(self) -> dict[str, float]:
+        """Return the same as numbers by dotted name."""
+        status = self.status()
+        return {
+            "notify.connected": float(status.state == "connected"),
+            "notify.sent": float(status.sent),
+            "notify.received": float(status.received),
+            **{f"notify.dropped.{reason}": float(number) for reason, number in status.dropped.items()},
+        }
+
     async def drained(self, seconds: float) -> None:
         """Wait until all is sent, for so long and where there is a connection; then note what was sent."""
         if self._state == "connected":
@@ -103,9 +114,12 @@ class Notifier:
 
     async def run(self) -> None:
         """Work until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._receiver.run(), name="gateway-memory-notify-receiver")
-            group.create_task(self._stay_connected(), name="gateway-memory-notify-connection")
+        receiving = asyncio.create_task(self._receiver.run(), name="gateway-memory-notify-receiver")
+        try:
+            await self._stay_connected()  # and not in a group, which would pass a second cancel on to nobody
+        finally:
+            receiving.cancel()
+            await asyncio.wait([receiving])
 
     async def _stay_connected(self) -> None:
         waits = wait_random_exponential(multiplier=0.2, max=_LONGEST_RETRY_SECONDS)
@@ -124,20 +138,24 @@ class Notifier:
         self._state, self._since, self._reason = state, self._clock(), reason
 
     async def _one_connection(self) -> None:
-        """Stand by one connection until it is lost; raise where it was no good, return where it stood for a while."""
-        connected_at = None
+        """Stand by one connection until it is lost; raise where it did not come about."""
+        connected = False
         try:
             async with self._connect() as link:
-                connected_at = time.monotonic()
+                connected = True
                 self._become("connected")
                 log.info("notify.connected")
                 await self._talk(link)
         except Exception as error:  # noqa: BLE001 - whatever it was, this task must outlive it
             first = _first(error)
-            self._become("waiting", f"{getattr(first, 'kind', '')}: {first}".strip(": "))
-            if connected_at is None or time.monotonic() - connected_at < _STABLE_SECONDS:
+            kind = getattr(first, "kind", type(first).__name__)
+            self._become("waiting", f"{kind}: {first}")
+            if not connected:
                 raise first from None
-            log.warning("notify.disconnected", reason=getattr(first, "kind", type(first).__name__), attempt=0)
+            log.warning("notify.disconnected", reason=kind, attempt=0)
+            if not isinstance(first, NotifierError):
+                self._fail("notify", first)
+            await asyncio.sleep(_RANDOM.uniform(0, _LOSS_SECONDS))
 
     async def _talk(self, link: Duplex) -> None:
         for origin in await self._ledger.sent():
