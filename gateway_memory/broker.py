@@ -7,7 +7,7 @@ from typing import Final
 
 from gateway_memory.errors import ConfigError
 from gateway_memory.session import Scope
-from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.event_log import EventLog
 from gateway_memory.store.slots import Slot
 from notifier import Event, MqttSettings, NotifierError, journal_of
 from notifier.mqtt import Credentials, connect, credentials
@@ -55,7 +55,7 @@ def client_id(instance: str) -> str:
 async def make_notifier(
     settings: MqttSettings,
     *,
-    ledger: Ledger,
+    event_log: EventLog,
     slot: Slot,
     publish: Callable[[Event], None],
     scope_of: Callable[[str], Scope],
@@ -68,13 +68,13 @@ async def make_notifier(
     Raises:
         ConfigError: an environment variable that the settings name isn't set, or its secret can't be used.
     """
-    wire = make_wire(settings, journal=ledger.journal, instance=ledger.instance)
+    wire = make_wire(settings, journal=event_log.journal, instance=event_log.instance)
     login = read_login(settings)
 
     def speaks_for(origin: str) -> AbstractContextManager[object] | None:
-        if origin == ledger.instance:
+        if origin == event_log.instance:
             return nullcontext()
-        if journal_of(origin) != ledger.journal:
+        if journal_of(origin) != event_log.journal:
             return None
         return slot.orphan(int(origin.partition(".")[2]))
 
@@ -88,12 +88,12 @@ async def make_notifier(
 
     notifier = Notifier(
         wire=wire,
-        ledger=ledger,
-        heard=await ledger.heard(),
+        event_log=event_log,
+        heard=await event_log.heard(),
         connect=lambda: connect(
             settings,
             login,
-            client_id=client_id(ledger.instance),
+            client_id=client_id(event_log.instance),
             filters=wire.filters,
             keep=True,
             refused=notifier.refused,

@@ -99,7 +99,7 @@ class ContextBuilder:
             upto = session.restored | {
                 origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
             }
-            await self._within("told", span * _TOLD_SHARE, self._journal.ledger.told(session.session_id, upto))
+            await self._within("told", span * _TOLD_SHARE, self._journal.event_log.told(session.session_id, upto))
         updates = tuple(change for change in updates if self._is_news(session, change))
         session.hold([(change.id, change.text) for change in updates])
 

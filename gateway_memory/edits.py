@@ -7,7 +7,7 @@ from typing import Final
 
 import structlog
 
-from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.event_log import EventLog
 from gateway_memory.store.markdown import one_line
 from notifier import Change, Event, split
 from recall import Stored
@@ -25,14 +25,14 @@ class Edits:
 
     def __init__(
         self,
-        ledger: Ledger,
+        event_log: EventLog,
         *,
         publish: Callable[[Event], None],
         announce: Callable[[Event], None],
         clock: Callable[[], float],
         fail: Callable[[str, BaseException], None],
     ) -> None:
-        self._ledger = ledger
+        self._ledger = event_log
         self._publish = publish
         self._announce = announce
         self._clock = clock

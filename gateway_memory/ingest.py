@@ -218,13 +218,13 @@ class Ingest:
             if number is None:
                 number, events = await self._journal.begin(plan, self._events(plan))
             else:
-                events = await self._journal.ledger.planned(number)
+                events = await self._journal.event_log.planned(number)
             for memory in plan.added:
                 self._hold(memory)
             with self._metrics.timed("ingest.files"):
                 await self._files.edit(plan.folder, plan.edits())
             for event in events:  # before the index follows: the other sessions hear an update, not of a changed file
-                if event.origin == self._journal.ledger.instance:
+                if event.origin == self._journal.event_log.instance:
                     self._publish(event)
             with self._metrics.timed("ingest.index"):
                 await self._follower.refresh(Scope(plan.scope, plan.folder))

@@ -303,7 +303,7 @@ class GatewayMemory:
     async def _restore(self, session: Session, now: float) -> set[str]:
         """Give a session that was open before a restart the updates that waited for it; return their ids."""
         since = now - session.settings.notify.pending_max_age_seconds
-        events = await self._journal.ledger.untold(session.session_id, since=since)
+        events = await self._journal.event_log.untold(session.session_id, since=since)
         waited = [(event.at, change) for event in events for change in event.changes if change.source != session.key]
         session.inbox.restore(waited)
         session.restored = {event.origin: event.number for event in sorted(events, key=lambda event: event.number)}

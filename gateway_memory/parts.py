@@ -112,7 +112,7 @@ async def open_parts(
 
         notifier = await make_notifier(
             mqtt,
-            ledger=journal.ledger,
+            event_log=journal.event_log,
             slot=slot,
             publish=bus.publish,
             scope_of=sessions.scope_of,
@@ -128,7 +128,9 @@ async def open_parts(
     def announce(event: Event) -> None:
         if notifier is not None:
             notifier.announce(event)
-        elif event.origin != journal.ledger.instance:  # of a process that died over it; its own sessions died with it
+        elif (
+            event.origin != journal.event_log.instance
+        ):  # of a process that died over it; its own sessions died with it
             bus.publish(event)
 
     ingest = Ingest(
@@ -156,7 +158,7 @@ async def open_parts(
         fail=fail,
     )
     if settings.notify.enabled:
-        edits = Edits(journal.ledger, publish=bus.publish, announce=announce, clock=seconds, fail=fail)
+        edits = Edits(journal.event_log, publish=bus.publish, announce=announce, clock=seconds, fail=fail)
         follower.found = edits.found
     if settings.incremental_sync.enabled and settings.incremental_sync.watch:
         check_watching()
@@ -166,7 +168,7 @@ async def open_parts(
     stack.push_async_callback(_stop, worker, running)
     now = seconds()
     await journal.tidy(observations_before=now - settings.observations.keep_days * _DAY_SECONDS)
-    await journal.ledger.tidy(
+    await journal.event_log.tidy(
         before=now - max(settings.notify.pending_max_age_seconds, mqtt.expiry_seconds if mqtt else 0)
     )
     return Parts(

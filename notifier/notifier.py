@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from notifier.ports import Ledger, NotifierStatus, State
+from notifier.ports import EventLog, NotifierStatus, State
 from notifier.receiver import Receiver
 from notifier.sender import Link, Sender
 from notifier.tracker import ASKED_AT_ONCE
@@ -39,7 +39,7 @@ class Duplex(Link, Protocol):
 class Notifier:
     """Sends this process's events to the others and theirs to the sessions here, from `run` until it is cancelled.
 
-    connect: makes a connection, or raises NotifierError. heard: what `ledger.heard` returned. publish, follow,
+    connect: makes a connection, or raises NotifierError. heard: what `event_log.heard` returned. publish, follow,
     speaks_for: see Receiver and Sender. clock: epoch seconds. fail: notes a failure by its place.
     """
 
@@ -47,7 +47,7 @@ class Notifier:
         self,
         *,
         wire: Wire,
-        ledger: Ledger,
+        event_log: EventLog,
         heard: Mapping[str, int],
         connect: Callable[[], AbstractAsyncContextManager[Duplex]],
         publish: Callable[[Event], None],
@@ -57,14 +57,14 @@ class Notifier:
         fail: Callable[[str, BaseException], None],
     ) -> None:
         self._wire = wire
-        self._ledger = ledger
+        self._ledger = event_log
         self._connect = connect
         self._clock = clock
         self._fail = fail
         self._receiver = Receiver(
-            wire=wire, ledger=ledger, heard=heard, publish=publish, follow=follow, clock=clock, fail=fail
+            wire=wire, event_log=event_log, heard=heard, publish=publish, follow=follow, clock=clock, fail=fail
         )
-        self._sender = Sender(wire=wire, ledger=ledger, speaks_for=speaks_for, clock=clock)
+        self._sender = Sender(wire=wire, event_log=event_log, speaks_for=speaks_for, clock=clock)
         self._state: State = "connecting"
         self._since = clock()
         self._reason = ""

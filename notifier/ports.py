@@ -7,12 +7,12 @@ from typing import Literal, Protocol
 
 from notifier.types import Event
 
-__all__ = ["Ledger", "NotifierStatus", "State"]
+__all__ = ["EventLog", "NotifierStatus", "State"]
 
 State = Literal["connecting", "connected", "waiting"]
 
 
-class Ledger(Protocol):
+class EventLog(Protocol):
     """Events by origin and number, on disk. `ready` events may be told; a number that isn't ready holds up the next."""
 
     async def sent(self) -> dict[str, int]:

@@ -14,7 +14,7 @@ import structlog
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from notifier.messages import Ask, Changed, DroppedError, Gone, Hello
-from notifier.ports import Ledger
+from notifier.ports import EventLog
 from notifier.tracker import Gap, Tracker
 from notifier.types import Event, journal_of
 from notifier.wire import Wire
@@ -40,7 +40,7 @@ class Receiver:
         self,
         *,
         wire: Wire,
-        ledger: Ledger,
+        event_log: EventLog,
         heard: Mapping[str, int],
         publish: Callable[[Event], None],
         follow: Callable[[str], Awaitable[None]],
@@ -48,7 +48,7 @@ class Receiver:
         fail: Callable[[str, BaseException], None],
     ) -> None:
         self._wire = wire
-        self._ledger = ledger
+        self._ledger = event_log
         self._journal = journal_of(wire.instance)
         self._publish = publish
         self._follow = follow

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Final, Protocol
 
-from notifier.ports import Ledger
+from notifier.ports import EventLog
 from notifier.types import Event
 from notifier.wire import Wire
 
@@ -37,12 +37,12 @@ class Sender:
         self,
         *,
         wire: Wire,
-        ledger: Ledger,
+        event_log: EventLog,
         speaks_for: Callable[[str], AbstractContextManager[object] | None],
         clock: Callable[[], float],
     ) -> None:
         self._wire = wire
-        self._ledger = ledger
+        self._ledger = event_log
         self._speaks_for = speaks_for
         self._clock = clock
         self._in_hand: deque[Event] = deque()

@@ -11,7 +11,7 @@ from gateway_memory.errors import StoreError
 from gateway_memory.plan import Memory, Outcome, Plan, Receipt
 from gateway_memory.store.connection import Connection
 from gateway_memory.store.database import open_database
-from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.event_log import EventLog
 from notifier import Event
 
 __all__ = ["Journal", "PendingTurn"]
@@ -38,7 +38,7 @@ class PendingTurn:
 class Journal:
     """One connection; each change is one transaction."""
 
-    ledger: Ledger
+    event_log: EventLog
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -46,7 +46,7 @@ class Journal:
         self.slot = -1
 
     async def open(self, slot: int, *, sends: bool = False, history: int = 1000) -> None:
-        """Open the file, or make it, for the process that holds this slot. sends, history: see Ledger.
+        """Open the file, or make it, for the process that holds this slot. sends, history: see EventLog.
 
         Raises:
             JournalDamagedError: the file was no readable database; it now stands aside under another name.
@@ -55,9 +55,9 @@ class Journal:
         """
         self.slot = slot
         self._connection = await open_database(self._path)
-        self.ledger = Ledger(self._connection, self._path, slot=slot, sends=sends, history=history)
+        self.event_log = EventLog(self._connection, self._path, slot=slot, sends=sends, history=history)
         try:
-            await self.ledger.open()
+            await self.event_log.open()
         except BaseException:
             await self.close()
             raise
@@ -66,7 +66,7 @@ class Journal:
         """Close the file. May be called twice."""
         connection, self._connection = self._connection, None
         if connection:
-            await self.ledger.close()
+            await self.event_log.close()
             await connection.close()
 
     @property
@@ -162,7 +162,7 @@ class Journal:
             database.executemany(f"INSERT OR REPLACE INTO memories VALUES ({marks})", rows)
             cursor = database.execute("INSERT INTO plans (slot, body) VALUES (?, ?)", (self.slot, plan.to_json()))
             number = int(cursor.lastrowid or 0)
-            return number, self.ledger.add(database, events, plan=number, now=plan.at)
+            return number, self.event_log.add(database, events, plan=number, now=plan.at)
 
         return await self._database.transact(work)
 
@@ -190,7 +190,7 @@ class Journal:
         def work(database: sqlite3.Connection) -> None:
             if number is not None:
                 database.execute("DELETE FROM plans WHERE id = ?", (number,))
-                self.ledger.carried_out(database, number)
+                self.event_log.carried_out(database, number)
             database.executemany(advance, [(turn,) for turn in plan.turns])
             query = "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?)"
             database.execute(query, receipt)
@@ -282,7 +282,7 @@ class Journal:
         ((rules, batch, oldest, parked),) = await self._rows(
             "SELECT total(stage = 0), total(stage = 1), coalesce(min(accepted_at), 0), total(stage < 0) FROM turns"
         )
-        outbox, outbox_at = await self.ledger.waiting()
+        outbox, outbox_at = await self.event_log.waiting()
         return {
             "rules": rules,
             "batch": batch,

@@ -44,12 +44,12 @@ async def say(memory: GatewayMemory, name: str, upto: int, in_turn: asyncio.Lock
 async def _say(memory: GatewayMemory, name: str, upto: int) -> None:
     journal, now = memory._journal, memory.now().timestamp()
     while True:
-        ((head,),) = await journal._rows("SELECT head FROM sources WHERE origin = ?", (journal.ledger.instance,))
+        ((head,),) = await journal._rows("SELECT head FROM sources WHERE origin = ?", (journal.event_log.instance,))
         if head >= upto:
             return
         changes = Change(id=f"{name}{head + 1:06d}", text=f"{name} {head + 1}", at=now, source="me")
         event = Event(scope="owner", at=now, changes=(changes,))
-        (kept,) = await journal._database.transact(partial(journal.ledger.add, events=[event], plan=None, now=now))
+        (kept,) = await journal._database.transact(partial(journal.event_log.add, events=[event], plan=None, now=now))
         assert memory._notifier is not None
         memory._notifier.announce(kept)
 

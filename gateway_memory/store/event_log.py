@@ -12,14 +12,14 @@ from typing import Any, Final
 from gateway_memory.store.connection import Connection
 from notifier import Change, Event, decode, encode
 
-__all__ = ["Ledger"]
+__all__ = ["EventLog"]
 
 _BUSY_SECONDS: Final = 10.0
 _SEEN: Final = 1000
 """Events of a scope that are looked through for what a session wasn't told."""
 
 
-class Ledger:
+class EventLog:
     """Works on the journal's connection; `ready` on one of its own, so that no commit delays it.
 
     sends: whether anything is to leave this process. history: events of each origin that are kept to be sent again.
