@@ -1,10 +1,10 @@
 """How well the extractor's parts decide: `python -m benchmarks.extraction --data FILE [--run FILE] [--json]`.
 
 FILE (gzip JSON lines) says what is measured:
-- messages with a label (id, text, role, lang, source, label): the prefilter, one message at a time. A message is no batch,
-  so `min_conversation_length` counts for nothing here; an assistant's message stands as the reply of an otherwise empty turn.
-- pairs with a label (id, a, b, label same|contradict|different): merging, with b as the candidate and a as the one known memory,
-  and the bundled encoder's cosine.
+- messages with a label (id, text, role, lang, source, label): the prefilter, one message at a time. A message is no
+  batch, so `min_conversation_length` counts for nothing here; an assistant's message is the reply of an empty turn.
+- pairs with a label (id, a, b, label same|contradict|different): merging, with b as the candidate, a as the one known
+  memory, and the bundled encoder's cosine.
 `--run` writes what was decided for each id: the score (from 0.5 on it is kept), or same|contradict|different.
 """
 
@@ -26,12 +26,13 @@ Row = dict[str, Any]
 
 
 def read(path: Path) -> Iterator[Row]:
+    """The rows of a file."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def gate(rows: Sequence[Row]) -> tuple[dict[str, float], dict[str, Any]]:
-    """The score of each message, and by source and language: recall, precision, share dropped, reasons, time a message."""
+    """The score of each message, and by source and language: recall, precision, share dropped, reasons, time."""
     settings = replace(ExtractorSettings(), min_conversation_length=0)
     groups: dict[str, list[tuple[Row, bool, str]]] = defaultdict(list)
     run: dict[str, float] = {}
@@ -107,6 +108,7 @@ def _cosines(left: Sequence[str], right: Sequence[str]) -> list[float]:
 
 
 def main() -> None:
+    """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="labelled messages or pairs, gzip JSON lines")
     parser.add_argument("--run", type=Path, help="where to write what was decided, as JSON by id")

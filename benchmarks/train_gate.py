@@ -1,13 +1,14 @@
 """Trains the extractor's weights: `python -m benchmarks.train_gate --data DIR` writes extractor/gate_weights.py.
 
-DIR holds `capture_gate_locomo`, `capture_gate_realmem` and `capture_gate_zh` (gzip JSON lines: id, conv, source, role, text, label), and
-`dedupe` (id, source, a, b, label).
-Three logistic regressions over the features of extractor/gate_features.py: a person's message with Latin letters, a person's message in
-Chinese, an assistant's reply. A positive weighs more than a negative, since the gate works where hardly any positive is
-left; the ridge keeps weights small. The threshold of each kind is where `RECALL` of each of its sources is still kept. Reported beside it
-is the same by cross-validation over conversations: that is what to expect of conversations nobody has seen.
-A fourth says whether a Chinese remark tells the same or another home, sign or gender than a profile line; its threshold is where
-`WRONG` of the remarks that tell nothing are taken to tell something.
+DIR holds `capture_gate_locomo`, `capture_gate_realmem` and `capture_gate_zh` (gzip JSON lines: id, conv, source, role,
+text, label), and `dedupe` (id, source, a, b, label).
+Three logistic regressions over the features of extractor/gate_features.py: a person's message with Latin letters, a
+person's message in Chinese, an assistant's reply. A positive weighs more than a negative, since the gate works where
+hardly any positive is left; the ridge keeps weights small. The threshold of each kind is where `RECALL` of each of its
+sources is still kept. Reported beside it is the same by cross-validation over conversations: that is what to expect of
+conversations nobody has seen.
+A fourth says whether a Chinese remark tells the same or another home, sign or gender than a profile line; its threshold
+is where `WRONG` of the remarks that tell nothing are taken to tell something.
 """
 
 import argparse
@@ -39,12 +40,13 @@ Vector = NDArray[np.float64]
 
 
 def read(path: Path) -> Iterator[Row]:
+    """The rows of a file."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def fit(features: Vector, labels: Vector, weights: Vector, ridge: float) -> Vector:
-    """Ridge logistic regression by Newton's method; the last column is the intercept and not shrunk. Standardized inside."""
+    """Ridge logistic regression by Newton's method; the last column is the intercept, and not shrunk."""
     scale = features[:, :-1].std(axis=0) + 1e-9
     scaled = np.c_[features[:, :-1] / scale, features[:, -1]]
     penalty = np.r_[np.full(scaled.shape[1] - 1, ridge), 1e-6]
@@ -54,7 +56,8 @@ def fit(features: Vector, labels: Vector, weights: Vector, ridge: float) -> Vect
         gradient = scaled.T @ (weights * (probability - labels)) + penalty * solution
         curvature = (scaled * (weights * probability * (1 - probability))[:, None]).T @ scaled + np.diag(penalty)
         solution -= np.linalg.solve(curvature, gradient)
-    return np.r_[solution[:-1] / scale, solution[-1]]
+    fitted: Vector = np.r_[solution[:-1] / scale, solution[-1]]
+    return fitted
 
 
 def threshold_at(scores: Vector, labels: Vector, sources: NDArray[np.str_], recall: float) -> float:
@@ -127,35 +130,33 @@ def train_profile(rows: list[Row]) -> tuple[dict[str, float], float, float]:
             if score >= max(threshold, said.get(row["id"], (-9.0, ""))[0]):
                 said[row["id"]] = (float(score), "same" if claim.agrees else "contradict")
         decided = [said.get(row["id"], (0.0, "different"))[1] for row in rows]
-        right = sum(label == row["label"] for label, row in zip(decided, rows, strict=True)) / len(rows)
-        wrong = sum(
-            label != "different" for label, row in zip(decided, rows, strict=True) if row["label"] == "different"
-        ) / len(nothing)
-        print(
-            f"profile {name:40} pairs {len(rows)} accuracy {right:.3f} of those that tell nothing taken to tell {wrong:.4f}"
-        )
+        right = sum(bool(label == row["label"]) for label, row in zip(decided, rows, strict=True)) / len(rows)
+        told: list[str] = [label for label, row in zip(decided, rows, strict=True) if row["label"] == "different"]
+        wrong = sum(label != "different" for label in told) / len(nothing)
+        print(f"profile {name:40} pairs {len(rows)} accuracy {right:.3f} telling nothing, taken to tell {wrong:.4f}")
     return dict(zip(names, map(float, solution), strict=False)), float(solution[-1]), threshold
 
 
 def hash_of(row: Row) -> int:
     """A stable number of a row's conversation, so that no conversation stands on both sides of a fold."""
-    key = row.get("conv", row["id"]) if row["source"] != "kvpi" else row["id"]
+    key = str(row["id"] if row["source"] == "kvpi" else row.get("conv", row["id"]))
     return sum((position + 1) * ord(character) for position, character in enumerate(key))
 
 
 def report(name: str, scores: Vector, labels: Vector, threshold: float) -> None:
+    """Print recall, share dropped and AUC."""
     if not 0 < labels.sum() < len(labels):
         return
     kept = scores >= threshold
     order = scores.argsort().argsort()
     ones = labels.sum()
     area = (order[labels == 1].sum() - ones * (ones - 1) / 2) / max(1, ones * (len(labels) - ones))
-    print(
-        f"{name:48} n {len(labels):5} recall {kept[labels == 1].mean():.4f} dropped {1 - kept.mean():.3f} AUC {area:.3f}"
-    )
+    recall, dropped = kept[labels == 1].mean(), 1 - kept.mean()
+    print(f"{name:48} n {len(labels):5} recall {recall:.4f} dropped {dropped:.3f} AUC {area:.3f}")
 
 
 def main() -> None:
+    """Train, report, and write the weights."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder with the capture_gate files")
     folder: Path = parser.parse_args().data

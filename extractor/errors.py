@@ -1,6 +1,8 @@
 """The extractor's error base. Its docstring is the default message."""
 
-__all__ = ["ExtractorError"]
+from .types import Usage
+
+__all__ = ["ExtractorError", "ModelError"]
 
 
 class ExtractorError(Exception):
@@ -8,3 +10,27 @@ class ExtractorError(Exception):
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or (type(self).__doc__ or "").strip().split("\n")[0])
+
+
+class ModelError(ExtractorError):
+    """The model gave no usable answer.
+
+    kind: "timeout", "connection", "overloaded", "rate_limit", "refused" (a key, a model, a request), "truncated",
+    "unreadable" or "circuit_open". usage: what was spent before it failed. Its text never holds what was said.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        *,
+        retryable: bool = False,
+        retry_after_seconds: float | None = None,
+        format_refused: bool = False,
+        usage: Usage | None = None,
+    ) -> None:
+        super().__init__(f"the model gave no usable answer: {kind}")
+        self.kind = kind
+        self.retryable = retryable
+        self.retry_after_seconds = retry_after_seconds
+        self.format_refused = format_refused
+        self.usage = usage or Usage()

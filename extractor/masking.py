@@ -2,8 +2,8 @@
 
 Why not a package: detect-secrets (the maintained in-process one) brings `requests`, works by line through global
 settings, costs 0.7 ms for a line of chat and 2.3 s for 1 MB, and knows neither "密码是…" nor card or identity numbers.
-The forms below are the issuers' documented ones. Every pattern starts with a literal or a bounded class, and is tried only
-when its needle stands in the text, so that a message without secrets costs a few substring searches.
+The forms below are the issuers' documented ones. Every pattern starts with a literal or a bounded class, and is tried
+only when its needle stands in the text, so that a message without secrets costs a few substring searches.
 """
 
 import re
@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable
 
 __all__ = ["mask_secrets"]
+
+SHORTEST_SECRET, LONGEST_SECRET = 4, 64  # characters of a word that may be a password by where it stands
 
 # (kind, needle, pattern). A look-behind after the literal keeps `re`'s literal-prefix search, and lets a run of word
 # characters be tried once, at its start, so that no text makes a pattern quadratic. Order matters: the special first.
@@ -56,23 +58,30 @@ _BASIC = re.compile(r"(?i)\b(authorization[ \t]{0,8}:[ \t]{0,8}basic[ \t]{1,8})[
 
 # What follows "password is" and is no password: a state, a question, a description.
 _NO_VALUE = (
-    r"(?![\[<{$%]|(?:a|an|the|that|this|my|your|our|his|her|their|its|it|in|on|at|of|for|from|to|by|with|as|and|or|if|when|so|but"
-    r"|not|no|none|null|nil|true|false|undefined|never|always|also|just|still|now|too|very|only|being|been|be|what|which|where|who|why|how"
-    r"|there|here|going|about|same|different|wrong|right|correct|incorrect|invalid|valid|weak|strong|long|short|empty|blank"
-    r"|missing|required|needed|optional|secret|safe|secure|unsafe|unknown|public|private|ok|okay|good|bad|old|new|all|one"
+    r"(?![\[<{$%]|(?:a|an|the|that|this|my|your|our|his|her|their|its|it|in|on|at|of|for|from|to|by|with|as"
+    r"|and|or|if|when|so|but"
+    r"|not|no|none|null|nil|true|false|undefined|never|always|also|just|still|now|too|very|only|being|been|be"
+    r"|what|which|where|who|why|how"
+    r"|there|here|going|about|same|different|wrong|right|correct|incorrect|invalid|valid|weak|strong|long"
+    r"|short|empty|blank"
+    r"|missing|required|needed|optional|secret|safe|secure|unsafe|unknown|public|private|ok|okay|good|bad|old"
+    r"|new|all|one"
     r"|hard|easy|case|always|based|because|supposed|must|should|can|cannot|will|has|have|does|do|is|are|was|were"
     r"|[a-z]{3,}(?:ed|ing))\b(?![-_@#$%^&*+=!]))"
 )
 _NAMES = (
-    r"pass(?:word|wd|code|phrase)s?|pwd|(?:api|access|secret|private|encryption|signing|account|auth)[ _-]?keys?(?:[ _-]id)?"
+    r"pass(?:word|wd|code|phrase)s?|pwd|(?:api|access|secret|private|encryption|signing|account"
+    r"|auth)[ _-]?keys?(?:[ _-]id)?"
     r"|(?:access|auth|api|bot|refresh|session|security|bearer)[ _-]?tokens?|(?:client|app|api|webhook)[ _-]?secrets?"
-    r"|secret[ _-]?access[ _-]?key|token|credentials?|pin(?:[ _-]?(?:code|number))?|otp|cvv|(?:verification|security)[ _-]?code"
+    r"|secret[ _-]?access[ _-]?key|token|credentials?|pin(?:[ _-]?(?:code|number))?|otp|cvv|(?:verification"
+    r"|security)[ _-]?code"
 )
 _VALUE = r"(?:\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|`[^`\n]{1,200}`|“[^”\n]{1,200}”|「[^」\n]{1,200}」|[!-~]{3,400})"
 _ENGLISH = re.compile(
     rf"(?i)(?=[pasebrcto])(?<![a-z])(?P<lead>(?P<name>{_NAMES})(?:_\w{{1,20}})?[\"']?"
     rf"(?:[ \t]{{1,4}}(?:for|of|to|on|at)[ \t][^\n,.;:=!?，。；：！？]{{1,40}}?)?"
-    rf"(?:[ \t]{{0,8}}(?:=>|->|:=|[=:：＝])[ \t]{{0,8}}|[ \t]{{1,4}}(?:is|are|was|will be|should be|set to|changed to)[ \t]{{1,4}}(?:now |still |currently )?"
+    rf"(?:[ \t]{{0,8}}(?:=>|->|:=|[=:：＝])[ \t]{{0,8}}|[ \t]{{1,4}}(?:is|are|was|will be|should be|set to"
+    rf"|changed to)[ \t]{{1,4}}(?:now |still |currently )?"
     rf"(?:[:：][ \t]{{0,4}})?))"
     rf"{_NO_VALUE}(?P<value>{_VALUE})",
 )
@@ -85,13 +94,16 @@ _ENGLISH_AFTER = re.compile(
     r"(?i)(?<=\s)is (?:my|our|the) (?:[\w-]{1,20} ){0,2}(?:password|passcode|passphrase|pin|api key)\b"
 )
 _CHINESE = re.compile(
-    r"(?i)(?P<lead>(?P<name>密码|口令|密钥|秘钥|令牌|验证码|授权码|取件码|助记词|私钥|token|api ?key|secret|pin ?码|passw(?:or)?d)"
+    r"(?i)(?P<lead>(?P<name>密码|口令|密钥|秘钥|令牌|验证码|授权码|取件码|助记词|私钥|token|api ?key|secret"
+    r"|pin ?码|passw(?:or)?d)"
     r"(?:[（(][^()（）\n]{0,20}[)）])?[^\n，。；,;!！?？:：=是为]{0,8}?"
-    r"[ \t]{0,4}(?:(?:现在|已经|暂时|临时|目前|先|还|就|都|仍然|应该)?(?:是|为|等于|改成了?|改为了?|换成了?|设成了?|设为|设置为|设置成)[ \t]{0,4}[:：]?|[:：=＝])[ \t]{0,4})"
+    r"[ \t]{0,4}(?:(?:现在|已经|暂时|临时|目前|先|还|就|都|仍然|应该)?(?:是|为|等于|改成了?|改为了?|换成了?"
+    r"|设成了?|设为|设置为|设置成)[ \t]{0,4}[:：]?|[:：=＝])[ \t]{0,4})"
     r"(?!\[masked)(?P<value>[\"'`“「]?[!-~]{3,400})",
 )
 _CHINESE_BARE = re.compile(
-    r"(?P<lead>(?:密码|口令|密钥|验证码|授权码)[ \t]{0,4})(?!\[masked)(?P<value>(?=[a-zA-Z!-/:-@\[-`{-~]{0,60}\d)[!-~]{4,64})"
+    r"(?P<lead>(?:密码|口令|密钥|验证码|授权码)[ \t]{0,4})(?!\[masked)"
+    r"(?P<value>(?=[a-zA-Z!-/:-@\[-`{-~]{0,60}\d)[!-~]{4,64})"
 )
 # A watchword may be written in Han: "口令：天王盖地虎". Not a question, not a state.
 _CHINESE_WORD = re.compile(
@@ -99,10 +111,12 @@ _CHINESE_WORD = re.compile(
     r"(?![什多哪谁啥几怎不没错对由用以需必非空否旧新正可应要被我你他她一这那])(?P<value>[\u4e00-\u9fff]{2,20})(?![吗么呢])"
 )
 _SEED_PHRASE = re.compile(
-    r"(?i)(?P<lead>(?:seed|recovery|mnemonic|secret|backup) (?:phrase|words)(?:[ \t]{1,4}(?:is|are)|[ \t]{0,4}[:：=])[ \t]{0,4})(?!\[masked)(?P<value>[a-z]{3,8}(?:[ \t]{1,4}[a-z]{3,8}){11,23})"
+    r"(?i)(?P<lead>(?:seed|recovery|mnemonic|secret|backup) (?:phrase|words)(?:[ \t]{1,4}(?:is|are)"
+    r"|[ \t]{0,4}[:：=])[ \t]{0,4})(?!\[masked)(?P<value>[a-z]{3,8}(?:[ \t]{1,4}[a-z]{3,8}){11,23})"
 )
 _CARD = re.compile(
-    r"[2-6](?<![\d.]\d)(?:\d{3}[ -]?\d{4}[ -]?\d{4}[ -]?\d{4}(?:[ -]?\d{1,3})?|\d{3}[ -]?\d{6}[ -]?\d{4,5}|\d{12})(?!\d)"
+    r"[2-6](?<![\d.]\d)(?:\d{3}[ -]?\d{4}[ -]?\d{4}[ -]?\d{4}(?:[ -]?\d{1,3})?|\d{3}[ -]?\d{6}[ -]?\d{4,5}"
+    r"|\d{12})(?!\d)"
 )
 _IDENTITY = re.compile(
     r"[1-9](?<![\dA-Za-z]\d)\d{5}(?:18|19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?![\dA-Za-z])"
@@ -218,13 +232,13 @@ def _mask_phrases(text: str, lower: str, found: Counter[str]) -> str:
 
 
 def _mask_before(text: str, found: Counter[str]) -> str:
-    """ "hunter2 is my password": the word before the phrase."""
+    """Mask the word before the phrase, as in "hunter2 is my password"."""
     kept: list[str] = []
     position = 0
     for match in _ENGLISH_AFTER.finditer(text):
         before = text[position : match.start()].rstrip()
         word = before.rsplit(None, 1)[-1] if before else ""
-        if len(word) < 4 or len(word) > 64 or word.isalpha() or word.endswith("]"):
+        if not SHORTEST_SECRET <= len(word) <= LONGEST_SECRET or word.isalpha() or word.endswith("]"):
             continue
         kept += (before[: len(before) - len(word)], "[masked: password] ")
         found["password"] += 1
@@ -258,7 +272,7 @@ def _mask_checked(
 def _passes_luhn(number: str) -> bool:
     """ISO/IEC 7812-1 annex B."""
     digits = [int(character) for character in number if character.isdecimal()]
-    doubled = (digit * 2 - 9 if digit > 4 else digit * 2 for digit in digits[-2::-2])
+    doubled = (sum(divmod(digit * 2, 10)) for digit in digits[-2::-2])
     return len(set(digits)) > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 

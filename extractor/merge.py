@@ -1,4 +1,6 @@
-"""What a candidate does to the memories near it: `add`, `skip` (known), `update` (the same, richer), `supersede` (changed).
+"""What a candidate does to the memories near it.
+
+`add`, `skip` (known), `update` (the same, richer) or `supersede` (changed).
 
 Safety first: a wrong merge loses a memory, a missed one costs a line. So words, numbers, names and negation decide;
 the embedding alone only tells that the same was said in the other language.
@@ -15,22 +17,37 @@ from .slots import slots
 from .types import Action, Candidate, Decision, Known
 from .vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 
-__all__ = ["decide"]
+__all__ = ["decide", "settled", "unsure"]
 
 ALIKE = 0.8  # Jaccard of the words of matter
+RICHER_ALIKE = 0.4  # the same, where one statement says all that the other does
 CHANGED_ALIKE = 0.6  # the same, where one of the two is negated
 SAME_ACROSS_LANGUAGES = 0.72  # cosine; below it, down to the next, the nearest must stand out
 NEAR_ACROSS_LANGUAGES = 0.59
 STANDS_OUT = 0.09
+FEW = 3  # words
+NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from where on a model is asked, when there is one
 
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
 _HAPPENED = re.compile(
-    r"\b(?:yesterday|last (?:night|week|month|year)|ago|went|met|saw|ran|bought|visited)\b|昨天|上周|上个月|去年|刚才|见了|去了|买了",
+    (
+        r"\b(?:yesterday|last (?:night|week|month|year)|ago|went|met|saw|ran|bought|visited)\b|昨天|上周|上个月"
+        r"|去年|刚才|见了|去了|买了"
+    ),
     re.IGNORECASE,
 )
 _ANSWER = re.compile(
     r"\b(?:answer|reply|respond|replies|responses?|answers|explanations?)\b|回答|回复|答复|解释", re.IGNORECASE
+)
+# What ends a statement's subject: "box 3 is blue" and "box 4 is blue" speak of two things.
+_PREDICATE = re.compile(
+    r"(?:(?<=[a-z\d])'(?:s|re|m)(?= (?:a|an|the|not|now|on|at|in|\d)\b)"
+    r"|\b(?:is|are|was|were|am|be|has|have|had|will|would|can|must|should|costs?|takes?|needs?|wants?|likes?|loves?|hates?|prefers?|enjoys?|uses?|runs?|listens?|opens?|starts?"
+    r"|ends?|closes?|weighs?|earns?|pays?|moved|goes|expires?|lives?|works?|drinks?|eats?|speaks?|plays?|means?|equals?"
+    r"|holds?|contains?|belongs?|parks?|keeps?|gets?|decided|chose|agreed|doesn't|don't|isn't|never|always)\b)|[:：=]"
+    r"|是|为|在|有|要|用|叫|喜欢|讨厌|爱|花|需|开|住|从|到|等于|定|改|换|吃|喝|想|会|能|不",
+    re.IGNORECASE,
 )
 _RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2}
 
@@ -46,12 +63,49 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     # A repeat wins over everything: then nothing has changed since.
     exact = next((entry for entry in found if entry[3] == "same_text"), None)
     if not found:
-        return Decision(action="add", target=None, reason="new")
+        return _named(candidate, known) or Decision(action="add", target=None, reason="new")
     _, action, memory, reason = exact or min(found, key=lambda entry: entry[0])
     if action in ("update", "supersede") and memory.protected and not _may_change(candidate):
         # The weaker word stands beside the line it may not touch, unless it says less.
         return Decision(action="add", target=None, reason="protected")
     return Decision(action=action, target=memory.id, reason=reason)
+
+
+def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:
+    """The memories so near that the rules may be wrong to add beside them; empty where they decide clearly."""
+    if decide(candidate, known).reason != "new":
+        return []
+    near = [memory for memory in known if (memory.cosine or 0.0) >= NEAR or memory.overlap >= OVERLAPPING]
+    return [memory for memory in near if not _of_another(candidate.content, memory.text)]
+
+
+def settled(candidate: Candidate, known: Sequence[Known], action: Action, target: str) -> Decision:
+    """What a model's answer about an unsure candidate comes to: no number is lost, nothing protected touched."""
+    memory = next((each for each in known if each.id == target), None)
+    if action == "add" or memory is None:
+        return Decision(action="add", target=None, reason="new")
+    numbers, known_numbers = set(_NUMBER.findall(candidate.content)), set(_NUMBER.findall(memory.text))
+    loses = not numbers <= known_numbers if action == "skip" else action == "update" and not known_numbers <= numbers
+    if loses:
+        return Decision(action="add", target=None, reason="new")
+    if action != "skip" and memory.protected and not _may_change(candidate):
+        return Decision(action="add", target=None, reason="protected")
+    return Decision(action=action, target=target, reason="model")
+
+
+def _named(candidate: Candidate, known: Sequence[Known]) -> Decision | None:
+    """A memory that the model says is replaced: only one that has to do with it, and that it may change."""
+    words = statement_words(candidate.content)
+    for memory in known:
+        if memory.id not in candidate.supersedes:
+            continue
+        related = bool(words & statement_words(memory.text)) or (memory.cosine or 0.0) >= NEAR
+        kinds = names_of_kind(candidate.content).keys() & names_of_kind(memory.text).keys()
+        if (related or kinds) and not _of_another(candidate.content, memory.text):
+            if memory.protected and not _may_change(candidate):
+                return Decision(action="add", target=None, reason="protected")
+            return Decision(action="supersede", target=memory.id, reason="model")
+    return None
 
 
 def _may_change(candidate: Candidate) -> bool:
@@ -75,17 +129,17 @@ def _same_language(candidate: Candidate, memory: Known) -> tuple[Action, str] | 
     return _left(new, old) or _ordered_otherwise(new, old) or _worded(new, old)
 
 
-def _worded(new: str, old: str) -> tuple[Action, str] | None:
+def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 - a return a rule
     """By the words of matter that both have, or only one."""
     new_words, old_words = statement_words(new), statement_words(old)
     both, either = new_words & old_words, new_words | old_words
-    if not both:
+    if not both or _of_another(new, old):
         return None
     alike = len(both) / len(either)
     new_side, old_side = polarity(new), polarity(old)
     within = both in (new_words, old_words)
     if new_side is not None and old_side is not None and new_side != old_side:
-        return ("supersede", "negated") if alike >= CHANGED_ALIKE or (within and len(either) <= 3) else None
+        return ("supersede", "negated") if alike >= CHANGED_ALIKE or (within and len(either) <= FEW) else None
     if new_side != old_side:
         return None
     new_numbers, old_numbers = set(_NUMBER.findall(new)), set(_NUMBER.findall(old))
@@ -115,16 +169,28 @@ def _ordered_otherwise(new: str, old: str) -> tuple[Action, str] | None:
 
 def _richer(new_words: frozenset[str], old_words: frozenset[str], alike: float) -> tuple[Action, str] | None:
     """One says all that the other does. Two words of matter at least: a single one may stand in many statements."""
-    if old_words < new_words and len(old_words) >= 2 and alike >= 0.4:
+    if old_words < new_words and len(old_words) > 1 and alike >= RICHER_ALIKE:
         return "update", "richer"
-    if new_words <= old_words and len(new_words) >= 2 and alike >= 0.4:
+    if new_words <= old_words and len(new_words) > 1 and alike >= RICHER_ALIKE:
         return "skip", "known"
     return None
 
 
+def _of_another(new: str, old: str) -> bool:
+    """Whether the two name different things where they say what they speak of."""
+    met, met_old = _PREDICATE.search(new), _PREDICATE.search(old)
+    if not met or not met_old:
+        return False
+    subject, old_subject = new[: met.start()], old[: met_old.start()]
+    if set(_NUMBER.findall(subject)) != set(_NUMBER.findall(old_subject)):
+        return True
+    words, old_words = statement_words(subject), statement_words(old_subject)
+    return bool(words - old_words) and bool(old_words - words)
+
+
 def _renumbered(new: str, old: str, new_words: frozenset[str], old_words: frozenset[str]) -> tuple[Action, str] | None:
-    """The same statement with another number; not what happened twice."""
-    if _HAPPENED.search(new) or _HAPPENED.search(old):
+    """The same statement with another number, told of the same thing; not what happened twice."""
+    if _HAPPENED.search(new) or _HAPPENED.search(old) or not (_PREDICATE.search(new) and _PREDICATE.search(old)):
         return None
     plain_new = {word for word in new_words if not _NUMBER.search(word)}
     plain_old = {word for word in old_words if not _NUMBER.search(word)}
@@ -134,14 +200,14 @@ def _renumbered(new: str, old: str, new_words: frozenset[str], old_words: frozen
 
 
 def _left(new: str, old: str) -> tuple[Action, str] | None:
-    """ "I switched from X to Y", "我现在改用 Y 了": a thing of the same kind took X's place, where X is what the old line favours."""
+    """A thing took the place of what the old line favours: "I switched from X to Y", "我现在改用 Y 了"."""
     if not CHANGE.search(new) or polarity(old) is False:
         return None
     left = left_behind(new)
     new_names, old_names = names_of_kind(new), names_of_kind(old)
     if left:
         left_words, old_words = statement_words(left), statement_words(old)
-        if left_words and left_words <= old_words and len(old_words - left_words) <= 3:
+        if left_words and left_words <= old_words and len(old_words - left_words) <= FEW:
             return "supersede", "changed_mind"
         return None
     matter = statement_words(old)
@@ -167,7 +233,9 @@ def _profile(new: str, old: str, met: Sequence[Claim]) -> tuple[Action, str] | N
     return ("skip", "known") if len(new) <= len(old) + 2 else ("update", "richer")
 
 
-def _other_language(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> tuple[Action, str] | None:
+def _other_language(  # noqa: PLR0911 - a return a doubt
+    candidate: Candidate, memory: Known, ordered: Sequence[Known]
+) -> tuple[Action, str] | None:
     """The same in Chinese and in English: by the embedding, as long as numbers, names, things and negation allow it."""
     new, old = candidate.content, memory.text
     if memory.cosine is None or is_chinese(new) == is_chinese(old) or memory.cosine < NEAR_ACROSS_LANGUAGES:

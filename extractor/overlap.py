@@ -2,7 +2,9 @@
 
 import re
 
-__all__ = ["overlap", "words"]
+__all__ = ["overlap", "same_words", "words"]
+
+SAME = 0.5  # Jaccard from which two quotations are of one piece
 
 _TOKEN = re.compile(r"[a-z0-9][a-z0-9.+#'-]*|[\u3400-\u9fff]+")
 
@@ -22,3 +24,9 @@ def overlap(left: str, right: str) -> float:
     """Jaccard of the words, 0..1."""
     a, b = words(left), words(right)
     return len(a & b) / len(a | b) if a or b else 0.0
+
+
+def same_words(quote: str, text: str) -> bool:
+    """Whether two quotations are the same piece of a message: one holds the other, or they share half their words."""
+    a, b = ("".join(character for character in part.casefold() if character.isalnum()) for part in (quote, text))
+    return bool(a and b) and (a in b or b in a or overlap(quote, text) >= SAME)

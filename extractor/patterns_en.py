@@ -1,10 +1,11 @@
-"""What an English speaker says of themselves, as patterns over one clause. Anchored at its start, so that reports,
-stories and quotations of others ("she said I like…") do not match.
+"""What an English speaker says of themselves, as patterns over one clause.
+
+Anchored at its start, so that reports, stories and quotations of others ("she said I like…") do not match.
 """
 
 import re
 
-from .shapes import Shape
+from .shapes_en import SHAPES
 
 __all__ = [
     "ASIDE",
@@ -22,355 +23,98 @@ __all__ = [
 
 # Words before a statement that are no part of it.
 FILLER = re.compile(
-    r"(?:(?:ok(?:ay)?|well|so|and|but|also|plus|yes|yeah|yep|no|nah|hey|hi|hello|btw|by the way|fyi|for your information"
-    r"|just so you know|just fyi|as you know|actually|honestly|personally|basically|anyway|oh|ah|hmm+|sure|right|alright|great|thanks|thank you"
-    r"|perfect|cool|nice|good|one more thing|another thing|to be honest|tbh|in my case|as for me|mate|look|listen|because|since|then|though|still"
+    r"(?:(?:ok(?:ay)?|well|so|and|but|also|plus|yes|yeah|yep|no|nah|hey|hi|hello|btw|by the way|fyi"
+    r"|for your information"
+    r"|just so you know|just fyi|as you know|actually|honestly|personally|basically|anyway|oh|ah|hmm+|sure"
+    r"|right|alright|great|thanks|thank you"
+    r"|perfect|cool|nice|good|one more thing|another thing|to be honest|tbh|in my case|as for me|mate|look"
+    r"|listen|because|since|then|though|still"
     r"|first(?:ly)?|second(?:ly)?|finally|also note|quick note|context|background|note|please note|important|about me)"
     r"(?:\s*[,:.!—–-]+\s*|\s+))+",
     re.IGNORECASE,
 )
 
-_NOTE = r"(?:remember|don'?t (?:ever )?forget|do not forget|never forget|make a note|take (?:a )?note|note(?: down)?|keep in mind|bear in mind|keep a note)"
-# "Remember, we talked about…" reminds of the conversation, and "remember to…" is an order: neither tells something to keep.
+_NOTE = (
+    r"(?:remember|don'?t (?:ever )?forget|do not forget|never forget|make a note|take (?:a )?note"
+    r"|note(?: down)?|keep in mind|bear in mind|keep a note)"
+)
+# "Remember, we talked about…" reminds of the conversation, "remember to…" is an order: neither tells something to keep.
 _NOT_TOLD = (
-    r"(?!(?:to|for|as|and|is|are|if|when|what|how|why|where|who|in|on|at|with|from|this|that|these|those|it|it's|its|here|there|all (?:of|that|this)|your|you|you're|you'll|you've|you are"
-    r"|we (?:talked|discussed|spoke|went|already|said|agreed|still|had|did|were|are (?:still|just|only)|only|just|want(?:ed)? to|need(?:ed)? to)|i (?:said|told|mentioned|asked|already|just|only|want(?:ed)? (?:you|to|this|it)|need (?:you|to|this|it)|said|was|wasn't|will|am (?:still|just|only)|don't want (?:to|you|this))"
-    r"|(?:my|our) (?:goal|point|question|request|instructions?|earlier|previous|last|other|first) |the (?:last|previous|first|plan|goal|point|time|one|other|conversation|context|above|following|key|rule|rules|instructions?|format|target|response|answer|output)|information)\b)"
+    r"(?!(?:to|for|as|and|is|are|if|when|what|how|why|where|who|in|on|at|with|from|this|that|these|those|it"
+    r"|it's|its|here|there|all (?:of|that|this)|your|you|you're|you'll|you've|you are"
+    r"|we (?:talked|discussed|spoke|went|already|said|agreed|still|had|did|were|are (?:still|just|only)|only"
+    r"|just|want(?:ed)? to|need(?:ed)? to)|i (?:said|told|mentioned|asked|already|just|only|want(?:ed)? (?:you"
+    r"|to|this|it)|need (?:you|to|this|it)|said|was|wasn't|will|am (?:still|just|only)|don't want (?:to|you"
+    r"|this))"
+    r"|(?:my|our) (?:goal|point|question|request|instructions?|earlier|previous|last|other|first) |the (?:last"
+    r"|previous|first|plan|goal|point|time|one|other|conversation|context|above|following|key|rule|rules"
+    r"|instructions?|format|target|response|answer|output)|information)\b)"
 )
 REMEMBER = re.compile(
-    rf"(?:(?:please|pls|also|can you|could you|you should|i want you to|i need you to|i'd like you to|kindly|just|and|so|ok(?:ay)?|hey|but)[ ,]+){{0,4}}"
-    rf"(?:{_NOTE}(?:\s+(?:this|the following|these(?: things| points)?|for (?:me|later|next time|the future|future reference)|to self|forever|always)){{0,2}}"
-    rf"(?:\s*[:：]+\s*|\s+(?:that|of the fact that)\s+{_NOT_TOLD}|[,，]\s*(?=(?:i|i'm|my|our|we)\b){_NOT_TOLD}|\s+(?=(?:i|i'm|we|my|our|the|all|everything|every|no|he|she|his|her|they|their|\d|(?-i:[A-Z])[a-z]+(?:'s)? )\b){_NOT_TOLD})"
-    r"|(?:add|save|store|put|write|commit)\s+(?:this|that|it|the following)?\s*(?:to|in|into)\s+(?:your |the |long[- ]term )*memory\s*(?:[:：,-]+\s*|\s+that\s+)"
+    rf"(?:(?:please|pls|also|can you|could you|you should|i want you to|i need you to|i'd like you to|kindly"
+    rf"|just|and|so|ok(?:ay)?|hey|but)[ ,]+){{0,4}}"
+    rf"(?:{_NOTE}(?:\s+(?:this|the following|these(?: things| points)?|for (?:me|later|next time|the future"
+    rf"|future reference)|to self|forever|always)){{0,2}}"
+    rf"(?:\s*[:：]+\s*|\s+(?:that|of the fact that)\s+{_NOT_TOLD}|[,，]\s*(?=(?:i|i'm|my|our|we)\b){_NOT_TOLD}"
+    rf"|\s+(?=(?:i|i'm|we|my|our|the|all|everything|every|no|he|she|his|her|they|their|\d"
+    rf"|(?-i:[A-Z])[a-z]+(?:'s)? )\b){_NOT_TOLD})"
+    rf"|{_NOTE}\s+(?:these(?: things| points| facts)?|the following)(?: for (?:me|later))?\s*$"
+    r"|(?:add|save|store|put|write|commit)\s+(?:this|that|it|the following)?\s*(?:to|in|into)\s+(?:your |the "
+    r"|long[- ]term )*memory\s*(?:[:：,-]+\s*|\s+that\s+)"
     r"|for (?:future reference|the record)\s*[,:]\s*)",
     re.IGNORECASE,
 )
 # "Remember that." points back; "remember these:" points on.
 POINTS_BACK = re.compile(
-    r"(?:(?:please|and|so|ok(?:ay)?|can you|could you)[ ,]+){0,3}(?:remember|don'?t forget|note|keep in mind|make a note of|save|memorize)\s+(?:that|this|it)"
+    r"(?:(?:please|and|so|ok(?:ay)?|can you|could you)[ ,]+){0,3}(?:remember|don'?t forget|note|keep in mind"
+    r"|make a note of|save|memorize)\s+(?:that|this|it)"
     r"(?: (?:please|for me|for later|for next time|for the future|forever|in mind|down))*[.!]*$",
     re.IGNORECASE,
 )
 
 QUESTION = re.compile(
-    r"(?:what|how|why|when|where|who|whom|whose|which|is|are|am|was|were|do|does|did|can|could|would|will|should|shall|may|have|has|any|isn't|aren't|don't you|doesn't|won't|wouldn't)\b",
+    (
+        r"(?:what|how|why|when|where|who|whom|whose|which|is|are|am|was|were|do|does|did|can|could|would|will"
+        r"|should|shall|may|have|has|any|isn't|aren't|don't you|doesn't|won't|wouldn't)\b"
+    ),
     re.IGNORECASE,
 )
 # An order for now, or a request: ends what a statement may carry on with.
 ORDER = re.compile(
     r"(?:(?:so|and|then|now|please|pls|kindly|just|could you|can you|would you|will you|you)[ ,]+){0,4}"
-    r"(?:help|give|show|tell|write|make|create|build|fix|find|explain|list|generate|add|remove|delete|update|restart|run|check|send|book|suggest|recommend|rewrite|translate|summari[sz]e"
-    r"|draft|plan|set up|let me|let's (?:see|start|get|do|move|dive|try|look|talk|discuss|continue|begin|work|focus)|could you|can you|would you|will you|please|any (?:ideas|suggestions|tips|recommendations)|what|how|which|thanks|thank you)\b",
+    r"(?:help|give|show|tell|write|make|create|build|fix|find|explain|list|generate|add|remove|delete|update"
+    r"|restart|run|check|send|book|suggest|recommend|rewrite|translate|summari[sz]e"
+    r"|draft|plan|set up|let me|let's (?:see|start|get|do|move|dive|try|look|talk|discuss|continue|begin|work"
+    r"|focus)|could you|can you|would you|will you|please|any (?:ideas|suggestions|tips|recommendations)|what"
+    r"|how|which|thanks|thank you)\b",
     re.IGNORECASE,
 )
 CONDITION = re.compile(r"(?:if|when|whenever|unless|once|every time|each time|before|after|for)\b", re.IGNORECASE)
 FROM_NOW_ON = re.compile(
-    r"(?:please |and |so |but |ok(?:ay)? )*(?:from now on|from here on(?: out)?|going forward|in (?:the )?future|henceforth)$",
+    (
+        r"(?:please |and |so |but |ok(?:ay)? )*(?:from now on|from here on(?: out)?|going forward"
+        r"|in (?:the )?future|henceforth)$"
+    ),
     re.IGNORECASE,
 )
 ASIDE = re.compile(
     r"\b(?:said|says|told (?:me|us|him|her|them)|asked|wrote|writes|claims?|according to)\s*:?\s*$", re.IGNORECASE
 )
 TRAILING = re.compile(
-    r"(?:[,\s]+(?:please|thanks|thank you|thx|ok(?:ay)?|right|though|too|btw|by the way|you know|mate|lol|haha|anyway|cheers|if possible|for me)\b)++[\s!.]*$",
+    (
+        r"(?:[,\s]+(?:please|thanks|thank you|thx|ok(?:ay)?|right|though|too|btw|by the way|you know|mate|lol|haha"
+        r"|anyway|cheers|if possible|for me)\b)++[\s!.]*$"
+    ),
     re.IGNORECASE,
 )
 
 # Not about the person, or not for long.
 BLOCKED = re.compile(
-    r"\b(?:traceback|stack ?trace|exception|crash(?:e[sd]|ing)?|not working|doesn't work|don't work|isn't working|won't (?:start|run|compile|load)|broken"
-    r"|errors?|bugs?|fail(?:s|ed|ing)|undefined|segfault|null pointer|just this once|for now|right now|at the moment|at this point|this time|tonight|until then|for this (?:one|task|answer|reply|question|time)"
+    r"\b(?:traceback|stack ?trace|exception|crash(?:e[sd]|ing)?|not working|doesn't work|don't work"
+    r"|isn't working|won't (?:start|run|compile|load)|broken"
+    r"|errors?|bugs?|fail(?:s|ed|ing)|undefined|segfault|null pointer|just this once|for now|right now"
+    r"|at the moment|at this point|this time|tonight|until then|for this (?:one|task|answer|reply|question"
+    r"|time)"
     r"|ignore (?:all|any|the|your|previous|prior)|disregard|system prompt|act as|pretend|role-?play|jailbreak)\b",
     re.IGNORECASE,
-)
-
-_THIS = (
-    r"(?!(?:it|that|this|these|those|them|him|her|you|your|yours|how|what|where|when|why|who|all of|both|everything|nothing|something|neither|either|option|"
-    r"the (?:idea|sound|look|way|fact|approach|plan|suggestion|suggestions|first|second|third|last|next|new|former|latter|other|previous|above|thought|concept|direction|part|one|ones|result|results|analogy|energy|vibe|name|title|design|structure|format|flow|focus|details?|progress|example|examples|emphasis|proposed|revised|updated)"
-    r"|to (?:think|know|see|hear|imagine|say|add|ask|start|continue|proceed|discuss|review|know|believe|confirm)|being able|if|so much|most about|about|as|the most|working (?:with|on) (?:you|this|that))\b)"
-)
-_OFTEN = r"(?:(?:really|very much|much|usually|generally|normally|typically|always|also|still|just|personally|absolutely|truly|definitely|particularly|especially|rather|strongly|mostly|mainly|only|do|so|deeply|genuinely|simply)\s+)*"
-_NAME = r"[\w\ue000\"“'*`.+#-]"
-_ROLE = (
-    r"(?:[\w/+.#&-]+\s+){0,5}?(?:engineer|developer|programmer|designer|teacher|student|doctor|nurse|lawyer|manager|scientist|researcher|analyst|consultant|writer|author|artist|musician|founder|ceo|cto|cfo|coo|pm|director|owner|entrepreneur|freelancer"
-    r"|accountant|architect|chef|cook|driver|pilot|student|professor|lecturer|journalist|editor|photographer|translator|admin(?:istrator)?|sre|devops|dba|contractor|carpenter|electrician|plumber|builder|farmer|banker|trader|investor|salesperson|marketer|therapist|psychologist|pharmacist|dentist|vet|veterinarian|surgeon|paramedic|soldier|firefighter"
-    r"|barista|waiter|waitress|bartender|retiree|widow(?:er)?|mother|father|mom|mum|dad|parent|grandmother|grandfather|grandma|grandpa|husband|wife|single (?:mom|mum|dad|parent)|twin|vegetarian|vegan|pescatarian|celiac|diabetic|muslim|christian|buddhist|jew|hindu|atheist|catholic"
-    r"|introvert|extrovert|night owl|morning person|early bird|cat person|dog person|native speaker|beginner|novice|expert|veteran|immigrant|expat|citizen|resident|aries|taurus|gemini|cancer|leo|virgo|libra|scorpio|sagittarius|capricorn|aquarius|pisces|american|canadian|australian|german|chinese|japanese|indian|nigerian|londoner|new yorker|runner|gamer|climber|cyclist|swimmer|surfer)s?"
-)
-_KIN = r"(?:wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|son|daughter|kids?|children|child|baby|mom|mum|mother|dad|father|parents|brother|sister|twin|grandmother|grandfather|grandma|grandpa|uncle|aunt|cousin|niece|nephew|dog|cat|puppy|kitten|pet|boss|manager|roommate|best friend)"
-_THING = r"(?:project|app|application|service|stack|tech stack|backend|frontend|database|db|api|repo|repository|server|codebase|website|site|infra(?:structure)?|ci|cd|pipeline|cluster|monorepo|product|platform|production|staging|deployment|cache|queue|team|company|startup|organi[sz]ation|office|port|domain|default branch|main branch|package manager|build system|test framework|cloud|bot|gateway|system)"
-
-SHAPES: tuple[Shape, ...] = (
-    # Standing instructions
-    Shape(
-        "instruction",
-        "O",
-        "high",
-        0.9,
-        r"(?:please |you (?:should|must|can) |i want you to |i need you to |i'd like you to |can you |could you )?(?:from now on|from here on|going forward|in (?:the )?future|henceforth)\b[, ]+(?!(?:i|we|it|this|that|they|he|she|will|would|can|what|how|there)\b).{4,}",
-    ),
-    Shape(
-        "instruction",
-        "O",
-        "high",
-        0.9,
-        r"(?:please )?(?!.*\b(?:i|we|he|she|they|it) will\b)(?:always|never|don't ever|do not ever) (?:use|answer|reply|respond|write|call|address|include|add|give|show|speak|talk|keep|put|send|ask|tell|explain|format|follow|prefer|default|run|commit|push|deploy|start|end|check|provide|make|mention|assume|suggest|recommend|translate|treat|remember|do|be|let|say|change|delete|edit|touch|create|insert)\b.{2,}",
-    ),
-    Shape(
-        "instruction",
-        "O",
-        "high",
-        0.88,
-        r"(?:please )?(?:use|answer|reply|respond|write|call|address|speak|talk|format|keep|prefer|default to|don't|do not|stop|avoid)\b.{3,}\b(?:from now on|going forward|in (?:the )?future|every time|by default|at all times|for all (?:my |our )?(?:future )?\w+|in all (?:my |our |your )?\w+)\b.{0,60}",
-    ),
-    Shape(
-        "instruction",
-        "O",
-        "high",
-        0.85,
-        r"(?:please )?(?:keep|make) (?:all )?(?:your|the|my|all) (?:answers?|repl(?:y|ies)|responses?|messages?|emails?|explanations?|code|commit messages?|summar(?:y|ies)|reports?) (?:always )?(?:short|brief|concise|simple|terse|formal|informal|casual|polite|to the point|under|below|in|within|as short|long|detailed)\b.*",
-    ),
-    Shape(
-        "instruction",
-        "O",
-        "normal",
-        0.8,
-        r"(?:please )?(?:don't|do not|never|stop|avoid) (?:ever )?(?:us(?:e|ing)|call(?:ing)? me|address(?:ing)? me|send(?:ing)? me|apologi[sz](?:e|ing)|add(?:ing)? (?:emojis?|comments))\b(?! (?:it|that|this|these|those|them|the (?:first|second|last|above|same|previous)|any of)\b).{0,120}",
-    ),
-    Shape(
-        "instruction",
-        "O",
-        "high",
-        0.9,
-        r"(?:please |you can |just )?call me (?!(?:back|later|when|if|at|on|in|tomorrow|today|tonight|crazy|a|an|the|paranoid|old)\b)[\w\ue000\"“'*-]+(?: [\w'-]+){0,3}",
-    ),
-    Shape(
-        "instruction",
-        "O",
-        "normal",
-        0.8,
-        r"(?:i want|i need|i expect|i'd like|i would like|i'd prefer|i prefer) you(?:r (?:answers|replies|responses))? to (?:always|never)\b.{4,}",
-    ),
-    # Preferences
-    Shape("preference", "O", "high", 0.88, rf"(?:i|we) {_OFTEN}(?:prefer|favou?r)\b(?! not\b) {_THIS}.{{2,}}"),
-    Shape(
-        "preference",
-        "O",
-        "high",
-        0.88,
-        r"(?:i|we) (?:always|never|only|usually|normally|typically|mostly|mainly) (?:use|code in|write in|work in|program in|drink|eat|order|buy|wear|fly|travel with|deploy with|deploy to|read|listen to|watch|sleep|wake up|work out|commute|pay|book|take (?:my|the)|skip)\b (?!(?:it|that|this|them)\b).{2,}",
-    ),
-    Shape(
-        "preference",
-        "O",
-        "high",
-        0.85,
-        rf"(?:i|we) {_OFTEN}(?:hate|detest|can't stand|cannot stand|despise|loathe|can't bear|dislike) {_THIS}.{{3,}}",
-    ),
-    Shape(
-        "preference",
-        "O",
-        "normal",
-        0.8,
-        rf"(?:i|we) {_OFTEN}(?:don't|do not|never|no longer|didn't use to) {_OFTEN}(?:like|love|enjoy|want to use|use|drink|eat|watch|read|care for) {_THIS}.{{2,}}",
-    ),
-    Shape(
-        "preference",
-        "O",
-        "high",
-        0.85,
-        rf"(?:i|we) {_OFTEN}(?:like|love|enjoy|prefer) (?:to (?:use|code|program|write|work|develop)|using|coding|programming|writing|working|developing)\b (?!(?:it|that|this|them|with you|on this|on it|together)\b).{{2,}}",
-    ),
-    Shape(
-        "preference",
-        "O",
-        "normal",
-        0.78,
-        rf"i {_OFTEN}(?:like|love|enjoy|adore) (?!the |all |both |having you|your ){_THIS}.{{3,}}",
-    ),
-    Shape(
-        "preference",
-        "O",
-        "normal",
-        0.8,
-        r"i(?:'m| am) (?:really |very |also |not |a |an |quite |not really )*(?:into|fond of|(?:big |huge |great |massive |die-?hard |long-?time )?fan of|obsessed with|crazy about|keen on|passionate about|addicted to|used to|more of an?|partial to)\b (?!(?:it|that|this|the (?:idea|way|concept|approach))\b).{3,}",
-    ),
-    Shape(
-        "preference",
-        "O",
-        "high",
-        0.88,
-        r"my (?:all-time |absolute |personal |new )*(?:favou?rite|preferred|go-to|preference|default|least favou?rite)\b.{0,60}\b(?:is|are|was)\b (?!(?:that|this|it|to (?:see|know))\b).{2,}",
-    ),
-    Shape(
-        "preference",
-        "O",
-        "normal",
-        0.8,
-        r"i(?:'ve| have) (?:switched|moved|changed|migrated) (?:over )?(?:from .{2,60} )?to\b (?!(?:it|that|this)\b).{2,}|i (?:now use|use .{2,40} now|switched (?:from .{2,60} )?to|no longer use|don't use|stopped using|quit|gave up)\b(?! (?:it|that|this)\b).{2,}",
-    ),
-    # Decisions
-    Shape(
-        "decision",
-        "W",
-        "high",
-        0.88,
-        r"(?:we|i|the team|our team)(?:'ve| have)? (?:all |both |finally |already |now |just |also |officially |pretty much |ultimately )*(?:decided|chosen|chose|settled on|agreed|picked|opted|committed to|finali[sz]ed|selected|signed off on)\b(?! (?:it|that i (?:need|want)|this|yet|to (?:ask|come|check|see|talk|give|take a look|reach out|contact))\b).{4,}",
-    ),
-    Shape(
-        "decision",
-        "W",
-        "high",
-        0.85,
-        r"(?:we|i)(?:'re| are|'m| am) (?:now |finally |officially |all )*(?:going with|sticking with|switching (?:from .{2,60} )?to|moving (?:from .{2,60} )?to|migrating (?:from .{2,60} )?to|standardi[sz]ing on|adopting|dropping|replacing)\b (?!(?:it|that|this|your|the (?:first|second|third|last|next|other)|option|a (?:new|different) (?:topic|question))\b).{2,}",
-    ),
-    Shape(
-        "decision",
-        "W",
-        "high",
-        0.85,
-        r"(?:the (?:final )?(?:decision|verdict|choice|plan) (?:is|was) (?:to |that |final:? ))(?!(?:yours|up to|see|be)\b).{4,}|decision(?: made)?:\s*.{4,}|(?:it's|it is) (?:decided|settled|final|official)[,:]\s*.{4,}",
-    ),
-    Shape(
-        "decision",
-        "W",
-        "normal",
-        0.75,
-        r"(?:let's|let us|we'll|we will|we shall|i'll|we should) (?:go with|use|stick with|settle on|choose|adopt|standardi[sz]e on|switch to|move to|migrate to|keep using|deploy (?:on|to|with)) (?!(?:it|that|this|these|those|them|your|the (?:first|second|third|last|next|other|same|above|one|following|plan|approach|idea|suggestion)|(?:option|number|choice) ?#?\w+\s*$|all|both|another|a different|something|whatever|what)\b).{2,}",
-    ),
-    # Who the person is
-    Shape(
-        "fact",
-        "B",
-        "high",
-        0.92,
-        rf"(?:my (?:full |first |last |real |given |nick ?)?name(?:'s| is)|my (?:full |first |last )?name:|i go by|people call me|everyone calls me) (?!(?:not|on|in|the|a|listed|spelled|misspelled)\b){_NAME}+(?: (?!(?:and|but)\b)[\w'.-]+){{0,4}}",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "high",
-        0.88,
-        rf"(?:i'm|i am|i work as) (?:currently |also |actually |originally |both |still |now )*(?:an? |the |(?=(?:ceo|cto|cfo|coo)\b))(?!(?:bit|little|lot|tad|few|couple|huge fan|big|bad|good|great|real|total)\b){_ROLE}\b(?! of (?:habit))(?! (?:too|as well))?.*",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "high",
-        0.9,
-        r"i (?:currently |now |also |still |used to |mostly |mainly )*(?:work|worked) (?:(?:full|part)[- ]time )?(?:at|for|as|in) (?!(?:it|that|this|all|the (?:morning|evening|afternoon|meantime|same|dark|end|past|background)|a (?:few|while|rush|loop|team where)|progress|pairs|mind|my own|hours|now|me|you|as|first|least|general|theory|practice|order|secret|silence|bursts|batches|sprints|\d)\b).{2,}",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "high",
-        0.9,
-        r"i (?:currently |now |also |still |actually )*(?:live|reside|grew up|was born|was raised|come from|immigrated|emigrated) (?:in|at|on|near|from|to|with|outside|just outside)?\s*(?!(?:fear|the (?:moment|present|past)|it|that|this|and breathe|for|my (?:best )?life)\b).{2,}",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "high",
-        0.88,
-        r"i(?:'m| am) (?:originally |currently |actually |now )*(?:from|based in|living in|located in|staying in) (?!(?:the (?:future|past|other|outside|start|very|old|school|generation)|a (?:place|family|background|good|bad)|now|there|here|time|it|that|this|what|my|your)\b).{2,}",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "high",
-        0.9,
-        r"(?:i was born (?:on|in)|my (?:birthday|birth date|date of birth|anniversary|wedding anniversary)(?:'s| is| falls)?(?: on| in)?:?) (?!(?:coming|soon|next|tomorrow|today|a|the (?:best|worst)|over|party|gift|wish|dinner|cake|approaching|around|so|not|and|present)\b).{2,}",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "high",
-        0.92,
-        r"i(?:'m| am) (?:also |very |severely |highly |deathly |mildly |slightly )*(?:allergic|intolerant|lactose intolerant|sensitive) to\b.{3,}|i(?:'m| am) (?:also )?(?:lactose intolerant|gluten[- ]free|vegan|vegetarian|pescatarian|diabetic|dyslexic|colou?r ?blind|left[- ]handed|right[- ]handed|bilingual|deaf|blind|hard of hearing|pregnant|married|divorced|widowed|retired|unemployed|self-employed|autistic|celiac|keto|halal|kosher|an only child)\b.*",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "high",
-        0.88,
-        r"i (?:also |actually )*(?:have|suffer from|was diagnosed with|got diagnosed with|struggle with|live with) (?:a |an |severe |mild |chronic |type [12] |high |low |bad |seasonal |serious )*(?:\w+ )?(?:allerg(?:y|ies)|asthma|diabetes|hypertension|adhd|add|autism|dyslexia|celiac|arthritis|migraines?|epilepsy|depression|anxiety disorder|insomnia|blood pressure|intolerance|condition|disease|disorder|syndrome|ibs|gerd|scoliosis)\b.*",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "high",
-        0.85,
-        r"i (?:can't|cannot|don't|do not|never) (?:eat|drink|smoke|have|take|tolerate|digest) (?:any )?(?:meat|pork|beef|fish|shellfish|seafood|shrimp|dairy|milk|gluten|nuts|peanuts|eggs|sugar|caffeine|coffee|alcohol|soy|wheat|spicy|ibuprofen|penicillin|aspirin)\b.*",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "high",
-        0.85,
-        r"i(?:'m| am) (?:turning )?(?:\d{1,2}|twenty|thirty|forty|fifty|sixty)(?:[- ]\w+)?(?: years? old\b| y/?o\b|$).*",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "normal",
-        0.85,
-        rf"my (?:\w+ )?{_KIN}(?:'s (?:name|birthday) is|'s name's| (?:is|are) (?:named|called|allergic|\d|an? |vegan|vegetarian|diabetic|pregnant|from|in (?:the )?(?:\d|college|grade|school|kindergarten|high school|university)|turning|{_ROLE})|(?:'s)? (?:birthday|anniversary) (?:is|falls)|,? named| works (?:at|for|as|in)| lives in| teaches| speaks)\b(?! (?:bit|little|lot|mess|great|good|huge|big|real))\b.{{1,}}",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "normal",
-        0.85,
-        r"i (?:also |already |now |currently )*(?:have|own|adopted|got) (?:an? |one |two |three |four |five |\d+ |another )(?:\w+ ){0,3}?(?:kids?|children|sons?|daughters?|toddlers?|babies|baby|dogs?|cats?|pupp(?:y|ies)|kittens?|parrots?|rabbits?|brothers?|sisters?|siblings?|wife|husband|girlfriend|boyfriend|twins?|grandkids|grandchildren|degree|phd|masters?|bachelor'?s?|diploma|driver'?s licen[sc]e|macbook|iphone|thinkpad|tesla|piano|guitar)\b.*",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "high",
-        0.85,
-        r"my (?:\w+ )?(?:email(?: address)?|phone(?: number)?|mobile(?: number)?|time ?zone|address|home address|native language|mother tongue|first language|job(?: title)?|role|title|position|occupation|profession|employer|company|hometown|nationality|blood type|star sign|zodiac sign|mbti|pronouns|github(?: username| handle)?|username|handle|major|alma mater|manager|boss|shoe size|height|weight|working hours|work hours|budget|car|laptop|phone|os|operating system|editor|ide|salary)(?:'s| is| are|:) (?!(?:not|on fire|slow|broken|dead|too|so|very|acting|being|killing|getting|going|really|just|pretty|all|tight|limited|important|the (?:problem|issue|same)|an? (?:mess|joke|nightmare|bit|problem|good|great))\b).{2,}",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "normal",
-        0.82,
-        r"i (?:also |can |only |mostly )*(?:speak|studied|study|majored in|graduated from|got my degree|play(?:ed)? (?:the )?(?:guitar|piano|violin|drums|cello|tennis|football|soccer|basketball|chess)|teach|manage a|lead (?:a|the)|run (?:a|my own) (?:\w+ )?(?:business|company|shop|store|startup|team|studio|clinic|restaurant|blog|channel)|drive a|volunteer (?:at|for))\b (?!(?:it|that|this|to you|up|out|too|abroad|hard|for)\b).{2,}",
-    ),
-    Shape(
-        "fact",
-        "B",
-        "normal",
-        0.8,
-        r"i use (?:an? |my )?(?:mac(?:book|os)?|windows|linux|ubuntu|debian|fedora|arch|iphone|android|vim|neovim|emacs|vs ?code|cursor|pycharm|intellij|zsh|fish|tmux|dvorak|obsidian|notion)\b.*",
-    ),
-    # The project
-    Shape(
-        "fact",
-        "W",
-        "normal",
-        0.82,
-        rf"(?:our|my) (?:[\w-]+ ){{0,3}}?{_THING}s? (?:now |currently |only |also |always )*(?:uses?|runs? (?:on|in|with)|is (?:deployed|hosted|written|built|running|based|located|called|named|on (?:port )?\w|in (?:go|rust|python|java|kotlin|the|aws|gcp|azure|kubernetes|us-|eu-)|at|postgres|mysql|\d)|are (?:deployed|hosted|written|built)|lives? (?:on|in|at)|listens? on|supports?|requires?|depends? on|targets?|follows?|has \d|consists? of|relies on)\b.{{2,}}",
-    ),
-    Shape(
-        "fact",
-        "W",
-        "normal",
-        0.8,
-        rf"(?:the|this) (?:[\w-]+ ){{0,3}}?{_THING} (?:now |currently |only |also )*(?:uses|runs (?:on|in)|is (?:deployed (?:on|to|at|in)|hosted (?:on|at|in)|written in|built (?:with|on)|on port|based on|located at)|are deployed (?:on|to)|lives (?:on|in|at)|listens on) .{{2,}}",
-    ),
-    Shape(
-        "fact",
-        "W",
-        "normal",
-        0.8,
-        r"we (?:currently |now |also |only |still )*(?:use|deploy (?:on|to|with|via)|run on|host (?:on|with|at)|build with|develop in|write (?:everything|our \w+) in|store \w+ in|rely on|release (?:every|on)|have (?:\d+|two|three|four|five|six|seven|eight|nine|ten) (?:engineers|developers|people|employees|members|servers|environments|customers|users|teams)) (?!(?:it|that|this|them|to|the (?:same|word|term))\b).{2,}",
-    ),
-    Shape(
-        "fact",
-        "W",
-        "normal",
-        0.82,
-        r"(?:the )?(?:deadline|launch date|release date|due date|go-live|demo|meeting|standup|stand-up|budget|port|default branch|staging url|production url|api endpoint|base url) (?:for .{2,60} )?(?:is|was moved to|has moved to|moved to|will be|is set for)(?: on| at| in)? (?=.*\d|.*\b(?:mon|tues|wednes|thurs|fri|satur|sun)day|.*main|.*master|.*https?:).{1,}",
-    ),
 )

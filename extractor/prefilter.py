@@ -15,40 +15,71 @@ from .types import Reason, Turn, Verdict
 
 __all__ = ["judge"]
 
+KEPT, JUST_NOT = 0.5, 0.49  # scores
+# Characters: of a greeting or small talk, of a cry for help beside a log, of an order.
+LONGEST_TALK, LONGEST_CRY, LONGEST_ORDER = 200, 60, 100
+
 _PRIORITY = re.compile(
-    r"记住|记下|记一下|别忘|以后|今后|偏好|喜欢|讨厌|习惯|总是|永远|不要|别再|决定|选择|确认用|就用|改用|过敏|我叫|我是|我住|生日"
-    r"|\b(?:remember|don't forget|note that|keep in mind|prefer|favou?rite|always|never|from now on|don't use|decided|let's (?:go with|use)|we'll use|my name|call me|allergic|birthday)\b",
+    r"记住|记下|记一下|别忘|以后|今后|偏好|喜欢|讨厌|习惯|总是|永远|不要|别再|决定|选择|确认用|就用|改用|过敏"
+    r"|我叫|我是|我住|生日"
+    r"|\b(?:remember|don't forget|note that|keep in mind|prefer|favou?rite|always|never|from now on|don't use"
+    r"|decided|let's (?:go with|use)|we'll use|my name|call me|allergic|birthday)\b",
     re.IGNORECASE,
 )
 _GREETING = re.compile(
-    r"[^\w]*+(?:(?>hi|hello|hey|yo|hiya|howdy|greetings|good (?:morning|afternoon|evening|night)|morning|evening|what's up|sup|how are you(?: doing)?(?: today)?|how's it going|nice to meet you|long time no see|are you there|bye|goodbye|see you(?: later| soon| tomorrow)?|good ?bye|there|again|everyone|all|my friend|buddy|mate"
-    r"|你好|您好|大家好|嗨|哈[喽啰罗]|喂|在吗|在不在|在么|早上好|上午好|中午好|下午好|晚上好|早安|午安|晚安|早|再见|拜拜|回头见|明天见|好久不见|你好吗|最近怎么样|吃了吗|呀|啊|哦|哈|呢|~)[^\w]*+)++",
+    r"[^\w]*+(?:(?>hi|hello|hey|yo|hiya|howdy|greetings|good (?:morning|afternoon|evening|night)|morning"
+    r"|evening|what's up|sup|how are you(?: doing)?(?: today)?|how's it going|nice to meet you"
+    r"|long time no see|are you there|bye|goodbye|see you(?: later| soon| tomorrow)?|good ?bye|there|again"
+    r"|everyone|all|my friend|buddy|mate"
+    r"|你好|您好|大家好|嗨|哈[喽啰罗]|喂|在吗|在不在|在么|早上好|上午好|中午好|下午好|晚上好|早安|午安|晚安|早"
+    r"|再见|拜拜|回头见|明天见|好久不见|你好吗|最近怎么样|吃了吗|呀|啊|哦|哈|呢|~)[^\w]*+)++",
     re.IGNORECASE,
 )
 _SMALL_TALK = re.compile(
-    r"[^\w]*+(?:(?>thanks?(?: you)?(?: so much| very much| a lot| again)?|thx|ty|cheers|ok(?:ay)?|k|sure|yes|yeah|yep|yup|no|nope|nah|cool|nice|great|good|perfect|awesome|amazing|wonderful|excellent|brilliant|lol|haha+|hehe|wow|oh|i see|got it|understood|makes sense|sounds good|all good|no problem|no worries|never ?mind|you're welcome|right|exactly|indeed|fine|alright|interesting|really|that's (?:all|it|great|good|nice|cool|fine|right|perfect)|will do|love it|go on|continue|go ahead|next|done|please|and|then|so|well|very|too|it|for (?:your|the) help"
-    r"|谢谢(?:你|您|啦|了)?|多谢|感谢|辛苦了?|好的?|好吧|好嘞|行|可以|嗯+|哦+|噢|喔|对|是的?|没错|不是|不用了?|没事|没关系|不客气|收到|明白了?|知道了|了解|懂了|原来如此|这样啊|哈哈+|呵呵+|嘿嘿+|嘻嘻+|233+|666+|牛|厉害|太棒了|真棒|棒|不错|挺好的?|很好|非常好|真的吗?|是吗|这样吗|然后呢|继续|接着说|下一个|好了|完成了?|先这样|就这样|没问题|加油|吧|啊|呀|哦|啦|了|呢|的)[^\w]*+)++",
+    r"[^\w]*+(?:(?>thanks?(?: you)?(?: so much| very much| a lot| again)?|thx|ty|cheers|ok(?:ay)?|k|sure|yes"
+    r"|yeah|yep|yup|no|nope|nah|cool|nice|great|good|perfect|awesome|amazing|wonderful|excellent|brilliant|lol"
+    r"|haha+|hehe|wow|oh|i see|got it|understood|makes sense|sounds good|all good|no problem|no worries"
+    r"|never ?mind|you're welcome|right|exactly|indeed|fine|alright|interesting|really|that's (?:all|it|great"
+    r"|good|nice|cool|fine|right|perfect)|will do|love it|go on|continue|go ahead|next|done|please|and|then|so"
+    r"|well|very|too|it|for (?:your|the) help"
+    r"|谢谢(?:你|您|啦|了)?|多谢|感谢|辛苦了?|好的?|好吧|好嘞|行|可以|嗯+|哦+|噢|喔|对|是的?|没错|不是|不用了?"
+    r"|没事|没关系|不客气|收到|明白了?|知道了|了解|懂了|原来如此|这样啊|哈哈+|呵呵+|嘿嘿+|嘻嘻+|233+|666+|牛"
+    r"|厉害|太棒了|真棒|棒|不错|挺好的?|很好|非常好|真的吗?|是吗|这样吗|然后呢|继续|接着说|下一个|好了|完成了?"
+    r"|先这样|就这样|没问题|加油|吧|啊|呀|哦|啦|了|呢|的)[^\w]*+)++",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
-    r"[^\w]*(?:(?:please|pls|can you|could you|now|ok(?:ay)?|just|then|so)[ ,]+){0,3}(?:restart|reboot|re-?run|run|execute|stop|kill|start|deploy|redeploy|build|rebuild|compile|install|reinstall|uninstall|open|close|delete|remove|clear|clean up|check|show|print|list|ping|pull|push|commit|merge|revert|roll ?back|refresh|reload|retry|try again|continue|go on|undo|format|translate|summari[sz]e|rewrite|shorten|expand|search|google|look up|turn (?:on|off)|set an? (?:alarm|timer)|play|send|email|call|order|download|upload|copy|move|rename|tell me a joke)\b[^.!?\n]{0,70}[.!]*\s*"
-    r"|[^\w]*(?:请|麻烦|帮我?|给我|你|先|再|现在|马上|立刻|赶紧|快|把|将|那|好的?|[ ,，])*(?:重启|重新启动|重跑|运行|跑一下|跑下|执行|停止|停掉|启动|杀掉|部署一下|部署到|重新部署|构建|编译|安装|卸载|打开|关闭|关掉|删除|删掉|清空|清理|检查|查看|看一下|看看|显示|打印|列出|拉取|推送|提交|合并|回滚|刷新|重试|再试|继续|撤销|格式化|翻译|总结|概括|改写|润色|缩短|扩写|搜索|查一下|查查|定个?闹钟|设个?闹钟|播放|放一首|发送|下载|上传|复制|重命名|讲个笑话|写一?个|写一?首|写一?篇)[^。！？?!\n]{0,30}[。!！~]*\s*",
+    r"[^\w]*(?:(?:please|pls|can you|could you|now|ok(?:ay)?|just|then|so)[ ,]+){0,3}(?:restart|reboot|re-?run"
+    r"|run|execute|stop|kill|start|deploy|redeploy|build|rebuild|compile|install|reinstall|uninstall|open"
+    r"|close|delete|remove|clear|clean up|check|show|print|list|ping|pull|push|commit|merge|revert|roll ?back"
+    r"|refresh|reload|retry|try again|continue|go on|undo|format|translate|summari[sz]e|rewrite|shorten|expand"
+    r"|search|google|look up|turn (?:on|off)|set an? (?:alarm|timer)|play|send|email|call|order|download"
+    r"|upload|copy|move|rename|tell me a joke)\b[^.!?\n]{0,70}[.!]*\s*"
+    r"|[^\w]*(?:请|麻烦|帮我?|给我|你|先|再|现在|马上|立刻|赶紧|快|把|将|那|好的?|[ ,，])*(?:重启|重新启动"
+    r"|重跑|运行|跑一下|跑下|执行|停止|停掉|启动|杀掉|部署一下|部署到|重新部署|构建|编译|安装|卸载|打开|关闭"
+    r"|关掉|删除|删掉|清空|清理|检查|查看|看一下|看看|显示|打印|列出|拉取|推送|提交|合并|回滚|刷新|重试|再试"
+    r"|继续|撤销|格式化|翻译|总结|概括|改写|润色|缩短|扩写|搜索|查一下|查查|定个?闹钟|设个?闹钟|播放|放一首"
+    r"|发送|下载|上传|复制|重命名|讲个笑话|写一?个|写一?首|写一?篇)[^。！？?!\n]{0,30}[。!！~]*\s*",
     re.IGNORECASE,
 )
 _PERSONAL = re.compile(
     r"\b(?:i|i'm|i've|my|we|our|we're)\b|我(?!看|查|跑|试|一下|写|翻译|总结|检查|解释)|咱", re.IGNORECASE
 )
 _TROUBLE = re.compile(
-    r"traceback|stack ?trace|\b\w*(?:exception|error)\b|\berrno\b|segfault|core dumped|exit code|null ?pointer|undefined|\bdebug|\bbugs?\b|\b(?:404|500|502|503)\b"
-    r"|(?:code|script|function|test|build|compile|app|server|api|query|request)\w* (?:\w+ )?(?:doesn't|does not|won't|isn't|is not|keeps? (?:crash|fail))|not working|报错|异常|崩溃|出错|调试|排查|bug|卡死|闪退|跑不起来|编译不过|连不上|启动不了|堆栈",
+    r"traceback|stack ?trace|\b\w*(?:exception|error)\b|\berrno\b|segfault|core dumped|exit code|null ?pointer"
+    r"|undefined|\bdebug|\bbugs?\b|\b(?:404|500|502|503)\b"
+    r"|(?:code|script|function|test|build|compile|app|server|api|query|request)\w* (?:\w+ )?(?:doesn't"
+    r"|does not|won't|isn't|is not|keeps? (?:crash|fail))|not working|报错|异常|崩溃|出错|调试|排查|bug|卡死"
+    r"|闪退|跑不起来|编译不过|连不上|启动不了|堆栈",
     re.IGNORECASE,
 )
 
 
-def judge(turns: Sequence[Turn], settings: ExtractorSettings) -> Verdict:
+def judge(turns: Sequence[Turn], settings: ExtractorSettings) -> Verdict:  # noqa: PLR0911 - a return a reason
     """Keeps a batch when a rule finds something in it or the gate's score reaches a half; else says why not.
 
-    The length of `min_conversation_length` is counted over users and replies of the whole batch, and waived by a priority keyword.
+    The length of `min_conversation_length` is counted over users and replies of the whole batch, and waived by a
+    priority keyword.
     """
     said = [turn for turn in turns if turn.user.strip() or turn.reply.strip()]
     if not said:
@@ -56,17 +87,17 @@ def judge(turns: Sequence[Turn], settings: ExtractorSettings) -> Verdict:
     found = [candidate for turn in said for candidate in extract_rules(turn)]
     score = Gate.score(max(map(_margin, said)))
     if any(candidate.explicit or candidate.category in ("preference", "instruction") for candidate in found):
-        return Verdict(keep=True, reason="priority_keyword", score=max(0.5, score))
+        return Verdict(keep=True, reason="priority_keyword", score=max(KEPT, score))
     if found:
         decided = any(candidate.category == "decision" for candidate in found)
-        return Verdict(keep=True, reason="decision" if decided else "informative", score=max(0.5, score))
+        return Verdict(keep=True, reason="decision" if decided else "informative", score=max(KEPT, score))
     plain = [_plain_reason(turn) for turn in said]
     if all(plain):
-        return Verdict(keep=False, reason=_foremost(plain), score=min(0.49, score))
+        return Verdict(keep=False, reason=_foremost(plain), score=min(JUST_NOT, score))
     length = sum(len(turn.user.strip()) + len(turn.reply.strip()) for turn in said)
     if length < settings.min_conversation_length and not any(_PRIORITY.search(turn.user) for turn in said):
-        return Verdict(keep=False, reason="too_short", score=min(0.49, score))
-    if score >= 0.5:
+        return Verdict(keep=False, reason="too_short", score=min(JUST_NOT, score))
+    if score >= KEPT:
         return Verdict(keep=True, reason="informative", score=score)
     only_asks = any(turn.user.strip() for turn in said) and all(_asks_only(turn.user) for turn in said)
     return Verdict(keep=False, reason="question_only" if only_asks else "uninformative", score=score)
@@ -81,8 +112,8 @@ def _margin(turn: Turn) -> float:
     return max(margins, default=-30.0)
 
 
-# The Chinese weights learnt from remarks that tell a home, a sign or a gender. What else a message may tell is kept as well,
-# though no higher than at the threshold: the weights know nothing of it.
+# The Chinese weights learnt from remarks that tell a home, a sign or a gender. What else a message may tell is kept as
+# well, though no higher than at the threshold: the weights know nothing of it.
 _OWN_AFFAIRS = ("says i", "says we", "tells when", "decides", "names kin", "says number")
 
 
@@ -110,12 +141,12 @@ def _foremost(reasons: Sequence[Reason | None]) -> Reason:
     return next(reason for reason in _ORDER_OF_REASONS if reason in reasons)
 
 
-def _plain_reason(turn: Turn) -> Reason | None:
+def _plain_reason(turn: Turn) -> Reason | None:  # noqa: PLR0911 - a return a reason
     """Why the user's message plainly holds nothing, whatever was replied; None when it may."""
     user = turn.user.strip()
     if not user:
         return None
-    if len(user) <= 200:
+    if len(user) <= LONGEST_TALK:
         if _GREETING.fullmatch(user):
             return "greeting"
         if _SMALL_TALK.fullmatch(user):
@@ -125,8 +156,8 @@ def _plain_reason(turn: Turn) -> Reason | None:
     if not prose:
         return "debugging" if _TROUBLE.search(user) else "code_or_tool_output"
     rest = "\n".join(prose)
-    if _TROUBLE.search(user) and (len(prose) < len(lines) or len(rest) <= 60 or _asks_only(rest)):
+    if _TROUBLE.search(user) and (len(prose) < len(lines) or len(rest) <= LONGEST_CRY or _asks_only(rest)):
         return "debugging"
-    if len(rest) <= 100 and _ORDER.fullmatch(rest) and not _PERSONAL.search(rest):
+    if len(rest) <= LONGEST_ORDER and _ORDER.fullmatch(rest) and not _PERSONAL.search(rest):
         return "one_off_order"
     return None

@@ -1,4 +1,4 @@
-"""What must never reach the journal: private spans, secrets, blocks that a memory system injected, broken characters."""
+"""What must never reach the journal: private spans, secrets, injected blocks, broken characters."""
 
 import re
 
@@ -7,9 +7,10 @@ from .types import Cleaned
 
 __all__ = ["clean"]
 
-# Control characters, lone surrogates, Unicode tags (invisible ASCII) and what reorders or hides text. ZWJ stays for emoji.
+# Control characters, lone surrogates, Unicode tags (invisible ASCII), and what reorders or hides text. ZWJ: emoji.
 _HARMFUL = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\uffff\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff"
+    "\ufff9-\uffff\U000e0000-\U000e007f]"
 )
 _LINE_BREAK = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
@@ -19,14 +20,17 @@ _PRIVATE_TAG = re.compile(
 
 # Tags that memory systems and gateways wrap around what they put into a prompt.
 _BLOCK_NAMES = (
-    r"gateway-memory|relevant[-_]memor(?:y|ies)|user[-_]memor(?:y|ies)|retrieved[-_]memor(?:y|ies)|hindsight[-_]memories"
-    r"|memory[-_](?:context|blocks?|update|changes)|memories|supermemory[-_]context|claude-mem-context|active_memory_plugin"
+    r"gateway-memory|relevant[-_]memor(?:y|ies)|user[-_]memor(?:y|ies)|retrieved[-_]memor(?:y|ies)"
+    r"|hindsight[-_]memories"
+    r"|memory[-_](?:context|blocks?|update|changes)|memories|supermemory[-_]context|claude-mem-context"
+    r"|active_memory_plugin"
     r"|mem0[-_](?:context|memories)|system-reminder|environment_details"
 )
 _BLOCK_TAG = re.compile(rf"(?i)<\s{{0,20}}(/\s{{0,20}})?({_BLOCK_NAMES})(?![\w-])[^<>]{{0,400}}>")
 _HEADING = re.compile(r"(?im)^[ \t>*#-]{0,8}\[(?:relevant memory|memory update|memory changes)\][^\n]*")
 _QUOTED_MEMORY = re.compile(
-    r"(?m)^[ \t]{0,8}[-*•] (?:\([a-z0-9]{6,12}, \d{4}-\d\d-\d\d[^)\n]{0,40}\)[^\n]*|[^\n]{0,4000}<!--\s{0,8}gm:[^\n]*)\n?"
+    r"(?m)^[ \t]{0,8}[-*•] (?:\([a-z0-9]{6,12}, \d{4}-\d\d-\d\d[^)\n]{0,40}\)[^\n]*"
+    r"|[^\n]{0,4000}<!--\s{0,8}gm:[^\n]*)\n?"
 )
 _COMMENT = re.compile(r"<!--\s{0,8}gm:[^\n]*?(?:-->|$)", re.MULTILINE)
 _METADATA = re.compile(
@@ -122,9 +126,7 @@ def _without_fences(text: str) -> tuple[str, int]:
         if tag[1] or last_close.get(name, -1) < tag.end():
             position = _after_list(text, position)
             continue
-        while not (tags[index][1] and tags[index][2].lower() == name):
-            index += 1
-        position = tags[index].end()
+        position = next(close.end() for close in tags[index + 1 :] if close[1] and close[2].lower() == name)
     return "\n".join((*kept, text[position:])) if blocks else text, blocks
 
 

@@ -7,6 +7,7 @@ from types import ModuleType
 from . import patterns_en, patterns_zh
 from .sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from .shapes import Shape
+from .tables import words_of
 from .types import Candidate, Turn
 
 __all__ = ["extract_rules"]
@@ -23,17 +24,26 @@ _TO_ASSISTANT = re.compile(r"(?:you|your|you're)\b|[你您]", re.IGNORECASE)
 _OF_SELF = re.compile(r"(?:i|my|i'm|we|our)\b|[我咱]", re.IGNORECASE)
 # A prompt or a play: its "I" and "remember" are a part that somebody is to act.
 _ROLE_PLAY = re.compile(
-    r"\b(?:act as|acting as|you are (?:a|an|now|going to be|the)\b|you're (?:a|an|now) |you will (?:be|act|play|take on)|your (?:task|role|job|persona|name) (?:is|will be)|i want you to (?:act|be|pretend|write|help)"
-    r"|role-?play|pretend|in the (?:voice|style) of|from the perspective of|imagine (?:you|that you)|(?:first|main|following) (?:scene|character|paragraph|article|essay|story|text|email|letter|review)"
-    r"|write (?:a|an|me|the)\b.{0,60}\b(?:story|essay|letter|email|article|post|speech|poem|script|bio|review|resume|cover letter)|rewrite|rephrase|paraphrase|proofread|translate)\b"
-    r"|扮演|假装你|假设你|你(?:现在)?是(?:一[个名位]|我的)|你的(?:任务|角色|身份)是|角色设定|写一(?:篇|封|首|段|个故事)|改写|润色|翻译",
+    r"\b(?:act as|acting as|you are (?:a|an|now|going to be|the)\b|you're (?:a|an|now) |you will (?:be|act"
+    r"|play|take on)|your (?:task|role|job|persona|name) (?:is|will be)|i want you to (?:act|be|pretend|write"
+    r"|help)"
+    r"|role-?play|pretend|in the (?:voice|style) of|from the perspective of|imagine (?:you|that you)|(?:first"
+    r"|main|following) (?:scene|character|paragraph|article|essay|story|text|email|letter|review)"
+    r"|write (?:a|an|me|the)\b.{0,60}\b(?:story|essay|letter|email|article|post|speech|poem|script|bio|review"
+    r"|resume|cover letter)|rewrite|rephrase|paraphrase|proofread|translate)\b"
+    r"|扮演|假装你|假设你|你(?:现在)?是(?:一[个名位]|我的)|你的(?:任务|角色|身份)是|角色设定|写一(?:篇|封|首"
+    r"|段|个故事)|改写|润色|翻译",
     re.IGNORECASE,
 )
 _ENTITY = re.compile(
-    r"(?<![\w])(?:[A-Z][\w.+#-]*[\w+#](?: [A-Z][\w.+#-]*[\w+#])*|[a-z]+[A-Z\d][\w.+#-]*)|(?<=[\u3400-\u9fff])[A-Za-z][\w.+#-]*[\w+#]?|[“《「]([^”》」]{1,30})[”》」]"
+    r"(?<![\w])(?:[A-Z][\w.+#-]*[\w+#](?: [A-Z][\w.+#-]*[\w+#])*|[a-z]+[A-Z\d][\w.+#-]*)"
+    r"|(?<=[\u3400-\u9fff])[A-Za-z][\w.+#-]*[\w+#]?|[“《「]([^”》」]{1,30})[”》」]"
 )
-_NO_ENTITY = frozenset(
-    ["let", "let's", "i", "i'm", "i've", "i'd", "i'll", "my", "our", "we", "the", "a", "an", "please", "always", "never", "from", "call", "you", "your", "don't", "do", "keep", "use", "let's", "it's", "so", "and", "but", "also", "if", "when", "for", "to", "in", "on", "at", "as", "ok"]
+_NO_ENTITY = words_of(
+    """
+    let let's i i'm i've i'd i'll my our we the a an please always never from call you your don't do keep use it's
+    so and but also if when for to in on at as ok
+    """
 )
 
 
@@ -90,7 +100,8 @@ def _lead_in(sentence: Sentence, language: ModuleType) -> int | None:
     for clause in sentence.clauses[:3]:
         for start in {clause.start: None, _after(language.FILLER, sentence.plain, clause.start): None}:
             for lead in (language.POINTS_BACK, language.REMEMBER):
-                if match := lead.match(sentence.plain, start):
+                match: re.Match[str] | None = lead.match(sentence.plain, start)
+                if match:
                     return match.end()
         if _asks(clause.plain, language):
             return None

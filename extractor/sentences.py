@@ -13,14 +13,18 @@ _CODE_BLOCK = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.DOTALL)
 _QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|‘[^’\n]{12,}’|`[^`\n]*`")
 _MACHINE_LINE = re.compile(
     r"""^[ \t]*(?:
-      [>│┃|] | \$[ ] | [#](?:!/|include\b|define\b) | >>> | \w+@[\w.-]+[:~] | (?:PS[ ])?[A-Z]:\\ | \+\+\+[ ] | ---[ \t]*$ | @@[ ]
+      [>│┃|] | \$[ ] | [#](?:!/|include\b|define\b) | >>> | \w+@[\w.-]+[:~] | (?:PS[ ])?[A-Z]:\\
+    | \+\+\+[ ] | ---[ \t]*$ | @@[ ]
     | import\s+[\w.{*]+(?:\s+(?:as|from)\b.*|\s*;|\s*$) | from\s+[\w.]+\s+import\b
     | (?:def|class|func|fn|function|interface|struct|enum|package|namespace|async\s+def)\s+\w+.*[({:;]\s*$
     | (?:const|let|var)\s+[\w{\[][^=]{0,60}=
-    | (?:public|private|protected|static|final|async|export|return|if|for|while|elif|else|try|except|catch|switch|with)\b.*[{;]\s*$
+    | (?:public|private|protected|static|final|async|export|return|if|for|while|elif|else|try|except|catch|switch
+       |with)\b.*[{;]\s*$
     | (?:SELECT|INSERT\s+INTO|UPDATE|DELETE\s+FROM|CREATE\s+TABLE|ALTER\s+TABLE|DROP)\s.+
     | (?:sudo|npx|kubectl|curl|wget|chmod|ssh|apt-get)\s+[-\w./].{0,200}$ | (?:make|cat|cd|ls)\s+\S+\s*$
-    | (?:npm|yarn|pnpm|pip3?|docker|git|brew|cargo|apt)\s+(?:-|install|run|build|add|commit|push|pull|clone|checkout|ps|exec|compose|test|update|status|log|diff)\b.{0,200}$
+    | (?:npm|yarn|pnpm|pip3?|docker|git|brew|cargo|apt)\s+
+      (?:-|install|run|build|add|commit|push|pull|clone|checkout|ps|exec|compose|test|update|status|log|diff)\b
+      .{0,200}$
     | \[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d.* | \[?\d\d:\d\d:\d\d[\].,]?.*
     | \[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL|CRITICAL)\b.*
     | (?:Traceback|Caused\s+by:|panic:|fatal:|npm\s+ERR!|E\s{3}).* | [\w.]*(?:Error|Exception)\s*(?::|\bat\b).*
@@ -37,7 +41,8 @@ _BREAK = re.compile(
 )
 _ITEM = re.compile(r"^[ \t]*(?:[-*•·–]|\(?\d{1,2}[.)、）]|[（(]?[一二三四五六七八九十]{1,2}[)）、.])[ \t]*")
 _CLAUSE_BREAK = re.compile(
-    r"[，,、]?(?:[，]|,(?=\s)| [—–-]{1,2} |——|(?<=\w) (?=but (?!also)|and (?:i|we|my|our|please|can|could)\b|so (?:i|we|can|could|please|let|what|how)\b|because )"
+    r"[，,、]?(?:[，]|,(?=\s)| [—–-]{1,2} |——|(?<=\w) (?=but (?!also)|and (?:i|we|my|our|please|can|could)\b"
+    r"|so (?:i|we|can|could|please|let|what|how)\b|because )"
     r"|(?=(?:但是?我|不过我|所以(?:我|你|请|帮)|并且我|而且我)))",
     re.IGNORECASE,
 )
@@ -90,12 +95,12 @@ def _of_line(line: str) -> Iterator[Sentence]:
     plain = _plain(line)
     position = 0
     for end_mark in _BREAK.finditer(plain):
-        yield from _sentence(line, plain, position, end_mark.start(), end_mark[0], bool(marker))
+        yield from _sentence(line, plain, position, end_mark.start(), end_mark[0], item=bool(marker))
         position = end_mark.end()
-    yield from _sentence(line, plain, position, len(line), "", bool(marker))
+    yield from _sentence(line, plain, position, len(line), "", item=bool(marker))
 
 
-def _sentence(line: str, plain: str, start: int, end: int, end_mark: str, item: bool) -> Iterator[Sentence]:
+def _sentence(line: str, plain: str, start: int, end: int, end_mark: str, *, item: bool) -> Iterator[Sentence]:
     while start < end and (plain[start].isspace() or plain[start] in "*_#)]"):
         start += 1
     while end > start and (plain[end - 1].isspace() or plain[end - 1] in "*_#([-,，、:：~"):

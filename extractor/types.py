@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal, TypeAlias
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "MemoryType",
     "Reason",
     "Turn",
+    "Usage",
     "Verdict",
 ]
 
@@ -65,6 +66,8 @@ class Candidate:
 
     content: one line. explicit: the user said "remember". importance "high" earns a line in MEMORY.md
     (`memory_md_threshold`); "normal" goes to the day's log. confidence: 0..1.
+    supersedes: ids of memories that a model takes it to replace. expires: the last day on which it holds.
+    turn, quote: what a model read it from, the words being the user's own; 0 and "" with the rules.
     """
 
     content: str
@@ -74,6 +77,26 @@ class Candidate:
     confidence: float
     entities: tuple[str, ...] = ()
     explicit: bool = False
+    supersedes: tuple[str, ...] = ()
+    expires: date | None = None
+    turn: int = 0
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What calls of a model cost. calls: requests that were answered."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

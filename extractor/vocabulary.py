@@ -1,6 +1,8 @@
-"""Words that merging knows in both languages: things of one kind of which a person has one at a time, and what turns a statement round."""
+"""Words that merging knows in both languages: things of which a person has one at a time, and what turns a statement."""
 
 import re
+
+from .tables import words_of
 
 __all__ = ["CHANGE", "left_behind", "names_of_kind", "polarity", "statement_words"]
 
@@ -21,7 +23,7 @@ orchestration: kubernetes/k8s, docker swarm, nomad, docker compose
 indentation: tabs/tab/制表符, spaces/空格
 theme: dark mode/dark theme/深色模式/暗色模式/深色/暗黑模式, light mode/light theme/浅色模式/亮色模式/浅色
 spoken: 中文/汉语/普通话/chinese/mandarin, 英文/英语/english, 日语/日文/japanese, 法语/french, 德语/german, 西班牙语/spanish, 韩语/korean
-length: 简短/简洁/brief/concise/terse, 详细/详尽/detailed/verbose/thorough
+length: 简短/简洁/short/brief/concise/terse, 详细/详尽/detailed/verbose/thorough
 version control: git, svn, mercurial
 browser: chrome, firefox, safari, edge
 shell: bash, zsh, fish, powershell
@@ -63,33 +65,53 @@ _THING = _pattern()
 
 # What says that something took the place of something else.
 CHANGE = re.compile(
-    r"\b(?:switch(?:ed|ing)?|mov(?:ed|ing) (?:over )?(?:from|to)|migrat(?:ed|ing)|chang(?:ed|ing)|replac(?:ed|ing)|no longer|not .{1,30} anymore|don't .{1,40} (?:any ?more|any longer)|stopped|quit|gave up|instead|now (?:use|prefer|like|live|work)|(?:use|prefer|live in|work at|like) .{1,40} now|from now on)\b"
-    r"|改用|换成|换到|换用|改成|改为|改到|转用|转到|转向|切换到|切到|迁移到|搬到|搬家|跳槽|不再|不用了|戒了|现在(?:改|用|住|在|更|喜欢|叫)|从.{1,20}(?:换|改|转|切|迁|搬)(?:到|成|用|为)|以后(?:都)?(?:改)?用",
+    r"\b(?:switch(?:ed|ing)?|mov(?:ed|ing) (?:over )?(?:from|to)|migrat(?:ed|ing)|chang(?:ed|ing)|replac(?:ed"
+    r"|ing)|no longer|not .{1,30} anymore|don't .{1,40} (?:any ?more|any longer)|stopped|quit|gave up|instead"
+    r"|now (?:use|prefer|like|live|work)|(?:use|prefer|live in|work at|like) .{1,40} now|from now on)\b"
+    r"|改用|换成|换到|换用|改成|改为|改到|转用|转到|转向|切换到|切到|迁移到|搬到|搬家|跳槽|不再|不用了|戒了"
+    r"|现在(?:改|用|住|在|更|喜欢|叫)|从.{1,20}(?:换|改|转|切|迁|搬)(?:到|成|用|为)|以后(?:都)?(?:改)?用",
     re.IGNORECASE,
 )
 _LEFT = re.compile(
-    r"\bfrom (?P<a>.{1,40}?) to\b|\b(?:no longer|don't|stopped|quit|gave up) (?:use |using |like |drink |drinking |eat |eating )?(?P<b>[^,.;]{1,40})|\breplac(?:ed|ing) (?P<c>.{1,40}?) (?:with|by)\b|\binstead of (?P<d>[^,.;]{1,40})"
-    r"|从(?P<e>.{1,20}?)(?:换|改|转|切换?|迁移|搬)(?:到|成|用|为)|(?:不再|不)(?:使?用|喝|吃|喜欢)(?P<f>[^，。,；]{1,20}?)了?(?:$|[，。,；])|把(?P<g>.{1,20}?)(?:换|改)成",
+    r"\bfrom (?P<a>.{1,40}?) to\b|\b(?:no longer|don't|stopped|quit|gave up) (?:use |using |like |drink "
+    r"|drinking |eat |eating )?(?P<b>[^,.;]{1,40})|\breplac(?:ed|ing) (?P<c>.{1,40}?) (?:with|by)\b"
+    r"|\binstead of (?P<d>[^,.;]{1,40})"
+    r"|从(?P<e>.{1,20}?)(?:换|改|转|切换?|迁移|搬)(?:到|成|用|为)|(?:不再|不)(?:使?用|喝|吃"
+    r"|喜欢)(?P<f>[^，。,；]{1,20}?)了?(?:$|[，。,；])|把(?P<g>.{1,20}?)(?:换|改)成",
     re.IGNORECASE,
 )
 _NEGATIVE = re.compile(
-    r"\b(?:not|never|no longer|don't|doesn't|didn't|do not|does not|can't|cannot|won't|isn't|aren't|am not|is not|are not|hate|hates|dislike|dislikes|detest|stopped|quit|avoid|without|no)\b"
-    r"|不(?!错|过|仅|但|同|管|论|断|止|只|少|久|得不|动产|锈钢|知)|没有?|别(?!人|的|墅)|讨厌|反感|受不了|无法|戒了|禁止|勿",
+    r"\b(?:not|never|no longer|don't|doesn't|didn't|do not|does not|can't|cannot|won't|isn't|aren't|am not"
+    r"|is not|are not|hate|hates|dislike|dislikes|detest|stopped|quit|avoid|without|no)\b"
+    r"|不(?!错|过|仅|但|同|管|论|断|止|只|少|久|得不|动产|锈钢|知)|没有?|别(?!人|的|墅)|讨厌|反感|受不了|无法"
+    r"|戒了|禁止|勿",
     re.IGNORECASE,
 )
 _CONTRAST = re.compile(
-    r"[,，;；] ?(?:but )?(?:not|never|而不是|不是|不要|不用|不喜欢|不)|而不是|instead of|rather than|\bbut\b|但是?|不过|\bover\b",
+    (
+        r"[,，;；] ?(?:but )?(?:not|never|而不是|不是|不要|不用|不喜欢|不)|而不是|instead of|rather than|\bbut\b"
+        r"|但是?|不过|\bover\b"
+    ),
     re.IGNORECASE,
 )
 
 _SEVERAL = re.compile(r"[.!?;]\s+\S|[。！？；]\s*\S")
 
 # Words that carry the form of a statement and not its matter.
-_FORM = frozenset(
-    ["i", "i'm", "i've", "i'd", "i'll", "me", "my", "mine", "we", "we're", "our", "ours", "us", "you", "your", "the", "a", "an", "is", "are", "am", "was", "were", "be", "been", "being", "to", "of", "in", "on", "at", "for", "with", "by", "and", "or", "as", "it", "its", "that", "this", "these", "those", "do", "does", "did", "don't", "doesn't", "didn't", "not", "no", "never", "ever", "always", "usually", "often", "really", "very", "much", "so", "too", "also", "just", "only", "now", "currently", "still", "already", "more", "most", "than", "then", "from", "have", "has", "had", "will", "would", "can", "could", "should", "may", "might", "must", "like", "likes", "love", "loves", "enjoy", "enjoys", "prefer", "prefers", "hate", "hates", "dislike", "dislikes", "want", "wants", "use", "uses", "using", "used", "user", "user's", "users", "please", "let's", "let", "go", "going", "decided", "decide", "chose", "choose", "chosen", "settled", "agreed", "picked", "switched", "switch", "moved", "anymore", "longer", "remember", "that's"]
+_FORM = words_of(
+    """
+    i i'm i've i'd i'll me my mine we we're our ours us you your the a an is are am was were be been being to of in
+    on at for with by and or as it its that this these those do does did don't doesn't didn't not no never ever
+    always usually often really very much so too also just only now currently still already more most than then from
+    have has had will would can could should may might must like likes love loves enjoy enjoys prefer prefers hate
+    hates dislike dislikes want wants use uses using used user user's users please let's let go going decided decide
+    chose choose chosen settled agreed picked switched switch moved anymore longer remember that's
+    """
 )
 _FORM_HAN = re.compile(
-    r"我们|我的|我|咱们|用户的?|本人|喜欢|不喜欢|讨厌|热爱|偏好|偏爱|更|最|很|非常|特别|比较|真的|其实|一直|现在|目前|已经|以后|总是|习惯|决定|确认|选择|使用|改用|不再|用|的|了|是|在|也|都|就|还|吧|啊|呢|哦|请|要|会|不|没有?|别|把"
+    r"我们|我的|我|咱们|用户的?|本人|喜欢|不喜欢|讨厌|热爱|偏好|偏爱|更|最|很|非常|特别|比较|真的|其实|一直"
+    r"|现在|目前|已经|以后|总是|习惯|决定|确认|选择|使用|改用|不再|用|的|了|是|在|也|都|就|还|吧|啊|呢|哦|请"
+    r"|要|会|不|没有?|别|把"
 )
 
 

@@ -17,6 +17,8 @@ _MEMORY_COMMANDS = {
     "list": "the newest memories",
     "search": "search the memories",
     "forget": "forget a memory by its id",
+    "undo": "take back the last change, or the last one of a memory",
+    "history": "what became of a memory",
 }
 
 
@@ -45,8 +47,9 @@ def _parser() -> argparse.ArgumentParser:
     for name, text in _MEMORY_COMMANDS.items():
         command = subparsers.add_parser(name, help=text)
         _add_place(command)
-        if name in ("search", "forget"):
-            command.add_argument("text", nargs="+", metavar="ID" if name == "forget" else "QUERY")
+        if name in ("search", "forget", "history", "undo"):
+            nargs = "*" if name == "undo" else "+"
+            command.add_argument("text", nargs=nargs, metavar="QUERY" if name == "search" else "ID")
         command.set_defaults(run=_run_command, name=name, text=[])
     chat = subparsers.add_parser("chat", help="a small gateway in the terminal")
     _add_place(chat)
@@ -56,6 +59,9 @@ def _parser() -> argparse.ArgumentParser:
         help="openai/… or anthropic/…; default: by the key that is set, else offline",
     )
     chat.set_defaults(run=_run_chat)
+    retry = subparsers.add_parser("retry", help="read the turns again on which the model failed")
+    _add_place(retry)
+    retry.set_defaults(run=_run_retry)
     replay = subparsers.add_parser(
         "replay", help="feed a transcript (JSON lines: session, user, reply, at) through the memory"
     )
@@ -120,6 +126,23 @@ def _run_command(args: argparse.Namespace) -> int:
 
     print(asyncio.run(run()) or "Commands are off: commands.enabled is false in the config.")  # noqa: T201
     return 0
+
+
+def _run_retry(args: argparse.Namespace) -> int:
+    from gateway_memory.config import load_config
+    from gateway_memory.memory import GatewayMemory
+
+    if not args.workspace.is_dir():
+        sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
+        return 1
+
+    async def run() -> tuple[int, int]:
+        async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
+            return await memory.retry()
+
+    turns, failed = asyncio.run(run())
+    print(f"{turns} turns were read again; the model failed on {failed} of them.")  # noqa: T201
+    return 1 if failed else 0
 
 
 def _run_chat(args: argparse.Namespace) -> int:

@@ -5,12 +5,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.clock import day_of, local_time
+from gateway_memory.context import as_query
 from gateway_memory.follow import Follower
+from gateway_memory.forgetting import asked_to_forget, named
 from gateway_memory.ingest import Ingest
 from gateway_memory.phrases import say
+from gateway_memory.receipts import Receipts, as_id, is_id
 from gateway_memory.session import FEATURES, Feature, Session
 from gateway_memory.store.files import is_writable
 from gateway_memory.store.journal import Journal
+from gateway_memory.store.ledger import Ledger
 from notifier import NotifierStatus
 from recall import Hit, Recaller
 
@@ -22,6 +26,8 @@ __all__ = ["Commands"]
 _COMMAND: Final = re.compile(r"\A\s*/memory(?:\s+(\S+))?(?:\s+(.*?))?\s*\Z", re.DOTALL | re.IGNORECASE)
 _LISTED: Final = 20
 _FOUND: Final = 5
+_NEAR: Final = 8
+_MILLION: Final = 1_000_000
 
 
 class Commands:
@@ -33,6 +39,7 @@ class Commands:
         *,
         ingest: Ingest,
         journal: Journal,
+        ledger: Ledger,
         recaller: Recaller,
         follower: Follower,
         switched: Callable[[Session], None],
@@ -42,17 +49,20 @@ class Commands:
         self._memory = memory
         self._ingest = ingest
         self._journal = journal
+        self._ledger = ledger
         self._recaller = recaller
         self._follower = follower
         self._switched = switched
         self._waiting = waiting
         self._notifier = notifier
+        self._receipts = Receipts(memory, ingest=ingest, journal=journal, ledger=ledger, recaller=recaller)
 
-    async def answer(self, session: Session, text: str) -> str | None:  # noqa: PLR0911 - a return a command
+    async def answer(self, session: Session, text: str) -> str | None:  # noqa: C901, PLR0911 - a return a command
         """Return the answer to a command, or None where the text is none."""
         match = _COMMAND.match(text)
         if not match:
-            return None
+            what = asked_to_forget(text)
+            return await self._forget_named(session, what) if what else None
         name, rest = (match[1] or "status").lower(), match[2] or ""
         if any("\u4e00" <= character <= "\u9fff" for character in rest):
             session.language = "zh"
@@ -64,6 +74,12 @@ class Commands:
             return await self._search(session, rest)
         if name == "forget":
             return await self._forget(session, rest)
+        if name == "why":
+            return await self._receipts.why(session)
+        if name == "history":
+            return await self._receipts.history(session, rest)
+        if name == "undo":
+            return await self._receipts.undo(session, rest)
         if name in ("on", "off"):
             return self._switch(session, rest, on=name == "on")
         return say(session.language, "help" if name == "help" else "unknown_command", name=name)
@@ -81,7 +97,9 @@ class Commands:
             language, "none"
         )
         last, failure = metrics.last_extraction, metrics.last_failure
-        day = day_of(now.timestamp(), memory.zone)
+        spent, failed = await self._ledger.spent(day_of(now.timestamp(), memory.zone)), await self._ledger.failed()
+        prices = settings.auto_extract
+        cost = (spent.input_tokens * prices.input_price + spent.output_tokens * prices.output_price) / _MILLION
         waiting = int(queue["rules"] + queue["batch"])
         age = max(0, round(now.timestamp() - queue["oldest_at"])) if waiting else 0
         lines = [
@@ -115,10 +133,20 @@ class Commands:
             say(
                 language,
                 "status_budget",
-                used=await self._journal.extractions(day),
+                used=spent.calls,
                 limit=settings.auto_extract.max_daily_extractions,
                 model=settings.auto_extract.model,
             ),
+            say(
+                language,
+                "status_tokens",
+                input=spent.input_tokens,
+                output=spent.output_tokens,
+                reserved=spent.reserved,
+                limit=settings.auto_extract.max_daily_tokens,
+                cost=f"{cost:.4f}",
+            ),
+            *([say(language, "status_failed", failed=failed)] if failed else []),
         ]
         return "\n".join(lines)
 
@@ -185,17 +213,31 @@ class Commands:
         return f"- {hit.id} · {hit.score:.2f} · {local_time(hit.at, self._memory.zone):%Y-%m-%d} · {hit.text}"
 
     async def _forget(self, session: Session, identity: str) -> str:
-        identity = identity.strip().strip("()[]`").lower()
+        identity = as_id(identity)
         if not identity:
             return say(session.language, "forget_usage")
         await self._follower.refresh(session.scope)
         stored = await self._recaller.get(session.scope.key, identity)
         if stored is None:
-            return say(session.language, "forget_unknown", id=identity)
+            answer = await self._forget_named(session, identity) if not is_id(identity) else None
+            return answer or say(session.language, "forget_unknown", id=identity)
         if stored.entry.kind != "item" or not is_writable(stored.file):
             return say(session.language, "forget_not_ours", id=identity, file=stored.file)
         await self._ingest.forget(session.scope, stored)
         return say(session.language, "forgotten", id=identity, text=stored.entry.text)
+
+    async def _forget_named(self, session: Session, what: str) -> str | None:
+        """Forget what is named, where it is certain which memory that is; else show the ones that it may be."""
+        await self._follower.refresh(session.scope)
+        near = await self._recaller.nearest(session.scope.key, as_query(what), _NEAR)
+        found = named(what, near)
+        if found.certain:
+            await self._ingest.forget(session.scope, found.certain, reason="asked")
+            return say(session.language, "forgotten", id=found.certain.entry.id, text=found.certain.entry.text)
+        if not found.possible:
+            return None
+        lines = [f"- {stored.entry.id} · {stored.entry.text}" for stored in found.possible]
+        return "\n".join([say(session.language, "forget_which"), *lines])
 
     def _switch(self, session: Session, name: str, *, on: bool) -> str:
         wanted = name.strip().lower()

@@ -14,6 +14,7 @@ from gateway_memory.follow import Follower
 from gateway_memory.metrics import Metrics
 from gateway_memory.session import Session
 from gateway_memory.store.journal import Journal
+from gateway_memory.store.ledger import Ledger
 from notifier import Change
 from recall import Hit, Recall, Recaller, Stored, render_block
 
@@ -71,6 +72,7 @@ class ContextBuilder:
         recaller: Recaller,
         journal: Journal,
         heard: Mapping[str, int],
+        ledger: Ledger,
         metrics: Metrics,
         zone: tzinfo | None,
         fail: Callable[[str, BaseException], None],
@@ -79,6 +81,7 @@ class ContextBuilder:
         self._follower = follower
         self._recaller = recaller
         self._journal = journal
+        self._ledger = ledger
         self._metrics = metrics
         self._zone = zone
         self._fail = fail
@@ -120,6 +123,7 @@ class ContextBuilder:
         if session.on("autoRecall"):
             found = await self._recall(session, message, now, deadline)
             outcome, recalled = (found.outcome, found.hits) if found else ("timeout", ())
+            recalled = await self._standing(session, recalled, now)
             fresh = [hit for hit in recalled if not session.holds(hit.id, hit.text)]
             if fresh:
                 blocks.append(self._render_recalled(fresh, settings.auto_recall.max_injected_tokens))
@@ -144,7 +148,7 @@ class ContextBuilder:
             [session.scope.key], query, limit=limit, min_score=0.0, timeout_seconds=_FIND_SECONDS, now=now.timestamp()
         )
         found = await self._within("search", _FIND_SECONDS + 1, search)
-        return found.hits if found else ()
+        return await self._standing(session, found.hits, now) if found else ()
 
     async def look(self, session: Session, seconds: float) -> int | None:
         """Let the index follow a session's files and warm it; return the newest line, None when that takes longer."""
@@ -179,6 +183,13 @@ class ContextBuilder:
             preceding=tuple(session.recent),
         )
         return await self._within("recall", left, search)
+
+    async def _standing(self, session: Session, hits: tuple[Hit, ...], now: datetime) -> tuple[Hit, ...]:
+        """Return the hits that still hold: what was of use until yesterday may stand in its file a little longer."""
+        if not hits:
+            return ()
+        expired = await self._ledger.expired(session.scope.key, day_of(now.timestamp(), self._zone))
+        return tuple(hit for hit in hits if hit.id not in expired)
 
     async def _within(self, place: str, seconds: float, work: Awaitable[T]) -> T | None:
         """Await a part for so long; a late one goes on behind, where it warms what the next message needs."""

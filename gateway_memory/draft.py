@@ -1,11 +1,11 @@
 """What a batch of turns has decided so far, and what its candidates are compared with."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from itertools import groupby
 
-from extractor import Known, Turn
+from extractor import Candidate, Decision, Known, Turn
 from gateway_memory.clock import local_time
 from gateway_memory.follow import IMPORTANCE
 from gateway_memory.plan import Memory, Outcome, Retired
@@ -23,6 +23,10 @@ class Draft:
     added: list[Memory] = field(default_factory=list)
     retired: list[Retired] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
+    by_rules: list[Memory] = field(default_factory=list)
+    """What the rules kept of these turns at once, and nothing has replaced yet."""
+    settled: Mapping[Candidate, Decision] = field(default_factory=dict)
+    """What the model said of candidates of which the rules were unsure."""
 
 
 def by_scope(turns: Sequence[PendingTurn]) -> list[tuple[str, list[PendingTurn]]]:

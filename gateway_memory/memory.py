@@ -16,11 +16,11 @@ from extractor import clean
 from gateway_memory.commands import Commands
 from gateway_memory.context import Context, as_query
 from gateway_memory.errors import ClosedError, StoreError, UsageError, place_of
-from gateway_memory.ingest import Extract
 from gateway_memory.metrics import Metrics
 from gateway_memory.opening import build_opening
 from gateway_memory.parts import open_parts
 from gateway_memory.plan import Receipt
+from gateway_memory.reading import Extract
 from gateway_memory.session import Owner, Session, is_name, resolve_scope
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import Config
@@ -85,12 +85,14 @@ class GatewayMemory:
                 extract=self._extract,
             )
             self._bus, self._worker, self._notifier = parts.bus, parts.worker, parts.notifier
-            self._journal, self._recaller, self._files = parts.journal, parts.recaller, parts.files
-            self._follower, self._context = parts.follower, parts.context
+            self._journal, self._ledger = parts.journal, parts.ledger
+            self._recaller, self._files = parts.recaller, parts.files
+            self._follower, self._context, self._ingest = parts.follower, parts.context, parts.ingest
             self._commands = Commands(
                 self,
                 ingest=parts.ingest,
                 journal=parts.journal,
+                ledger=parts.ledger,
                 recaller=parts.recaller,
                 follower=parts.follower,
                 switched=self._subscribe,
@@ -148,6 +150,7 @@ class GatewayMemory:
             self._fail("context", error)
             context = Context()
         session.hears(message)
+        session.recalled = tuple(hit.id for hit in context.recalled)
         return context
 
     async def after_reply(self, session: Session, *, user: str, reply: str, at: datetime | None = None) -> int:
@@ -179,6 +182,7 @@ class GatewayMemory:
                     reply=answered.text,
                     at=(at or now).timestamp(),
                     now=now.timestamp(),
+                    recalled=session.recalled,
                 )
         except (OSError, sqlite3.Error) as error:
             self._fail("journal", error)
@@ -265,6 +269,18 @@ class GatewayMemory:
         await self._journal.end_session(session.session_id, reason, self._clock().timestamp())
         log.info("session.ended", session_id=session.session_id, reason=reason)
 
+    async def retry(self) -> tuple[int, int]:
+        """Have the turns read again on which the model failed, and wait for it.
+
+        Returns how many they were, and on how many it failed again.
+        """
+        self._check()
+        waiting = await self._ledger.failed()
+        if waiting:
+            await self._ledger.retry()
+            await self.flush()
+        return waiting, await self._ledger.failed()
+
     async def receipts(self, *, limit: int, after: int = 0) -> list[Receipt]:
         """Return what became of turns: the newest receipts with a number above `after`, newest first."""
         self._check()
@@ -290,6 +306,7 @@ class GatewayMemory:
             self._subscribe(session)
             waiting = set() if opened or not session.on("notify") else await self._restore(session, now.timestamp())
             session.generation = self._recaller.generation
+            await self._ingest.expire(session.scope)
             session.sequence = await self._context.look(session, _OPENING_SECONDS)
             if session.settings.opening.enabled:
                 session.opening, held = await build_opening(

@@ -10,21 +10,23 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from extractor import Debouncer
+from extractor import Debouncer, Model, has_model
 from gateway_memory.context import ContextBuilder
 from gateway_memory.edits import Edits
 from gateway_memory.errors import WorkspaceError, place_of
 from gateway_memory.follow import Follower
-from gateway_memory.ingest import Extract, Ingest
+from gateway_memory.ingest import Ingest
 from gateway_memory.metrics import Metrics
+from gateway_memory.reading import Extract, Reader
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import MemorySync
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal
+from gateway_memory.store.ledger import Ledger
 from gateway_memory.store.slots import Slot
 from gateway_memory.watch import check_watching, watch
 from gateway_memory.worker import Worker
-from notifier import Bus, Event
+from notifier import Bus, Event, MqttSettings
 from recall import Recaller
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class Parts:
     slot: Slot
     bus: Bus
     journal: Journal
+    ledger: Ledger
     recaller: Recaller
     files: MarkdownFiles
     follower: Follower
@@ -93,37 +96,47 @@ async def open_parts(
     files = MarkdownFiles(workspace, state)
     stack.callback(files.close)
     follower = Follower(files=files, journal=journal, recaller=recaller, zone=zone)
+    ledger = Ledger(journal)
     context = ContextBuilder(
         follower=follower,
         recaller=recaller,
         journal=journal,
+        ledger=ledger,
         heard=bus.heard,
         metrics=metrics,
         zone=zone,
         fail=fail,
     )
+    extraction = settings.auto_extract
+    model = Model(extraction) if extract is None and has_model(extraction) else None
+    if model:
+        stack.push_async_callback(model.close)
+    reader = Reader(
+        ledger=ledger,
+        recaller=recaller,
+        metrics=metrics,
+        zone=zone,
+        clock=clock,
+        fail=fail,
+        extract=extract,
+        model=model,
+    )
 
     def seconds() -> float:
         return clock().timestamp()
 
-    notifier: Notifier | None = None
-    if mqtt is not None:
-        from gateway_memory.broker import make_notifier
-
-        notifier = await make_notifier(
-            mqtt,
-            event_log=journal.event_log,
-            slot=slot,
-            publish=bus.publish,
-            scope_of=sessions.scope_of,
-            refresh=follower.refresh,
-            clock=seconds,
-            fail=fail,
-        )
-        metrics.sources.append(notifier.gauges)
-        connected = asyncio.create_task(notifier.run(), name="gateway-memory-notify")
-        stack.push_async_callback(_stop_task, connected, "notifier")
-        stack.push_async_callback(notifier.drained, _SEND_SECONDS)
+    notifier = await _open_notifier(
+        stack,
+        mqtt,
+        slot=slot,
+        journal=journal,
+        bus=bus,
+        sessions=sessions,
+        follower=follower,
+        metrics=metrics,
+        clock=seconds,
+        fail=fail,
+    )
 
     def announce(event: Event) -> None:
         if notifier is not None:
@@ -136,7 +149,9 @@ async def open_parts(
     ingest = Ingest(
         files=files,
         journal=journal,
+        ledger=ledger,
         recaller=recaller,
+        reader=reader,
         follower=follower,
         metrics=metrics,
         zone=zone,
@@ -146,9 +161,7 @@ async def open_parts(
         publish=bus.publish,
         announce=announce,
         hold=sessions.hold,
-        extract=extract,
     )
-    extraction = settings.auto_extract
     worker = Worker(
         journal=journal,
         ingest=ingest,
@@ -175,6 +188,7 @@ async def open_parts(
         slot=slot,
         bus=bus,
         journal=journal,
+        ledger=ledger,
         recaller=recaller,
         files=files,
         follower=follower,
@@ -183,6 +197,40 @@ async def open_parts(
         worker=worker,
         notifier=notifier,
     )
+
+
+async def _open_notifier(
+    stack: AsyncExitStack,
+    settings: MqttSettings | None,
+    *,
+    slot: Slot,
+    journal: Journal,
+    bus: Bus,
+    sessions: Sessions,
+    follower: Follower,
+    metrics: Metrics,
+    clock: Callable[[], float],
+    fail: Callable[[str, BaseException], None],
+) -> "Notifier | None":
+    if settings is None:
+        return None
+    from gateway_memory.broker import make_notifier
+
+    notifier = await make_notifier(
+        settings,
+        event_log=journal.event_log,
+        slot=slot,
+        publish=bus.publish,
+        scope_of=sessions.scope_of,
+        refresh=follower.refresh,
+        clock=clock,
+        fail=fail,
+    )
+    metrics.sources.append(notifier.gauges)
+    running = asyncio.create_task(notifier.run(), name="gateway-memory-notify")
+    stack.push_async_callback(_stop_task, running, "notifier")
+    stack.push_async_callback(notifier.drained, _SEND_SECONDS)
+    return notifier
 
 
 def _prepare(workspace: Path, state: Path, slot: Slot) -> None:

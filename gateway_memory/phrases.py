@@ -11,19 +11,25 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "none": ("none", "无"),
     "never": ("never", "还没有"),
     "help": (
-        "/memory status · search <words> · list · forget <id> · on [feature] · off [feature]",
+        (
+            "/memory status · search <words> · list · forget <id> · why · undo [id] · history <id>"
+            " · on [feature] · off [feature]"
+        ),
         (
             "/memory status（状态）· search <关键词>（搜索）· list（列出）· forget <编号>（忘掉）"
+            "· why（为什么）· undo [编号]（撤销）· history <编号>（来历）"
             "· on [功能]（打开）· off [功能]（关闭）"
         ),
     ),
     "unknown_command": (
         (
-            "There is no /memory {name}. Try: /memory status · search <words> · list · forget <id>"
+            "There is no /memory {name}. Try: /memory status · search <words> · list · forget <id> · why · undo [id]"
+            " · history <id>"
             " · on [feature] · off [feature]"
         ),
         (
-            "没有 /memory {name} 这个命令。可用：/memory status · search <关键词> · list · forget <编号>"
+            "没有 /memory {name} 这个命令。可用：/memory status · search <关键词> · list · forget <编号> · why"
+            " · undo [编号] · history <编号>"
             " · on [功能] · off [功能]"
         ),
     ),
@@ -58,6 +64,14 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "status_last": ("Last extraction: {at}", "上次提取：{at}"),
     "status_failure": ("Last failure: {failure}", "上次失败：{failure}"),
     "status_budget": ("Model calls today: {used} of {limit} ({model})", "今日模型调用：{used}/{limit}（{model}）"),
+    "status_tokens": (
+        "Tokens today: {input} in, {output} out, {reserved} reserved, of {limit}; about ${cost}",
+        "今日用量：输入 {input}，输出 {output}，预留 {reserved}，上限 {limit} 个词元；约 {cost} 美元",
+    ),
+    "status_failed": (
+        "Turns that the model failed on: {failed}; `gateway-memory retry` reads them again",
+        "模型失败的对话：{failed} 轮；`gateway-memory retry` 可重新提取",
+    ),
     "list_title": ("The newest {shown} of {total}:", "共 {total} 条，最新 {shown} 条："),
     "list_empty": ("Nothing is remembered yet.", "还没有记忆。"),
     "search_title": ("Found {count}:", "找到 {count} 条："),
@@ -76,6 +90,25 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "{id} 是 {file} 里的一段文字，这个文件不会被改动：请直接编辑它。",
     ),
     "forgotten": ("Forgotten: {text}", "已忘掉：{text}"),
+    "forget_which": (
+        "Which one? /memory forget <id>",
+        "忘掉哪一条？/memory forget <编号>",
+    ),
+    "why_none": ("There was no reply in this session yet.", "本会话还没有回复。"),
+    "why_recalled": ("Recalled for the last reply ({at}):", "上一次回复（{at}）用到的记忆："),
+    "why_nothing": ("Nothing was recalled for the last reply ({at}).", "上一次回复（{at}）没有用到记忆。"),
+    "why_kept": ("What became of that turn:", "这一轮的处理结果："),
+    "why_waits": ("That turn still waits to be read.", "这一轮还在等待处理。"),
+    "undo_nothing": ("There is nothing to undo.", "没有可以撤销的改动。"),
+    "undo_unknown": ("No change of {id} can be undone.", "{id} 没有可以撤销的改动。"),
+    "undone": ("Undone:", "已撤销："),
+    "undone_removed": ("- removed {id} · {text}", "- 移除 {id} · {text}"),
+    "undone_restored": ("- put back {id} · {text}", "- 恢复 {id} · {text}"),
+    "history_usage": (
+        "Of which one? /memory history <id>; the ids stand in /memory list.",
+        "哪一条的来历？/memory history <编号>；编号见 /memory list。",
+    ),
+    "history_unknown": ("Nothing is known of {id}.", "没有 {id} 的记录。"),
     "switch_unknown": ("There is no feature {name!r}. Known: {known}", "没有“{name}”这个功能。可选：{known}"),
     "switched_on": ("On in this session: {features}", "本会话已打开：{features}"),
     "switched_off": ("Off in this session: {features}", "本会话已关闭：{features}"),

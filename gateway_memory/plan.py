@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 from gateway_memory.store.files import FileEdit
 from gateway_memory.store.markdown import Addition, MemoryType
+from gateway_memory.store.patch import Patch
 
 __all__ = ["Memory", "Outcome", "Plan", "Receipt", "Retired", "Stage"]
 
-Stage = Literal["rules", "batch", "command"]
+Stage = Literal["rules", "batch", "command", "expiry", "undo"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,10 @@ class Memory:
     importance: Literal["high", "normal"] = "normal"
     confidence: float = 1.0
     entities: tuple[str, ...] = ()
+    turn: int = 0
+    """The turn that it was read from, 0 where it was from none."""
+    expires: str = ""
+    """The last day (YYYY-MM-DD) on which it holds, "" where it has no end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +40,7 @@ class Retired:
     """A memory that leaves its file, and why; its last text stays in the journal."""
 
     memory: Memory
-    state: Literal["superseded", "forgotten"]
+    state: Literal["superseded", "forgotten", "expired", "undone"]
     replaced_by: str = ""
 
 
@@ -73,6 +78,10 @@ class Plan:
     added: tuple[Memory, ...] = ()
     retired: tuple[Retired, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
+    failed: bool = False
+    """Whether the model failed: then the turns wait for `retry` instead of being done."""
+    restores: tuple[Patch, ...] = ()
+    """The edits of the files that are taken back as they were made, where nobody has edited since."""
 
     @property
     def writes(self) -> bool:
@@ -82,6 +91,7 @@ class Plan:
     def edits(self) -> list[FileEdit]:
         """Return the edits of the Markdown files, one for each file."""
         files = dict.fromkeys([item.memory.file for item in self.retired] + [memory.file for memory in self.added])
+        restores = {patch.file: patch for patch in self.restores}
         return [
             FileEdit(
                 file=file,
@@ -91,6 +101,7 @@ class Plan:
                     if memory.file == file
                 ),
                 remove=tuple(item.memory.id for item in self.retired if item.memory.file == file),
+                restore=restores.get(file),
             )
             for file in files
         ]
@@ -107,6 +118,7 @@ class Plan:
         raw["added"] = tuple(_memory(item) for item in raw["added"])
         raw["retired"] = tuple(Retired(**{**item, "memory": _memory(item["memory"])}) for item in raw["retired"])
         raw["outcomes"] = tuple(Outcome(**item) for item in raw["outcomes"])
+        raw["restores"] = tuple(Patch.from_json(item) for item in raw.get("restores", ()))
         return cls(**raw)
 
 

@@ -13,7 +13,18 @@ from gateway_memory.errors import UsageError
 from gateway_memory.settings import MemorySync
 from notifier import Inbox
 
-__all__ = ["FEATURES", "OWNER", "Feature", "Owner", "Scope", "Session", "is_name", "resolve_scope", "session_type"]
+__all__ = [
+    "FEATURES",
+    "OWNER",
+    "OWNER_KEY",
+    "Feature",
+    "Owner",
+    "Scope",
+    "Session",
+    "is_name",
+    "resolve_scope",
+    "session_type",
+]
 
 Feature = Literal["autoExtract", "autoRecall", "notify", "incrementalSync", "observations"]
 FEATURES: Final[tuple[Feature, ...]] = ("autoExtract", "autoRecall", "notify", "incrementalSync", "observations")
@@ -29,6 +40,9 @@ class Owner:
     def __repr__(self) -> str:
         return "OWNER"
 
+
+OWNER_KEY: Final = "owner"
+"""The key of the owner's scope."""
 
 OWNER: Final = Owner()
 """The person whose workspace it is: `start_session(key, user=OWNER)`."""
@@ -56,7 +70,7 @@ def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
     if (user is None) == (room is None):
         raise UsageError('start_session needs exactly one of user=OWNER, user="name" and room="name"')
     if isinstance(user, Owner):
-        return Scope("owner", "")
+        return Scope(OWNER_KEY, "")
     kind, parent, name = ("user", "people", user) if user is not None else ("room", "rooms", room)
     if not is_name(name):
         raise UsageError(
@@ -110,6 +124,8 @@ class Session:
         """Which index that line was counted in."""
         self.recent: deque[str] = deque(maxlen=_PRECEDING_TURNS)
         """The user's last messages, newest last: they help a query that leans on them."""
+        self.recalled: tuple[str, ...] = ()
+        """The memories that were found for the reply that is being given."""
         self.switched: dict[Feature, bool] = {}
         self._held: set[tuple[str, int]] = set()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import structlog
 
+from recall.turns import short_turns
 from recall.types import RecallError
 from recall.worker import settle
 
@@ -149,7 +150,8 @@ class Embedder:
     def _make(self) -> bool:
         started = time.perf_counter()
         try:
-            encoder = self._load()
+            with short_turns():
+                encoder = self._load()
         except Exception as error:  # noqa: BLE001 - without an encoder, words alone work
             _log.warning("recall.encoder_failed", stage="load", error=type(error).__name__)
             self._fail(error)
@@ -179,7 +181,8 @@ class Embedder:
         texts = [text for job in jobs for text in job.texts]
         self._busy_since = time.monotonic()
         try:
-            vectors = self._encoder.encode(texts)
+            with short_turns():
+                vectors = self._encoder.encode(texts)
         except Exception as error:  # noqa: BLE001 - one bad text or a failing server costs these jobs only
             _log.warning("recall.encoder_failed", stage="encode", texts=len(texts), error=type(error).__name__)
             for job in jobs:

@@ -53,6 +53,8 @@ IMPORTANCE_WEIGHT = 0.1
 # What a difference must be to count fully: of cosines, and of words' scores as a share of what all terms could give.
 LEAST_MEANING_RANGE = 0.35
 LEAST_WORDS_SHARE = 0.2
+# A small store is ranked as if it held so many more rows that have nothing to do with the message.
+SUPPOSED_ROWS = 20
 # How much of the mean of all vectors is taken out of the message's: what all memories have in common tells none apart.
 COMMON_SHARE = 0.7
 # The preceding turns' vectors beside the message's, and how they fade from one turn to the one before.
@@ -71,6 +73,8 @@ DATE_EVIDENCE = 0.4
 QUESTION_EVIDENCE = 0.7
 WORDS_ALONE_EVIDENCE = -3.5
 COVERAGE_EVIDENCE = 2.5
+# What a row ranks at that has nothing to do with the message: its recency and length alone.
+UNRELATED_RANK = 0.4
 # However sure the best row is, one whose rank is so far behind it is as likely as not useless.
 BEHIND_EVIDENCE = 0.5
 FARTHEST_BEHIND = 1.0
@@ -80,8 +84,11 @@ APPLIES_EVIDENCE = 0.4
 
 
 def inverse_document_frequencies(counts: NDArray[np.int64], rows: int) -> Floats:
-    """Of terms that `counts` of `rows` rows hold; never negative (Lucene's form)."""
-    return np.log1p((rows - counts + 0.5) / (counts + 0.5)).astype(np.float32)
+    """Of terms that `counts` of `rows` rows hold; never negative (Lucene's form).
+
+    As if some more rows held none of them: in a store of one row its words would otherwise say nothing.
+    """
+    return np.log1p((rows + SUPPOSED_ROWS - counts + 0.5) / (counts + 0.5)).astype(np.float32)
 
 
 def length_norms(lengths: Floats, average: float) -> Floats:
@@ -107,8 +114,11 @@ def bm25_into(
         scores[rows] += np.float32(weight * (K1 + 1)) * frequencies / (frequencies + norms[rows])
 
 
-def message_vector(own: Floats, preceding: Sequence[Floats], common: Floats) -> Floats:
-    """The vector to search by: the message's, what was said before (the last turn first), less what all rows share."""
+def message_vector(own: Floats, preceding: Sequence[Floats], vector_sum: Floats, vectors: int) -> Floats:
+    """The vector to search by: the message's, what was said before (the last turn first), less what all rows share.
+
+    `vector_sum` over `vectors` rows tells what they share; of a few rows it would be what they say.
+    """
     vector = own.astype(np.float32)
     if preceding:
         context = sum(
@@ -116,19 +126,20 @@ def message_vector(own: Floats, preceding: Sequence[Floats], common: Floats) -> 
         )
         vector = vector + context * np.float32(CONTEXT_WEIGHT / max(float(np.linalg.norm(context)), 1e-6))
         vector /= np.float32(max(float(np.linalg.norm(vector)), 1e-6))
-    return vector - np.float32(COMMON_SHARE) * common
+    return vector - vector_sum * np.float32(COMMON_SHARE / (vectors + SUPPOSED_ROWS))
 
 
 def scaled(values: Floats, among: NDArray[np.bool_], least_range: float) -> Floats:
     """Min-max over the rows of `among`, 0..1; the others get 0.
 
     A range below `least_range` is not stretched to 1: of a few rows that all have nothing to do with the message, one
-    is always the nearest.
+    is always the nearest. And 0, which is what a row with nothing in common gets, is in the range: of one row, too, it
+    is told how near it is.
     """
     chosen = values[among]
     if not len(chosen):
         return np.zeros_like(values)
-    low, high = float(chosen.min()), float(chosen.max())
+    low, high = min(float(chosen.min()), 0.0), float(chosen.max())
     if high <= low:
         return np.zeros_like(values)
     return np.where(among, (values - np.float32(low)) / np.float32(max(high - low, least_range)), np.float32(0))

@@ -136,7 +136,9 @@ def _evidence(query: Query, scores: Floats, coverage: Floats, meaning: Floats | 
     best = slice(0, _LOOKED_AT)
     both = coverage[best] if meaning is None else coverage[best] * np.maximum(meaning[best], 0)
     return rank.evidence(
-        lead=float(scores[0] - scores[best][-1]),
+        lead=float(
+            scores[0] - (scores[best][-1] if len(scores) >= _LOOKED_AT else min(scores[-1], rank.UNRELATED_RANK))
+        ),
         meaning=None if meaning is None else float(np.maximum(meaning[:3], 0).mean()),
         both=float(both.max()),
         selves=query.selves,
@@ -166,8 +168,8 @@ def _scores(words: Words, vector: Floats | None, preceding: Sequence[Floats], am
         embedded = among & _joined([rows.embedded.values for rows in scopes])
         if embedded.any():
             count = sum(rows.vectors for rows in scopes)
-            common = sum((rows.vector_sum for rows in scopes), np.zeros_like(vector)) / np.float32(max(count, 1))
-            wanted = rank.message_vector(vector, preceding, common)
+            vector_sum = sum((rows.vector_sum for rows in scopes), np.zeros_like(vector))
+            wanted = rank.message_vector(vector, preceding, vector_sum, count)
             cosines = _joined([rows.matrix.product(wanted) for rows in scopes])
             weight = rank.MEANING_WITH_CONTEXT_WEIGHT if preceding else rank.MEANING_WEIGHT
             scores += np.float32(weight) * rank.scaled(cosines, embedded, rank.LEAST_MEANING_RANGE)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from recall.turns import short_turns
 from recall.types import RecallError
 
 __all__ = ["BACKGROUND", "SEARCH", "WRITE", "Worker", "settle"]
@@ -74,7 +75,8 @@ class Worker:
                 continue
             self._running = True
             try:
-                result = job()
+                with short_turns():
+                    result = job()
             except BaseException as error:  # noqa: BLE001 - whatever a job raises belongs to whoever waits for it
                 settle(loop, future, None, error)
             else:

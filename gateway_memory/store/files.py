@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError
 from gateway_memory.store import markdown
+from gateway_memory.store.patch import Patch, patch_of, taken_back
 from recall import Stamp
 
 __all__ = ["MEMORY_FILE", "FileEdit", "MarkdownFiles", "day_file", "is_day_file", "is_writable"]
@@ -39,6 +40,8 @@ class FileEdit:
     file: str
     add: tuple[markdown.Addition, ...] = ()
     remove: tuple[str, ...] = ()
+    restore: Patch | None = None
+    """An earlier edit that is taken back as it was made; where somebody edited since, lines are added and removed."""
 
 
 def day_file(day: str) -> str:
@@ -105,18 +108,17 @@ class MarkdownFiles:
         """Return a file's text and stamp, or None where there is no such file."""
         return await self._read(lambda: _read(self._workspace / folder / file))
 
-    async def edit(self, folder: str, edits: Sequence[FileEdit]) -> None:
-        """Apply the edits, each file at once and whole. Call it only within `writing`.
+    async def edit(self, folder: str, edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
+        """Apply the edits, each file at once and whole; return how to take them back. Call it only within `writing`.
 
         Raises:
             OSError: the file can't be written; the old one stands untouched.
         """
 
-        def work() -> None:
-            for change in edits:
-                _edit(self._workspace / folder, change)
+        def work() -> tuple[Patch, ...]:
+            return tuple(_edit(self._workspace / folder, change) for change in edits)
 
-        await self._write(work)
+        return await self._write(work)
 
     async def _read(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._reader, work)
@@ -154,20 +156,27 @@ def _read(path: Path) -> tuple[str, Stamp] | None:
     return raw.decode("utf-8", "surrogateescape"), Stamp(mtime_ns=state.st_mtime_ns, size=state.st_size, digest=digest)
 
 
-def _edit(folder: Path, change: FileEdit) -> None:
+def _edit(folder: Path, change: FileEdit) -> Patch:
     path = (folder / change.file).resolve()  # a link stays a link: the file that it names is replaced
     for attempt in range(_ATTEMPTS):
         found = _read(path)
         before = found[0] if found else ""
         title = "Memory" if change.file == MEMORY_FILE else path.stem
-        after = markdown.edit(before, add=change.add, remove=change.remove, file=change.file, title=title)
+        after = taken_back(before, change.restore) if change.restore else None
+        if after is None:
+            after = markdown.edit(before, add=change.add, remove=change.remove, file=change.file, title=title)
+        patch = patch_of(change.file, before, after, made=found is None)
         if after == before:
-            return
+            return patch
         path.parent.mkdir(parents=True, exist_ok=True)
+        if after == "" and change.restore and change.restore.made:
+            path.unlink()
+            return patch
         if _replace(
             path, after.encode("utf-8", "surrogateescape"), found[1] if found else None, last=attempt + 1 == _ATTEMPTS
         ):
-            return
+            return patch
+    raise AssertionError("the last attempt replaces the file whatever it finds")
 
 
 def _replace(path: Path, content: bytes, seen: Stamp | None, *, last: bool) -> bool:

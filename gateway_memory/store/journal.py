@@ -2,23 +2,30 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from gateway_memory.errors import StoreError
 from gateway_memory.plan import Memory, Outcome, Plan, Receipt
 from gateway_memory.store.connection import Connection
 from gateway_memory.store.database import open_database
 from gateway_memory.store.event_log import EventLog
+from gateway_memory.store.patch import Patch
 from notifier import Event
 
 __all__ = ["Journal", "PendingTurn"]
 
+T = TypeVar("T")
+
 _CHUNK: Final = 500
 _PARKED: Final = 100
+_FAILED: Final = 2
+_DONE: Final = "DELETE FROM turns WHERE id = ?"
 _RECEIPTS_KEPT: Final = 20_000
+_CHANGES_KEPT: Final = 2_000
+"""Receipts back from the newest that an undo can reach."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +82,13 @@ class Journal:
             raise StoreError(f"{self._path}: the journal is closed")
         return self._connection
 
-    async def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+    async def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return all rows of a query."""
         return await self._database.rows(query, values)
+
+    async def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` in one transaction, which is on disk when this returns."""
+        return await self._database.transact(work)
 
     async def _change(self, query: str, values: Sequence[object] = ()) -> int:
         """Run one statement in a transaction of its own, and return how many rows it changed."""
@@ -105,19 +117,38 @@ class Journal:
     # Turns
 
     async def accept(
-        self, *, scope: str, session_key: str, session_id: str, user: str, reply: str, at: float, now: float
+        self,
+        *,
+        scope: str,
+        session_key: str,
+        session_id: str,
+        user: str,
+        reply: str,
+        at: float,
+        now: float,
+        recalled: Sequence[str] = (),
     ) -> int:
-        """Keep a turn until it has been processed; it is on disk when this returns. Returns its id."""
+        """Keep a turn until it has been processed; it is on disk when this returns. Returns its id.
+
+        recalled: the ids of the memories that were found for its reply.
+        """
         query = (
             "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         )
         values = (scope, session_key, session_id, user, reply, at, now, self.slot)
-        return await self._database.transact(lambda database: int(database.execute(query, values).lastrowid or 0))
+
+        def work(database: sqlite3.Connection) -> int:
+            turn = int(database.execute(query, values).lastrowid or 0)
+            row = (turn, scope, session_id, at, json.dumps(list(recalled)))
+            database.execute("INSERT INTO replies VALUES (?, ?, ?, ?, ?)", row)
+            return turn
+
+        return await self._database.transact(work)
 
     async def pending(self, stage: int, *, session_id: str | None = None, limit: int = 256) -> list[PendingTurn]:
         """Return this process's turns that wait for a stage (0 the rules, 1 the batch), oldest first."""
-        rows = await self._rows(
+        rows = await self.rows(
             "SELECT id, scope, session_key, session_id, user, reply, at, accepted_at FROM turns "
             "WHERE slot = ? AND stage = ? AND (? IS NULL OR session_id = ?) ORDER BY id LIMIT ?",
             (self.slot, stage, session_id, session_id, limit),
@@ -135,7 +166,7 @@ class Journal:
 
     async def slots_with_work(self) -> list[int]:
         """Return the slots that turns or plans belong to."""
-        rows = await self._rows("SELECT slot FROM turns UNION SELECT slot FROM plans")
+        rows = await self.rows("SELECT slot FROM turns UNION SELECT slot FROM plans")
         return [int(row[0]) for row in rows]
 
     async def adopt(self, slot: int) -> None:
@@ -156,10 +187,11 @@ class Journal:
         """
         rows = [_memory_row(plan.scope, memory, "active", "", plan.at) for memory in plan.added]
         rows += [_memory_row(plan.scope, item.memory, item.state, item.replaced_by, plan.at) for item in plan.retired]
-        marks = ", ".join("?" * 14)
+        marks = ", ".join("?" * len(rows[0])) if rows else ""
 
         def work(database: sqlite3.Connection) -> tuple[int, list[Event]]:
-            database.executemany(f"INSERT OR REPLACE INTO memories VALUES ({marks})", rows)
+            if rows:
+                database.executemany(f"INSERT OR REPLACE INTO memories VALUES ({marks})", rows)
             cursor = database.execute("INSERT INTO plans (slot, body) VALUES (?, ?)", (self.slot, plan.to_json()))
             number = int(cursor.lastrowid or 0)
             return number, self.event_log.add(database, events, plan=number, now=plan.at)
@@ -168,14 +200,18 @@ class Journal:
 
     async def plans(self) -> list[tuple[int, Plan]]:
         """Return this process's plans that are not known to be carried out, oldest first."""
-        rows = await self._rows("SELECT id, body FROM plans WHERE slot = ? ORDER BY id", (self.slot,))
+        rows = await self.rows("SELECT id, body FROM plans WHERE slot = ? ORDER BY id", (self.slot,))
         return [(int(row[0]), Plan.from_json(row[1])) for row in rows]
 
-    async def finish(self, plan: Plan, number: int | None) -> None:
-        """Record in one transaction that a plan is carried out: turns, receipt, events that may leave now."""
-        advance = (
-            "UPDATE turns SET stage = 1 WHERE id = ?" if plan.stage == "rules" else "DELETE FROM turns WHERE id = ?"
-        )
+    async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
+        """Record in one transaction that a plan is carried out: turns, receipt, history, events that may leave now.
+
+        patches: how its files were edited.
+        """
+        advance = {
+            "rules": "UPDATE turns SET stage = 1 WHERE id = ?",
+            "batch": f"UPDATE turns SET stage = {_FAILED} WHERE id = ?" if plan.failed else _DONE,
+        }.get(plan.stage, _DONE)
         keys = {memory.session_key for memory in plan.added} | {item.memory.session_key for item in plan.retired}
         outcomes = [[item.turn, item.action, item.reason, item.id] for item in plan.outcomes]
         receipt = (
@@ -187,13 +223,22 @@ class Journal:
             plan.at,
         )
 
+        past = list(_history(plan))
+
         def work(database: sqlite3.Connection) -> None:
             if number is not None:
                 database.execute("DELETE FROM plans WHERE id = ?", (number,))
                 self.event_log.carried_out(database, number)
             database.executemany(advance, [(turn,) for turn in plan.turns])
             query = "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?)"
-            database.execute(query, receipt)
+            made = database.execute(query, receipt).lastrowid
+            if plan.writes:
+                database.executemany(
+                    "INSERT INTO history (scope, memory, at, event, other) VALUES (?, ?, ?, ?, ?)", past
+                )
+            if plan.writes and plan.stage != "undo":
+                change = (made, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
+                database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", change)
 
         await self._database.transact(work)
 
@@ -205,8 +250,9 @@ class Journal:
         for start in range(0, len(ids), _CHUNK):
             chunk = ids[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
-            rows = await self._rows(
-                "SELECT id, text, file, type, category, importance, confidence, entities, session_key, at "
+            rows = await self.rows(
+                "SELECT id, text, file, type, category, importance, confidence, entities, session_key, at, turn, "
+                "expires "
                 f"FROM memories WHERE scope = ? AND id IN ({marks})",
                 (scope, *chunk),
             )
@@ -214,6 +260,7 @@ class Journal:
                 found[row[0]] = Memory(
                     id=row[0], text=row[1], file=row[2], type=row[3], category=row[4], importance=row[5],
                     confidence=row[6], entities=tuple(json.loads(row[7])), session_key=row[8], at=row[9],
+                    turn=row[10], expires=row[11],
                 )  # fmt: skip
         return found
 
@@ -223,12 +270,12 @@ class Journal:
 
     async def unmark(self, scope: str, name: str) -> None:
         """Note that it holds no longer."""
-        if await self._rows("SELECT 1 FROM marks WHERE scope = ? AND name = ?", (scope, name)):
+        if await self.rows("SELECT 1 FROM marks WHERE scope = ? AND name = ?", (scope, name)):
             await self._change("DELETE FROM marks WHERE scope = ? AND name = ?", (scope, name))
 
     async def tell(self, scope: str, name: str) -> bool:
         """Return whether it is to be told now: it holds and was not told yet."""
-        if not await self._rows("SELECT 1 FROM marks WHERE scope = ? AND name = ? AND NOT told", (scope, name)):
+        if not await self.rows("SELECT 1 FROM marks WHERE scope = ? AND name = ? AND NOT told", (scope, name)):
             return False
         return bool(
             await self._change("UPDATE marks SET told = 1 WHERE scope = ? AND name = ? AND NOT told", (scope, name))
@@ -247,14 +294,20 @@ class Journal:
         await self._change(query, (scope, session_id, at, kind, tool, "" if private else content, private))
 
     async def tidy(self, *, observations_before: float) -> None:
-        """Let go of old observations and of all but the newest receipts."""
+        """Let go of old observations, of turns whose model failed as long ago, and of all but the newest receipts."""
         await self._change("DELETE FROM observations WHERE at < ?", (observations_before,))
+        await self._change(f"DELETE FROM turns WHERE stage = {_FAILED} AND at < ?", (observations_before,))
         await self._change("DELETE FROM receipts WHERE id <= (SELECT max(id) FROM receipts) - ?", (_RECEIPTS_KEPT,))
+        await self._change("DELETE FROM changes WHERE receipt <= (SELECT max(id) FROM receipts) - ?", (_CHANGES_KEPT,))
+        await self._change("DELETE FROM replies WHERE turn <= (SELECT max(turn) FROM replies) - ?", (_RECEIPTS_KEPT,))
 
-    async def receipts(self, *, limit: int, after: int = 0) -> list[Receipt]:
+    async def receipts(self, *, limit: int, after: int = 0, turn: int = 0) -> list[Receipt]:
         """Return the newest receipts numbered above `after`, newest first, with the texts of the memories they name."""
-        query = "SELECT id, scope, stage, outcome, at FROM receipts WHERE id > ? ORDER BY id DESC LIMIT ?"
-        found = await self._rows(query, (after, limit))
+        query = (
+            "SELECT id, scope, stage, outcome, at FROM receipts WHERE id > ? AND "
+            "(? = 0 OR EXISTS (SELECT 1 FROM json_each(turns) WHERE value = ?)) ORDER BY id DESC LIMIT ?"
+        )
+        found = await self.rows(query, (after, turn, turn, limit))
         named: dict[str, set[str]] = {}
         for _, scope, _, outcome, _ in found:
             named.setdefault(scope, set()).update(item[3] for item in json.loads(outcome) if item[3])
@@ -279,8 +332,9 @@ class Journal:
 
         `oldest_at` and `outbox_at` are in epoch seconds, 0 where no turn or no event waits.
         """
-        ((rules, batch, oldest, parked),) = await self._rows(
-            "SELECT total(stage = 0), total(stage = 1), coalesce(min(accepted_at), 0), total(stage < 0) FROM turns"
+        ((rules, batch, oldest, parked),) = await self.rows(
+            "SELECT total(stage = 0), total(stage = 1), coalesce(min(CASE WHEN stage < 2 THEN accepted_at END), 0), "
+            "total(stage < 0) FROM turns"
         )
         outbox, outbox_at = await self.event_log.waiting()
         return {
@@ -292,24 +346,19 @@ class Journal:
             "parked": parked,
         }
 
-    async def extractions(self, day: str) -> int:
-        """Return how many model calls were made on a day (YYYY-MM-DD)."""
-        rows = await self._rows("SELECT extractions FROM usage WHERE day = ?", (day,))
-        return int(rows[0][0]) if rows else 0
 
-    async def count_extraction(self, day: str, limit: int) -> bool:
-        """Count a model call against the day's limit; return False, and count nothing, where the limit is reached."""
-
-        def work(database: sqlite3.Connection) -> bool:
-            database.execute("INSERT OR IGNORE INTO usage (day) VALUES (?)", (day,))
-            query = "UPDATE usage SET extractions = extractions + 1 WHERE day = ? AND extractions < ?"
-            return bool(database.execute(query, (day, limit)).rowcount)
-
-        return await self._database.transact(work)
+def _history(plan: Plan) -> Iterable[tuple[str, str, float, str, str]]:
+    replaced = {item.replaced_by: item.memory.id for item in plan.retired if item.replaced_by}
+    added = "restored" if plan.stage == "undo" else "added"
+    for item in plan.retired:
+        yield plan.scope, item.memory.id, plan.at, item.state, item.replaced_by
+    for memory in plan.added:
+        yield plan.scope, memory.id, plan.at, added, replaced.get(memory.id, "")
 
 
 def _memory_row(scope: str, memory: Memory, state: str, replaced_by: str, changed_at: float) -> tuple[object, ...]:
     return (
         scope, memory.id, memory.text, memory.file, memory.type, memory.category, memory.importance, memory.confidence,
         json.dumps(memory.entities), memory.session_key, memory.at, state, replaced_by, changed_at,
+        memory.turn, memory.expires,
     )  # fmt: skip

@@ -91,7 +91,43 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
         """,
     ),
     (
-        "0002_events",
+        "0002_extraction",
+        """
+        ALTER TABLE memories ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;       -- the turn that it was read from
+        ALTER TABLE memories ADD COLUMN expires TEXT NOT NULL DEFAULT '';      -- the last day on which it holds
+        CREATE INDEX memories_by_turn ON memories (scope, turn) WHERE turn > 0;
+        CREATE INDEX memories_by_expiry ON memories (scope, expires) WHERE expires <> '' AND state = 'active';
+        ALTER TABLE usage ADD COLUMN input_tokens INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE usage ADD COLUMN output_tokens INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE usage ADD COLUMN reserved_tokens INTEGER NOT NULL DEFAULT 0;   -- of calls that have not come back
+        CREATE TABLE replies (        -- what was recalled for the reply of a turn
+            turn INTEGER PRIMARY KEY,
+            scope TEXT NOT NULL,
+            session_id TEXT NOT NULL,
+            at REAL NOT NULL,
+            recalled TEXT NOT NULL
+        );
+        CREATE INDEX replies_by_session ON replies (session_id, turn);
+        CREATE TABLE history (        -- what became of each memory
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            scope TEXT NOT NULL,
+            memory TEXT NOT NULL,
+            at REAL NOT NULL,
+            event TEXT NOT NULL,      -- added, superseded, forgotten, expired, undone, restored
+            other TEXT NOT NULL       -- the memory that it replaced, or that replaced it
+        );
+        CREATE INDEX history_by_memory ON history (scope, memory, id);
+        CREATE TABLE changes (        -- what a receipt's undo needs
+            receipt INTEGER PRIMARY KEY,
+            scope TEXT NOT NULL,
+            plan TEXT NOT NULL,
+            patches TEXT NOT NULL
+        );
+        CREATE INDEX changes_by_scope ON changes (scope, receipt);
+        """,
+    ),
+    (
+        "0003_events",
         """
         CREATE TABLE identity (journal TEXT NOT NULL);  -- by which other gateways know this one
         INSERT INTO identity VALUES (lower(hex(randomblob(8))));

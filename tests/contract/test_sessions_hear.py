@@ -220,5 +220,5 @@ async def test_with_notify_off_nothing_is_kept_or_sent(tmp_path: Path) -> None:
         session = await memory.start_session("speaker", user=OWNER)
         await memory.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
         await memory.flush()
-        assert await memory._journal._rows("SELECT * FROM events") == []
+        assert await memory._journal.rows("SELECT * FROM events") == []
         assert memory._notifier is None

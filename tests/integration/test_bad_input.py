@@ -100,8 +100,8 @@ async def test_a_journal_from_the_future_is_refused(tmp_path: Path) -> None:
 
 async def test_on_a_full_disk_the_turn_is_refused_with_an_error(memory: GatewayMemory) -> None:
     session = await memory.start_session("speaker", user=OWNER)
-    pages = (await memory._journal._rows("PRAGMA page_count"))[0][0]
-    await memory._journal._rows(f"PRAGMA max_page_count = {pages}")
+    pages = (await memory._journal.rows("PRAGMA page_count"))[0][0]
+    await memory._journal.rows(f"PRAGMA max_page_count = {pages}")
 
     async def fill() -> None:
         for _ in range(200):
@@ -109,7 +109,7 @@ async def test_on_a_full_disk_the_turn_is_refused_with_an_error(memory: GatewayM
 
     with pytest.raises(StoreError, match="could not be kept"):
         await fill()
-    await memory._journal._rows("PRAGMA max_page_count = 1000000")
+    await memory._journal.rows("PRAGMA max_page_count = 1000000")
     await memory.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
     await memory.flush()
     assert "8443" in (await memory.search(session, "staging port", limit=1))[0].text

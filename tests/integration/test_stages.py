@@ -72,7 +72,7 @@ async def test_the_model_gets_one_batch_of_all_its_turns(tmp_path: Path) -> None
         outcomes = await until("batch", memory)
         assert [len(turns) for turns in asked] == [2]
         assert sorted(outcome.action for outcome in outcomes) == ["add", "skipped"]
-        assert await memory._journal.extractions(f"{memory.now().astimezone():%Y-%m-%d}") == 1
+        assert (await memory._ledger.spent(f"{memory.now().astimezone():%Y-%m-%d}")).calls == 1
         hits = await memory.search(session, "bees on the roof")
         assert "keeps bees" in hits[0].text
 

@@ -44,7 +44,7 @@ async def say(memory: GatewayMemory, name: str, upto: int, in_turn: asyncio.Lock
 async def _say(memory: GatewayMemory, name: str, upto: int) -> None:
     journal, now = memory._journal, memory.now().timestamp()
     while True:
-        ((head,),) = await journal._rows("SELECT head FROM sources WHERE origin = ?", (journal.event_log.instance,))
+        ((head,),) = await journal.rows("SELECT head FROM sources WHERE origin = ?", (journal.event_log.instance,))
         if head >= upto:
             return
         changes = Change(id=f"{name}{head + 1:06d}", text=f"{name} {head + 1}", at=now, source="me")

@@ -1,0 +1,216 @@
+"""Asking a model: attempts with jitter within one bound, a form it can answer in, one repair, and a circuit breaker."""
+
+import asyncio
+import json
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+
+from .breaker import Breaker
+from .errors import ModelError
+from .prompt import (
+    EXTRACTION_SCHEMA,
+    EXTRACTION_SYSTEM,
+    MERGE_SCHEMA,
+    MERGE_SYSTEM,
+    REPAIR,
+    SCHEMA_IN_WORDS,
+    estimate_tokens,
+    extraction_message,
+    merge_message,
+)
+from .providers import MAX_OUTPUT_TOKENS, Answer, Format, Message, Provider, open_provider
+from .reply import candidates_of, merges_of, read_object
+from .settings import ExtractorSettings
+from .types import Action, Candidate, Known, Turn, Usage
+
+__all__ = ["Extraction", "Model"]
+
+T = TypeVar("T")
+
+ATTEMPTS: Final = 4
+FIRST_WAIT_SECONDS: Final = 0.5
+LONGEST_WAIT_SECONDS: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """The candidates that have evidence, why others were left out, and what it cost."""
+
+    candidates: tuple[Candidate, ...]
+    left_out: tuple[str, ...]
+    usage: Usage
+
+
+class Model:
+    """A model behind one provider. Every call ends within `timeout_seconds`, in an answer or a ModelError.
+
+    `open` makes the provider, `sleep` waits between attempts, `clock` is monotonic: tests bring their own.
+    """
+
+    def __init__(
+        self,
+        settings: ExtractorSettings,
+        *,
+        open: Callable[[ExtractorSettings], Provider] = open_provider,  # noqa: A002 - what it does
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] | None = None,
+        breaker: Breaker | None = None,
+    ) -> None:
+        self._settings = settings
+        self._open = open
+        self._sleep = sleep
+        self._clock = clock or (lambda: asyncio.get_running_loop().time())
+        self._breaker = breaker or Breaker()
+        self._provider: Provider | None = None
+        self._opening = asyncio.Lock()
+        self._form = 0
+
+    async def close(self) -> None:
+        """Close the connections."""
+        provider, self._provider = self._provider, None
+        if provider:
+            await provider.close()
+
+    def cost_at_most(self, turns: Sequence[Turn], known: Sequence[Known]) -> int:
+        """The tokens that an extraction may take, to be reserved before it."""
+        texts = [turn.user + turn.reply for turn in turns] + [memory.text for memory in known]
+        asked = EXTRACTION_SYSTEM + json.dumps(EXTRACTION_SCHEMA) + "".join(texts)
+        return estimate_tokens(asked) + MAX_OUTPUT_TOKENS
+
+    async def extract(
+        self, turns: Sequence[Turn], known: Sequence[Known], *, now: datetime, speaker: str
+    ) -> Extraction:
+        """What a batch holds, in one call. `now` is in the user's time zone; `speaker` says who "the user" is.
+
+        Raises:
+            ModelError: there is no usable answer.
+        """
+        message = extraction_message(turns, known, now=now, speaker=speaker)
+        (kept, left_out), usage = await self._ask(
+            EXTRACTION_SYSTEM, message, EXTRACTION_SCHEMA, lambda answer: candidates_of(answer, turns, known, now)
+        )
+        return Extraction(candidates=tuple(kept), left_out=tuple(left_out), usage=usage)
+
+    async def compare(
+        self, pairs: Sequence[tuple[Candidate, Sequence[Known]]]
+    ) -> tuple[list[tuple[Action, str]], Usage]:
+        """What to do with each candidate, of which the rules are unsure, in one call; ids are as the model said them.
+
+        Raises:
+            ModelError: there is no usable answer.
+        """
+        return await self._ask(
+            MERGE_SYSTEM, merge_message(pairs), MERGE_SCHEMA, lambda answer: merges_of(answer, len(pairs))
+        )
+
+    async def _ask(
+        self, system: str, message: str, schema: Mapping[str, object], read: Callable[[dict[str, Any]], T]
+    ) -> tuple[T, Usage]:
+        if not self._breaker.allows(self._clock()):
+            raise ModelError("circuit_open")
+        spent = _Spent()
+        try:
+            async with asyncio.timeout(self._settings.timeout_seconds):
+                found = await self._read(system, message, schema, read, spent)
+        except TimeoutError:
+            self._breaker.failed(self._clock())
+            raise ModelError("timeout", usage=spent.usage) from None
+        except ModelError as error:
+            if error.kind not in ("truncated", "unreadable"):  # a provider that answers is not dead
+                self._breaker.failed(self._clock())
+            raise _with_usage(error, spent.usage) from None
+        self._breaker.succeeded()
+        return found, spent.usage
+
+    async def _read(
+        self,
+        system: str,
+        message: str,
+        schema: Mapping[str, object],
+        read: Callable[[dict[str, Any]], T],
+        spent: "_Spent",
+    ) -> T:
+        messages: list[Message] = [("user", message)]
+        answer = await self._answer(system, messages, schema, spent)
+        try:
+            return _understood(answer, read)
+        except ValueError as problem:
+            messages += [("assistant", answer.text or "{}"), ("user", REPAIR.format(problem=problem))]
+        answer = await self._answer(system, messages, schema, spent)
+        try:
+            return _understood(answer, read)
+        except ValueError:
+            raise ModelError("unreadable") from None
+
+    async def _answer(
+        self, system: str, messages: Sequence[Message], schema: Mapping[str, object], spent: "_Spent"
+    ) -> Answer:
+        """One answer, in the strictest form that this server takes: what it refuses once isn't asked of it again."""
+        provider = await self._opened()
+        while True:
+            form = provider.formats[self._form]
+            try:
+                answer = await self._attempts(provider, system, messages, schema, form)
+            except ModelError as error:
+                if not error.format_refused or self._form + 1 >= len(provider.formats):
+                    raise
+                self._form += 1
+                continue
+            spent.usage += answer.usage
+            if answer.truncated:
+                raise ModelError("truncated")
+            return answer
+
+    async def _attempts(
+        self,
+        provider: Provider,
+        system: str,
+        messages: Sequence[Message],
+        schema: Mapping[str, object],
+        form: Format,
+    ) -> Answer:
+        told = list(messages)
+        if form != "schema":
+            told[0] = ("user", f"{messages[0][1]}\n{SCHEMA_IN_WORDS.format(schema=json.dumps(schema))}")
+        retrying = AsyncRetrying(
+            retry=retry_if_exception(lambda error: isinstance(error, ModelError) and error.retryable),
+            stop=stop_after_attempt(ATTEMPTS),
+            wait=_wait,
+            sleep=self._sleep,
+            reraise=True,
+        )
+        return await retrying(provider.ask, system, told, schema, form)
+
+    async def _opened(self) -> Provider:
+        async with self._opening:
+            if self._provider is None:
+                self._provider = await asyncio.to_thread(self._open, self._settings)
+            return self._provider
+
+
+class _Spent:
+    """Grows with each answer, so that a failure too knows what it cost."""
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+
+
+def _understood(answer: Answer, read: Callable[[dict[str, Any]], T]) -> T:
+    return read(read_object(answer.text))
+
+
+def _wait(state: RetryCallState) -> float:
+    """At least what the server asks for, else twice as long each time, with full jitter over half of it."""
+    step: float = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** (state.attempt_number - 1))
+    error = state.outcome.exception() if state.outcome else None
+    asked = error.retry_after_seconds if isinstance(error, ModelError) else None
+    return max(asked or 0.0, step * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, no secret
+
+
+def _with_usage(error: ModelError, usage: Usage) -> ModelError:
+    return ModelError(error.kind, retryable=error.retryable, retry_after_seconds=error.retry_after_seconds, usage=usage)

@@ -1,0 +1,190 @@
+"""The two wires to a model, through the official SDKs, which are imported when they are first used.
+
+Their own retries are off: who asks decides when to ask again. Their errors are told apart here and nowhere else.
+"""
+
+import email.utils
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+from .errors import ModelError
+from .settings import ExtractorSettings
+from .types import Usage
+
+__all__ = ["Answer", "Format", "Message", "Provider", "has_model", "open_provider"]
+
+Message: TypeAlias = tuple[Literal["user", "assistant"], str]
+Format: TypeAlias = Literal["schema", "json", "text"]
+
+MAX_OUTPUT_TOKENS: Final = 2_000
+ATTEMPT_SECONDS: Final = 30.0
+_RETRYABLE: Final = frozenset({408, 409, 429})
+_SERVER_ERROR: Final = 500
+_BAD_REQUEST: Final = frozenset({400, 422})
+_RATE_LIMIT: Final = 429
+# What reading an answer raises that is no answer at all: a proxy's page, a body cut off.
+_NOT_ITS_FORM: Final = (AttributeError, IndexError, TypeError, ValueError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a model said. truncated: it ran into the limit of its output."""
+
+    text: str
+    truncated: bool
+    usage: Usage
+
+
+class Provider(Protocol):
+    """One request; raises ModelError and nothing else."""
+
+    formats: tuple[Format, ...]
+
+    async def ask(
+        self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format
+    ) -> Answer: ...
+
+    async def close(self) -> None: ...
+
+
+def has_model(settings: ExtractorSettings) -> bool:
+    """Whether a model is named, and may be asked: by its key, or at a server of one's own, which often needs none."""
+    return settings.model != "rules" and bool(settings.base_url or _key(settings))
+
+
+def open_provider(settings: ExtractorSettings) -> Provider:
+    """The wire to `settings.model`. Imports the SDK: a second or so, so not on an event loop that serves."""
+    name, model = _provider_of(settings.model)
+    key = _key(settings) or "none"  # a local server asks for none, and the SDKs insist on one
+    return (_Anthropic if name == "anthropic" else _OpenAI)(model, key, settings.base_url or None)
+
+
+def _provider_of(model: str) -> tuple[str, str]:
+    for name in ("openai", "anthropic"):
+        if model.startswith(f"{name}/"):
+            return name, model.removeprefix(f"{name}/")
+    return ("anthropic" if model.startswith("claude") else "openai"), model
+
+
+def _key(settings: ExtractorSettings) -> str:
+    name, _ = _provider_of(settings.model)
+    return os.environ.get(settings.api_key_env or f"{name.upper()}_API_KEY", "").strip()
+
+
+class _OpenAI:
+    formats: tuple[Format, ...] = ("schema", "json", "text")
+
+    def __init__(self, model: str, key: str, base_url: str | None) -> None:
+        import openai
+
+        self._sdk: Any = openai
+        self._model = model
+        self._client = openai.AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=ATTEMPT_SECONDS)
+        # Other servers know only the older name.
+        self._limit = "max_tokens" if base_url else "max_completion_tokens"
+
+    async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:
+        asked: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": "system", "content": system}, *({"role": r, "content": t} for r, t in messages)],
+            self._limit: MAX_OUTPUT_TOKENS,
+        }
+        if form == "schema":
+            form_of = {"name": "memory", "strict": True, "schema": schema}
+            asked["response_format"] = {"type": "json_schema", "json_schema": form_of}
+        elif form == "json":
+            asked["response_format"] = {"type": "json_object"}
+        try:
+            done = await self._client.chat.completions.create(**asked)
+            choice, usage = done.choices[0], done.usage
+            return Answer(
+                text=choice.message.content or "",
+                truncated=choice.finish_reason == "length",
+                usage=Usage(
+                    calls=1,
+                    input_tokens=usage.prompt_tokens if usage else 0,
+                    output_tokens=usage.completion_tokens if usage else 0,
+                ),
+            )
+        except self._sdk.OpenAIError as error:
+            raise _translated(error, self._sdk, form) from None
+        except _NOT_ITS_FORM:
+            raise ModelError("unreadable", retryable=True) from None
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+class _Anthropic:
+    formats: tuple[Format, ...] = ("schema", "text")  # it has no mode between the two
+
+    def __init__(self, model: str, key: str, base_url: str | None) -> None:
+        import anthropic
+
+        self._sdk: Any = anthropic
+        self._model = model
+        self._client = anthropic.AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0, timeout=ATTEMPT_SECONDS)
+
+    async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:
+        asked: dict[str, Any] = {
+            "model": self._model,
+            "system": system,
+            "messages": [{"role": role, "content": text} for role, text in messages],
+            "max_tokens": MAX_OUTPUT_TOKENS,
+        }
+        if form == "schema":
+            asked["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        try:
+            done = await self._client.messages.create(**asked)
+            return Answer(
+                text="".join(block.text for block in done.content if block.type == "text"),
+                truncated=done.stop_reason == "max_tokens",
+                usage=Usage(calls=1, input_tokens=done.usage.input_tokens, output_tokens=done.usage.output_tokens),
+            )
+        except self._sdk.AnthropicError as error:
+            raise _translated(error, self._sdk, form) from None
+        except _NOT_ITS_FORM:
+            raise ModelError("unreadable", retryable=True) from None
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+def _translated(error: Any, sdk: Any, form: Format) -> ModelError:  # noqa: PLR0911 - a return a kind
+    """An SDK's error as ours; both SDKs name theirs alike."""
+    if isinstance(error, sdk.APITimeoutError):
+        return ModelError("timeout", retryable=True)
+    if isinstance(error, sdk.APIConnectionError):
+        return ModelError("connection", retryable=True)
+    if not isinstance(error, sdk.APIStatusError):
+        return ModelError("unreadable")
+    status: int = error.status_code
+    said = str(getattr(error, "body", "") or "").lower()
+    if status in _BAD_REQUEST:
+        words = ("response_format", "json_schema", "schema", "output_config", "output_format", "format", "json")
+        return ModelError("refused", format_refused=form != "text" and any(word in said for word in words))
+    if status == _RATE_LIMIT and "insufficient_quota" in said:  # no wait mends an empty purse
+        return ModelError("refused")
+    if status in _RETRYABLE or status >= _SERVER_ERROR or "overloaded" in said:
+        headers: Mapping[str, str] = error.response.headers
+        kind = "rate_limit" if status == _RATE_LIMIT else "overloaded"
+        return ModelError(kind, retryable=True, retry_after_seconds=_retry_after(headers))
+    return ModelError("refused")
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, as RFC 9110 10.2.3 says it (seconds or a date), or in milliseconds as OpenAI does."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        value = headers.get("retry-after", "")
+        if not value:
+            return None
+        if value.replace(".", "", 1).isdigit():
+            return float(value)
+        return max(0.0, (email.utils.parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return None

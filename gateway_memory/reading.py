@@ -1,0 +1,172 @@
+"""The debounced stage's reading of a batch: the model within its budget, and what that means for the turns."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from typing import Final
+
+import structlog
+
+from extractor import Candidate, Decision, ExtractorSettings, Known, Model, ModelError, Turn, Usage, settled, unsure
+from gateway_memory.clock import day_of
+from gateway_memory.draft import known
+from gateway_memory.metrics import Metrics
+from gateway_memory.session import Scope
+from gateway_memory.store.ledger import Ledger
+from recall import Recaller, Stored
+
+__all__ = ["Extract", "Reader", "Reading"]
+
+log = structlog.get_logger()
+
+Extract = Callable[[Sequence[Turn], Sequence[Stored]], Awaitable[Sequence[Candidate]]]
+"""A host's own model: a batch of turns and the nearest memories in, candidates out."""
+
+NEAREST: Final = 5
+NEAREST_SECONDS: Final = 0.25
+"""How long a merge waits for the encoder before it compares by words alone: other sessions know within a second."""
+_ASKED_ABOUT: Final = 4
+"""The newest turns of a batch whose nearest memories the model is told."""
+_TOLD: Final = 20
+_COMPARE_TOKENS: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What was read. failed: the model gave no answer, so the turns wait for `retry`.
+
+    settled: what the model said about candidates of which the rules were unsure.
+    """
+
+    candidates: Sequence[Candidate] = ()
+    reason: str = "nothing_to_keep"
+    failed: bool = False
+    settled: Mapping[Candidate, Decision] = field(default_factory=dict)
+
+
+class Reader:
+    """Asks the model: the host's own, or the configured one; without either the rules alone stand."""
+
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        recaller: Recaller,
+        metrics: Metrics,
+        zone: tzinfo | None,
+        clock: Callable[[], datetime],
+        fail: Callable[[str, BaseException], None],
+        extract: Extract | None,
+        model: Model | None,
+    ) -> None:
+        self._ledger = ledger
+        self._recaller = recaller
+        self._metrics = metrics
+        self._zone = zone
+        self._clock = clock
+        self._fail = fail
+        self._extract = extract
+        self._model = model
+
+    async def read(
+        self, scope: Scope, settings: ExtractorSettings, turns: Sequence[Turn], hidden: frozenset[str]
+    ) -> Reading:
+        """Read a batch. hidden: the memories that the rules have just made of it, which the model isn't told.
+
+        Raises whatever a host's own model raises.
+        """
+        if self._extract is None and self._model is None:
+            return Reading(reason="rules_only")
+        near = await self._near(scope, turns, hidden)
+        if self._extract is not None:
+            if not await self._reserve(settings, 0):
+                return Reading(reason="daily_limit")
+            self._metrics.last_extraction = self._clock()
+            return Reading(candidates=await self._extract(turns, [stored for stored, _ in near]))
+        assert self._model is not None
+        told = [memory for _, memory in near]
+        wanted = self._model.cost_at_most(turns, told)
+        if not await self._reserve(settings, wanted):
+            return Reading(reason="daily_limit")
+        usage = Usage()
+        try:
+            now = self._clock().astimezone(self._zone)
+            found = await self._model.extract(turns, told, now=now, speaker=_speaker(scope))
+            usage = found.usage
+        except ModelError as error:
+            usage = error.usage
+            self._failed(error)
+            return Reading(reason=f"model_{error.kind}", failed=True)
+        finally:
+            await self._settle(wanted, usage)
+        self._metrics.last_extraction = self._clock()
+        for reason in found.left_out:
+            self._metrics.count(f"extraction.batch.left_out.{reason}")
+        return Reading(
+            candidates=found.candidates,
+            settled=await self._settled(scope, settings, found.candidates, hidden),
+        )
+
+    async def compared(self, scope: Scope, text: str, hidden: frozenset[str]) -> list[Known]:
+        """Return the memories nearest to a text, as the merge sees them."""
+        near = await self._recaller.nearest(scope.key, text, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        return [known(item) for item in near if item.stored.entry.id not in hidden]
+
+    async def _near(self, scope: Scope, turns: Sequence[Turn], hidden: frozenset[str]) -> list[tuple[Stored, Known]]:
+        found: dict[str, tuple[Stored, Known]] = {}
+        for turn in turns[-_ASKED_ABOUT:]:
+            for item in await self._recaller.nearest(scope.key, turn.user, NEAREST, timeout_seconds=NEAREST_SECONDS):
+                if item.stored.entry.id not in hidden:
+                    found[item.stored.entry.id] = item.stored, known(item)
+        return list(found.values())[-_TOLD:]
+
+    async def _settled(
+        self, scope: Scope, settings: ExtractorSettings, candidates: Sequence[Candidate], hidden: frozenset[str]
+    ) -> dict[Candidate, Decision]:
+        """Ask once about all candidates of which the rules are unsure; without an answer they are added."""
+        doubtful: dict[Candidate, list[Known]] = {}
+        for candidate in candidates:
+            doubts = unsure(candidate, await self.compared(scope, candidate.content, hidden))
+            if doubts:
+                doubtful[candidate] = doubts
+        if not doubtful or self._model is None or not await self._reserve(settings, _COMPARE_TOKENS):
+            return {}
+        usage = Usage()
+        try:
+            answers, usage = await self._model.compare(list(doubtful.items()))
+        except ModelError as error:
+            usage = error.usage
+            self._failed(error)
+            return {}
+        finally:
+            await self._settle(_COMPARE_TOKENS, usage)
+        return {
+            candidate: settled(candidate, doubts, action, target)
+            for (candidate, doubts), (action, target) in zip(doubtful.items(), answers, strict=True)
+        }
+
+    def _failed(self, error: ModelError) -> None:
+        self._metrics.count(f"model.failed.{error.kind}")
+        self._fail(f"model.{error.kind}", error)
+        log.warning("model.failed", kind=error.kind, calls=error.usage.calls)
+
+    async def _reserve(self, settings: ExtractorSettings, tokens: int) -> bool:
+        return await self._ledger.reserve(
+            self._day(), calls=settings.max_daily_extractions, tokens=settings.max_daily_tokens, wanted=tokens
+        )
+
+    async def _settle(self, reserved: int, usage: Usage) -> None:
+        self._metrics.count("model.calls", usage.calls)
+        await self._ledger.settle(
+            self._day(), reserved=reserved, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
+        )
+
+    def _day(self) -> str:
+        return day_of(self._clock().timestamp(), self._zone)
+
+
+def _speaker(scope: Scope) -> str:
+    kind, _, name = scope.key.partition(":")
+    if kind == "user":
+        return f"a guest whom the host calls {name[:40]!r}, not the owner of the assistant"
+    return "one of several people in a group" if kind == "room" else "the owner of the assistant"

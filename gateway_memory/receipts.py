@@ -1,0 +1,95 @@
+"""`/memory why`, `undo` and `history`: what was recalled and kept, how to take it back, and where a memory is from."""
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from gateway_memory.clock import local_time
+from gateway_memory.ingest import Ingest
+from gateway_memory.phrases import say
+from gateway_memory.session import Session
+from gateway_memory.store.journal import Journal
+from gateway_memory.store.ledger import Ledger
+from recall import Recaller
+
+if TYPE_CHECKING:
+    from gateway_memory.memory import GatewayMemory
+
+__all__ = ["Receipts", "as_id", "is_id"]
+
+_ID: Final = re.compile(r"[a-z2-7]{6,12}")
+_RECEIPTS: Final = 20
+
+
+def as_id(text: str) -> str:
+    """Return an id as a person types or pastes it, bare."""
+    return text.strip().strip("()[]`").lower()
+
+
+def is_id(text: str) -> bool:
+    """Return whether a text has the form of an id."""
+    return bool(_ID.fullmatch(text))
+
+
+class Receipts:
+    """The commands about what was done, and why."""
+
+    def __init__(
+        self, memory: "GatewayMemory", *, ingest: Ingest, journal: Journal, ledger: Ledger, recaller: Recaller
+    ) -> None:
+        self._memory = memory
+        self._ingest = ingest
+        self._journal = journal
+        self._ledger = ledger
+        self._recaller = recaller
+
+    async def why(self, session: Session) -> str:
+        """Answer what was recalled for the session's last reply, and what became of its turn."""
+        language = session.language
+        reply = await self._ledger.reply(session.session_id)
+        if reply is None:
+            return say(language, "why_none")
+        at = self._at(reply.at)
+        known = await self._journal.memories(session.scope.key, reply.recalled)
+        lines = [say(language, "why_recalled" if reply.recalled else "why_nothing", at=at)]
+        for identity in reply.recalled:
+            stored = await self._recaller.get(session.scope.key, identity)
+            text = stored.entry.text if stored else known[identity].text if identity in known else ""
+            lines.append(f"- {identity} · {text}".rstrip(" ·"))
+        receipts = await self._journal.receipts(limit=_RECEIPTS, turn=reply.turn)
+        lines.append(say(language, "why_kept" if receipts else "why_waits"))
+        for receipt in reversed(receipts):
+            for outcome in receipt.outcomes:
+                if outcome.turn == reply.turn:
+                    named = f" · {outcome.id} · {outcome.text}" if outcome.id else ""
+                    lines.append(f"- {receipt.stage}: {outcome.action} ({outcome.reason}){named}")
+        return "\n".join(lines)
+
+    async def undo(self, session: Session, identity: str) -> str:
+        """Take back the newest change, or the newest one of a memory."""
+        only = as_id(identity)
+        plan = await self._ingest.undo(session.scope, only=only)
+        if plan is None:
+            return say(session.language, "undo_unknown" if only else "undo_nothing", id=only)
+        lines = [say(session.language, "undone")]
+        lines += [say(session.language, "undone_removed", id=i.memory.id, text=i.memory.text) for i in plan.retired]
+        lines += [say(session.language, "undone_restored", id=memory.id, text=memory.text) for memory in plan.added]
+        return "\n".join(lines)
+
+    async def history(self, session: Session, identity: str) -> str:
+        """Answer what became of a memory, oldest first."""
+        identity = as_id(identity)
+        if not identity:
+            return say(session.language, "history_usage")
+        past = await self._ledger.history(session.scope.key, identity)
+        memory = (await self._journal.memories(session.scope.key, [identity])).get(identity)
+        if not past or memory is None:
+            return say(session.language, "history_unknown", id=identity)
+        others = await self._journal.memories(session.scope.key, sorted({line.other for line in past if line.other}))
+        lines = [f"{identity} · {memory.text}", f"{memory.file} · {memory.session_key}".rstrip(" ·")]
+        for line in past:
+            other = f" · {line.other} · {others[line.other].text}" if line.other in others else ""
+            lines.append(f"- {self._at(line.at)} · {line.event}{other}")
+        return "\n".join(lines)
+
+    def _at(self, at: float) -> str:
+        return f"{local_time(at, self._memory.zone):%Y-%m-%d %H:%M:%S}"

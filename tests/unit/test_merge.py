@@ -1,0 +1,96 @@
+"""What a candidate does to the memories near it, in both languages. A wrong merge loses a memory."""
+
+import pytest
+
+from extractor import Candidate, Decision, Known, decide
+from extractor.overlap import overlap
+from extractor.types import Importance
+
+
+def merged(
+    new: str, *old: str, cosine: float | None = None, protected: bool = False, importance: Importance = "high"
+) -> Decision:
+    candidate = Candidate(content=new, category="fact", type="B", importance=importance, confidence=0.9)
+    known = [
+        Known(
+            id=f"m{number}",
+            text=text,
+            cosine=cosine,
+            overlap=overlap(text, new),
+            importance="normal",
+            protected=protected,
+        )
+        for number, text in enumerate(old)
+    ]
+    return decide(candidate, known)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "action"),
+    [
+        # known
+        ("I prefer tea", "i prefer tea!", "skip"),
+        ("I prefer green tea in the morning", "I prefer tea in the morning", "skip"),
+        ("我喜欢用 Python", "我喜欢用Python。", "skip"),
+        ("我叫王小明", "我的名字是王小明", "update"),
+        # the same, richer
+        ("I like hiking in Norway", "I like hiking in Norway with my brother", "update"),
+        ("我在成都上班", "我在成都的一家游戏公司上班", "update"),
+        # changed
+        ("I live in Berlin", "I live in Munich now", "supersede"),
+        ("我住在上海", "我搬到杭州了", "supersede"),
+        ("The deadline is May 5", "The deadline is May 9", "supersede"),
+        ("The staging port is 8080", "The staging port is 9090", "supersede"),
+        ("预算是 5000 元", "预算是 8000 元", "supersede"),
+        ("I like cilantro", "I don't like cilantro", "supersede"),
+        ("我喜欢香菜", "我不喜欢香菜", "supersede"),
+        ("I use vim for Python", "I switched from vim to emacs", "supersede"),
+        ("I use npm", "I switched from npm to pnpm", "supersede"),
+        ("Keep your answers short", "Please make your answers detailed", "supersede"),
+        # of another
+        ("box 3 is blue", "box 4 is blue", "add"),
+        ("3号箱子是蓝色的", "4号箱子是蓝色的", "add"),
+        ("box 3 is blue", "box 3 is red", "add"),
+        ("Anna's birthday is May 5", "Bob's birthday is May 9", "add"),
+        ("Anna parks a blue car at the library on Sundays", "Bob parks a blue car at the library on Sundays", "add"),
+        ("Anna doesn't eat red meat at home on Fridays", "Bob eats red meat at home on Fridays", "add"),
+        ("Locker 12 opens with 4711", "Locker 13 opens with 4711", "add"),
+        ("二号会议室归李明管理使用", "三号会议室归李明管理使用", "add"),
+        ("I like Python", "I like PostgreSQL", "add"),
+        ("I ran 5 km yesterday", "I ran 10 km yesterday", "add"),
+    ],
+)  # fmt: skip
+def test_what_becomes_of_a_candidate(old: str, new: str, action: str) -> None:
+    decision = merged(new, old)
+    assert decision.action == action
+    assert (decision.target is None) == (action == "add")
+
+
+def test_twenty_statements_of_twenty_boxes_stay_twenty() -> None:
+    known = [f"box {number} is blue" for number in range(1, 20)]
+    assert merged("box 20 is blue", *known).action == "add"
+    assert merged("box 7 is blue", *known) == Decision(action="skip", target="m6", reason="same_text")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cosine", "action"),
+    [
+        ("I like playing basketball", "我喜欢打篮球", 0.85, "skip"),
+        ("I like playing basketball", "我喜欢打篮球", 0.30, "add"),
+        ("I like playing basketball", "我不喜欢打篮球", 0.85, "add"),
+        ("I like playing football", "我喜欢打篮球", 0.85, "add"),
+        ("My bus is number 12", "我的公交是 15 路", 0.85, "add"),
+        ("I like playing basketball", "我喜欢打篮球", None, "add"),
+    ],
+)
+def test_the_same_in_the_other_language(old: str, new: str, cosine: float | None, action: str) -> None:
+    assert merged(new, old, cosine=cosine).action == action
+
+
+def test_a_curated_line_is_changed_only_by_a_word_of_weight() -> None:
+    assert merged("I live in Munich", "I live in Berlin", protected=True, importance="normal").action == "add"
+    assert merged("I live in Munich", "I live in Berlin", protected=True, importance="high").action == "supersede"
+
+
+def test_a_repeat_wins_over_a_change() -> None:
+    assert merged("I live in Munich", "I live in Berlin", "I live in Munich").action == "skip"
