@@ -173,11 +173,11 @@ async def _reach(settings: MqttSettings, where: str) -> str:
             _, writer = await asyncio.open_connection(settings.host, settings.port, ssl=context)
             writer.close()
     except OSError as error:  # TimeoutError and SSLError are kinds of it
-        return f"{where}: {_in_words(error)}"
+        return f"{where}: {_in_words(error, tls=settings.tls)}"
     return ""
 
 
-def _in_words(error: OSError) -> str:
+def _in_words(error: OSError, *, tls: bool) -> str:
     words: list[tuple[type[OSError], str]] = [
         (ssl.SSLCertVerificationError, f"the broker's certificate is not believed. {_ADVICE['tls']}"),
         (ssl.SSLError, _ADVICE["tls"]),
@@ -185,6 +185,7 @@ def _in_words(error: OSError) -> str:
         (ConnectionRefusedError, f"the connection was refused. {_ADVICE['unreachable']}"),
         (TimeoutError, f"no answer within {_ROUND_TRIP_SECONDS:.0f} s: a firewall, or the wrong address?"),
         (FileNotFoundError, "caFile, certFile or keyFile names no file."),
+        (ConnectionResetError, f"it hung up. {_ADVICE['tls' if tls else 'refused']}"),
         (OSError, f"{error.strerror or type(error).__name__}. {_ADVICE['unreachable']}"),
     ]
     return next(text for kind, text in words if isinstance(error, kind))

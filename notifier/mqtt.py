@@ -85,6 +85,11 @@ class _Client(aiomqtt.Client):
             self._connected.set_exception(aiomqtt.MqttError("the connection was closed before it was accepted"))
         super()._on_disconnect(client, userdata, *rest)
 
+    @property
+    def lost(self) -> asyncio.Future[None]:
+        """Done when the connection is lost."""
+        return self._disconnected
+
     def abandon(self) -> None:
         """Close the socket of a connection that did not come about, or that was lost: aiomqtt leaves it open."""
         self._client._sock_close()  # noqa: SLF001 - a farewell would be written by a callback, to a socket that is gone
@@ -236,10 +241,16 @@ async def _subscribe(client: _Client, filters: Sequence[str], *, modern: bool) -
     if not filters:
         return
     topics: Any = [(name, SubscribeOptions(qos=1, noLocal=True) if modern else 1) for name in filters]
+    subscribing = asyncio.ensure_future(client.subscribe(topics))
     try:
-        answers = await client.subscribe(topics)
+        await asyncio.wait((subscribing, client.lost), return_when=asyncio.FIRST_COMPLETED)
+        if not subscribing.done():
+            raise LinkError("lost", "the connection was lost before the subscription was answered")
+        answers = subscribing.result()
     except aiomqtt.MqttError as error:
         raise LinkError("lost", f"the subscription was not answered: {error}") from error
+    finally:
+        subscribing.cancel()
     for name, answer in zip(filters, answers, strict=True):
         code: Any = answer.value if isinstance(answer, ReasonCode) else answer
         if code >= _FAILED:
