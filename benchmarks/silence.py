@@ -34,13 +34,17 @@ SMALL_TALK = (
     "hi", "hello there", "good morning!", "good night", "how are you?", "what's up?", "thanks!", "thank you so much",
     "ok", "okay, got it", "great, thanks", "haha that's funny", "lol", "never mind", "sounds good", "see you tomorrow",
     "bye", "nice one", "can you hear me?", "who are you?", "what can you do?", "tell me a joke", "I'm back",
-    "one moment please", "you're the best", "that's interesting", "yes", "no", "continue", "go on please",
-    "what is 17 times 23?", "translate 'good luck' into French", "what does this error mean: segmentation fault?",
+    "one moment please", "you're the best", "yes", "no", "continue", "go on please",
+    "what is 17 times 23?",
+    "translate 'good luck' into French", "what does this error mean: segmentation fault?",
     "explain this code: for i in range(10): print(i)", "what's the capital of Australia?",
-    "你好", "早上好", "晚安", "在吗", "谢谢", "太感谢你了", "好的", "嗯嗯", "哈哈哈", "没事了", "行，那就这样", "明天见",
-    "再见", "真不错", "你是谁？", "你会做什么？", "讲个笑话吧", "我回来了", "等一下", "你真棒", "有意思", "是的", "不用了",
+    "你好", "早上好", "晚安", "在吗", "谢谢", "太感谢你了", "好的", "嗯嗯", "哈哈哈", "没事了", "行，那就这样",
+    "明天见",
+    "再见", "真不错", "你是谁？", "你会做什么？", "讲个笑话吧", "我回来了", "等一下", "你真棒", "有意思", "是的",
+    "不用了",
     "继续", "接着说", "17乘以23等于多少？", "把“祝你好运”翻译成法语", "这段代码什么意思：for i in range(10): print(i)",
-    "澳大利亚的首都是哪里？", "段错误是什么意思？",
+    "澳大利亚的首都是哪里？",
+    "段错误是什么意思？",
 )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ _MEMORY_COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     args = _parser().parse_args(arguments)
-    _configure_logging(verbose=args.verbose)
+    configure_logging(verbose=args.verbose)
     try:
         result: int = args.run(args)
     except GatewayMemoryError as error:
@@ -96,7 +96,8 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     whose.add_argument("--room", metavar="NAME", help="a group's memory instead of the owner's")
 
 
-def _configure_logging(*, verbose: bool) -> None:
+def configure_logging(*, verbose: bool) -> None:
+    """Let a command log errors alone, or everything."""
     import logging
 
     import structlog

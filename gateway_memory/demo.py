@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
+from gateway_memory.cli import configure_logging
 from gateway_memory.config import load_config
 from gateway_memory.context import Context
 from gateway_memory.memory import GatewayMemory
@@ -227,6 +228,7 @@ def _only_without(settings: MemorySync, feature: str) -> MemorySync:
 
 async def main() -> int:
     """Run the demo in a folder that is gone afterwards; returns the exit code."""
+    configure_logging(verbose=False)
     turns = read_transcript(Path(str(resources.files("gateway_memory") / "demo_transcript.jsonl")))
     with tempfile.TemporaryDirectory(prefix="gateway-memory-demo-") as folder:
         async with GatewayMemory(load_config(), folder) as memory:

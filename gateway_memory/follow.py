@@ -8,6 +8,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Final
 
+from gateway_memory.compute import compute
 from gateway_memory.plan import Memory
 from gateway_memory.session import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, is_day_file, is_writable
@@ -78,7 +79,7 @@ class Follower:
         if file in known and known[file].digest == stamp.digest:
             known[file] = stamp
             return []
-        blocks = await asyncio.to_thread(parse, text, file=file, memories=is_writable(file))
+        blocks = await compute(parse, text, file=file, memories=is_writable(file))
         owners = await self._recaller.owners(scope.key, [block.id for block in blocks])
         memories = await self._journal.memories(scope.key, [block.id for block in blocks if block.kind == "item"])
         entries, lost = self._entries(file, blocks, owners, memories, stamp)

@@ -9,6 +9,7 @@ import structlog
 
 from extractor import Candidate, Decision, Known, decide, extract_rules, judge, permitted, same_words
 from gateway_memory.clock import day_of
+from gateway_memory.compute import compute
 from gateway_memory.draft import Draft, by_scope, drafted, known, read_turn
 from gateway_memory.follow import IMPORTANCE, Follower
 from gateway_memory.forgetting import asked_to_forget, named
@@ -87,7 +88,8 @@ class Ingest:
             for turn in group:
                 if what := asked_to_forget(turn.user):
                     await self._forget_named(scope, turn, what)
-                found.append((turn, () if what else extract_rules(read_turn(turn, self._zone))))
+                candidates = () if what else await compute(extract_rules, read_turn(turn, self._zone))
+                found.append((turn, candidates))
             await self._store(scope, "rules", found, empty="nothing_to_keep")
 
     async def batch(self, turns: Sequence[PendingTurn]) -> None:
@@ -96,7 +98,7 @@ class Ingest:
             scope = self._scope_of(key)
             settings = self._settings_of(group[0].session_key).auto_extract
             read = [read_turn(turn, self._zone) for turn in group]
-            verdict = judge(read, settings)
+            verdict = await compute(judge, read, settings)
             if not verdict.keep:
                 await self._store(scope, "batch", [(turn, ()) for turn in group], empty=verdict.reason)
                 continue

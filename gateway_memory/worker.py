@@ -23,6 +23,8 @@ log = structlog.get_logger()
 
 _BATCH: Final = 64
 """Turns that one run of the rules takes: one file write and one transaction serve them all."""
+_GATHER_SECONDS: Final = 0.05
+_GATHERINGS: Final = 6
 _ADOPT_SECONDS: Final = 5.0
 _LONGEST_RETRY_SECONDS: Final = 30.0
 
@@ -93,9 +95,17 @@ class Worker:
         await self._until_it_works("unpark", self._journal.unpark)
         await self._until_it_works("recover", self._recover)
         while True:
-            await self._wake.wait()
-            self._wake.clear()
+            await self._burst()
             await self._until_it_works("rules", self._rules_once)
+
+    async def _burst(self) -> None:
+        """Wait for turns, and for those that follow at once: filing a few at a time would slow down the rest."""
+        await self._wake.wait()
+        for _ in range(_GATHERINGS):
+            self._wake.clear()
+            await asyncio.sleep(_GATHER_SECONDS)
+            if not self._wake.is_set():
+                return
 
     async def _recover(self) -> None:
         async with self._work():

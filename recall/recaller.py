@@ -154,10 +154,9 @@ class Recaller:
         for scope in scopes:
             await self._read(_loading(scope))
 
-    async def prefetch(self, texts: Sequence[str]) -> None:
-        """Have the vectors made of what will be `preceding` in the next search: the reply, say. Waits for none."""
-        for text in texts:
-            self._anytime.vector_of(text)
+    def prefetch(self, text: str) -> None:
+        """Have the vector made of what is searched with next; nobody waits for it yet."""
+        self._anytime.vector_of(text)
 
     async def search(
         self,

@@ -1,0 +1,32 @@
+"""What comes too late for one reply is not lost for the next."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gateway_memory import OWNER, Config, GatewayMemory, load_config
+from gateway_memory.session import Scope
+
+
+async def test_news_of_a_slow_disk_comes_with_the_next_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    defaults = load_config().defaults
+    hasty = replace(defaults, auto_recall=replace(defaults.auto_recall, timeout_ms=200))
+    async with GatewayMemory(Config(defaults=hasty), tmp_path) as memory:
+        session = await memory.start_session("agent:main:laptop:direct:7", user=OWNER)
+        (tmp_path / "MEMORY.md").write_text("- The meeting moved to Thursday\n")
+        refresh, disk_answers = memory._follower.refresh, asyncio.Event()
+
+        async def slow(scope: Scope) -> None:
+            await disk_answers.wait()
+            await refresh(scope)
+
+        monkeypatch.setattr(memory._follower, "refresh", slow)
+        hung = await memory.before_reply(session, "hello")
+        assert hung.changes == ()
+        disk_answers.set()
+        await asyncio.gather(*memory._context._background)
+        told = await memory.before_reply(session, "hello again")
+        assert [change.entry.text for change in told.changes] == ["The meeting moved to Thursday"]
+        assert "Thursday" in told.text
