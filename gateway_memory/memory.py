@@ -319,6 +319,8 @@ class GatewayMemory:
 
     async def _restore(self, session: Session, now: float) -> set[str]:
         """Give a session that was open before a restart the updates that waited for it; return their ids."""
+        if self._notifier:  # what came by MQTT before this session was there is looked up where it is kept
+            await self._notifier.keep()
         since = now - session.settings.notify.pending_max_age_seconds
         events = await self._journal.event_log.untold(session.session_id, since=since)
         waited = [(event.at, change) for event in events for change in event.changes if change.source != session.key]

@@ -102,6 +102,10 @@ class Notifier:
             **{f"notify.dropped.{reason}": float(number) for reason, number in status.dropped.items()},
         }
 
+    async def keep(self) -> None:
+        """Put on disk what the sessions here were told so far, which otherwise happens behind."""
+        await self._receiver.keep()
+
     async def drained(self, seconds: float) -> None:
         """Wait until all is sent, for so long and where there is a connection; then note what was sent."""
         if self._state == "connected":

@@ -63,6 +63,7 @@ class Receiver:
         self._kept: list[Event] = []
         self._heard: dict[str, int] = {}
         self._to_keep = asyncio.Event()
+        self._keeping = asyncio.Lock()
         self._scopes: set[str] = set()
         self._to_follow = asyncio.Event()
         self.missing = asyncio.Event()
@@ -179,7 +180,7 @@ class Receiver:
     async def run(self) -> None:
         """Do what needs the disk, for ever."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._forever(self._to_keep, self._commit), name="gateway-memory-notify-keep")
+            group.create_task(self._forever(self._to_keep, self.keep), name="gateway-memory-notify-keep")
             group.create_task(self._forever(self._rung, self._answer_bells), name="gateway-memory-notify-read")
             group.create_task(self._forever(self._to_follow, self._follow_files), name="gateway-memory-notify-follow")
 

@@ -10,9 +10,9 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from gateway_memory import Config, GatewayMemory
+from gateway_memory import Config, GatewayMemory, parts
 from gateway_memory.settings import MemorySync
-from notifier import Change, Event, MqttSettings, NotifierSettings
+from notifier import Bus, Change, Event, MqttSettings, NotifierSettings
 from recall.settings import EmbedderSettings, RecallSettings
 
 
@@ -56,8 +56,14 @@ async def _say(memory: GatewayMemory, name: str, upto: int) -> None:
 
 async def main(workspace: str, name: str, port: str, log: str, *options: str) -> None:
     values = dict(option.split("=") for option in options)
+
+    def recorded_bus() -> Bus:  # from the start: what was missed comes as soon as there is a connection
+        bus = Bus()
+        bus.subscribe("recorder", "recorder", ["owner"], Recorder(Path(log)))  # type: ignore[arg-type]
+        return bus
+
+    parts.Bus = recorded_bus  # type: ignore[assignment, misc]
     async with GatewayMemory(config(int(port), **values), workspace) as memory:
-        memory._bus.subscribe("recorder", "recorder", ["owner"], Recorder(Path(log)))  # type: ignore[arg-type]
         reader = asyncio.StreamReader()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         sys.stdout.write("open\n")
