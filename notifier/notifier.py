@@ -57,7 +57,7 @@ class Notifier:
         fail: Callable[[str, BaseException], None],
     ) -> None:
         self._wire = wire
-        self._ledger = event_log
+        self._event_log = event_log
         self._connect = connect
         self._clock = clock
         self._fail = fail
@@ -162,7 +162,7 @@ class Notifier:
             await asyncio.sleep(_RANDOM.uniform(0, _LOSS_SECONDS))
 
     async def _talk(self, link: Duplex) -> None:
-        for origin in await self._ledger.sent():
+        for origin in await self._event_log.sent():
             self._receiver.ring(origin)  # what other processes of this journal said while we were away
         async with asyncio.TaskGroup() as group:
             for work in (

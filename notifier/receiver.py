@@ -48,7 +48,7 @@ class Receiver:
         fail: Callable[[str, BaseException], None],
     ) -> None:
         self._wire = wire
-        self._ledger = event_log
+        self._event_log = event_log
         self._journal = journal_of(wire.instance)
         self._publish = publish
         self._follow = follow
@@ -197,20 +197,24 @@ class Receiver:
             event.clear()
             await AsyncRetrying(wait=waits, before_sleep=note)(work)
 
-    async def _commit(self) -> None:
-        events, heard = list(self._kept), dict(self._heard)
-        await self._ledger.commit(events, heard, self._clock())
-        del self._kept[: len(events)]
-        for origin, number in heard.items():
-            if self._heard.get(origin) == number:
-                del self._heard[origin]
+    async def keep(self) -> None:
+        """Put on disk what has been told so far."""
+        async with self._keeping:
+            events, heard = list(self._kept), dict(self._heard)
+            if not heard:
+                return
+            await self._event_log.commit(events, heard, self._clock())
+            del self._kept[: len(events)]
+            for origin, number in heard.items():
+                if self._heard.get(origin) == number:
+                    del self._heard[origin]
 
     async def _answer_bells(self) -> None:
         while self._bells:
             origin = next(iter(self._bells))
             self._bells.discard(origin)
             try:
-                while events := await self._ledger.ready(origin, self._here.get(origin, 0), _RUNG_AT_ONCE):
+                while events := await self._event_log.ready(origin, self._here.get(origin, 0), _RUNG_AT_ONCE):
                     for event in events:
                         self._here[origin] = event.number
                         self._tell(event)

@@ -42,7 +42,7 @@ class Sender:
         clock: Callable[[], float],
     ) -> None:
         self._wire = wire
-        self._ledger = event_log
+        self._event_log = event_log
         self._speaks_for = speaks_for
         self._clock = clock
         self._in_hand: deque[Event] = deque()
@@ -68,7 +68,7 @@ class Sender:
     async def send(self, link: Link) -> None:
         """Send this instance's events over a connection, until it is lost."""
         instance = self._wire.instance
-        self.upto = max(self.upto, (await self._ledger.sent()).get(instance, 0))
+        self.upto = max(self.upto, (await self._event_log.sent()).get(instance, 0))
         while True:
             while batch := await self._next():
                 await self._send(link, batch)
@@ -88,27 +88,27 @@ class Sender:
                 batch.append(self._in_hand.popleft())
             else:
                 break
-        return batch or await self._ledger.ready(self._wire.instance, self.upto, _BATCH)
+        return batch or await self._event_log.ready(self._wire.instance, self.upto, _BATCH)
 
     async def sweep(self, link: Link) -> None:
         """Now and then send what dead processes left behind."""
         while True:
-            for origin, upto in (await self._ledger.sent()).items():
+            for origin, upto in (await self._event_log.sent()).items():
                 if origin != self._wire.instance:
                     await self._send_left(link, origin, upto)
             await asyncio.sleep(_SWEEP_SECONDS)
 
     async def _send_left(self, link: Link, origin: str, upto: int) -> None:
-        if not await self._ledger.ready(origin, upto, 1):
+        if not await self._event_log.ready(origin, upto, 1):
             return
         held = self._speaks_for(origin)
         if held is None:
             return
         with held:
-            while batch := await self._ledger.ready(origin, upto, _BATCH):
+            while batch := await self._event_log.ready(origin, upto, _BATCH):
                 await self._send(link, batch)
                 upto = batch[-1].number
-                await self._ledger.mark_sent(origin, upto)
+                await self._event_log.mark_sent(origin, upto)
 
     async def _send(self, link: Link, batch: list[Event]) -> None:
         now = self._clock()
@@ -131,11 +131,11 @@ class Sender:
         self._to_mark.clear()
         marks, self._marks = self._marks, {}
         for origin, upto in marks.items():
-            await self._ledger.mark_sent(origin, upto)
+            await self._event_log.mark_sent(origin, upto)
 
     async def heads(self) -> dict[str, int]:
         """Return how far each origin of this journal has come."""
-        heads = await self._ledger.sent()
+        heads = await self._event_log.sent()
         return heads | {self._wire.instance: max(self.upto, heads.get(self._wire.instance, 0))}
 
     async def again(self, link: Link, *, to: str, origin: str, first: int, last: int) -> int:
@@ -145,11 +145,11 @@ class Sender:
             return 0
         with held:
             now = self._clock()
-            oldest = await self._ledger.oldest(origin)
+            oldest = await self._event_log.oldest(origin)
             messages = []
             if oldest > first:
                 messages.append(self._wire.gone(origin, min(oldest - 1, last), now, to=to))
-            events = await self._ledger.ready(origin, max(first, oldest) - 1, last - first + 1)
+            events = await self._event_log.ready(origin, max(first, oldest) - 1, last - first + 1)
             wanted = [event for event in events if event.number <= last]
             messages += [self._wire.changed(event, now, to=to) for event in wanted]
             await link.send(messages)

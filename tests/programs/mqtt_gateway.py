@@ -62,7 +62,7 @@ async def main(workspace: str, name: str, port: str, log: str, *options: str) ->
         bus.subscribe("recorder", "recorder", ["owner"], Recorder(Path(log)))  # type: ignore[arg-type]
         return bus
 
-    parts.Bus = recorded_bus  # type: ignore[assignment, misc]
+    parts.Bus = recorded_bus  # type: ignore[attr-defined,assignment]
     async with GatewayMemory(config(int(port), **values), workspace) as memory:
         reader = asyncio.StreamReader()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
