@@ -125,9 +125,11 @@ class Connection:
         except aiomqtt.MqttError as error:
             raise LinkError("lost", "the connection was lost") from error
         finally:
-            for task in sending:
+            left = [task for task in sending if not task.done()]
+            for task in left:
                 task.cancel()
-            await asyncio.gather(*sending, return_exceptions=True)
+            if left:
+                await asyncio.gather(*left, return_exceptions=True)
 
     async def messages(self) -> AsyncIterator[tuple[str, bytes]]:
         """Yield (topic, payload) of each message. Whoever iterates takes them at once and awaits nothing in between.

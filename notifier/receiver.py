@@ -195,7 +195,11 @@ class Receiver:
         while True:
             await event.wait()
             event.clear()
-            await AsyncRetrying(wait=waits, before_sleep=note)(work)
+            try:
+                await work()  # a retry costs more than all of this, so it is made where there is something to retry
+            except Exception as error:  # noqa: BLE001 - a full disk, a lock held for too long
+                log.warning("notify.will_retry", error=type(error).__name__, attempt=0)
+                await AsyncRetrying(wait=waits, before_sleep=note)(work)
 
     async def keep(self) -> None:
         """Put on disk what has been told so far."""
