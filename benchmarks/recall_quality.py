@@ -26,7 +26,8 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,18 @@ def entry_of(doc: Mapping[str, Any], number: int) -> Entry:
     )
 
 
+def told_in_order(entries: Iterable[Entry]) -> list[Entry]:
+    """The entries with times that never go back, as a gateway's clock would give them.
+
+    For docs with a `seq`: where it and their dates disagree, the order in which they were told is what is real.
+    """
+    told: list[Entry] = []
+    for entry in entries:
+        earliest = told[-1].at if told else entry.at
+        told.append(replace(entry, at=max(entry.at, earliest)))
+    return told
+
+
 async def fill(recaller: Recaller, scope: str, entries: Sequence[Entry]) -> None:
     """Each day's entries as the log of that day."""
     days: dict[str, list[Entry]] = defaultdict(list)
@@ -96,6 +109,8 @@ async def rank_all(
     for conv, asked in queries.items():
         own = sorted(docs[conv], key=lambda doc: doc.get("seq", 0))
         entries = [entry_of(doc, number) for number, doc in enumerate(own)]
+        if all("seq" in doc for doc in own):
+            entries = told_in_order(entries)
         newest = max((entry.at for entry in entries), default=_FIRST_DAY)
         held = -1
         for query in sorted(asked, key=lambda query: query.get("seq_limit", 10**9)):

@@ -77,10 +77,11 @@ class Model:
             await provider.close()
 
     def cost_at_most(self, turns: Sequence[Turn], known: Sequence[Known]) -> int:
-        """The tokens that an extraction may take, to be reserved before it."""
+        """The tokens that an extraction may take, a repair included, to be reserved before it."""
         texts = [turn.user + turn.reply for turn in turns] + [memory.text for memory in known]
         asked = EXTRACTION_SYSTEM + json.dumps(EXTRACTION_SCHEMA) + "".join(texts)
-        return estimate_tokens(asked) + MAX_OUTPUT_TOKENS
+        answered = 2 * MAX_OUTPUT_TOKENS  # the second time, the first answer is part of the question
+        return 2 * estimate_tokens(asked) + MAX_OUTPUT_TOKENS + answered
 
     async def extract(
         self, turns: Sequence[Turn], known: Sequence[Known], *, now: datetime, speaker: str

@@ -47,7 +47,8 @@ _NOT_TOLD = (
     r"|to|this|it)|need (?:you|to|this|it)|said|was|wasn't|will|am (?:still|just|only)|don't want (?:to|you"
     r"|this))"
     r"|(?:my|our) (?:goal|point|question|request|instructions?|earlier|previous|last|other|first) |the (?:last"
-    r"|previous|first|plan|goal|point|time|one|other|conversation|context|above|following|key|rule|rules"
+    r"|previous|first|plan|goal|point|time|one|other|conversation|context|above|following"
+    r"|key (?:point|idea|thing|part|takeaway|word)s?|rule|rules"
     r"|instructions?|format|target|response|answer|output)|information)\b)"
 )
 REMEMBER = re.compile(

@@ -4,8 +4,11 @@ Their own retries are off: who asks decides when to ask again. Their errors are 
 """
 
 import email.utils
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, Protocol, TypeAlias
@@ -27,6 +30,30 @@ _BAD_REQUEST: Final = frozenset({400, 422})
 _RATE_LIMIT: Final = 429
 # What reading an answer raises that is no answer at all: a proxy's page, a body cut off.
 _NOT_ITS_FORM: Final = (AttributeError, IndexError, TypeError, ValueError)
+
+
+_ASKING: ContextVar[bool] = ContextVar("gateway_memory_asking", default=False)
+
+
+class _Unsaid(logging.Filter):
+    """At the finest level the SDKs log whole requests; a host that wants this of its own calls gets none of ours."""
+
+    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - all or nothing
+        return not _ASKING.get()
+
+
+_UNSAID: Final = _Unsaid()
+
+
+@contextmanager
+def _silently(*loggers: str) -> Iterator[None]:
+    for name in loggers:
+        logging.getLogger(name).addFilter(_UNSAID)  # a second time changes nothing
+    token = _ASKING.set(True)
+    try:
+        yield
+    finally:
+        _ASKING.reset(token)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +125,8 @@ class _OpenAI:
         elif form == "json":
             asked["response_format"] = {"type": "json_object"}
         try:
-            done = await self._client.chat.completions.create(**asked)
+            with _silently("openai._base_client", "openai._response", "openai._legacy_response"):
+                done = await self._client.chat.completions.create(**asked)
             choice, usage = done.choices[0], done.usage
             return Answer(
                 text=choice.message.content or "",
@@ -138,7 +166,8 @@ class _Anthropic:
         if form == "schema":
             asked["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         try:
-            done = await self._client.messages.create(**asked)
+            with _silently("anthropic._base_client", "anthropic._response"):
+                done = await self._client.messages.create(**asked)
             return Answer(
                 text="".join(block.text for block in done.content if block.type == "text"),
                 truncated=done.stop_reason == "max_tokens",

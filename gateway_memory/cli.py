@@ -10,7 +10,7 @@ from pathlib import Path
 from gateway_memory import config_command
 from gateway_memory.errors import GatewayMemoryError
 
-__all__ = ["main"]
+__all__ = ["configure_logging", "main"]
 
 _MEMORY_COMMANDS = {
     "status": "what is on, how much is kept, what waits, what failed last",

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from extractor import Candidate, Decision, Known, decide, extract_rules, judge, permitted, same_words
+from extractor import Candidate, Decision, extract_rules, judge, permitted
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
-from gateway_memory.draft import Draft, by_scope, drafted, known, read_turn
-from gateway_memory.follow import IMPORTANCE, Follower
+from gateway_memory.draft import Draft, by_scope, read_turn
+from gateway_memory.follow import Follower
 from gateway_memory.forgetting import asked_to_forget, named
+from gateway_memory.merging import Merger
 from gateway_memory.metrics import Metrics
 from gateway_memory.plan import Memory, Outcome, Plan, Retired, Stage
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS, Reader
 from gateway_memory.session import OWNER_KEY, Scope
 from gateway_memory.settings import MemorySync
-from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file, is_writable
+from gateway_memory.store.files import MarkdownFiles, is_writable
 from gateway_memory.store.journal import Journal, PendingTurn
 from gateway_memory.store.ledger import Change as Changed
 from gateway_memory.store.ledger import Ledger
-from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.undo import inverse
 from notifier import Change, Event, split
 from recall import Recaller, Stored
@@ -36,8 +36,6 @@ log = structlog.get_logger()
 
 _UNDONE_WITHIN: Final = 200
 """Changes back from the newest in which an undo looks."""
-_LINE_OVERHEAD: Final = 40
-"""Bytes that a line takes beside its text: the bullet, the comment, the line end."""
 
 
 class Ingest:
@@ -55,6 +53,7 @@ class Ingest:
         ledger: Ledger,
         recaller: Recaller,
         reader: Reader,
+        merger: Merger,
         follower: Follower,
         metrics: Metrics,
         zone: tzinfo | None,
@@ -70,6 +69,7 @@ class Ingest:
         self._ledger = ledger
         self._recaller = recaller
         self._reader = reader
+        self._merger = merger
         self._follower = follower
         self._metrics = metrics
         self._zone = zone
@@ -86,9 +86,9 @@ class Ingest:
             scope = self._scope_of(key)
             found: list[tuple[PendingTurn, Sequence[Candidate]]] = []
             for turn in group:
-                if what := asked_to_forget(turn.user):
-                    await self._forget_named(scope, turn, what)
-                candidates = () if what else await compute(extract_rules, read_turn(turn, self._zone))
+                what = asked_to_forget(turn.user)
+                forgotten = what is not None and await self._forget_named(scope, turn, what)
+                candidates = () if forgotten else await compute(extract_rules, read_turn(turn, self._zone))
                 found.append((turn, candidates))
             await self._store(scope, "rules", found, empty="nothing_to_keep")
 
@@ -157,9 +157,9 @@ class Ingest:
             return
         async with self._files.writing():
             await self._follower.refresh(scope)
-            room = await self._room(scope)
+            room = await self._merger.room(scope)
             for turn, candidate in kept:
-                room -= await self._merge(scope, turn, candidate, draft, room)
+                room -= await self._merger.merge(scope, turn, candidate, draft, room)
             await self._carry_out(
                 replace(
                     plan,
@@ -169,100 +169,19 @@ class Ingest:
                 )
             )
 
-    async def _merge(self, scope: Scope, turn: PendingTurn, candidate: Candidate, draft: Draft, room: int) -> int:
-        """Decide about one candidate, note it in the draft, and return the bytes that it takes of MEMORY.md."""
-        text = one_line(candidate.content)
-        near = {
-            item.stored.entry.id: item
-            for item in await self._recaller.nearest(scope.key, text, NEAREST, timeout_seconds=NEAREST_SECONDS)
-        }
-        reworded = [memory for memory in draft.by_rules if self._rewords(candidate, turn, memory)]
-        gone = {item.memory.id for item in draft.retired} | {memory.id for memory in reworded}
-        compared = [known(item) for identity, item in near.items() if identity not in gone]
-        compared += [drafted(memory, text) for memory in draft.added]
-        decision = self._decision(candidate, compared, reworded, draft)
-        if decision.action == "skip":
-            draft.outcomes.append(
-                Outcome(turn=turn.id, action="skipped", reason=decision.reason, id=decision.target or "")
-            )
-            return 0
-        settings = self._settings_of(turn.session_key).auto_extract
-        identity = new_id()
-        drafted_before = next((memory for memory in draft.added if memory.id == decision.target), None)
-        curated = candidate.importance == "high" or settings.memory_md_threshold == "normal"
-        if drafted_before:  # said and corrected within one batch: the first never reaches a file
-            draft.added.remove(drafted_before)
-        elif decision.target in near:
-            stored = near[decision.target].stored
-            if not is_writable(stored.file):  # a person's own note stays as they wrote it
-                decision = Decision(action="add", target=None, reason="not_ours")
-            else:
-                old = await self._memory(scope, stored)
-                curated = curated or old.file == MEMORY_FILE
-                draft.retired.append(Retired(memory=old, state="superseded", replaced_by=identity))
-        for memory in reworded:
-            curated = curated or memory.file == MEMORY_FILE
-            draft.by_rules.remove(memory)
-            draft.retired.append(Retired(memory=memory, state="superseded", replaced_by=identity))
-        size = len(text.encode()) + _LINE_OVERHEAD
-        if curated and size > room:
-            self._metrics.count("store.memory_md_full")
-            await self._journal.mark(scope.key, "memory_md_full")
-            curated = False
-        draft.added.append(
-            Memory(
-                id=identity,
-                text=text,
-                file=MEMORY_FILE if curated else day_file(day_of(turn.at, self._zone)),
-                at=turn.at,
-                session_key=turn.session_key,
-                session_id=turn.session_id,
-                type=candidate.type,
-                category=candidate.category,
-                importance=candidate.importance,
-                confidence=candidate.confidence,
-                entities=candidate.entities,
-                turn=turn.id,
-                expires=candidate.expires.isoformat() if candidate.expires else "",
-            )
-        )
-        action, reason = decision.action, decision.reason
-        if reworded and action == "add":
-            action, reason = "update", "reworded"
-        draft.outcomes.append(Outcome(turn=turn.id, action=action, reason=reason, id=identity))
-        return size if curated else 0
-
-    @staticmethod
-    def _rewords(candidate: Candidate, turn: PendingTurn, memory: Memory) -> bool:
-        """Return whether the model read out of a turn what the rules had kept of it already, in their words."""
-        return bool(candidate.quote) and memory.turn == turn.id and same_words(candidate.quote, memory.text)
-
-    @staticmethod
-    def _decision(
-        candidate: Candidate, compared: Sequence[Known], reworded: Sequence[Memory], draft: Draft
-    ) -> Decision:
-        """Return what is done with a candidate: the rules decide, and the model where they were unsure."""
-        if reworded and candidate.importance != "high" and any(memory.file == MEMORY_FILE for memory in reworded):
-            return Decision(action="skip", target=reworded[0].id, reason="protected")
-        decision = decide(candidate, compared)
-        asked = draft.settled.get(candidate)
-        if asked is None or decision.reason != "new":
-            return decision
-        standing = {memory.id for memory in compared}
-        return asked if asked.target is None or asked.target in standing else decision
-
-    async def _forget_named(self, scope: Scope, turn: PendingTurn, what: str) -> None:
+    async def _forget_named(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
         """Do what "forget that …" asks, where it is certain which memory is meant; else `/memory forget` shows them."""
         await self._follower.refresh(scope)
         found = named(what, await self._recaller.nearest(scope.key, what, NEAREST, timeout_seconds=NEAREST_SECONDS))
         if found.certain:
             await self.forget(scope, found.certain, reason="asked", turn=turn.id)
+        return found.certain is not None
 
     async def forget(self, scope: Scope, stored: Stored, *, reason: str = "command", turn: int = 0) -> None:
         """Take a memory out of its file; the journal keeps it, so that an undo can put it back."""
         async with self._files.writing():
             await self._follower.refresh(scope)
-            memory = await self._memory(scope, stored)
+            memory = await self._merger.memory(scope, stored)
             await self._carry_out(
                 Plan(
                     scope=scope.key,
@@ -301,7 +220,7 @@ class Ingest:
             await self._follower.refresh(scope)
             ids = await self._ledger.expired(scope.key, day)
             stored = [await self._recaller.get(scope.key, identity) for identity in ids]
-            memories = [await self._memory(scope, item) for item in stored if item and is_writable(item.file)]
+            memories = [await self._merger.memory(scope, item) for item in stored if item and is_writable(item.file)]
             if memories:
                 plan = Plan(
                     scope=scope.key,
@@ -372,35 +291,3 @@ class Ingest:
         ]
         changes = [change for change in changes if self._settings_of(change.source).notify.enabled]
         return list(split(Event(scope=plan.scope, at=plan.at, changes=tuple(changes))))
-
-    async def _room(self, scope: Scope) -> int:
-        """Return how many bytes MEMORY.md may still grow by."""
-        _, size = (await self._files.scan(scope.folder)).get(MEMORY_FILE, (0, 0))
-        room = self._settings_of("").store.max_memory_md_bytes - size
-        if room > _LINE_OVERHEAD:
-            await self._journal.unmark(scope.key, "memory_md_full")
-        return room
-
-    async def _memory(self, scope: Scope, stored: Stored) -> Memory:
-        """Return a memory with what the journal knows of it, in its words and at its place of today."""
-        entry = stored.entry
-        journaled = (await self._journal.memories(scope.key, [entry.id])).get(entry.id)
-        now = Memory(
-            id=entry.id,
-            text=entry.text,
-            file=stored.file,
-            at=entry.at,
-            type=entry.type,
-            category=entry.category,
-            importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
-            confidence=entry.confidence,
-        )
-        if journaled is None:
-            return now
-        return replace(
-            now,
-            session_key=journaled.session_key,
-            entities=journaled.entities,
-            turn=journaled.turn,
-            expires=journaled.expires,
-        )

@@ -16,6 +16,7 @@ from gateway_memory.edits import Edits
 from gateway_memory.errors import WorkspaceError, place_of
 from gateway_memory.follow import Follower
 from gateway_memory.ingest import Ingest
+from gateway_memory.merging import Merger
 from gateway_memory.metrics import Metrics
 from gateway_memory.reading import Extract, Reader
 from gateway_memory.sessions import Sessions
@@ -141,17 +142,24 @@ async def open_parts(
     def announce(event: Event) -> None:
         if notifier is not None:
             notifier.announce(event)
-        elif (
-            event.origin != journal.event_log.instance
-        ):  # of a process that died over it; its own sessions died with it
+        elif event.origin != journal.event_log.instance:  # of a process that died: its sessions died with it
             bus.publish(event)
 
+    merger = Merger(
+        files=files,
+        journal=journal,
+        recaller=recaller,
+        metrics=metrics,
+        zone=zone,
+        settings_of=sessions.settings_of,
+    )
     ingest = Ingest(
         files=files,
         journal=journal,
         ledger=ledger,
         recaller=recaller,
         reader=reader,
+        merger=merger,
         follower=follower,
         metrics=metrics,
         zone=zone,

@@ -1,5 +1,6 @@
 """The debounced stage's reading of a batch: the model within its budget, and what that means for the turns."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
@@ -28,7 +29,7 @@ NEAREST_SECONDS: Final = 0.25
 _ASKED_ABOUT: Final = 4
 """The newest turns of a batch whose nearest memories the model is told."""
 _TOLD: Final = 20
-_COMPARE_TOKENS: Final = 4_000
+_COMPARE_TOKENS: Final = 12_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +76,11 @@ class Reader:
 
         Raises whatever a host's own model raises.
         """
-        if self._extract is None and self._model is None:
-            return Reading(reason="rules_only")
+        if not turns or (self._extract is None and self._model is None):
+            return Reading(reason="rules_only" if turns else "nothing_to_keep")
         near = await self._near(scope, turns, hidden)
         if self._extract is not None:
-            if not await self._reserve(settings, 0):
-                return Reading(reason="daily_limit")
-            self._metrics.last_extraction = self._clock()
-            return Reading(candidates=await self._extract(turns, [stored for stored, _ in near]))
+            return await self._hosts(settings, turns, [stored for stored, _ in near])
         assert self._model is not None
         told = [memory for _, memory in near]
         wanted = self._model.cost_at_most(turns, told)
@@ -106,6 +104,13 @@ class Reader:
             candidates=found.candidates,
             settled=await self._settled(scope, settings, found.candidates, hidden),
         )
+
+    async def _hosts(self, settings: ExtractorSettings, turns: Sequence[Turn], near: Sequence[Stored]) -> Reading:
+        assert self._extract is not None
+        if not await self._reserve(settings, 0):
+            return Reading(reason="daily_limit")
+        self._metrics.last_extraction = self._clock()
+        return Reading(candidates=await self._extract(turns, near))
 
     async def compared(self, scope: Scope, text: str, hidden: frozenset[str]) -> list[Known]:
         """Return the memories nearest to a text, as the merge sees them."""
@@ -168,5 +173,6 @@ class Reader:
 def _speaker(scope: Scope) -> str:
     kind, _, name = scope.key.partition(":")
     if kind == "user":
-        return f"a guest whom the host calls {name[:40]!r}, not the owner of the assistant"
+        plain = re.sub(r"[^\w .-]+", " ", name)[:40]  # a name is chosen by whoever bears it
+        return f'a guest called "{plain}", not the owner of the assistant'
     return "one of several people in a group" if kind == "room" else "the owner of the assistant"

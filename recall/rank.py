@@ -21,6 +21,7 @@ __all__ = [
     "inverse_document_frequencies",
     "length_norms",
     "message_vector",
+    "newest_first",
     "scaled",
     "standing",
     "with_neighbours",
@@ -50,6 +51,8 @@ DATE_WEIGHT = 1.0
 DATE_HALVING_SECONDS = 3 * 86400.0
 TOPIC_WEIGHT = 0.3
 IMPORTANCE_WEIGHT = 0.1
+# What a row loses for which there is a newer version.
+OLDER_VERSION_WEIGHT = 1.0
 # What a difference must be to count fully: of cosines, and of words' scores as a share of what all terms could give.
 LEAST_MEANING_RANGE = 0.35
 LEAST_WORDS_SHARE = 0.2
@@ -174,6 +177,31 @@ def dated(at: NDArray[np.float64], spans: Sequence[Span]) -> Floats:
         fit = span.weight * np.exp2(-late / DATE_HALVING_SECONDS)
         np.maximum(best, np.where((at >= span.start) & (late < 3 * DATE_HALVING_SECONDS), fit, 0), out=best)
     return best
+
+
+def newest_first(
+    ranks: Floats, times: NDArray[np.float64], numbers: NDArray[np.int64], alike: NDArray[np.bool_]
+) -> Floats:
+    """Of rows that say nearly the same the newest gets the best one's rank, and the others make room.
+
+    `ranks` descend; of two rows of one time the one of the higher number is newer. A plan that was changed, a number
+    that grew: what was said last holds.
+    """
+    ranks = ranks.copy()
+    heads: list[int] = []
+    versions: dict[int, list[int]] = {}
+    for row in range(len(ranks)):
+        head = next((head for head in heads if alike[row, head]), None)
+        if head is None:
+            heads.append(row)
+        else:
+            versions.setdefault(head, [head]).append(row)
+    for rows in versions.values():
+        best = ranks[rows[0]]
+        newest = max(rows, key=lambda row: (times[row], numbers[row]))
+        ranks[rows] -= np.float32(OLDER_VERSION_WEIGHT)
+        ranks[newest] = best
+    return ranks
 
 
 def evidence(*, lead: float, meaning: float | None, both: float, selves: int, dated: float, asks: bool) -> float:

@@ -1,6 +1,6 @@
 """One search through the index: words first, then, when the message's vector has come, the ranking of both."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall import rank
+from recall.candidates import Candidates
 from recall.index import Index
 from recall.query import Query, prepare_query
 from recall.scope import ScopeRows
@@ -112,17 +113,20 @@ def ranked(
     applying = set(applies[np.argsort(-scores[applies], kind="stable")][:_APPLYING].tolist())
     best = np.union1d(best, np.array(sorted(applying), np.int64))
     best = best[np.lexsort((best, -scores[best]))]
-    coverage = _coverage(words, best)
-    meaning = _cosines(words, vector, best)
-    fits = rank.dated(_joined([rows.at.values for rows in scopes])[best], words.query.spans)
+    near = Candidates.of(scopes, best)
+    times = _joined([rows.at.values for rows in scopes])[best]
+    coverage = near.coverage(words.terms, words.idf)
+    meaning = None if vector is None else near.cosines(vector)
+    fits = rank.dated(times, words.query.spans)
     evidence = _evidence(words.query, scores[best], coverage, meaning, fits)
+    ranks = rank.newest_first(scores[best], times, best, near.alike())
     found: list[tuple[int, float, dict[str, float]]] = []
-    for place, row in enumerate(best.tolist()):
-        behind = float(scores[best[0]] - scores[row])
-        score = rank.calibrated(evidence, behind, applies=row in applying)
+    for place in np.argsort(-ranks, kind="stable").tolist():
+        row = int(best[place])
+        score = rank.calibrated(evidence, float(ranks.max() - ranks[place]), applies=row in applying)
         if score < min_score:
             continue
-        parts = {"rank": float(scores[row]), "words": float(coverage[place]), "date": float(fits[place])}
+        parts = {"rank": float(ranks[place]), "words": float(coverage[place]), "date": float(fits[place])}
         if meaning is not None:
             parts["meaning"] = float(meaning[place])
         if row in applying:
@@ -192,45 +196,6 @@ def _scores(words: Words, vector: Floats | None, preceding: Sequence[Floats], am
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """One scope's values as they are, several one after the other."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _of_scopes(
-    words: Words, rows: NDArray[np.int64]
-) -> Iterator[tuple[ScopeRows, NDArray[np.int64], NDArray[np.int64]]]:
-    """For each scope: which places of `rows` are its, and their row numbers in it."""
-    first = 0
-    for _, scope in words.scopes:
-        places = np.flatnonzero((rows >= first) & (rows < first + len(scope)))
-        if len(places):
-            yield scope, places, rows[places] - first
-        first += len(scope)
-
-
-def _coverage(words: Words, rows: NDArray[np.int64]) -> Floats:
-    """The share of the message's own terms, weighted by idf, that each row holds."""
-    coverage = np.zeros(len(rows), np.float32)
-    whole = float(words.idf.sum())
-    if not whole:
-        return coverage
-    for scope, places, own in _of_scopes(words, rows):
-        terms, counts = scope.terms_of(own)
-        at = np.minimum(np.searchsorted(words.terms, terms), len(words.terms) - 1)
-        known = words.terms[at] == terms
-        # A row that holds a term twice covers it once.
-        pairs = np.unique(np.repeat(np.arange(len(own)), counts)[known] * len(words.terms) + at[known])
-        np.add.at(coverage, places[pairs // len(words.terms)], words.idf[pairs % len(words.terms)] / np.float32(whole))
-    return coverage
-
-
-def _cosines(words: Words, vector: Floats | None, rows: NDArray[np.int64]) -> Floats | None:
-    """Cosine of the message alone with some rows; -1 where a row has no vector yet."""
-    if vector is None:
-        return None
-    cosines = np.full(len(rows), -1.0, np.float32)
-    for scope, places, own in _of_scopes(words, rows):
-        near = scope.matrix.take(own) @ vector
-        cosines[places] = np.where(scope.embedded.values[own], near, np.float32(-1))
-    return cosines
 
 
 def _hits(index: Index, words: Words, found: Sequence[tuple[int, float, dict[str, float]]]) -> tuple[Hit, ...]:

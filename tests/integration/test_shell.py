@@ -128,3 +128,19 @@ async def test_what_is_no_command_is_not_answered(tmp_path: Path, text: str) -> 
     async with GatewayMemory(load_config(), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         assert await memory.command(session, text) is None
+
+
+def test_history_undo_and_retry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = transcript(tmp_path / "talk.jsonl", {"session": "a", "user": "I live in Berlin.", "reply": "OK"})
+    place = ["--workspace", str(tmp_path / "w")]
+    assert main(["replay", *place, str(file)]) == 0
+    assert main(["list", *place]) == 0
+    identity = capsys.readouterr().out.rpartition("- ")[2].split(" ")[0]
+    assert main(["history", *place, identity]) == 0
+    assert "added" in capsys.readouterr().out
+    assert main(["retry", *place]) == 0
+    assert "0 turns" in capsys.readouterr().out
+    assert main(["undo", *place]) == 0
+    assert "removed" in capsys.readouterr().out
+    assert not (tmp_path / "w" / "MEMORY.md").exists(), "as it was before"
+    assert main(["retry", "--workspace", str(tmp_path / "nowhere")]) == 1

@@ -1,0 +1,162 @@
+"""What one candidate does to a scope's memories: compared with the nearest, and noted in the draft of a plan."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import tzinfo
+from typing import Final
+
+from extractor import Candidate, Decision, Known, decide, same_words
+from gateway_memory.clock import day_of
+from gateway_memory.draft import Draft, drafted, known
+from gateway_memory.follow import IMPORTANCE
+from gateway_memory.metrics import Metrics
+from gateway_memory.plan import Memory, Outcome, Retired
+from gateway_memory.reading import NEAREST, NEAREST_SECONDS
+from gateway_memory.session import Scope
+from gateway_memory.settings import MemorySync
+from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file, is_writable
+from gateway_memory.store.journal import Journal, PendingTurn
+from gateway_memory.store.markdown import new_id, one_line
+from recall import Recaller, Stored
+
+__all__ = ["Merger"]
+
+_LINE_OVERHEAD: Final = 40
+"""Bytes that a line takes beside its text: the bullet, the comment, the line end."""
+
+
+class Merger:
+    """Decides, and writes nothing but the draft. Call it only while the workspace's lock is held."""
+
+    def __init__(
+        self,
+        *,
+        files: MarkdownFiles,
+        journal: Journal,
+        recaller: Recaller,
+        metrics: Metrics,
+        zone: tzinfo | None,
+        settings_of: Callable[[str], MemorySync],
+    ) -> None:
+        self._files = files
+        self._journal = journal
+        self._recaller = recaller
+        self._metrics = metrics
+        self._zone = zone
+        self._settings_of = settings_of
+
+    async def merge(self, scope: Scope, turn: PendingTurn, candidate: Candidate, draft: Draft, room: int) -> int:
+        """Decide about one candidate, note it in the draft, and return the bytes that it takes of MEMORY.md."""
+        text = one_line(candidate.content)
+        near = {
+            item.stored.entry.id: item
+            for item in await self._recaller.nearest(scope.key, text, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        }
+        reworded = [memory for memory in draft.by_rules if await self._rewords(scope, candidate, turn, memory)]
+        gone = {item.memory.id for item in draft.retired} | {memory.id for memory in reworded}
+        compared = [known(item) for identity, item in near.items() if identity not in gone]
+        compared += [drafted(memory, text) for memory in draft.added]
+        decision = self._decision(candidate, compared, reworded, draft)
+        if decision.action == "skip":
+            draft.outcomes.append(
+                Outcome(turn=turn.id, action="skipped", reason=decision.reason, id=decision.target or "")
+            )
+            return 0
+        settings = self._settings_of(turn.session_key).auto_extract
+        identity = new_id()
+        drafted_before = next((memory for memory in draft.added if memory.id == decision.target), None)
+        curated = candidate.importance == "high" or settings.memory_md_threshold == "normal"
+        if drafted_before:  # said and corrected within one batch: the first never reaches a file
+            draft.added.remove(drafted_before)
+        elif decision.target in near:
+            stored = near[decision.target].stored
+            if not is_writable(stored.file):  # a person's own note stays as they wrote it
+                decision = Decision(action="add", target=None, reason="not_ours")
+            else:
+                old = await self.memory(scope, stored)
+                curated = curated or old.file == MEMORY_FILE
+                draft.retired.append(Retired(memory=old, state="superseded", replaced_by=identity))
+        for memory in reworded:
+            curated = curated or memory.file == MEMORY_FILE
+            draft.by_rules.remove(memory)
+            draft.retired.append(Retired(memory=memory, state="superseded", replaced_by=identity))
+        size = len(text.encode()) + _LINE_OVERHEAD
+        if curated and size > room:
+            self._metrics.count("store.memory_md_full")
+            await self._journal.mark(scope.key, "memory_md_full")
+            curated = False
+        draft.added.append(
+            Memory(
+                id=identity,
+                text=text,
+                file=MEMORY_FILE if curated else day_file(day_of(turn.at, self._zone)),
+                at=turn.at,
+                session_key=turn.session_key,
+                session_id=turn.session_id,
+                type=candidate.type,
+                category=candidate.category,
+                importance=candidate.importance,
+                confidence=candidate.confidence,
+                entities=candidate.entities,
+                turn=turn.id,
+                expires=candidate.expires.isoformat() if candidate.expires else "",
+            )
+        )
+        action, reason = decision.action, decision.reason
+        if reworded and action == "add":
+            action, reason = "update", "reworded"
+        draft.outcomes.append(Outcome(turn=turn.id, action=action, reason=reason, id=identity))
+        return size if curated else 0
+
+    async def _rewords(self, scope: Scope, candidate: Candidate, turn: PendingTurn, memory: Memory) -> bool:
+        """Return whether the model read out of a turn what the rules had kept of it, and nobody has edited since."""
+        if not candidate.quote or memory.turn != turn.id or not same_words(candidate.quote, memory.text):
+            return False
+        stored = await self._recaller.get(scope.key, memory.id)
+        return stored is not None and (stored.file, stored.entry.text) == (memory.file, memory.text)
+
+    @staticmethod
+    def _decision(
+        candidate: Candidate, compared: Sequence[Known], reworded: Sequence[Memory], draft: Draft
+    ) -> Decision:
+        """Return what is done with a candidate: the rules decide, and the model where they were unsure."""
+        if reworded and candidate.importance != "high" and any(memory.file == MEMORY_FILE for memory in reworded):
+            return Decision(action="skip", target=reworded[0].id, reason="protected")
+        decision = decide(candidate, compared)
+        asked = draft.settled.get(candidate)
+        if asked is None or decision.reason != "new":
+            return decision
+        standing = {memory.id for memory in compared}
+        return asked if asked.target is None or asked.target in standing else decision
+
+    async def room(self, scope: Scope) -> int:
+        """Return how many bytes MEMORY.md may still grow by."""
+        _, size = (await self._files.scan(scope.folder)).get(MEMORY_FILE, (0, 0))
+        room = self._settings_of("").store.max_memory_md_bytes - size
+        if room > _LINE_OVERHEAD:
+            await self._journal.unmark(scope.key, "memory_md_full")
+        return room
+
+    async def memory(self, scope: Scope, stored: Stored) -> Memory:
+        """Return a memory with what the journal knows of it, in its words and at its place of today."""
+        entry = stored.entry
+        journaled = (await self._journal.memories(scope.key, [entry.id])).get(entry.id)
+        now = Memory(
+            id=entry.id,
+            text=entry.text,
+            file=stored.file,
+            at=entry.at,
+            type=entry.type,
+            category=entry.category,
+            importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
+            confidence=entry.confidence,
+        )
+        if journaled is None:
+            return now
+        return replace(
+            now,
+            session_key=journaled.session_key,
+            entities=journaled.entities,
+            turn=journaled.turn,
+            expires=journaled.expires,
+        )

@@ -1,0 +1,87 @@
+"""The best few rows of a search, looked at more closely: what they share with the message, and with each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall.scope import ScopeRows
+
+Floats = NDArray[np.float32]
+
+__all__ = ["Candidates"]
+
+# Rows that say nearly the same: of the words of both such a share is in each, and their vectors are so near. Without
+# vectors the words have to say it alone.
+_SAME_WORDS = 0.55
+_SAME_MEANING = 0.7
+_SAME_WORDS_ALONE = 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Some rows, in an order of their own. `terms`: all rows' terms one after the other, `counts` of each row.
+
+    `vectors`: (rows, dimension); those of rows that are not `embedded` are zero.
+    """
+
+    terms: NDArray[np.uint32]
+    counts: NDArray[np.int64]
+    vectors: Floats
+    embedded: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, scopes: Sequence[ScopeRows], rows: NDArray[np.int64]) -> Self:
+        """Gather rows by number, counted through the scopes one after the other."""
+        vectors = np.zeros((len(rows), scopes[0].matrix.dimension), np.float32)
+        embedded = np.zeros(len(rows), bool)
+        counts = np.zeros(len(rows), np.int64)
+        terms: list[NDArray[np.uint32]] = [np.zeros(0, np.uint32)] * len(rows)
+        first = 0
+        for scope in scopes:
+            places = np.flatnonzero((rows >= first) & (rows < first + len(scope)))
+            if len(places):
+                own = rows[places] - first
+                vectors[places], embedded[places] = scope.matrix.take(own), scope.embedded.values[own]
+                flat, counts[places] = scope.terms_of(own)
+                for place, part in zip(places, np.split(flat, np.cumsum(counts[places])[:-1]), strict=True):
+                    terms[place] = part
+            first += len(scope)
+        return cls(terms=np.concatenate(terms), counts=counts, vectors=vectors, embedded=embedded)
+
+    def coverage(self, terms: NDArray[np.uint32], weights: Floats) -> Floats:
+        """The share of the message's own terms (ascending), by their weight, that each row holds."""
+        coverage = np.zeros(len(self.counts), np.float32)
+        whole = float(weights.sum())
+        if not whole:
+            return coverage
+        at = np.minimum(np.searchsorted(terms, self.terms), len(terms) - 1)
+        known = terms[at] == self.terms
+        # A row that holds a term twice covers it once.
+        pairs = np.unique(self._row_of_each_term()[known] * len(terms) + at[known])
+        np.add.at(coverage, pairs // len(terms), weights[pairs % len(terms)] / np.float32(whole))
+        return coverage
+
+    def cosines(self, vector: Floats) -> Floats:
+        """Cosine of each row with a vector of length 1; -1 where a row has no vector yet."""
+        return np.where(self.embedded, self.vectors @ vector, np.float32(-1))
+
+    def alike(self) -> NDArray[np.bool_]:
+        """Which rows say nearly the same, (rows, rows): by the Jaccard similarity of their words, and by meaning."""
+        known, at = np.unique(self.terms, return_inverse=True)
+        held = np.zeros((len(self.counts), len(known)), np.float32)
+        held[self._row_of_each_term(), at] = 1
+        both = held @ held.T
+        each = held.sum(axis=1)
+        overlap = both / np.maximum(each[:, None] + each[None, :] - both, 1)
+        embedded = self.embedded[:, None] & self.embedded[None, :]
+        meaning = self.vectors @ self.vectors.T
+        same: NDArray[np.bool_] = np.where(
+            embedded, (overlap > _SAME_WORDS) & (meaning > _SAME_MEANING), overlap > _SAME_WORDS_ALONE
+        )
+        return same
+
+    def _row_of_each_term(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self.counts)), self.counts)

@@ -1,0 +1,62 @@
+"""What "forget that …" names, in both languages."""
+
+import pytest
+
+from gateway_memory.forgetting import asked_to_forget, named
+from recall import Entry, Near, Stored
+
+
+def near(*texts: str, file: str = "MEMORY.md") -> list[Near]:
+    return [
+        Near(
+            stored=Stored(entry=Entry(id=f"m{number}", text=text, at=0.0), scope="owner", file=file, sequence=number),
+            cosine=None,
+            overlap=0.0,
+        )
+        for number, text in enumerate(texts)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("message", "what"),
+    [
+        ("Forget that I like green tea", "I like green tea"),
+        ("please forget about my trip to Oslo, thanks", "my trip to Oslo"),
+        ("Can you delete the memory about my old job", "my old job"),
+        ("忘掉我喜欢喝茶", "我喜欢喝茶"),
+        ("请忘记关于奥斯陆的旅行吧", "奥斯陆的旅行"),
+        ("把我住在柏林这条忘掉", "我住在柏林"),
+        ("把我喜欢喝茶从记忆里删掉", "我喜欢喝茶"),
+        ("Don't forget that I like tea", None),
+        ("forget it", None),
+        ("forget everything", None),
+        ("I forgot my keys", None),
+        ("Did you forget that I like tea?", None),
+        ("我忘了带钥匙", None),
+        ("删除服务器上的日志", None),
+        ("delete the file", None),
+        ("forget that\nand this", None),
+    ],
+)
+def test_what_a_message_asks_to_be_forgotten(message: str, what: str | None) -> None:
+    assert asked_to_forget(message) == what
+
+
+def test_one_memory_is_certain_when_it_stands_out() -> None:
+    found = named("I like green tea", near("I like green tea", "I live in Rome"))
+    assert found.certain is not None
+    assert found.certain.entry.text == "I like green tea"
+
+
+def test_two_that_are_alike_are_shown() -> None:
+    found = named("I like tea", near("I like green tea", "I like black tea"))
+    assert found.certain is None
+    assert len(found.possible) == 2
+
+
+def test_nothing_near_is_nothing() -> None:
+    assert named("my bicycle", near("I like green tea")).possible == ()
+
+
+def test_a_persons_own_note_is_not_ours_to_forget() -> None:
+    assert named("I like green tea", near("I like green tea", file="memory/notes.md")).possible == ()
