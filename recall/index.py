@@ -40,6 +40,8 @@ class Index:
     def __init__(self, path: Path) -> None:
         self._store = Store(path)
         self._scopes: OrderedDict[str, ScopeRows] = OrderedDict()
+        # Scopes in memory in which another process may have written since they were looked at.
+        self._behind: set[str] = set()
         self._data_version = 0
         self.dimension = 0
         # Rises with everything that may change what a search finds; what was cached under another one is stale.
@@ -92,8 +94,7 @@ class Index:
             if dimension != self.dimension:
                 self._scopes.clear()
                 self.dimension = dimension
-            for key in list(self._scopes):
-                self._catch_up(key)
+            self._behind.update(self._scopes)
         return False
 
     def reopen(self) -> bool:
@@ -112,9 +113,8 @@ class Index:
         self.open()
 
     def _catch_up(self, key: str) -> None:
-        rows = self._scopes[key]
-        number = self._store.scope_number(key)
-        if number is None:
+        rows, number = self._scopes.get(key), self._store.scope_number(key)
+        if rows is None or number is None:
             return
         with self._store.reading():
             revision = self._store.revision()
@@ -133,6 +133,9 @@ class Index:
 
     def scope(self, key: str) -> ScopeRows | None:
         """A scope in memory, loaded if it isn't; None for one that has no rows."""
+        if key in self._behind:
+            self._behind.remove(key)
+            self._catch_up(key)
         rows = self._scopes.get(key)
         if rows is None:
             number = self._store.scope_number(key)
@@ -268,9 +271,9 @@ class Index:
         """Keep vectors as half floats: a thousandth of error against half of the disk. Raises as `replace_file`."""
         blobs = [vector.astype("<f2").tobytes() for vector in vectors]
         with self._store.writing():
-            self._store.put_vectors(self._store.next_revision(), list(zip(sequences, blobs, strict=True)))
+            scopes = self._store.put_vectors(self._store.next_revision(), list(zip(sequences, blobs, strict=True)))
         self.version += 1
-        for key in list(self._scopes):
+        for key in scopes & self._scopes.keys():
             self._catch_up(key)
 
 
