@@ -13,40 +13,13 @@ from typing import Any, NamedTuple
 
 import structlog
 
+from recall.schema import FORMAT, SCHEMA
 from recall.types import Entry, Stamp, Stored
 
 __all__ = ["LOADED_COLUMNS", "IndexedRow", "Store"]
 
 _log = structlog.get_logger()
 
-_FORMAT = "2"
-_SCHEMA = """
-create table meta (key text primary key, value text not null) without rowid;
-create table scope (number integer primary key, key text not null unique);
-create table file (
-    scope integer not null, name text not null, mtime_ns integer not null, size integer not null, digest text not null,
-    primary key (scope, name)
-) without rowid;
-create table row (
-    sequence integer primary key autoincrement, revision integer not null, scope integer not null, file text not null,
-    id text not null, text text not null, at real not null, kind text not null, type text not null,
-    category text not null, importance real not null, confidence real not null, session text not null,
-    heading text not null, speaker text not null, reply text not null,
-    traits integer not null, speaker_term integer not null, length integer not null, terms blob not null,
-    embedded integer not null default 0,
-    unique (scope, id)
-);
-create index row_of_scope on row (scope, sequence);
-create index row_of_file on row (scope, file);
-create index row_revision on row (scope, revision);
-create index row_pending on row (sequence) where embedded = 0;
-create table vector (
-    sequence integer primary key, scope integer not null, revision integer not null, vector blob not null
-);
-create index vector_revision on vector (scope, revision);
-create table removed (revision integer not null, scope integer not null, sequence integer not null);
-create index removed_revision on removed (scope, revision);
-"""
 _ENTRY = "id, text, at, kind, type, category, importance, confidence, session, heading, speaker, reply"
 _STORED = f"r.sequence, r.file, s.key, {', '.join('r.' + column.strip() for column in _ENTRY.split(','))}"
 # What memory holds of each row, in the order of `Store.load`'s tuples.
@@ -105,10 +78,10 @@ class Store:
                 self._unlink()
             self._connect()
             with self.writing():
-                for statement in _SCHEMA.split(";"):
+                for statement in SCHEMA.split(";"):
                     self.connection.execute(statement)
                 self.connection.executemany(
-                    "insert into meta values (?, ?)", [("format", _FORMAT), ("revision", "0"), ("encoder", "")]
+                    "insert into meta values (?, ?)", [("format", FORMAT), ("revision", "0"), ("encoder", "")]
                 )
             return True
 
@@ -134,7 +107,7 @@ class Store:
 
     def _is_ours(self) -> bool:
         tables = self.connection.execute("select count(*) from sqlite_master where name = 'meta'").fetchone()[0]
-        if not tables or self.meta("format") != _FORMAT:
+        if not tables or self.meta("format") != FORMAT:
             return False
         # Reads a page or two of every table, which finds a file that was cut or overwritten; the rest shows on reading.
         for table in ("scope", "file", "row", "vector", "removed"):
