@@ -96,7 +96,7 @@ class Commands:
         off = say(language, "comma").join(feature for feature in FEATURES if not session.on(feature)) or say(
             language, "none"
         )
-        last, failure = metrics.last_extraction, metrics.last_failure
+        last, failure = await self._ledger.last_extraction(), metrics.last_failure
         spent, failed = await self._ledger.spent(day_of(now.timestamp(), memory.zone)), await self._ledger.failed()
         prices = settings.auto_extract
         cost = (spent.input_tokens * prices.input_price + spent.output_tokens * prices.output_price) / _MILLION
@@ -120,7 +120,7 @@ class Commands:
             say(
                 language,
                 "status_last",
-                at=f"{last.astimezone(memory.zone):%Y-%m-%d %H:%M:%S}" if last else say(language, "never"),
+                at=f"{local_time(last, memory.zone):%Y-%m-%d %H:%M:%S}" if last else say(language, "never"),
             ),
             *self._alarm(session),
             say(
@@ -248,7 +248,7 @@ class Commands:
         for feature in features:
             session.switched[feature] = on
         self._switched(session)
-        if not on and not any(session.on(feature) for feature in FEATURES):
+        if session.incognito:
             return say(session.language, "incognito")
         listed = say(session.language, "comma").join(features)
         return say(session.language, "switched_on" if on else "switched_off", features=listed)

@@ -111,7 +111,7 @@ class Session:
         self.settings = settings
         self.type = session_type(key, scope)
         self.session_id = ""
-        self.opening = ""
+        self._opening = ""
         self.ended = True
         self.starting = asyncio.Lock()
         self.language: Literal["zh", "en"] = "en"
@@ -132,10 +132,24 @@ class Session:
     def __repr__(self) -> str:
         return f"<Session {self.session_id} {self.scope.key}{' ended' if self.ended else ''}>"
 
+    @property
+    def opening(self) -> str:
+        """The text for the system prompt; empty while everything is off, since nothing is recalled then."""
+        return "" if self.incognito else self._opening
+
+    @opening.setter
+    def opening(self, text: str) -> None:
+        self._opening = text
+
+    @property
+    def incognito(self) -> bool:
+        """Whether nothing of this session is kept, and nothing recalled."""
+        return not any(self.on(feature) for feature in FEATURES)
+
     def begin(self, session_id: str) -> None:
         """Become a new incarnation, which holds nothing yet."""
         self.session_id = session_id
-        self.opening = ""
+        self._opening = ""
         self.restored = {}
         self.sequence = None
         self.recent.clear()

@@ -74,6 +74,8 @@ def read_transcript(path: Path) -> list[TranscriptTurn]:
         if line.strip():
             try:
                 turns.append(_turn(json.loads(line)))
+            except json.JSONDecodeError as error:
+                problems.append(f"{path}:{number}: no JSON: {error.msg} at column {error.colno}")
             except ValueError as error:
                 problems.append(f"{path}:{number}: {error}")
     if problems:

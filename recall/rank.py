@@ -16,6 +16,7 @@ from recall.postings import Segment
 __all__ = [
     "bm25_into",
     "calibrated",
+    "covering_alike",
     "dated",
     "evidence",
     "inverse_document_frequencies",
@@ -53,6 +54,8 @@ TOPIC_WEIGHT = 0.3
 IMPORTANCE_WEIGHT = 0.1
 # What a row loses for which there is a newer version.
 OLDER_VERSION_WEIGHT = 1.0
+# The share of the other's coverage that a version must have.
+COVERING_ALIKE = 0.5
 # What a difference must be to count fully: of cosines, and of words' scores as a share of what all terms could give.
 LEAST_MEANING_RANGE = 0.35
 LEAST_WORDS_SHARE = 0.2
@@ -180,6 +183,16 @@ def dated(at: NDArray[np.float64], spans: Sequence[Span]) -> Floats:
         fit = span.weight * np.exp2(-late / DATE_HALVING_SECONDS)
         np.maximum(best, np.where((at >= span.start) & (late < 3 * DATE_HALVING_SECONDS), fit, 0), out=best)
     return best
+
+
+def covering_alike(coverage: Floats) -> NDArray[np.bool_]:
+    """Which rows hold about as much of the message as each other, (rows, rows).
+
+    Two lockers' lines differ in a number alone; they are no versions of each other where the message names one.
+    """
+    more = np.maximum(coverage[:, None], coverage[None, :])
+    alike: NDArray[np.bool_] = np.minimum(coverage[:, None], coverage[None, :]) >= COVERING_ALIKE * more
+    return alike
 
 
 def newest_first(

@@ -119,7 +119,7 @@ def ranked(
     meaning = None if vector is None else near.cosines(vector)
     fits = rank.dated(times, words.query.spans)
     evidence = _evidence(words.query, scores[best], coverage, meaning, fits)
-    ranks = rank.newest_first(scores[best], times, best, near.alike())
+    ranks = rank.newest_first(scores[best], times, best, near.alike() & rank.covering_alike(coverage))
     found: list[tuple[int, float, dict[str, float]]] = []
     for place in np.argsort(-ranks, kind="stable").tolist():
         row = int(best[place])

@@ -73,6 +73,11 @@ class Ledger:
 
         return await self._journal.transact(work)
 
+    async def last_extraction(self) -> float:
+        """Return when turns were last read, by rules or by a model, in epoch seconds; 0 if never."""
+        query = "SELECT coalesce(max(at), 0) FROM receipts WHERE stage IN ('rules', 'batch')"
+        return float((await self._journal.rows(query))[0][0])
+
     async def settle(self, day: str, *, reserved: int, input_tokens: int, output_tokens: int) -> None:
         """Count what a call took in place of what was reserved for it."""
         query = (

@@ -99,8 +99,11 @@ async def test_a_feature_can_be_switched_for_one_session(feature: Feature, tmp_p
 
 async def test_everything_off_is_incognito(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), workspace=tmp_path) as memory:
+        (tmp_path / "MEMORY.md").write_text("- The cat is called Tigger\n")
         session = await memory.start_session("one", user=OWNER)
+        assert "Tigger" in session.opening
         answer = await memory.command(session, "/memory off")
+        assert session.opening == ""
         assert answer is not None
         assert "ncognito" in answer
         await memory.after_reply(session, user="Remember that my locker code is 4711.", reply="OK")
