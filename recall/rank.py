@@ -203,6 +203,8 @@ def newest_first(
     `ranks` descend; of two rows of one time the one of the higher number is newer. A plan that was changed, a number
     that grew: what was said last holds.
     """
+    if not np.tril(alike, -1).any():
+        return ranks
     ranks = ranks.copy()
     heads: list[int] = []
     versions: dict[int, list[int]] = {}

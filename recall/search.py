@@ -120,10 +120,11 @@ def ranked(
     fits = rank.dated(times, words.query.spans)
     evidence = _evidence(words.query, scores[best], coverage, meaning, fits)
     ranks = rank.newest_first(scores[best], times, best, near.alike() & rank.covering_alike(coverage))
+    foremost = float(ranks.max())
     found: list[tuple[int, float, dict[str, float]]] = []
     for place in np.argsort(-ranks, kind="stable").tolist():
         row = int(best[place])
-        score = rank.calibrated(evidence, float(ranks.max() - ranks[place]), applies=row in applying)
+        score = rank.calibrated(evidence, foremost - float(ranks[place]), applies=row in applying)
         if score < min_score:
             continue
         parts = {"rank": float(ranks[place]), "words": float(coverage[place]), "date": float(fits[place])}
