@@ -94,8 +94,6 @@ class ContextBuilder:
         span = settings.auto_recall.timeout_ms / 1000
         deadline = loop.time() + span
         blocks: list[str] = []
-        if session.on("autoRecall"):  # the encoder works while the files are looked at
-            self._recaller.prefetch(message)
 
         waited = len(session.inbox)
         updates = session.inbox.take(now.timestamp()) if session.on("notify") else ()

@@ -46,7 +46,6 @@ class AnytimeSearch:
         self._embedder = embedder
         self._zone = zone
         self._found: OrderedDict[Any, tuple[int, Recall]] = OrderedDict()
-        self._coming: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
         self._ranking_seconds = _LEAST_RESERVE_SECONDS
 
     async def search(
@@ -141,11 +140,8 @@ class AnytimeSearch:
         if cached is not None:
             return cached
         # Asked for even where nobody waits: what comes late serves the next message.
-        future = self._coming.get(text)
-        if future is None:
-            future = self._coming[text] = self._embedder.submit([text], query=True)
-            future.add_done_callback(_seen)
-            future.add_done_callback(lambda _: self._coming.pop(text))
+        future = self._embedder.submit([text], query=True)
+        future.add_done_callback(_seen)
         late = self._embedder.encoder is None or self._embedder.hangs(time.monotonic())
         return None if late and not patient else future
 

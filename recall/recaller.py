@@ -154,10 +154,6 @@ class Recaller:
         for scope in scopes:
             await self._read(_loading(scope))
 
-    def prefetch(self, text: str) -> None:
-        """Have the vector made of what is searched with next; nobody waits for it yet."""
-        self._anytime.vector_of(text)
-
     async def search(
         self,
         scopes: Sequence[str],
