@@ -46,7 +46,6 @@ class Metrics:
         self.latencies: dict[str, Histogram] = {}
         self.sources: list[Callable[[], Mapping[str, float]]] = []
         """Each gives gauges by dotted name, at the time when it is called."""
-        self.last_extraction: datetime | None = None
         self.last_failure: tuple[datetime, str, str] | None = None
         self.last_seen: datetime | None = None
         """When the host last handed over a reply."""

@@ -97,7 +97,6 @@ class Reader:
             return Reading(reason=f"model_{error.kind}", failed=True)
         finally:
             await self._settle(wanted, usage)
-        self._metrics.last_extraction = self._clock()
         for reason in found.left_out:
             self._metrics.count(f"extraction.batch.left_out.{reason}")
         return Reading(
@@ -109,7 +108,6 @@ class Reader:
         assert self._extract is not None
         if not await self._reserve(settings, 0):
             return Reading(reason="daily_limit")
-        self._metrics.last_extraction = self._clock()
         return Reading(candidates=await self._extract(turns, near))
 
     async def compared(self, scope: Scope, text: str, hidden: frozenset[str]) -> list[Known]:
