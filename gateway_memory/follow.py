@@ -82,7 +82,7 @@ class Follower:
         blocks = await compute(parse, text, file=file, memories=is_writable(file))
         owners = await self._recaller.owners(scope.key, [block.id for block in blocks])
         memories = await self._journal.memories(scope.key, [block.id for block in blocks if block.kind == "item"])
-        entries, lost = self._entries(file, blocks, owners, memories, stamp)
+        entries, lost = await compute(self._entries, file, blocks, owners, memories, stamp)
         change = await self._recaller.replace_file(scope.key, file, stamp, entries)
         known[file] = stamp
         for other in sorted(lost):  # lines there lose their id to this file, which comes before them
