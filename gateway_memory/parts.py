@@ -15,14 +15,17 @@ from gateway_memory.context import ContextBuilder
 from gateway_memory.errors import WorkspaceError, place_of
 from gateway_memory.follow import Follower
 from gateway_memory.ingest import Ingest
+from gateway_memory.lifecycle import Lifecycle
 from gateway_memory.merging import Merger
 from gateway_memory.metrics import Metrics
+from gateway_memory.opening import OpeningBuilder
 from gateway_memory.reading import Extract, Reader
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import MemorySync
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.session_state import release
 from gateway_memory.store.slots import Slot
 from gateway_memory.worker import Worker
 from notifier import Bus
@@ -50,6 +53,8 @@ class Parts:
     context: ContextBuilder
     ingest: Ingest
     worker: Worker
+    openings: OpeningBuilder
+    lifecycle: Lifecycle
 
 
 async def open_parts(
@@ -138,6 +143,25 @@ async def open_parts(
     )
     running = asyncio.create_task(worker.run(), name="gateway-memory")
     stack.push_async_callback(_stop, worker, running)
+    stack.push_async_callback(_leave_open, journal)
+    lifecycle = Lifecycle(
+        workspace=workspace,
+        files=files,
+        journal=journal,
+        ingest=ingest,
+        reader=reader,
+        worker=worker,
+        slot=slot,
+        metrics=metrics,
+        zone=zone,
+        clock=clock,
+        settings=settings,
+        settings_of=sessions.settings_of,
+        scope_of=sessions.scope_of,
+        closed=sessions.let_go,
+    )
+    idle = asyncio.create_task(lifecycle.run(), name="gateway-memory-idle")
+    stack.push_async_callback(_cancel, idle)
     kept_since = clock() - timedelta(days=settings.observations.keep_days)
     await journal.tidy(observations_before=kept_since.timestamp())
     return Parts(
@@ -151,6 +175,14 @@ async def open_parts(
         context=context,
         ingest=ingest,
         worker=worker,
+        openings=OpeningBuilder(
+            workspace=workspace,
+            files=files,
+            recaller=recaller,
+            zone=zone,
+            min_score=settings.auto_recall.min_score,
+        ),
+        lifecycle=lifecycle,
     )
 
 
@@ -169,6 +201,16 @@ def _prepare(workspace: Path, state: Path, slot: Slot) -> None:
 def _keep_to_the_owner(workspace: Path) -> None:
     for file in ("journal.sqlite", "index.sqlite"):
         (workspace / file).chmod(0o600)
+
+
+async def _leave_open(journal: Journal) -> None:
+    """A process that closes in order leaves its sessions to be resumed; those of one that dies are abandoned."""
+    await journal.transact(lambda database: release(database, journal.slot))
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
 
 
 async def _stop(worker: Worker, running: asyncio.Task[None]) -> None:

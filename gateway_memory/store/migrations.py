@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from gateway_memory.store.migrations_sessions import SESSIONS
+
 __all__ = ["MIGRATIONS"]
 
 MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
@@ -126,4 +128,5 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
         CREATE INDEX changes_by_scope ON changes (scope, receipt);
         """,
     ),
+    SESSIONS,
 )
