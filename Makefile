@@ -30,6 +30,7 @@ MEMORIES ?= 10000
 DATA ?=
 bench: $(READY)
 	$(BIN)/python benchmarks/latency.py --memories $(MEMORIES)
+	$(BIN)/python benchmarks/notify.py
 	for data in $(DATA); do $(BIN)/python benchmarks/recall_quality.py --data "$$data" || exit 1; done
 
 wheel: $(READY)

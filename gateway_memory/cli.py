@@ -69,6 +69,14 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument("file", type=Path)
     replay.add_argument("--turns", type=Path, metavar="FILE", help="write what became of each turn, as JSON lines")
     replay.set_defaults(run=_run_replay)
+    listen = subparsers.add_parser("listen", help="print what gateways announce over MQTT, as it comes")
+    _add_place(listen)
+    listen.add_argument("--json", action="store_true", help="as JSON lines")
+    listen.set_defaults(run=_run_listen)
+    doctor = subparsers.add_parser("doctor", help="say what is wrong with a connection, in words")
+    doctor.add_argument("part", choices=["mqtt"])
+    _add_place(doctor)
+    doctor.set_defaults(run=_run_doctor)
     demo = subparsers.add_parser("demo", help="the acceptance criteria, shown on a conversation")
     demo.set_defaults(run=_run_demo)
     config_command.add_parser(subparsers)
@@ -181,6 +189,18 @@ def _run_replay(args: argparse.Namespace) -> int:
         args.turns.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in report.rows), "utf-8")
     print("\n".join(report.lines()))  # noqa: T201
     return 0
+
+
+def _run_listen(args: argparse.Namespace) -> int:
+    from gateway_memory.listening import run_listen
+
+    return run_listen(args)
+
+
+def _run_doctor(args: argparse.Namespace) -> int:
+    from gateway_memory.listening import run_doctor
+
+    return run_doctor(args)
 
 
 def _run_demo(_: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from gateway_memory.session import FEATURES, Feature, Session
 from gateway_memory.store.files import is_writable
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
+from notifier import NotifierStatus
 from recall import Hit, Recaller
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Commands:
         recaller: Recaller,
         follower: Follower,
         switched: Callable[[Session], None],
+        waiting: Callable[[], tuple[int, int]],
+        notifier: Callable[[], NotifierStatus | None],
     ) -> None:
         self._memory = memory
         self._ingest = ingest
@@ -50,6 +53,8 @@ class Commands:
         self._recaller = recaller
         self._follower = follower
         self._switched = switched
+        self._waiting = waiting
+        self._notifier = notifier
         self._receipts = Receipts(memory, ingest=ingest, journal=journal, ledger=ledger, recaller=recaller)
 
     async def answer(self, session: Session, text: str) -> str | None:  # noqa: C901, PLR0911 - a return a command
@@ -110,12 +115,14 @@ class Commands:
                 age=age,
                 outbox=int(queue["outbox"]),
             ),
-            say(language, "status_pending", pending=len(session.inbox), dropped=session.inbox.dropped),
+            self._pending(session),
+            *self._connection(session, int(queue["outbox"]), queue["outbox_at"]),
             say(
                 language,
                 "status_last",
                 at=f"{last.astimezone(memory.zone):%Y-%m-%d %H:%M:%S}" if last else say(language, "never"),
             ),
+            *self._alarm(session),
             say(
                 language,
                 "status_failure",
@@ -142,6 +149,47 @@ class Commands:
             *([say(language, "status_failed", failed=failed)] if failed else []),
         ]
         return "\n".join(lines)
+
+    def _alarm(self, session: Session) -> list[str]:
+        alarm = self._memory.metrics.capture_alarm(self._memory.now())
+        return [say(session.language, f"status_{alarm}")] if alarm else []
+
+    def _pending(self, session: Session) -> str:
+        updates, sessions = self._waiting()
+        return say(
+            session.language,
+            "status_pending",
+            pending=len(session.inbox),
+            dropped=session.inbox.dropped,
+            updates=updates,
+            sessions=sessions,
+        )
+
+    def _connection(self, session: Session, outbox: int, outbox_at: float) -> list[str]:
+        """Return how it stands with the broker; nothing where there is none."""
+        status, language, memory = self._notifier(), session.language, self._memory
+        if status is None:
+            return []
+        age = max(0, round(memory.now().timestamp() - outbox_at)) if outbox else 0
+        dropped = say(language, "comma").join(f"{reason} {number}" for reason, number in sorted(status.dropped.items()))
+        return [
+            say(
+                language,
+                "status_mqtt",
+                state=say(language, f"mqtt_{status.state}"),
+                since=f"{local_time(status.since, memory.zone):%Y-%m-%d %H:%M:%S}",
+                reason=f" ({status.reason})" if status.reason else "",
+            ),
+            say(
+                language,
+                "status_mqtt_counts",
+                outbox=outbox,
+                age=age,
+                sent=status.sent,
+                received=status.received,
+                dropped=dropped or say(language, "none"),
+            ),
+        ]
 
     async def _list(self, session: Session) -> str:
         await self._follower.refresh(session.scope)

@@ -1,7 +1,7 @@
 """What a session is told before a reply: up to three blocks, within their budgets and within the deadline."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any, Final, Literal, TypeVar
@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 _REFRESH_SHARE: Final = 0.25
 """Of the deadline, what looking at the files may take: a hung disk leaves time for what memory holds already."""
+_TOLD_SHARE: Final = 0.1
+"""Of the deadline, what noting that a session was told may take: where it takes longer, a restart tells it again."""
 _CHANGES_SHOWN: Final = 10
 _NOTICE_TOKENS: Final = 120
 _FIND_SECONDS: Final = 10.0
@@ -58,7 +60,10 @@ class Context:
 
 
 class ContextBuilder:
-    """Builds a `Context`. A part that fails is logged and left out; the reply never waits past `timeoutMs`."""
+    """Builds a `Context`. A part that fails is logged and left out; the reply never waits past `timeoutMs`.
+
+    heard: up to which number the sessions here have been given each origin's events.
+    """
 
     def __init__(
         self,
@@ -66,11 +71,13 @@ class ContextBuilder:
         follower: Follower,
         recaller: Recaller,
         journal: Journal,
+        heard: Mapping[str, int],
         ledger: Ledger,
         metrics: Metrics,
         zone: tzinfo | None,
         fail: Callable[[str, BaseException], None],
     ) -> None:
+        self._heard = heard
         self._follower = follower
         self._recaller = recaller
         self._journal = journal
@@ -90,7 +97,14 @@ class ContextBuilder:
         if session.on("autoRecall"):  # the encoder works while the files are looked at
             self._recaller.prefetch(message)
 
-        updates = session.inbox.take() if session.on("notify") else ()
+        waited = len(session.inbox)
+        updates = session.inbox.take(now.timestamp()) if session.on("notify") else ()
+        if waited and session.on("notify"):
+            # What was restored may be of origins of which nothing has come since.
+            upto = session.restored | {
+                origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
+            }
+            await self._within("told", span * _TOLD_SHARE, self._journal.event_log.told(session.session_id, upto))
         updates = tuple(change for change in updates if self._is_news(session, change))
         session.hold([(change.id, change.text) for change in updates])
 
@@ -182,7 +196,8 @@ class ContextBuilder:
     async def _within(self, place: str, seconds: float, work: Awaitable[T]) -> T | None:
         """Await a part for so long; a late one goes on behind, where it warms what the next message needs."""
         task = asyncio.ensure_future(work)
-        done, _ = await asyncio.wait([task], timeout=seconds)
+        with self._metrics.timed(f"before_reply.{place}"):
+            done, _ = await asyncio.wait([task], timeout=seconds)
         if not done:
             self._background.add(task)
             task.add_done_callback(self._settle)

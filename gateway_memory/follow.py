@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ from gateway_memory.session import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, is_day_file, is_writable
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.markdown import Block, content_id, parse
-from recall import Entry, Recaller, Stamp
+from recall import Entry, Recaller, Stamp, Stored
 
 __all__ = ["IMPORTANCE", "Follower"]
 
@@ -35,6 +35,8 @@ class Follower:
         self._seen: dict[str, dict[str, Stamp]] = {}
         self._generation = 0
         self._young: defaultdict[str, set[str]] = defaultdict(set)
+        self.found: Callable[[str, Sequence[Stored]], Awaitable[None]] | None = None
+        """Is told of lines (a scope's key, rows of the index) that somebody else has written."""
 
     async def refresh(self, scope: Scope) -> None:
         """Index what has changed in a scope's files since they were last looked at."""
@@ -53,38 +55,44 @@ class Follower:
                 for file, state in found.items()
                 if file in young or file not in known or state != _state(known[file])
             ]
+            new: list[Stored] = []
             for file in sorted(changed, key=_rank):
-                await self._load(scope, file, known)
+                looked = seen is not None if file not in known else bool(known[file].digest)
+                added = await self._load(scope, file, known)
+                new += added if looked else ()  # what stood there before we first looked is no edit
             for file in known.keys() - found.keys():
                 await self._recaller.replace_file(scope.key, file, None, ())
                 known.pop(file)
             self._seen[scope.key] = known
+            if new and self.found:
+                await self.found(scope.key, new)
 
-    async def _load(self, scope: Scope, file: str, known: dict[str, Stamp]) -> None:
+    async def _load(self, scope: Scope, file: str, known: dict[str, Stamp]) -> list[Stored]:
+        """Index a file; return its new lines that we did not write."""
         self._young[scope.key].discard(file)
         read = await self._files.read(scope.folder, file)
         if read is None:
-            return
+            return []
         text, stamp = read
         if time.time_ns() - stamp.mtime_ns < _RACY_NS:
             self._young[scope.key].add(file)
         if file in known and known[file].digest == stamp.digest:
             known[file] = stamp
-            return
+            return []
         blocks = await compute(parse, text, file=file, memories=is_writable(file))
         owners = await self._recaller.owners(scope.key, [block.id for block in blocks])
-        entries, lost = await self._entries(scope, file, blocks, owners, stamp)
-        await self._recaller.replace_file(scope.key, file, stamp, entries)
+        memories = await self._journal.memories(scope.key, [block.id for block in blocks if block.kind == "item"])
+        entries, lost = self._entries(file, blocks, owners, memories, stamp)
+        change = await self._recaller.replace_file(scope.key, file, stamp, entries)
         known[file] = stamp
         for other in sorted(lost):  # lines there lose their id to this file, which comes before them
             known[other] = Stamp(mtime_ns=0, size=0, digest="")
             await self._load(scope, other, known)
+        return [row for row in change.added if _is_foreign(row.entry, memories.get(row.entry.id))]
 
-    async def _entries(
-        self, scope: Scope, file: str, blocks: Iterable[Block], owners: dict[str, str], stamp: Stamp
+    def _entries(
+        self, file: str, blocks: Iterable[Block], owners: dict[str, str], memories: dict[str, Memory], stamp: Stamp
     ) -> tuple[list[Entry], set[str]]:
-        blocks = list(blocks)
-        memories = await self._journal.memories(scope.key, [block.id for block in blocks if block.kind == "item"])
         default_at = self._default_at(file, stamp)
         entries: list[Entry] = []
         lost: set[str] = set()
@@ -129,6 +137,10 @@ def _entry(block: Block, identity: str, memory: Memory | None, default_at: float
         session=memory.session_key if memory else "",
         heading=block.heading if block.kind == "paragraph" else "",
     )
+
+
+def _is_foreign(entry: Entry, memory: Memory | None) -> bool:
+    return entry.kind == "item" and entry.type != "S" and (memory is None or memory.text != entry.text)
 
 
 def _rank(file: str) -> tuple[bool, bool, str]:

@@ -24,7 +24,7 @@ from gateway_memory.store.journal import Journal, PendingTurn
 from gateway_memory.store.ledger import Change as Changed
 from gateway_memory.store.ledger import Ledger
 from gateway_memory.undo import inverse
-from notifier import Change, Event, decode, encode
+from notifier import Change, Event, split
 from recall import Recaller, Stored
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ _UNDONE_WITHIN: Final = 200
 class Ingest:
     """Carries turns through one stage.
 
-    `publish` hands an event to the sessions of this process, `hold` tells a session its own words.
+    `publish` hands an event to the sessions of this process, `announce` to the other processes once it is all on disk;
+    `hold` tells a session its own words.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Ingest:
         settings_of: Callable[[str], MemorySync],
         scope_of: Callable[[str], Scope],
         publish: Callable[[Event], None],
+        announce: Callable[[Event], None],
         hold: Callable[[Memory], None],
     ) -> None:
         self._files = files
@@ -75,6 +77,7 @@ class Ingest:
         self._settings_of = settings_of
         self._scope_of = scope_of
         self._publish = publish
+        self._announce = announce
         self._hold = hold
 
     async def rules(self, turns: Sequence[PendingTurn]) -> None:
@@ -258,41 +261,52 @@ class Ingest:
         return len(memories)
 
     async def recover(self) -> int:
-        """Carry out again what was planned and announce what was not announced; return how many plans there were."""
+        """Carry out again what was planned; return how many plans there were."""
         plans = await self._journal.plans()
         for number, plan in plans:
             async with self._files.writing():
                 await self._carry_out(plan, number)
-        for sequence, body in await self._journal.outgoing():
-            self._publish(decode(body))
-            await self._journal.announced([sequence])
         return len(plans)
 
     async def _carry_out(self, plan: Plan, number: int | None = None) -> None:
-        event = self._event(plan)
+        events: list[Event] = []
         patches: Sequence[Patch] = ()
         if plan.writes:
             if number is None:
-                number = await self._journal.begin(plan)
+                number, events = await self._journal.begin(plan, self._events(plan))
+            else:
+                events = await self._journal.event_log.planned(number)
             for memory in plan.added:
                 self._hold(memory)
-            patches = await self._files.edit(plan.folder, plan.edits())
-            if event:  # before the index follows: the other sessions hear it as an update, not as a changed file
-                self._publish(event)
-            await self._follower.refresh(Scope(plan.scope, plan.folder))
-        sequence = await self._journal.finish(plan, number, encode(event) if event else None, patches)
-        if sequence is not None:
-            await self._journal.announced([sequence])
+            with self._metrics.timed("ingest.files"):
+                patches = await self._files.edit(plan.folder, plan.edits())
+            for event in events:  # before the index follows: the other sessions hear an update, not of a changed file
+                if event.origin == self._journal.event_log.instance:
+                    self._publish(event)
+            with self._metrics.timed("ingest.index"):
+                await self._follower.refresh(Scope(plan.scope, plan.folder))
+        await self._journal.finish(plan, number, patches)
+        if plan.stage == "rules" and plan.turns:
+            self._metrics.turns_processed(self._clock(), max(plan.turns))
+        for event in events:
+            self._announce(event)
         for outcome in plan.outcomes:
             self._metrics.count(f"extraction.{plan.stage}.{outcome.action}.{outcome.reason}")
         log.info(
             "ingest.done", stage=plan.stage, turns=len(plan.turns), added=len(plan.added), retired=len(plan.retired)
         )
 
-    def _event(self, plan: Plan) -> Event | None:
+    def _events(self, plan: Plan) -> list[Event]:
         """Return what is announced: nothing where nothing changed, or where those who caused it have `notify` off."""
+        replaced = {item.replaced_by: item.memory.id for item in plan.retired if item.replaced_by}
         changes = [
-            Change(id=memory.id, text=memory.text, at=memory.at, source=memory.session_key)
+            Change(
+                id=memory.id,
+                text=memory.text,
+                at=memory.at,
+                source=memory.session_key,
+                replaces=replaced.get(memory.id, ""),
+            )
             for memory in plan.added
             if memory.type != "S"
         ]
@@ -302,4 +316,4 @@ class Ingest:
             if item.state in ("forgotten", "undone")
         ]
         changes = [change for change in changes if self._settings_of(change.source).notify.enabled]
-        return Event(scope=plan.scope, at=plan.at, changes=tuple(changes)) if changes else None
+        return list(split(Event(scope=plan.scope, at=plan.at, changes=tuple(changes))))

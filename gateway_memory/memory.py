@@ -26,7 +26,6 @@ from gateway_memory.sessions import Sessions
 from gateway_memory.settings import Config
 from gateway_memory.store.markdown import MemoryType
 from gateway_memory.store.session_state import Observation, counts
-from notifier import Change, Event
 from recall import Hit
 
 __all__ = ["GatewayMemory"]
@@ -87,7 +86,7 @@ class GatewayMemory:
                 fail=self._fail,
                 extract=self._extract,
             )
-            self._bus, self._worker = parts.bus, parts.worker
+            self._bus, self._worker, self._notifier = parts.bus, parts.worker, parts.notifier
             self._journal, self._ledger = parts.journal, parts.ledger
             self._recaller = parts.recaller
             self._follower, self._context, self._ingest = parts.follower, parts.context, parts.ingest
@@ -99,6 +98,8 @@ class GatewayMemory:
                 recaller=parts.recaller,
                 follower=parts.follower,
                 switched=self._subscribe,
+                waiting=parts.bus.waiting,
+                notifier=lambda: parts.notifier.status() if parts.notifier else None,
             )
             self._openings, self._lifecycle = parts.openings, parts.lifecycle
             await self._lifecycle.close_abandoned(starting=True)
@@ -143,8 +144,11 @@ class GatewayMemory:
         self._check(session)
         await self._begin(session)
         message = as_query(message)
+        if session.on("autoExtract"):
+            self.metrics.message_seen()
         try:
-            context = await self._context.build(session, message, at or self._clock())
+            with self.metrics.timed("before_reply"):
+                context = await self._context.build(session, message, at or self._clock())
         except Exception as error:  # noqa: BLE001 - the reply matters more than its memory
             log.error("context.failed", error=type(error).__name__, place=place_of(error))
             self._fail("context", error)
@@ -168,26 +172,29 @@ class GatewayMemory:
         self.metrics.count("turns.seen")
         if session.type in session.settings.auto_extract.exclude_session_types:
             self.metrics.count("extraction.accept.skipped.session_type")
+            self.metrics.reply_seen(self._clock(), 0)
             return 0
         now = self._clock()
         said, answered = clean(user), clean(reply)
         try:
-            turn = await self._journal.accept(
-                scope=session.scope.key,
-                session_key=session.key,
-                session_id=session.session_id,
-                user=said.text,
-                reply=answered.text,
-                at=(at or now).timestamp(),
-                now=now.timestamp(),
-                recalled=session.recalled,
-                seen=self._seen_of_turn(session, said.text, answered.text),
-            )
+            with self.metrics.timed("after_reply"):
+                turn = await self._journal.accept(
+                    scope=session.scope.key,
+                    session_key=session.key,
+                    session_id=session.session_id,
+                    user=said.text,
+                    reply=answered.text,
+                    at=(at or now).timestamp(),
+                    now=now.timestamp(),
+                    recalled=session.recalled,
+                    seen=self._seen_of_turn(session, said.text, answered.text),
+                )
         except (OSError, sqlite3.Error) as error:
             self._fail("journal", error)
             message = f"{self.workspace}: the turn could not be kept ({error}); free some space and send it again"
             raise StoreError(message) from error
         self.metrics.count("turns.accepted")
+        self.metrics.reply_seen(now, turn)
         self._worker.wake()
         return turn
 
@@ -251,18 +258,9 @@ class GatewayMemory:
             raise UsageError(f"file={file!r}: expected MEMORY.md or memory/….md inside {folder}")
         await self._begin(session)
         name = path.relative_to(folder).as_posix()
-        await self._follower.refresh(session.scope)
+        await self._follower.refresh(session.scope)  # which tells the others
         _, rows = await self._recaller.added_since(session.scope.key, session.sequence or 0)
-        new = [row for row in rows if row.file == name and not session.holds(row.entry.id, row.entry.text)]
-        session.hold([(row.entry.id, row.entry.text) for row in new])
-        if new and session.on("notify"):
-            now = self._clock().timestamp()
-            changes = [
-                Change(id=row.entry.id, text=row.entry.text, at=now, source=session.key)
-                for row in new
-                if row.entry.type != "S"
-            ]
-            self._bus.publish(Event(scope=session.scope.key, at=now, changes=tuple(changes)))
+        session.hold([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 
     async def save_summary(
         self, session: Session, *, topic: str, summary: str, decisions: Sequence[str] = (), todos: Sequence[str] = ()
@@ -356,20 +354,33 @@ class GatewayMemory:
             if not session.ended:
                 return
             now = self._clock()
-            session_id, _ = await self._journal.open_session(
+            session_id, opened = await self._journal.open_session(
                 session.key, session.scope.key, secrets.token_hex(8), now.timestamp()
             )
             session.begin(session_id)
             self._sessions.opened(session)
             self._subscribe(session)
+            waiting = set() if opened or not session.on("notify") else await self._restore(session, now.timestamp())
             session.generation = self._recaller.generation
             await self._ingest.expire(session.scope)
             session.sequence = await self._context.look(session, _OPENING_SECONDS)
             if session.settings.opening.enabled:
                 session.opening, held = await self._openings.build(session.scope, session.settings.opening, now)
-                session.hold(held)
+                # Its conversation goes on after a restart: what waited for it is told, though a new opening has it too.
+                session.hold([item for item in held if item[0] not in waiting])
             session.ended = False
             log.info("session.open", session_id=session_id, type=session.type)
+
+    async def _restore(self, session: Session, now: float) -> set[str]:
+        """Give a session that was open before a restart the updates that waited for it; return their ids."""
+        if self._notifier:  # what came by MQTT before this session was there is looked up where it is kept
+            await self._notifier.keep()
+        since = now - session.settings.notify.pending_max_age_seconds
+        events = await self._journal.event_log.untold(session.session_id, since=since)
+        waited = [(event.at, change) for event in events for change in event.changes if change.source != session.key]
+        session.inbox.restore(waited)
+        session.restored = {event.origin: event.number for event in sorted(events, key=lambda event: event.number)}
+        return {change.id for _, change in waited}
 
     @staticmethod
     def _seen_of_turn(session: Session, said: str, answered: str) -> list[Observation]:

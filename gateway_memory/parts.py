@@ -4,14 +4,15 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from extractor import Debouncer, Model, has_model
 from gateway_memory.context import ContextBuilder
+from gateway_memory.edits import Edits
 from gateway_memory.errors import WorkspaceError, place_of
 from gateway_memory.follow import Follower
 from gateway_memory.ingest import Ingest
@@ -27,9 +28,13 @@ from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
 from gateway_memory.store.session_state import release
 from gateway_memory.store.slots import Slot
+from gateway_memory.watch import check_watching, watch
 from gateway_memory.worker import Worker
-from notifier import Bus
+from notifier import Bus, Event, MqttSettings
 from recall import Recaller
+
+if TYPE_CHECKING:
+    from notifier.notifier import Notifier
 
 __all__ = ["Parts", "open_parts"]
 
@@ -37,6 +42,9 @@ log = structlog.get_logger()
 
 _STATE_FOLDER: Final = ".gateway-memory"
 _GRACE_SECONDS: Final = 5.0
+_DAY_SECONDS: Final = 86400.0
+_CANCEL_SECONDS: Final = 1.0
+_SEND_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +63,7 @@ class Parts:
     worker: Worker
     openings: OpeningBuilder
     lifecycle: Lifecycle
+    notifier: "Notifier | None"
 
 
 async def open_parts(
@@ -74,6 +83,7 @@ async def open_parts(
     Raises:
         WorkspaceError: the folder can't be made, read or written.
         StoreError: the journal can't be opened.
+        ConfigError: something that the config names isn't there.
     """
     state = workspace / _STATE_FOLDER
     slot = Slot(state / "slots")
@@ -81,7 +91,8 @@ async def open_parts(
     stack.callback(slot.release)
     bus = Bus()
     journal = Journal(workspace / "journal.sqlite")
-    await journal.open(slot.number)
+    mqtt = settings.notify.mqtt if settings.notify.enabled and settings.notify.mqtt.enabled else None
+    await journal.open(slot.number, sends=mqtt is not None, history=settings.notify.mqtt.history_events)
     stack.push_async_callback(journal.close)
     recaller = Recaller(workspace / "index.sqlite", settings.auto_recall)
     if await recaller.open():
@@ -93,7 +104,14 @@ async def open_parts(
     follower = Follower(files=files, journal=journal, recaller=recaller, zone=zone)
     ledger = Ledger(journal)
     context = ContextBuilder(
-        follower=follower, recaller=recaller, journal=journal, ledger=ledger, metrics=metrics, zone=zone, fail=fail
+        follower=follower,
+        recaller=recaller,
+        journal=journal,
+        ledger=ledger,
+        heard=bus.heard,
+        metrics=metrics,
+        zone=zone,
+        fail=fail,
     )
     extraction = settings.auto_extract
     model = Model(extraction) if extract is None and has_model(extraction) else None
@@ -109,6 +127,29 @@ async def open_parts(
         extract=extract,
         model=model,
     )
+
+    def seconds() -> float:
+        return clock().timestamp()
+
+    notifier = await _open_notifier(
+        stack,
+        mqtt,
+        slot=slot,
+        journal=journal,
+        bus=bus,
+        sessions=sessions,
+        follower=follower,
+        metrics=metrics,
+        clock=seconds,
+        fail=fail,
+    )
+
+    def announce(event: Event) -> None:
+        if notifier is not None:
+            notifier.announce(event)
+        elif event.origin != journal.event_log.instance:  # of a process that died: its sessions died with it
+            bus.publish(event)
+
     merger = Merger(
         files=files,
         journal=journal,
@@ -131,6 +172,7 @@ async def open_parts(
         settings_of=sessions.settings_of,
         scope_of=sessions.scope_of,
         publish=bus.publish,
+        announce=announce,
         hold=sessions.hold,
     )
     worker = Worker(
@@ -141,9 +183,15 @@ async def open_parts(
         debouncer=Debouncer(extraction.debounce_seconds, extraction.max_wait_seconds),
         fail=fail,
     )
+    if settings.notify.enabled:
+        edits = Edits(journal.event_log, publish=bus.publish, announce=announce, clock=seconds, fail=fail)
+        follower.found = edits.found
+    if settings.incremental_sync.enabled and settings.incremental_sync.watch:
+        check_watching()
+        watching = asyncio.create_task(watch(workspace, sessions.scopes, follower.refresh), name="gateway-memory-watch")
+        stack.push_async_callback(_stop_task, watching, "watch")
     running = asyncio.create_task(worker.run(), name="gateway-memory")
     stack.push_async_callback(_stop, worker, running)
-    stack.push_async_callback(_leave_open, journal)
     lifecycle = Lifecycle(
         workspace=workspace,
         files=files,
@@ -160,10 +208,12 @@ async def open_parts(
         scope_of=sessions.scope_of,
         closed=sessions.let_go,
     )
-    idle = asyncio.create_task(lifecycle.run(), name="gateway-memory-idle")
-    stack.push_async_callback(_cancel, idle)
-    kept_since = clock() - timedelta(days=settings.observations.keep_days)
-    await journal.tidy(observations_before=kept_since.timestamp())
+    _close_idle_sessions(stack, lifecycle, journal)
+    now = seconds()
+    await journal.tidy(observations_before=now - settings.observations.keep_days * _DAY_SECONDS)
+    await journal.event_log.tidy(
+        before=now - max(settings.notify.pending_max_age_seconds, mqtt.expiry_seconds if mqtt else 0)
+    )
     return Parts(
         slot=slot,
         bus=bus,
@@ -183,7 +233,42 @@ async def open_parts(
             min_score=settings.auto_recall.min_score,
         ),
         lifecycle=lifecycle,
+        notifier=notifier,
     )
+
+
+async def _open_notifier(
+    stack: AsyncExitStack,
+    settings: MqttSettings | None,
+    *,
+    slot: Slot,
+    journal: Journal,
+    bus: Bus,
+    sessions: Sessions,
+    follower: Follower,
+    metrics: Metrics,
+    clock: Callable[[], float],
+    fail: Callable[[str, BaseException], None],
+) -> "Notifier | None":
+    if settings is None:
+        return None
+    from gateway_memory.broker import make_notifier
+
+    notifier = await make_notifier(
+        settings,
+        event_log=journal.event_log,
+        slot=slot,
+        publish=bus.publish,
+        scope_of=sessions.scope_of,
+        refresh=follower.refresh,
+        clock=clock,
+        fail=fail,
+    )
+    metrics.sources.append(notifier.gauges)
+    running = asyncio.create_task(notifier.run(), name="gateway-memory-notify")
+    stack.push_async_callback(_stop_task, running, "notifier")
+    stack.push_async_callback(notifier.drained, _SEND_SECONDS)
+    return notifier
 
 
 def _prepare(workspace: Path, state: Path, slot: Slot) -> None:
@@ -203,14 +288,14 @@ def _keep_to_the_owner(workspace: Path) -> None:
         (workspace / file).chmod(0o600)
 
 
-async def _leave_open(journal: Journal) -> None:
-    """A process that closes in order leaves its sessions to be resumed; those of one that dies are abandoned."""
-    await journal.transact(lambda database: release(database, journal.slot))
+def _close_idle_sessions(stack: AsyncExitStack, lifecycle: Lifecycle, journal: Journal) -> None:
+    """Let them be closed now and then.
 
-
-async def _cancel(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.wait([task])
+    A process that closes in order leaves its own to be resumed; those of one that dies are abandoned.
+    """
+    stack.push_async_callback(journal.transact, lambda database: release(database, journal.slot))
+    idle = asyncio.create_task(lifecycle.run(), name="gateway-memory-idle")
+    stack.push_async_callback(_stop_task, idle, "sessions")
 
 
 async def _stop(worker: Worker, running: asyncio.Task[None]) -> None:
@@ -220,7 +305,12 @@ async def _stop(worker: Worker, running: asyncio.Task[None]) -> None:
             await worker.flush()
     except Exception as error:  # noqa: BLE001 - the turns are rows whatever it was, and all has to be closed
         log.warning("memory.closed_early", error=type(error).__name__)
-    running.cancel()
-    await asyncio.wait([running])
+    await _stop_task(running, "worker")
+
+
+async def _stop_task(running: asyncio.Task[None], name: str) -> None:
+    while not running.done():
+        running.cancel()  # again, where a wait_for whose result just came has swallowed it, or a group that failed
+        await asyncio.wait([running], timeout=_CANCEL_SECONDS)
     if not running.cancelled() and (failure := running.exception()):
-        log.error("memory.worker_died", error=type(failure).__name__, place=place_of(failure))
+        log.error("memory.task_died", task=name, error=type(failure).__name__, place=place_of(failure))

@@ -42,8 +42,24 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "排队：规则 {rules} 轮，批处理 {batch} 轮，最久 {age} 秒；待通知 {outbox} 条",
     ),
     "status_pending": (
-        "Updates for this session: {pending} waiting, {dropped} dropped",
-        "本会话的更新：{pending} 条待读，{dropped} 条已丢弃",
+        "Updates waiting: {pending} for this session ({dropped} dropped), {updates} for {sessions} sessions in all",
+        "待读的更新：本会话 {pending} 条（已丢弃 {dropped} 条），共 {sessions} 个会话 {updates} 条",
+    ),
+    "status_mqtt": ("MQTT: {state} since {since}{reason}", "MQTT：{state}，自 {since}{reason}"),
+    "status_mqtt_counts": (
+        "MQTT: {outbox} to send, oldest {age} s; {sent} sent, {received} received; dropped: {dropped}",
+        "MQTT：待发 {outbox} 条，最久 {age} 秒；已发 {sent} 条，已收 {received} 条；丢弃：{dropped}",
+    ),
+    "mqtt_connected": ("connected", "已连接"),
+    "mqtt_connecting": ("connecting", "正在连接"),
+    "mqtt_waiting": ("not connected, trying again", "未连接，正在重试"),
+    "status_stalled": (
+        "ALARM: turns wait, and none has been processed for over a minute",
+        "警报：有对话在排队，但一分多钟没有处理任何一轮",
+    ),
+    "status_silent": (
+        "ALARM: replies are prepared, but the host hands over no turns (after_reply)",
+        "警报：一直在准备回复，但宿主没有交来任何一轮对话（after_reply）",
     ),
     "status_last": ("Last extraction: {at}", "上次提取：{at}"),
     "status_failure": ("Last failure: {failure}", "上次失败：{failure}"),

@@ -115,7 +115,9 @@ class Session:
         self.ended = True
         self.starting = asyncio.Lock()
         self.language: Literal["zh", "en"] = "en"
-        self.inbox = Inbox(settings.notify.max_pending_updates)
+        self.inbox = Inbox(settings.notify.max_pending_updates, max_age_seconds=settings.notify.pending_max_age_seconds)
+        self.restored: dict[str, int] = {}
+        """Up to which number, by origin, the inbox was filled with what waited over a restart."""
         self.sequence: int | None = None
         """The newest line of the index that this session has seen or was told of; None before it has looked."""
         self.generation = 0
@@ -134,6 +136,7 @@ class Session:
         """Become a new incarnation, which holds nothing yet."""
         self.session_id = session_id
         self.opening = ""
+        self.restored = {}
         self.sequence = None
         self.recent.clear()
         self._held.clear()

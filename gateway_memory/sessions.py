@@ -56,6 +56,10 @@ class Sessions:
             )
         return self._scopes[key]
 
+    def scopes(self) -> list[Scope]:
+        """Return the scopes that sessions of this process have, or have had."""
+        return list(self._scopes.values())
+
     def hold(self, memory: Memory) -> None:
         """Tell the session that a memory comes from, if it is open, that it has it."""
         session = self._open.get(memory.session_id)

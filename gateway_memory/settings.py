@@ -48,6 +48,7 @@ class IncrementalSyncSettings:
 
     enabled: bool = True
     check_on_message: bool = True
+    watch: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

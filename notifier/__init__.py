@@ -1,9 +1,27 @@
-"""Who must know: tells the other sessions what one of them has learnt."""
+"""Who must know: tells the other sessions what one of them has learnt.
+
+What carries events between processes (`notifier.notifier`, `notifier.wire`, `notifier.mqtt`) is imported where it is
+switched on, and not before.
+"""
 
 from notifier.bus import Bus
-from notifier.codec import decode, encode
+from notifier.codec import decode, encode, split
 from notifier.inbox import Inbox
-from notifier.settings import NotifierSettings
-from notifier.types import Change, Event, NotifierError
+from notifier.ports import NotifierStatus
+from notifier.settings import MqttSettings, NotifierSettings
+from notifier.types import Change, Event, NotifierError, journal_of
 
-__all__ = ["Bus", "Change", "Event", "Inbox", "NotifierError", "NotifierSettings", "decode", "encode"]
+__all__ = [
+    "Bus",
+    "Change",
+    "Event",
+    "Inbox",
+    "MqttSettings",
+    "NotifierError",
+    "NotifierSettings",
+    "NotifierStatus",
+    "decode",
+    "encode",
+    "journal_of",
+    "split",
+]

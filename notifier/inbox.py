@@ -1,6 +1,7 @@
 """What waits for one session until its next reply."""
 
 from collections import OrderedDict
+from collections.abc import Iterable
 
 from notifier.types import Change
 
@@ -10,27 +11,39 @@ __all__ = ["Inbox"]
 class Inbox:
     """Pending changes, oldest first, at most `limit`: one more drops the oldest and counts it.
 
-    Two changes of one memory are one.
+    Changes of one memory are one: the newest, also where a newer memory took the older one's place. Times are epoch
+    seconds of when a change was announced.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, max_age_seconds: float = float("inf")) -> None:
         self._limit = limit
-        self._changes: OrderedDict[str, Change] = OrderedDict()
+        self._max_age_seconds = max_age_seconds
+        self._changes: OrderedDict[str, tuple[float, Change]] = OrderedDict()
         self.dropped = 0
 
     def __len__(self) -> int:
         return len(self._changes)
 
-    def put(self, change: Change) -> None:
-        """Queue a change; a newer one of the same memory takes the older one's place."""
+    def put(self, change: Change, at: float = 0.0) -> None:
+        """Queue a change; it takes the place of an older one of the same memory, or of the memory that it replaces."""
         self._changes.pop(change.id, None)
-        self._changes[change.id] = change
+        if change.replaces:
+            self._changes.pop(change.replaces, None)
+        self._changes[change.id] = (at, change)
         if len(self._changes) > self._limit:
             self._changes.popitem(last=False)
             self.dropped += 1
 
-    def take(self) -> tuple[Change, ...]:
-        """Return what waits, and be empty."""
-        changes = tuple(self._changes.values())
+    def restore(self, changes: Iterable[tuple[float, Change]]) -> None:
+        """Queue what waited in an earlier life, oldest first, before what has come since."""
+        since = list(self._changes.values())
+        self._changes.clear()
+        for at, change in (*changes, *since):
+            self.put(change, at)
+
+    def take(self, now: float = 0.0) -> tuple[Change, ...]:
+        """Return what waits and isn't too old, and be empty."""
+        oldest = now - self._max_age_seconds
+        changes = tuple(change for at, change in self._changes.values() if at >= oldest)
         self._changes.clear()
         return changes

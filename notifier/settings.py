@@ -1,17 +1,50 @@
 """Settings of the notifier: the keys of `notify` in config.json5, in snake case."""
 
-from dataclasses import dataclass
-from typing import Annotated
+import re
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
-from annotated_types import Gt
+from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
-__all__ = ["NotifierSettings"]
+__all__ = ["MqttSettings", "NotifierSettings", "is_workspace_id"]
+
+
+def is_workspace_id(name: str) -> bool:
+    """Tell whether `name` may stand in a topic as the workspace's id; "" is the workspace's own."""
+    return bool(re.fullmatch(r"[A-Za-z0-9_-]{0,64}", name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MqttSettings:
+    """How gateway processes hear of each other. Secrets are named by environment variable, never given."""
+
+    enabled: bool = False
+    host: Annotated[str, MinLen(1)] = "localhost"
+    port: Annotated[int, Ge(1), Le(65535)] = 1883
+    protocol: Literal["5", "3.1.1"] = "5"
+    transport: Literal["tcp", "websockets"] = "tcp"
+    username_env: str = ""
+    password_env: str = ""
+    tls: bool = False
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    workspace_id: Annotated[str, Predicate(is_workspace_id)] = field(
+        default="",
+        metadata={"expected": "up to 64 letters, digits, - and _"},
+    )
+    secret_env: str = ""
+    trust_broker: bool = False
+    expiry_seconds: Annotated[int, Ge(60)] = 86400
+    history_events: Annotated[int, Gt(0)] = 10000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifierSettings:
-    """Whether other sessions hear of a new memory, and how many updates wait for each."""
+    """Whether other sessions hear of a new memory, how many updates wait for each and for how long, and by what."""
 
     enabled: bool = True
     inject_summary: bool = True
     max_pending_updates: Annotated[int, Gt(0)] = 10
+    pending_max_age_seconds: Annotated[float, Gt(0)] = 604800
+    mqtt: MqttSettings = field(default_factory=MqttSettings)

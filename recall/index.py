@@ -2,36 +2,22 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.query import embedded_text, indexed_text
+from recall.prepared import cleaned, prepare, same_text
+from recall.query import embedded_text
 from recall.scope import ScopeRows
 from recall.store import IndexedRow, Store
 from recall.topics import traits_of
 from recall.types import Entry, FileChange, Stamp, Stored
-from recall.words import clean_text, single_terms, terms_of, tokens_of
 
-__all__ = ["Index", "prepare"]
+__all__ = ["Index"]
 
 # Rows in memory over all scopes; beyond them the scopes that rested longest leave. 2 kB of vector a row.
 _RESIDENT_ROWS = 150_000
-
-
-def prepare(entry: Entry) -> IndexedRow:
-    """What an entry is searched by. Its single characters stand behind its terms and don't count for its length."""
-    text = indexed_text(entry)
-    terms = terms_of(tokens_of(text))
-    speaker = terms_of(tokens_of(clean_text(entry.speaker, 100)))
-    return IndexedRow(
-        traits=traits_of(entry.text, entry.category),
-        speaker_term=speaker[0] if speaker else 0,
-        length=len(terms),
-        terms=np.array(terms + single_terms(text), "<u4").tobytes(),
-    )
 
 
 class Index:
@@ -40,6 +26,8 @@ class Index:
     def __init__(self, path: Path) -> None:
         self._store = Store(path)
         self._scopes: OrderedDict[str, ScopeRows] = OrderedDict()
+        # Scopes in memory in which another process may have written since they were looked at.
+        self._behind: set[str] = set()
         self._data_version = 0
         self.dimension = 0
         # Rises with everything that may change what a search finds; what was cached under another one is stale.
@@ -92,8 +80,7 @@ class Index:
             if dimension != self.dimension:
                 self._scopes.clear()
                 self.dimension = dimension
-            for key in list(self._scopes):
-                self._catch_up(key)
+            self._behind.update(self._scopes)
         return False
 
     def reopen(self) -> bool:
@@ -112,9 +99,8 @@ class Index:
         self.open()
 
     def _catch_up(self, key: str) -> None:
-        rows = self._scopes[key]
-        number = self._store.scope_number(key)
-        if number is None:
+        rows, number = self._scopes.get(key), self._store.scope_number(key)
+        if rows is None or number is None:
             return
         with self._store.reading():
             revision = self._store.revision()
@@ -133,6 +119,9 @@ class Index:
 
     def scope(self, key: str) -> ScopeRows | None:
         """A scope in memory, loaded if it isn't; None for one that has no rows."""
+        if key in self._behind:
+            self._behind.remove(key)
+            self._catch_up(key)
         rows = self._scopes.get(key)
         if rows is None:
             number = self._store.scope_number(key)
@@ -165,7 +154,7 @@ class Index:
     def unprepared(self, scope: str, file: str, entries: Sequence[Entry]) -> list[Entry]:
         """Those of the entries whose terms must be made before `replace_file`."""
         known = {stored.entry.id: stored.entry for stored in self._rows_of(scope, file)}
-        return [entry for entry in entries if not _same_text(known.get(entry.id), entry)]
+        return [entry for entry in entries if not same_text(known.get(entry.id), entry)]
 
     def _rows_of(self, scope: str, file: str) -> list[Stored]:
         number = self._store.scope_number(scope)
@@ -196,17 +185,17 @@ class Index:
             fresh: list[Entry] = []
             for entry in wanted.values():
                 stored = known.get(entry.id)
-                if stored is None or not _same_text(stored.entry, entry):
+                if stored is None or not same_text(stored.entry, entry):
                     fresh.append(entry)
                     if stored is not None:
                         gone.append(stored.sequence)
-                elif stored.entry != _clean(entry) or stored.file != file:
+                elif stored.entry != cleaned(entry) or stored.file != file:
                     traits = traits_of(entry.text, entry.category)
-                    self._store.update(revision, stored.sequence, file, _clean(entry), traits)
+                    self._store.update(revision, stored.sequence, file, cleaned(entry), traits)
             self._store.remove(revision, number, gone)
             for entry in reversed(fresh):
                 indexed = prepared.get(entry.id) or prepare(entry)
-                added.append(self._store.insert(revision, number, file, _clean(entry), indexed))
+                added.append(self._store.insert(revision, number, file, cleaned(entry), indexed))
             self._store.set_stamp(number, file, stamp)
         self.version += 1
         if scope in self._scopes:
@@ -268,33 +257,10 @@ class Index:
         """Keep vectors as half floats: a thousandth of error against half of the disk. Raises as `replace_file`."""
         blobs = [vector.astype("<f2").tobytes() for vector in vectors]
         with self._store.writing():
-            self._store.put_vectors(self._store.next_revision(), list(zip(sequences, blobs, strict=True)))
+            scopes = self._store.put_vectors(self._store.next_revision(), list(zip(sequences, blobs, strict=True)))
         self.version += 1
-        for key in list(self._scopes):
+        for key in scopes & self._scopes.keys():
             self._catch_up(key)
-
-
-def _same_text(known: Entry | None, entry: Entry) -> bool:
-    """Whether words and vector of a known row are those of an entry."""
-    if known is None:
-        return False
-    entry = _clean(entry)
-    return (known.text, known.heading, known.speaker, known.reply) == (
-        entry.text,
-        entry.heading,
-        entry.speaker,
-        entry.reply,
-    )
-
-
-def _clean(entry: Entry) -> Entry:
-    """SQLite takes no lone surrogates."""
-    dirty = {
-        name: value.encode("utf-8", "replace").decode()
-        for name in ("id", "text", "category", "session", "heading", "speaker", "reply")
-        if not (value := getattr(entry, name)).isascii()
-    }
-    return replace(entry, **dirty) if dirty else entry
 
 
 def _dimension_of(encoder: str) -> int:

@@ -20,6 +20,22 @@ PRECEDING_TURNS = 4
 _PRECEDING_WEIGHTS = (0.4, 0.3, 0.2, 0.1)
 _SINGLE_WEIGHT = 0.3
 _SELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b|我|咱", re.IGNORECASE)
+# What leans on earlier talk: a promise, a plan, a next step.
+_LEANS = re.compile(
+    r"\b(?:you (?:said|mentioned|told|suggested|gave|recommended|sent|promised|just|were|had|have)"
+    r"|last (?:time|week|session|night)|as (?:we|i) (?:discussed|agreed|said|mentioned)"
+    r"|next (?:step|on|up)|again|still|already|back|earlier|ready|remember|our|that's|finally)\b"
+    r"|上次|之前|记得|刚才|又|还是|已经|终于|接着",
+    re.IGNORECASE,
+)
+# A task that anybody could set, told to nobody in particular.
+_TASK = re.compile(
+    r"\W*(?:(?:please|kindly|can you|could you) )?(?:write|rewrite|explain|list|generate|create|give me"
+    r"|what (?:is|are|were|does)|define|describe|summari[sz]e|translate|provide|convert|make|tell me"
+    r"|how (?:to|do|does|can)|who|elaborate|continue|act as|you are|imagine|compare|calculate|solve|code|implement)\b"
+    r"|\W*(?:请|帮我|给我|麻烦)*(?:写|改写|解释|列出|列举|生成|什么是|定义|描述|总结|翻译|介绍|转换|计算|比较|假设|扮演|继续|实现|如何|怎么)",
+    re.IGNORECASE,
+)
 _MOST_OWN_TERMS, _MOST_TERMS = 96, 128
 
 
@@ -28,7 +44,8 @@ class Query:
     """`weights`: what each term counts; `own`: the terms of the message itself, the first of them.
 
     `topics`: bits of what the message asks to be made (see topics). `spans`: the days it speaks of.
-    `selves`: how often it says I, my, we.
+    `selves`: how often it says I, my, we; `leans`: how often it leans on earlier talk. `task`: it sets one to nobody in
+    particular.
     """
 
     weights: dict[int, float]
@@ -37,6 +54,8 @@ class Query:
     spans: tuple[Span, ...]
     looks_back: bool
     selves: int
+    leans: int
+    task: bool
     asks: bool
 
 
@@ -64,6 +83,8 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
         spans=spans_of(message, now, zone),
         looks_back=past,
         selves=len(_SELF.findall(message)),
+        leans=len(_LEANS.findall(message)),
+        task=_TASK.match(message) is not None,
         asks=message.rstrip().endswith(("?", "？")),
     )
 

@@ -44,7 +44,7 @@ AFTER_SHARE = 0.2
 SPEAKER_WEIGHT = 0.6
 QUESTION_WEIGHT = -0.35
 LENGTH_WEIGHT = 0.08
-RECENCY_WEIGHT = 0.4
+RECENCY_WEIGHT = 0.45
 RECENCY_HALVING_ROWS = 20.0
 DATE_WEIGHT = 1.0
 # What was told some days after still speaks of that day.
@@ -65,21 +65,24 @@ CONTEXT_WEIGHT = 0.8
 CONTEXT_FADING = 0.6
 
 # The calibration: log-odds of a logistic fit on whether the best three held a labelled memory, against messages that
-# no memory answers (filler chats, small talk), in stores of six to seven hundred rows. .5 is where 8 in 100 filler
+# no memory answers (filler chats, small talk), in stores of one to seven hundred rows. .5 is where 9 in 100 filler
 # messages would get a block.
-NO_EVIDENCE = -3.2
-LEAD_EVIDENCE = 2.0
-MEANING_EVIDENCE = 3.0
-BOTH_EVIDENCE = 2.5
-SELF_EVIDENCE = 0.9
-DATE_EVIDENCE = 0.4
-QUESTION_EVIDENCE = 0.7
+NO_EVIDENCE = -6.0
+LEAD_EVIDENCE = 2.1
+FIRST_EVIDENCE = 0.65
+MEANING_EVIDENCE = 4.8
+BOTH_EVIDENCE = 2.8
+SELF_EVIDENCE = 1.5
+LEANING_EVIDENCE = 0.9
+TASK_EVIDENCE = -1.6
+DATE_EVIDENCE = 0.8
+QUESTION_EVIDENCE = 1.15
 WORDS_ALONE_EVIDENCE = -3.5
 COVERAGE_EVIDENCE = 2.5
 # What a row ranks at that has nothing to do with the message: its recency and length alone.
 UNRELATED_RANK = 0.4
 # However sure the best row is, one whose rank is so far behind it is as likely as not useless.
-BEHIND_EVIDENCE = 0.5
+BEHIND_EVIDENCE = 0.3
 FARTHEST_BEHIND = 1.0
 FOREMOST_EVIDENCE = 3.0
 # A standing preference for what the message asks to be made is rather useful, whatever its words are.
@@ -204,17 +207,30 @@ def newest_first(
     return ranks
 
 
-def evidence(*, lead: float, meaning: float | None, both: float, selves: int, dated: float, asks: bool) -> float:
+def evidence(
+    *,
+    lead: float,
+    first: float,
+    meaning: float | None,
+    both: float,
+    selves: int,
+    leans: int,
+    task: bool,
+    dated: float,
+    asks: bool,
+) -> float:
     """Log-odds that the best few rows hold something useful for the message: 0 is as likely as not.
 
-    lead: how far the best row's rank stands above the tenth's. meaning: mean cosine of the best three with the message,
-    None without vectors. both: the most of cosine times coverage among the best ten (coverage alone without vectors).
-    selves: how often the message says I, my, we. dated: how well the best row fits a day that the message names.
+    lead: how far the best row's rank stands above the tenth's. first: that rank. meaning: mean cosine of the best three
+    with the message, None without vectors. both: the most of cosine times coverage among the best ten (coverage alone
+    without vectors). selves, leans, task: see `query.Query`. dated: how well the best row fits a day that the message
+    names.
     """
-    said = SELF_EVIDENCE * math.log1p(selves) + DATE_EVIDENCE * dated + QUESTION_EVIDENCE * asks
+    said = SELF_EVIDENCE * math.log1p(selves) + LEANING_EVIDENCE * math.log1p(leans) + TASK_EVIDENCE * task
+    said += DATE_EVIDENCE * dated + QUESTION_EVIDENCE * asks + LEAD_EVIDENCE * lead
     if meaning is None:
-        return WORDS_ALONE_EVIDENCE + LEAD_EVIDENCE * lead + COVERAGE_EVIDENCE * both + said
-    return NO_EVIDENCE + LEAD_EVIDENCE * lead + MEANING_EVIDENCE * meaning + BOTH_EVIDENCE * both + said
+        return WORDS_ALONE_EVIDENCE + COVERAGE_EVIDENCE * both + said
+    return NO_EVIDENCE + FIRST_EVIDENCE * first + MEANING_EVIDENCE * meaning + BOTH_EVIDENCE * both + said
 
 
 def calibrated(evidence: float, behind: float, *, applies: bool) -> float:

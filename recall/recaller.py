@@ -204,7 +204,7 @@ def _bundled() -> "Encoder":
 
 def _preparing(entries: Sequence[Entry]) -> "Callable[[Index], dict[str, IndexedRow]]":
     def job(_: "Index") -> "dict[str, IndexedRow]":
-        from recall.index import prepare
+        from recall.prepared import prepare
 
         return {entry.id: prepare(entry) for entry in entries}
 

@@ -145,7 +145,10 @@ def _evidence(query: Query, scores: Floats, coverage: Floats, meaning: Floats | 
         ),
         meaning=None if meaning is None else float(np.maximum(meaning[:3], 0).mean()),
         both=float(both.max()),
+        first=float(scores[0]),
         selves=query.selves,
+        leans=query.leans,
+        task=query.task,
         dated=float(fits[:3].max()),
         asks=query.asks,
     )

@@ -13,38 +13,13 @@ from typing import Any, NamedTuple
 
 import structlog
 
+from recall.schema import FORMAT, SCHEMA
 from recall.types import Entry, Stamp, Stored
 
 __all__ = ["LOADED_COLUMNS", "IndexedRow", "Store"]
 
 _log = structlog.get_logger()
 
-_FORMAT = "1"
-_SCHEMA = """
-create table meta (key text primary key, value text not null) without rowid;
-create table scope (number integer primary key, key text not null unique);
-create table file (
-    scope integer not null, name text not null, mtime_ns integer not null, size integer not null, digest text not null,
-    primary key (scope, name)
-) without rowid;
-create table row (
-    sequence integer primary key autoincrement, revision integer not null, scope integer not null, file text not null,
-    id text not null, text text not null, at real not null, kind text not null, type text not null,
-    category text not null, importance real not null, confidence real not null, session text not null,
-    heading text not null, speaker text not null, reply text not null,
-    traits integer not null, speaker_term integer not null, length integer not null, terms blob not null,
-    embedded integer not null default 0,
-    unique (scope, id)
-);
-create index row_of_scope on row (scope, sequence);
-create index row_of_file on row (scope, file);
-create index row_revision on row (revision);
-create index row_pending on row (sequence) where embedded = 0;
-create table vector (sequence integer primary key, revision integer not null, vector blob not null);
-create index vector_revision on vector (revision);
-create table removed (revision integer not null, scope integer not null, sequence integer not null);
-create index removed_revision on removed (revision);
-"""
 _ENTRY = "id, text, at, kind, type, category, importance, confidence, session, heading, speaker, reply"
 _STORED = f"r.sequence, r.file, s.key, {', '.join('r.' + column.strip() for column in _ENTRY.split(','))}"
 # What memory holds of each row, in the order of `Store.load`'s tuples.
@@ -103,10 +78,10 @@ class Store:
                 self._unlink()
             self._connect()
             with self.writing():
-                for statement in _SCHEMA.split(";"):
+                for statement in SCHEMA.split(";"):
                     self.connection.execute(statement)
                 self.connection.executemany(
-                    "insert into meta values (?, ?)", [("format", _FORMAT), ("revision", "0"), ("encoder", "")]
+                    "insert into meta values (?, ?)", [("format", FORMAT), ("revision", "0"), ("encoder", "")]
                 )
             return True
 
@@ -132,7 +107,7 @@ class Store:
 
     def _is_ours(self) -> bool:
         tables = self.connection.execute("select count(*) from sqlite_master where name = 'meta'").fetchone()[0]
-        if not tables or self.meta("format") != _FORMAT:
+        if not tables or self.meta("format") != FORMAT:
             return False
         # Reads a page or two of every table, which finds a file that was cut or overwritten; the rest shows on reading.
         for table in ("scope", "file", "row", "vector", "removed"):
@@ -269,16 +244,13 @@ class Store:
 
     def vectors_since(self, scope: int, since: int) -> list[tuple[int, bytes]]:
         return self.connection.execute(
-            # A cross join keeps its order: here too the few new ones come first.
-            "select v.sequence, v.vector from vector v cross join row r on r.sequence = v.sequence"
-            " where v.revision > ? and r.scope = ? order by v.sequence",
-            (since, scope),
+            "select sequence, vector from vector where scope = ? and revision > ? order by sequence", (scope, since)
         ).fetchall()
 
     def removed_since(self, scope: int, since: int) -> list[int] | None:
         """Sequences that left a scope after revision `since`; None if they are no longer known."""
-        oldest = self.connection.execute("select min(revision), count(*) from removed").fetchone()
-        if oldest[1] >= _REMOVALS_KEPT and oldest[0] > since:
+        oldest = self.connection.execute("select rowid, revision from removed order by rowid limit 1").fetchone()
+        if oldest is not None and oldest[0] > 1 and oldest[1] > since:
             return None
         query = "select sequence from removed where revision > ? and scope = ?"
         return [row[0] for row in self.connection.execute(query, (since, scope))]
@@ -291,12 +263,19 @@ class Store:
     def pending_count(self) -> int:
         return int(self.connection.execute("select count(*) from row where embedded = 0").fetchone()[0])
 
-    def put_vectors(self, revision: int, vectors: list[tuple[int, bytes]]) -> None:
-        """Rows that were removed meanwhile get none."""
+    def put_vectors(self, revision: int, vectors: list[tuple[int, bytes]]) -> set[str]:
+        """Give rows their vectors, and return their scopes' keys. Rows that were removed meanwhile get none."""
+        scopes: set[int] = set()
         for sequence, vector in vectors:
-            done = self.connection.execute("update row set embedded = 1 where sequence = ?", (sequence,)).rowcount
-            if done:
-                self.connection.execute("insert or replace into vector values (?, ?, ?)", (sequence, revision, vector))
+            query = "update row set embedded = 1 where sequence = ? returning scope"
+            for (scope,) in self.connection.execute(query, (sequence,)).fetchall():
+                values = (sequence, scope, revision, vector)
+                self.connection.execute("insert or replace into vector values (?, ?, ?, ?)", values)
+                scopes.add(scope)
+        marks = ",".join("?" * len(scopes))
+        return {
+            key for (key,) in self.connection.execute(f"select key from scope where number in ({marks})", [*scopes])
+        }
 
     def forget_vectors(self, revision: int) -> None:
         """All of them: another encoder makes them anew. Rows get the revision, so that other processes follow."""

@@ -11,8 +11,10 @@ from gateway_memory.errors import StoreError
 from gateway_memory.plan import Memory, Outcome, Plan, Receipt
 from gateway_memory.store.connection import Connection
 from gateway_memory.store.database import open_database
+from gateway_memory.store.event_log import EventLog
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.session_state import Observation, observe, remember
+from notifier import Event
 
 __all__ = ["Journal", "PendingTurn"]
 
@@ -44,13 +46,15 @@ class PendingTurn:
 class Journal:
     """One connection; each change is one transaction."""
 
+    event_log: EventLog
+
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection: Connection | None = None
         self.slot = -1
 
-    async def open(self, slot: int) -> None:
-        """Open the file, or make it, for the process that holds this slot.
+    async def open(self, slot: int, *, sends: bool = False, history: int = 1000) -> None:
+        """Open the file, or make it, for the process that holds this slot. sends, history: see EventLog.
 
         Raises:
             JournalDamagedError: the file was no readable database; it now stands aside under another name.
@@ -59,11 +63,18 @@ class Journal:
         """
         self.slot = slot
         self._connection = await open_database(self._path)
+        self.event_log = EventLog(self._connection, self._path, slot=slot, sends=sends, history=history)
+        try:
+            await self.event_log.open()
+        except BaseException:
+            await self.close()
+            raise
 
     async def close(self) -> None:
         """Close the file. May be called twice."""
         connection, self._connection = self._connection, None
         if connection:
+            await self.event_log.close()
             await connection.close()
 
     @property
@@ -154,32 +165,36 @@ class Journal:
         await self._change(f"UPDATE turns SET stage = stage + {_PARKED} WHERE slot = ? AND stage < 0", (self.slot,))
 
     async def slots_with_work(self) -> list[int]:
-        """Return the slots that turns, plans or outgoing events belong to."""
-        rows = await self.rows("SELECT slot FROM turns UNION SELECT slot FROM plans UNION SELECT slot FROM outbox")
+        """Return the slots that turns or plans belong to."""
+        rows = await self.rows("SELECT slot FROM turns UNION SELECT slot FROM plans")
         return [int(row[0]) for row in rows]
 
     async def adopt(self, slot: int) -> None:
         """Take over the work of a slot whose process is gone. The caller holds that slot's lock."""
 
         def work(database: sqlite3.Connection) -> None:
-            for table in ("turns", "plans", "outbox"):
+            for table in ("turns", "plans"):
                 database.execute(f"UPDATE {table} SET slot = ? WHERE slot = ?", (self.slot, slot))
 
         await self._database.transact(work)
 
     # Plans
 
-    async def begin(self, plan: Plan) -> int:
-        """Write down what is about to be done, and what is known of its memories; returns the plan's number."""
+    async def begin(self, plan: Plan, events: Sequence[Event] = ()) -> tuple[int, list[Event]]:
+        """Write down what is about to be done, what is known of its memories, and what will be announced.
+
+        Returns the plan's number, and the events with theirs.
+        """
         rows = [_memory_row(plan.scope, memory, "active", "", plan.at) for memory in plan.added]
         rows += [_memory_row(plan.scope, item.memory, item.state, item.replaced_by, plan.at) for item in plan.retired]
         marks = ", ".join("?" * len(rows[0])) if rows else ""
 
-        def work(database: sqlite3.Connection) -> int:
+        def work(database: sqlite3.Connection) -> tuple[int, list[Event]]:
             if rows:
                 database.executemany(f"INSERT OR REPLACE INTO memories VALUES ({marks})", rows)
             cursor = database.execute("INSERT INTO plans (slot, body) VALUES (?, ?)", (self.slot, plan.to_json()))
-            return int(cursor.lastrowid or 0)
+            number = int(cursor.lastrowid or 0)
+            return number, self.event_log.add(database, events, plan=number, now=plan.at)
 
         return await self._database.transact(work)
 
@@ -188,12 +203,10 @@ class Journal:
         rows = await self.rows("SELECT id, body FROM plans WHERE slot = ? ORDER BY id", (self.slot,))
         return [(int(row[0]), Plan.from_json(row[1])) for row in rows]
 
-    async def finish(
-        self, plan: Plan, number: int | None, event: str | None, patches: Sequence[Patch] = ()
-    ) -> int | None:
-        """Record in one transaction that a plan is carried out: turns, receipt, history, outgoing event.
+    async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
+        """Record in one transaction that a plan is carried out: turns, receipt, history, events that may leave now.
 
-        patches: how its files were edited. Returns the event's sequence in the outbox, None where there is no event.
+        patches: how its files were edited.
         """
         advance = {
             "rules": "UPDATE turns SET stage = 1 WHERE id = ?",
@@ -212,9 +225,10 @@ class Journal:
 
         past = list(_history(plan))
 
-        def work(database: sqlite3.Connection) -> int | None:
+        def work(database: sqlite3.Connection) -> None:
             if number is not None:
                 database.execute("DELETE FROM plans WHERE id = ?", (number,))
+                self.event_log.carried_out(database, number)
             database.executemany(advance, [(turn,) for turn in plan.turns])
             query = "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?)"
             made = database.execute(query, receipt).lastrowid
@@ -226,23 +240,8 @@ class Journal:
             if plan.writes and plan.stage not in ("undo", "summary"):
                 change = (made, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
                 database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", change)
-            if event is None:
-                return None
-            return database.execute("INSERT INTO outbox (slot, body) VALUES (?, ?)", (self.slot, event)).lastrowid
 
-        return await self._database.transact(work)
-
-    async def outgoing(self) -> list[tuple[int, str]]:
-        """Return this process's events that were not announced, oldest first."""
-        rows = await self.rows("SELECT sequence, body FROM outbox WHERE slot = ? ORDER BY sequence", (self.slot,))
-        return [(int(row[0]), str(row[1])) for row in rows]
-
-    async def announced(self, sequences: Iterable[int]) -> None:
-        """Take announced events out of the outbox."""
-        rows = [(sequence,) for sequence in sequences]
-        await self._database.transact(
-            lambda database: database.executemany("DELETE FROM outbox WHERE sequence = ?", rows)
-        )
+        await self._database.transact(work)
 
     # Memories
 
@@ -324,16 +323,23 @@ class Journal:
         return receipts
 
     async def queue(self) -> Mapping[str, float]:
-        """Return what waits, of all processes: `rules`, `batch` and `parked` (turns), `outbox` (events), `oldest_at`.
+        """Return what waits, of all processes: `rules`, `batch` and `parked` (turns), `outbox` (events).
 
-        `oldest_at` is in epoch seconds, 0 where no turn waits.
+        `oldest_at` and `outbox_at` are in epoch seconds, 0 where no turn or no event waits.
         """
         ((rules, batch, oldest, parked),) = await self.rows(
             "SELECT total(stage = 0), total(stage = 1), coalesce(min(CASE WHEN stage < 2 THEN accepted_at END), 0), "
             "total(stage < 0) FROM turns"
         )
-        ((outbox,),) = await self.rows("SELECT count(*) FROM outbox")
-        return {"rules": rules, "batch": batch, "oldest_at": oldest, "outbox": outbox, "parked": parked}
+        outbox, outbox_at = await self.event_log.waiting()
+        return {
+            "rules": rules,
+            "batch": batch,
+            "oldest_at": oldest,
+            "outbox": outbox,
+            "outbox_at": outbox_at,
+            "parked": parked,
+        }
 
 
 def _history(plan: Plan) -> Iterable[tuple[str, str, float, str, str]]:

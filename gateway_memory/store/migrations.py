@@ -128,5 +128,48 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
         CREATE INDEX changes_by_scope ON changes (scope, receipt);
         """,
     ),
+    (
+        "0003_events",
+        """
+        CREATE TABLE identity (journal TEXT NOT NULL);  -- by which other gateways know this one
+        INSERT INTO identity VALUES (lower(hex(randomblob(8))));
+        CREATE TABLE sources (        -- the instances of this journal: how far they have come
+            origin TEXT PRIMARY KEY,
+            head INTEGER NOT NULL,
+            sent INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        CREATE TABLE events (         -- the last of each origin: to be sent, sent again, or told to sessions
+            id INTEGER PRIMARY KEY,
+            origin TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            scope TEXT NOT NULL,
+            kept_at REAL NOT NULL,
+            body TEXT NOT NULL,
+            plan INTEGER,             -- by which it comes about, until that is carried out
+            UNIQUE (origin, number)
+        );
+        CREATE INDEX events_by_scope ON events (scope, id);
+        CREATE INDEX events_by_plan ON events (plan) WHERE plan IS NOT NULL;
+        CREATE TABLE heard (          -- up to which number a process has had an origin's events
+            slot INTEGER NOT NULL,
+            origin TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            PRIMARY KEY (slot, origin)
+        ) WITHOUT ROWID;
+        CREATE TABLE told (           -- up to which number a session was told of them
+            session_id TEXT NOT NULL,
+            origin TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            PRIMARY KEY (session_id, origin)
+        ) WITHOUT ROWID;
+        CREATE TABLE noticed (        -- lines that a person or a tool wrote, announced once by whoever saw them first
+            scope TEXT NOT NULL,
+            id TEXT NOT NULL,
+            digest TEXT NOT NULL,
+            PRIMARY KEY (scope, id)
+        ) WITHOUT ROWID;
+        DROP TABLE outbox;            -- what was to be announced within a process that is gone
+        """,
+    ),
     SESSIONS,
 )

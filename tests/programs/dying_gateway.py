@@ -54,7 +54,6 @@ STEPS: dict[str, Callable[[GatewayMemory], None]] = {
     "index written": lambda _: dies_after(Recaller, "replace_file"),
     "before the turn is done": lambda _: dies_before(Journal, "finish"),
     "turn done": lambda _: dies_after(Journal, "finish"),
-    "announced": lambda _: dies_after(Journal, "announced"),
     "before the batch": lambda _: dies_before(Ingest, "batch"),
 }
 

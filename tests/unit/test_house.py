@@ -36,6 +36,33 @@ def test_importing_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_only_one_module_knows_the_mqtt_library() -> None:
+    knowing = {
+        path.relative_to(folder.parent).as_posix()
+        for folder in (Path(str(import_module(package).__file__)).parent for package in PACKAGES)
+        for path in folder.rglob("*.py")
+        if {"aiomqtt", "paho"} & set(imports(path))
+    }
+    assert knowing == {"notifier/mqtt.py"}
+
+
+def test_without_a_broker_nothing_of_mqtt_is_imported(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, sys\n"
+        "from gateway_memory import OWNER, GatewayMemory, load_config\n"
+        "async def main():\n"
+        f"    async with GatewayMemory(load_config(), {str(tmp_path)!r}) as memory:\n"
+        "        session = await memory.start_session('one', user=OWNER)\n"
+        "        await memory.after_reply(session, user='Remember that the door is red.', reply='OK')\n"
+        "        await memory.flush()\n"
+        "asyncio.run(main())\n"
+        "names = 'aiomqtt', 'paho', 'watchfiles', 'prometheus_client', 'notifier.notifier', 'notifier.wire'\n"
+        "print([name for name in names if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
 async def test_the_readmes_snippet_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (snippet,) = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text("utf-8"), re.DOTALL)

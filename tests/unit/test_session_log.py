@@ -128,7 +128,7 @@ LINES = st.lists(
 )
 
 
-@given(LINES)
+@given(lines=LINES)
 def test_the_last_record_read_from_the_end_is_the_last_of_all(
     lines: list[bytes], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -1,0 +1,107 @@
+"""From settings to a notifier over MQTT. Imported only where MQTT is switched on, or by its commands."""
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final
+
+from gateway_memory.errors import ConfigError
+from gateway_memory.session import Scope
+from gateway_memory.store.event_log import EventLog
+from gateway_memory.store.slots import Slot
+from notifier import Event, MqttSettings, NotifierError, journal_of
+from notifier.mqtt import Credentials, connect, credentials
+from notifier.notifier import Notifier
+from notifier.wire import Wire, read_secrets
+
+__all__ = ["client_id", "make_notifier", "make_wire", "read_login"]
+
+_PREFIX: Final = "agents.defaults.memorySync.notify.mqtt"
+
+
+def read_login(settings: MqttSettings) -> Credentials:
+    """Return user and password. Raises ConfigError where a variable that is named isn't set."""
+    try:
+        return credentials(settings)
+    except KeyError as error:
+        raise ConfigError(f"{_PREFIX}.{error.args[0]}: the environment variable that it names is not set") from None
+
+
+def make_wire(settings: MqttSettings, *, journal: str, instance: str) -> Wire:
+    """Return what writes and reads messages. Raises ConfigError where the secret can't be used."""
+    secrets: Mapping[str, bytes] = {}
+    if settings.secret_env:
+        text = os.environ.get(settings.secret_env)
+        if text is None:
+            raise ConfigError(f"{_PREFIX}.secretEnv: the environment variable that it names is not set")
+        try:
+            secrets = read_secrets(text)
+        except ValueError as error:
+            raise ConfigError(f"{_PREFIX}.secretEnv: {error}") from None
+    return Wire(
+        workspace=settings.workspace_id or journal,
+        instance=instance,
+        secrets=secrets,
+        trust_broker=settings.trust_broker,
+        oldest_seconds=settings.expiry_seconds,
+    )
+
+
+def client_id(instance: str) -> str:
+    """Return what an instance is called at the broker, which keeps messages under this name while it is away."""
+    return f"gateway-memory-{instance}"
+
+
+async def make_notifier(
+    settings: MqttSettings,
+    *,
+    event_log: EventLog,
+    slot: Slot,
+    publish: Callable[[Event], None],
+    scope_of: Callable[[str], Scope],
+    refresh: Callable[[Scope], Awaitable[None]],
+    clock: Callable[[], float],
+    fail: Callable[[str, BaseException], None],
+) -> Notifier:
+    """Return a notifier for an open journal; it connects when it runs.
+
+    Raises:
+        ConfigError: an environment variable that the settings name isn't set, or its secret can't be used.
+    """
+    wire = make_wire(settings, journal=event_log.journal, instance=event_log.instance)
+    login = read_login(settings)
+
+    def speaks_for(origin: str) -> AbstractContextManager[object] | None:
+        if origin == event_log.instance:
+            return nullcontext()
+        if journal_of(origin) != event_log.journal:
+            return None
+        return slot.orphan(int(origin.partition(".")[2]))
+
+    async def follow(scope: str) -> None:
+        try:
+            await refresh(scope_of(scope))
+        except NotifierError:
+            raise
+        except OSError as error:
+            fail("sync", error)  # the next message looks again
+
+    notifier = Notifier(
+        wire=wire,
+        event_log=event_log,
+        heard=await event_log.heard(),
+        connect=lambda: connect(
+            settings,
+            login,
+            client_id=client_id(event_log.instance),
+            filters=wire.filters,
+            keep=True,
+            refused=notifier.refused,
+        ),
+        publish=publish,
+        follow=follow,
+        speaks_for=speaks_for,
+        clock=clock,
+        fail=fail,
+    )
+    return notifier

@@ -1,0 +1,191 @@
+"""`gateway-memory listen` and `gateway-memory doctor mqtt`: what goes over the wire, and whether it can."""
+
+import argparse
+import asyncio
+import json
+import secrets
+import socket
+import sqlite3
+import ssl
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from gateway_memory.broker import client_id, make_wire, read_login
+from gateway_memory.config import load_config
+from gateway_memory.errors import ConfigError, UsageError
+from notifier import Event, MqttSettings
+from notifier.messages import Changed, DroppedError
+from notifier.mqtt import LinkError, connect
+from notifier.wire import Wire
+
+__all__ = ["run_doctor", "run_listen"]
+
+_ROUND_TRIP_SECONDS: Final = 5.0
+_ADVICE: Final = {
+    "unreachable": "Nothing answers there: is the broker running, and are host and port right?",
+    "tls": "The encryption failed: is it a port for TLS, and does caFile hold who signed the broker's certificate?",
+    "credentials": "The broker does not accept user and password: look at usernameEnv and passwordEnv.",
+    "refused": "The broker is there and does not want this connection: does it speak the protocol of the settings?",
+    "subscribe": "The broker's ACL does not allow to read these topics; docs/mqtt.md has one that does.",
+    "lost": "The connection was lost: does another client use the same client id, or is there a limit?",
+}
+
+
+def _open(args: argparse.Namespace) -> tuple[MqttSettings, str]:
+    """Return the settings and the journal's id. Raises UsageError or ConfigError."""
+    settings = load_config(args.config).for_agent(args.agent).notify.mqtt
+    path = Path(args.workspace) / "journal.sqlite"
+    journal = ""
+    if path.is_file():
+        try:
+            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
+                journal = str(database.execute("SELECT journal FROM identity").fetchone()[0])
+            database.close()
+        except (sqlite3.Error, TypeError):
+            journal = ""
+    if not (settings.workspace_id or journal):
+        raise UsageError(
+            f"{args.workspace}: no memory is there yet, so its id is not known; or set notify.mqtt.workspaceId"
+        )
+    return settings, journal or "0" * 16
+
+
+def _wire(settings: MqttSettings, journal: str) -> Wire:
+    return make_wire(settings, journal=journal, instance=f"{secrets.token_hex(8)}.0")
+
+
+def run_listen(args: argparse.Namespace) -> int:
+    """Print events as they come, until interrupted; returns the exit code."""
+    settings, journal = _open(args)
+    try:
+        wire = _wire(settings, journal)
+        asyncio.run(_listen(settings, wire, as_json=args.json))
+    except LinkError as error:
+        sys.stderr.write(f"{error}\n{_ADVICE[error.kind]}\n")
+        return 1
+    return 0
+
+
+async def _listen(settings: MqttSettings, wire: Wire, *, as_json: bool) -> None:
+    login = read_login(settings)
+    # Its own name and no kept session: nothing of the gateways is disturbed.
+    name = client_id(f"listen-{secrets.token_hex(4)}")
+    async with connect(settings, login, client_id=name, filters=wire.filters[:1], keep=False) as link:
+        sys.stderr.write(f"listening to {wire.filters[0]} at {settings.host}:{settings.port}\n")
+        async for topic, payload in link.messages():
+            sys.stdout.write("".join(f"{line}\n" for line in _lines(wire, topic, payload, as_json=as_json)))
+            sys.stdout.flush()
+
+
+def _lines(wire: Wire, topic: str, payload: bytes, *, as_json: bool) -> Iterator[str]:
+    at = time.time()
+    try:
+        message = wire.read(topic, payload, at)
+    except DroppedError as error:
+        yield json.dumps({"dropped": error.reason}) if as_json else f"dropped: {error.reason}"
+        return
+    if isinstance(message, Changed):
+        row: dict[str, Any] = {"origin": message.origin, "number": message.number, "changes": message.count}
+        if message.event:
+            row |= {"scope": message.event.scope, "changes": list(_changes(message.event))}
+        if as_json:
+            yield json.dumps(row, ensure_ascii=False)
+        else:
+            yield f"{time.strftime('%H:%M:%S', time.localtime(at))} {message.origin} #{message.number}: " + (
+                "; ".join(f"{change['action']} ({change['id']}) {change['text']}" for change in row["changes"])
+                if message.event
+                else f"{message.count} changed"
+            )
+
+
+def _changes(event: Event) -> Iterator[dict[str, str]]:
+    for change in event.changes:
+        yield {"id": change.id, "action": change.action, "text": change.text}
+
+
+def run_doctor(args: argparse.Namespace) -> int:
+    """Try the connection step by step and say in words what is wrong; returns the exit code."""
+    try:
+        settings, journal = _open(args)
+        problem = asyncio.run(_examine(settings, _wire(settings, journal)))
+    except ConfigError as error:
+        sys.stdout.write(f"✗ {error}\n")
+        return 1
+    if problem:
+        sys.stdout.write(f"✗ {problem}\n")
+        return 1
+    state = "" if settings.enabled else " (notify.mqtt.enabled is false, so gateways do not use it yet)"
+    sys.stdout.write(f"All is well{state}.\n")
+    return 0
+
+
+async def _examine(settings: MqttSettings, wire: Wire) -> str:
+    """Return what is wrong, "" where nothing is."""
+    login = read_login(settings)
+    where = f"{settings.host}:{settings.port}"
+    if problem := await _reach(settings, where):
+        return problem
+    _good(f"{where} can be reached")
+    name = client_id(f"doctor-{secrets.token_hex(4)}")
+    refusals: list[str] = []
+    topic, payload = wire.hello({}, time.time(), want=False)
+    try:
+        async with (
+            connect(settings, login, client_id=f"{name}-b", filters=wire.filters, keep=False) as hears,
+            connect(settings, login, client_id=name, filters=(), keep=False, refused=refusals.append) as speaks,
+        ):
+            _good(f"connected with MQTT {settings.protocol}, and allowed to read {wire.filters[0]}")
+            started = time.perf_counter()
+            await speaks.send([(topic, payload)])
+            if refusals:
+                return (
+                    f"The broker's ACL does not allow to write {topic}: {refusals[0]}. docs/mqtt.md has one that does."
+                )
+            async with asyncio.timeout(_ROUND_TRIP_SECONDS):
+                async for found, said in hears.messages():
+                    if (found, said) == (topic, payload):
+                        break
+            _good(f"a message went round in {1000 * (time.perf_counter() - started):.1f} ms")
+    except LinkError as error:
+        return f"{error}. {_ADVICE[error.kind]}"
+    except TimeoutError:
+        return (
+            f"A message to {topic} did not come back: the broker's ACL drops it silently. docs/mqtt.md has a good one."
+        )
+    if wire.tells_text and settings.trust_broker:
+        sys.stdout.write("! trustBroker is true: whoever may publish at this broker can put words into your prompts.\n")
+    return ""
+
+
+def _good(text: str) -> None:
+    sys.stdout.write(f"✓ {text}\n")
+
+
+async def _reach(settings: MqttSettings, where: str) -> str:
+    try:
+        async with asyncio.timeout(_ROUND_TRIP_SECONDS):
+            context = ssl.create_default_context(cafile=settings.ca_file or None) if settings.tls else None
+            if context and settings.cert_file:
+                context.load_cert_chain(settings.cert_file, settings.key_file or None)
+            _, writer = await asyncio.open_connection(settings.host, settings.port, ssl=context)
+            writer.close()
+    except OSError as error:  # TimeoutError and SSLError are kinds of it
+        return f"{where}: {_in_words(error, tls=settings.tls)}"
+    return ""
+
+
+def _in_words(error: OSError, *, tls: bool) -> str:
+    words: list[tuple[type[OSError], str]] = [
+        (ssl.SSLCertVerificationError, f"the broker's certificate is not believed. {_ADVICE['tls']}"),
+        (ssl.SSLError, _ADVICE["tls"]),
+        (socket.gaierror, "there is no host of this name."),
+        (ConnectionRefusedError, f"the connection was refused. {_ADVICE['unreachable']}"),
+        (TimeoutError, f"no answer within {_ROUND_TRIP_SECONDS:.0f} s: a firewall, or the wrong address?"),
+        (FileNotFoundError, "caFile, certFile or keyFile names no file."),
+        (ConnectionResetError, f"it hung up. {_ADVICE['tls' if tls else 'refused']}"),
+        (OSError, f"{error.strerror or type(error).__name__}. {_ADVICE['unreachable']}"),
+    ]
+    return next(text for kind, text in words if isinstance(error, kind))

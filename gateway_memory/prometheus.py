@@ -1,0 +1,41 @@
+"""`Metrics` as Prometheus reads them, by prometheus-client (the extra `metrics`).
+
+from prometheus_client import REGISTRY
+from gateway_memory.prometheus import MetricsCollector
+
+REGISTRY.register(MetricsCollector(memory.metrics, memory.now))
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from itertools import accumulate
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from gateway_memory.metrics import BUCKETS, Metrics
+
+__all__ = ["MetricsCollector"]
+
+
+class MetricsCollector(Collector):
+    """Shows one memory's metrics. `now`: what time it is."""
+
+    def __init__(self, metrics: Metrics, now: Callable[[], datetime]) -> None:
+        self._metrics = metrics
+        self._now = now
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the families: events by name, gauges each under its own, stages by name."""
+        events = CounterMetricFamily("gateway_memory_events", "What happened, by name", labels=["name"])
+        for name, number in sorted(self._metrics.counts.copy().items()):
+            events.add_metric([name], number)
+        yield events
+        for name, value in sorted(self._metrics.gauges(self._now()).items()):
+            yield GaugeMetricFamily(f"gateway_memory_{name.replace('.', '_')}", name, value=value)
+        stages = HistogramMetricFamily("gateway_memory_stage_seconds", "How long each stage took", labels=["stage"])
+        for name, histogram in sorted(self._metrics.latencies.copy().items()):
+            bounds = [*map(str, BUCKETS), "+Inf"]
+            cumulated = accumulate(histogram.buckets)
+            stages.add_metric([name], list(zip(bounds, cumulated, strict=True)), histogram.sum)
+        yield stages

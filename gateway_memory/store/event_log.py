@@ -1,0 +1,229 @@
+"""The journal's part that notifies: events by origin and number, and how far processes and sessions have come in them.
+
+An origin is one process's slot of one journal, "<journal>.<slot>": stable over restarts, since whoever holds the slot's
+lock goes on where the last one stopped.
+"""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from gateway_memory.store.connection import Connection
+from notifier import Change, Event, decode, encode
+
+__all__ = ["EventLog"]
+
+_BUSY_SECONDS: Final = 10.0
+_SEEN: Final = 1000
+"""Events of a scope that are looked through for what a session wasn't told."""
+
+
+class EventLog:
+    """Works on the journal's connection; `ready` on one of its own, so that no commit delays it.
+
+    sends: whether anything is to leave this process. history: events of each origin that are kept to be sent again.
+    """
+
+    def __init__(self, connection: Connection, path: Path, *, slot: int, sends: bool, history: int) -> None:
+        self._connection = connection
+        self._path = path
+        self._slot = slot
+        self._sends = sends
+        self._history = history
+        self._reader: Connection | None = None
+        self.journal = ""
+
+    @property
+    def instance(self) -> str:
+        """What this process is called as an origin."""
+        return f"{self.journal}.{self._slot}"
+
+    async def open(self) -> None:
+        """Learn the journal's id; a slot that was never held before starts where the others are."""
+
+        def work(database: sqlite3.Connection) -> str:
+            journal = str(database.execute("SELECT journal FROM identity").fetchone()[0])
+            database.execute("INSERT OR IGNORE INTO sources VALUES (?, 0, 0)", (f"{journal}.{self._slot}",))
+            if not database.execute("SELECT 1 FROM heard WHERE slot = ?", (self._slot,)).fetchone():
+                database.execute(
+                    "INSERT INTO heard SELECT ?, origin, max(number) FROM ("
+                    "SELECT origin, number FROM heard UNION ALL SELECT origin, head FROM sources) GROUP BY origin",
+                    (self._slot,),
+                )
+            return journal
+
+        self.journal = await self._connection.transact(work)
+        if self._sends:
+            self._reader = await Connection.open(self._path, busy_seconds=_BUSY_SECONDS)
+
+    async def close(self) -> None:
+        """Close the second connection. May be called twice."""
+        reader, self._reader = self._reader, None
+        if reader:
+            await reader.close()
+
+    async def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        return await (self._reader or self._connection).rows(query, values)
+
+    # Events of this process
+
+    def add(
+        self, database: sqlite3.Connection, events: Sequence[Event], *, plan: int | None, now: float
+    ) -> list[Event]:
+        """Number events and keep them, within the caller's transaction. With a plan, they wait for `carried_out`."""
+        numbered: list[Event] = []
+        for event in events:
+            ((head, sent),) = database.execute(
+                "UPDATE sources SET head = head + 1, sent = CASE WHEN ? THEN sent ELSE head + 1 END "
+                "WHERE origin = ? RETURNING head, sent",
+                (self._sends, self.instance),
+            ).fetchall()
+            body = encode(event)
+            database.execute(
+                "INSERT INTO events (origin, number, scope, kept_at, body, plan) VALUES (?, ?, ?, ?, ?, ?)",
+                (self.instance, head, event.scope, now, body, plan),
+            )
+            upto = min(sent, head - self._history)  # what waits to be sent is no history yet
+            database.execute("DELETE FROM events WHERE origin = ? AND number <= ?", (self.instance, upto))
+            numbered.append(decode(body, origin=self.instance, number=head))
+        return numbered
+
+    @staticmethod
+    def carried_out(database: sqlite3.Connection, plan: int) -> None:
+        """Make a plan's events ready, within the caller's transaction."""
+        database.execute("UPDATE events SET plan = NULL WHERE plan = ?", (plan,))
+
+    async def planned(self, plan: int) -> list[Event]:
+        """Return the events of a plan that isn't carried out, in order."""
+        rows = await self._connection.rows(
+            "SELECT origin, number, body FROM events WHERE plan = ? ORDER BY number", (plan,)
+        )
+        return [_event(row) for row in rows]
+
+    async def notice(self, events: Sequence[Event], digests: Mapping[str, str], now: float) -> list[Event]:
+        """Keep events about lines that somebody else wrote, and return them numbered.
+
+        digests: of each line's text, by memory id. A line that any process has noticed in these words is left out.
+        """
+
+        def new(database: sqlite3.Connection, scope: str, change: Change) -> bool:
+            query = (
+                "INSERT INTO noticed VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET digest = excluded.digest "
+                "WHERE digest != excluded.digest"
+            )
+            return bool(database.execute(query, (scope, change.id, digests[change.id])).rowcount)
+
+        def work(database: sqlite3.Connection) -> list[Event]:
+            left = [
+                Event(scope=event.scope, at=event.at, changes=changes)
+                for event in events
+                if (changes := tuple(change for change in event.changes if new(database, event.scope, change)))
+            ]
+            return self.add(database, left, plan=None, now=now)
+
+        return await self._connection.transact(work)
+
+    # What the notifier needs
+
+    async def sent(self) -> dict[str, int]:
+        """Return up to which number each origin of this journal is known to have been sent."""
+        return dict(await self._rows("SELECT origin, sent FROM sources"))
+
+    async def mark_sent(self, origin: str, upto: int) -> None:
+        """Note that an origin's events up to a number have been sent."""
+        query = "UPDATE sources SET sent = max(sent, ?) WHERE origin = ?"
+        await self._connection.transact(lambda database: database.execute(query, (upto, origin)).rowcount)
+
+    async def ready(self, origin: str, after: int, limit: int) -> list[Event]:
+        """Return an origin's events that are ready, from the first one after a number, in order and without a hole."""
+        rows = await self._rows(
+            "SELECT origin, number, body, plan FROM events WHERE origin = ? AND number > ? ORDER BY number LIMIT ?",
+            (origin, after, limit),
+        )
+        events: list[Event] = []
+        for row in rows:
+            if row[3] is not None:
+                break
+            events.append(_event(row[:3]))
+        return events
+
+    async def oldest(self, origin: str) -> int:
+        """Return the lowest number of an origin that is still kept; one past the last where none is."""
+        ((lowest, head),) = await self._rows(
+            "SELECT (SELECT min(number) FROM events WHERE origin = ?1), (SELECT head FROM sources WHERE origin = ?1)",
+            (origin,),
+        )
+        return int(lowest if lowest is not None else (head or 0) + 1)
+
+    async def heard(self) -> dict[str, int]:
+        """Return up to which number this process has had each origin's events."""
+        return dict(await self._connection.rows("SELECT origin, number FROM heard WHERE slot = ?", (self._slot,)))
+
+    async def commit(self, events: Sequence[Event], heard: Mapping[str, int], now: float) -> None:
+        """Keep events of other journals, and how far this process has come, in one transaction."""
+        rows = [(event.origin, event.number, event.scope, now, encode(event)) for event in events]
+
+        def work(database: sqlite3.Connection) -> None:
+            database.executemany(  # another process of this workspace may have been here first
+                "INSERT OR IGNORE INTO events (origin, number, scope, kept_at, body) VALUES (?, ?, ?, ?, ?)", rows
+            )
+            for origin, number in heard.items():
+                query = (
+                    "INSERT INTO heard VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET number = max(number, excluded.number)"
+                )
+                database.execute(query, (self._slot, origin, number))
+                if not origin.startswith(self.journal):
+                    database.execute(
+                        "DELETE FROM events WHERE origin = ? AND number <= ?", (origin, number - self._history)
+                    )
+
+        await self._connection.transact(work)
+
+    # What sessions were told
+
+    async def told(self, session_id: str, heard: Mapping[str, int]) -> None:
+        """Note that a session was told all that has come up to these numbers, by origin."""
+        query = "INSERT INTO told VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET number = max(number, excluded.number)"
+        rows = [(session_id, origin, number) for origin, number in heard.items()]
+        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount)
+
+    async def untold(self, session_id: str, *, since: float) -> list[Event]:
+        """Return the events of an open session's scope that it wasn't told of, oldest first: what waits for it.
+
+        since: epoch seconds; older ones have expired. What came before the session was opened isn't news to it.
+        """
+        rows = await self._connection.rows(
+            "SELECT e.origin, e.number, e.body FROM sessions s JOIN events e ON e.scope = s.scope "
+            "LEFT JOIN told t ON t.session_id = s.session_id AND t.origin = e.origin "
+            "WHERE s.session_id = ? AND e.kept_at >= max(s.opened_at, ?) AND e.number > coalesce(t.number, 0) "
+            "ORDER BY e.id DESC LIMIT ?",
+            (session_id, since, _SEEN),
+        )
+        return [_event(row) for row in reversed(rows)]
+
+    async def waiting(self) -> tuple[int, float]:
+        """Return how many events of this journal wait to be sent, and since when (epoch seconds, 0 where none does)."""
+        ((number, oldest),) = await self._connection.rows(
+            "SELECT count(*), coalesce(min(kept_at), 0) FROM events JOIN sources USING (origin) WHERE number > sent"
+        )
+        return int(number), float(oldest)
+
+    async def tidy(self, *, before: float) -> None:
+        """Let go of events that are too old to be told, and of what ended sessions were told."""
+
+        def work(database: sqlite3.Connection) -> None:
+            database.execute("DELETE FROM events WHERE kept_at < ? AND plan IS NULL", (before,))
+            database.execute(
+                "UPDATE sources SET sent = max(sent, "
+                "coalesce((SELECT min(number) - 1 FROM events WHERE events.origin = sources.origin), head))"
+            )
+            database.execute(
+                "DELETE FROM told WHERE session_id NOT IN (SELECT session_id FROM sessions WHERE ended_at IS NULL)"
+            )
+
+        await self._connection.transact(work)
+
+
+def _event(row: Sequence[Any]) -> Event:
+    return decode(row[2], origin=row[0], number=row[1])

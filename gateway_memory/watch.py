@@ -1,0 +1,45 @@
+"""Notices edits of the files as they are saved, by the watchfiles package (the extra `watch`)."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from gateway_memory.errors import ConfigError
+from gateway_memory.session import Scope
+
+__all__ = ["check_watching", "watch"]
+
+log = structlog.get_logger()
+
+_SETTLE_MS: Final = 200
+"""Editors save in several steps; so long after the last one the files are looked at."""
+
+
+def check_watching() -> None:
+    """Raise ConfigError where the package is missing."""
+    if find_spec("watchfiles") is None:
+        raise ConfigError("incrementalSync.watch needs the package watchfiles: pip install 'gateway-memory[watch]'")
+
+
+async def watch(
+    workspace: Path, scopes: Callable[[], Iterable[Scope]], refresh: Callable[[Scope], Awaitable[None]]
+) -> None:
+    """Let the index follow whatever is saved, for ever. scopes: those that sessions have, at the time of the call."""
+    from watchfiles import Change, DefaultFilter, awatch
+
+    class Notes(DefaultFilter):
+        def __call__(self, change: Change, path: str) -> bool:
+            return path.endswith(".md") and super().__call__(change, path)
+
+    async for changes in awatch(workspace, watch_filter=Notes(), debounce=_SETTLE_MS):
+        paths = [Path(path) for _, path in changes]
+        for scope in list(scopes()):
+            folder = workspace / scope.folder
+            if any(path.parent in (folder, folder / "memory") for path in paths):
+                try:
+                    await refresh(scope)
+                except Exception as error:  # noqa: BLE001 - the next message looks again
+                    log.warning("watch.refresh_failed", error=type(error).__name__)

@@ -1,0 +1,156 @@
+"""The way out: events leave in the order of their numbers, in bounded batches, at least once."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Final, Protocol
+
+from notifier.ports import EventLog
+from notifier.types import Event
+from notifier.wire import Wire
+
+__all__ = ["Link", "Sender"]
+
+_BATCH: Final = 100
+_IN_HAND: Final = 1000
+_SWEEP_SECONDS: Final = 5.0
+_MARK_SECONDS: Final = 0.2
+"""How long what was sent waits to be noted: a crash in between sends it twice, which its receivers ignore."""
+
+
+class Link(Protocol):
+    """What is needed of a connection."""
+
+    async def send(self, messages: list[tuple[str, bytes]]) -> None:
+        """Publish (topic, payload) pairs in order, and return when the broker has all."""
+        ...
+
+
+class Sender:
+    """Sends the events of this instance, and those that a dead process of the same journal left behind.
+
+    speaks_for: what to hold while speaking for an origin; None where its own process lives. clock: epoch seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        wire: Wire,
+        event_log: EventLog,
+        speaks_for: Callable[[str], AbstractContextManager[object] | None],
+        clock: Callable[[], float],
+    ) -> None:
+        self._wire = wire
+        self._event_log = event_log
+        self._speaks_for = speaks_for
+        self._clock = clock
+        self._in_hand: deque[Event] = deque()
+        self._wake = asyncio.Event()
+        self._to_mark = asyncio.Event()
+        self._marks: dict[str, int] = {}
+        self._idle = asyncio.Event()
+        self.upto = 0
+        """The highest number of this instance that the broker has acknowledged."""
+        self.sent = 0
+
+    def announce(self, event: Event) -> None:
+        """Send an event, which is on disk and ready, as soon as there is a connection."""
+        if len(self._in_hand) < _IN_HAND:
+            self._in_hand.append(event)
+        self._idle.clear()
+        self._wake.set()
+
+    async def drained(self) -> None:
+        """Wait until nothing is left to be sent."""
+        await self._idle.wait()
+
+    async def send(self, link: Link) -> None:
+        """Send this instance's events over a connection, until it is lost."""
+        instance = self._wire.instance
+        self.upto = max(self.upto, (await self._event_log.sent()).get(instance, 0))
+        while True:
+            while batch := await self._next():
+                await self._send(link, batch)
+                self.upto = batch[-1].number
+                self._mark(instance, self.upto)
+            if not self._wake.is_set():
+                self._idle.set()
+            await self._wake.wait()
+            self._wake.clear()
+
+    async def _next(self) -> list[Event]:
+        batch: list[Event] = []
+        while self._in_hand and len(batch) < _BATCH:
+            if self._in_hand[0].number <= self.upto:
+                self._in_hand.popleft()
+            elif self._in_hand[0].number == self.upto + 1 + len(batch):
+                batch.append(self._in_hand.popleft())
+            else:
+                break
+        return batch or await self._event_log.ready(self._wire.instance, self.upto, _BATCH)
+
+    async def sweep(self, link: Link) -> None:
+        """Now and then send what dead processes left behind."""
+        while True:
+            for origin, upto in (await self._event_log.sent()).items():
+                if origin != self._wire.instance:
+                    await self._send_left(link, origin, upto)
+            await asyncio.sleep(_SWEEP_SECONDS)
+
+    async def _send_left(self, link: Link, origin: str, upto: int) -> None:
+        if not await self._event_log.ready(origin, upto, 1):
+            return
+        held = self._speaks_for(origin)
+        if held is None:
+            return
+        with held:
+            while batch := await self._event_log.ready(origin, upto, _BATCH):
+                await self._send(link, batch)
+                upto = batch[-1].number
+                await self._event_log.mark_sent(origin, upto)
+
+    async def _send(self, link: Link, batch: list[Event]) -> None:
+        now = self._clock()
+        await link.send([self._wire.changed(event, now) for event in batch])
+        self.sent += len(batch)
+
+    def _mark(self, origin: str, upto: int) -> None:
+        self._marks[origin] = upto
+        self._to_mark.set()
+
+    async def mark(self) -> None:
+        """Note what was sent, for ever."""
+        while True:
+            await self._to_mark.wait()
+            await asyncio.sleep(_MARK_SECONDS)
+            await self.mark_now()
+
+    async def mark_now(self) -> None:
+        """Note what was sent."""
+        self._to_mark.clear()
+        marks, self._marks = self._marks, {}
+        for origin, upto in marks.items():
+            await self._event_log.mark_sent(origin, upto)
+
+    async def heads(self) -> dict[str, int]:
+        """Return how far each origin of this journal has come."""
+        heads = await self._event_log.sent()
+        return heads | {self._wire.instance: max(self.upto, heads.get(self._wire.instance, 0))}
+
+    async def again(self, link: Link, *, to: str, origin: str, first: int, last: int) -> int:
+        """Send events again to an instance that misses them; return how many. Others may have done so before us."""
+        held = self._speaks_for(origin)
+        if held is None:
+            return 0
+        with held:
+            now = self._clock()
+            oldest = await self._event_log.oldest(origin)
+            messages = []
+            if oldest > first:
+                messages.append(self._wire.gone(origin, min(oldest - 1, last), now, to=to))
+            events = await self._event_log.ready(origin, max(first, oldest) - 1, last - first + 1)
+            wanted = [event for event in events if event.number <= last]
+            messages += [self._wire.changed(event, now, to=to) for event in wanted]
+            await link.send(messages)
+            return len(wanted)

@@ -1,0 +1,32 @@
+"""The tables of index.sqlite. Another format than this is replaced: the index can always be made again."""
+
+__all__ = ["FORMAT", "SCHEMA"]
+
+FORMAT = "2"
+SCHEMA = """
+create table meta (key text primary key, value text not null) without rowid;
+create table scope (number integer primary key, key text not null unique);
+create table file (
+    scope integer not null, name text not null, mtime_ns integer not null, size integer not null, digest text not null,
+    primary key (scope, name)
+) without rowid;
+create table row (
+    sequence integer primary key autoincrement, revision integer not null, scope integer not null, file text not null,
+    id text not null, text text not null, at real not null, kind text not null, type text not null,
+    category text not null, importance real not null, confidence real not null, session text not null,
+    heading text not null, speaker text not null, reply text not null,
+    traits integer not null, speaker_term integer not null, length integer not null, terms blob not null,
+    embedded integer not null default 0,
+    unique (scope, id)
+);
+create index row_of_scope on row (scope, sequence);
+create index row_of_file on row (scope, file);
+create index row_revision on row (scope, revision);
+create index row_pending on row (sequence) where embedded = 0;
+create table vector (
+    sequence integer primary key, scope integer not null, revision integer not null, vector blob not null
+);
+create index vector_revision on vector (scope, revision);
+create table removed (revision integer not null, scope integer not null, sequence integer not null);
+create index removed_revision on removed (scope, revision);
+"""

@@ -1,0 +1,224 @@
+"""What one session learns the others hear: the same within a process, and between processes over MQTT 5 and 3.1.1.
+
+The gateways here are one memory or two in this process; tests/integration has them as processes of their own.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+from mosquitto import MOSQUITTO, Mosquitto, until
+from mqtt_gateway import config
+
+from gateway_memory import OWNER, Config, GatewayMemory, Session
+from gateway_memory.settings import MemorySync
+from notifier import Change, NotifierSettings
+from recall.settings import EmbedderSettings, RecallSettings
+
+WIRES = [
+    "bus",
+    *(
+        pytest.param(
+            f"mqtt {protocol}, {place}",
+            marks=pytest.mark.skipif(MOSQUITTO is None, reason=f"no mosquitto is installed: MQTT {protocol}, {place}"),
+        )
+        for protocol in ("5", "3.1.1")
+        for place in ("one workspace", "two workspaces")
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """Where is spoken and where is heard: the same memory, or two that only a broker connects."""
+
+    here: GatewayMemory
+    there: GatewayMemory
+    shared: bool
+
+    async def say(self, session: Session, *said: str) -> None:
+        memory = session.memory
+        assert isinstance(memory, GatewayMemory)
+        for text in said:
+            await memory.after_reply(session, user=text, reply="OK")
+        await memory.flush()
+
+    async def told(self, session: Session, number: int = 1) -> tuple[Change, ...]:
+        """Wait until so many updates wait for a session, and take them as a reply would."""
+        await until(lambda: len(session.inbox) >= number)
+        assert isinstance(session.memory, GatewayMemory)
+        return (await session.memory.before_reply(session, "and now?")).updates
+
+    async def settled(self) -> None:
+        """Wait until all that was said so far has been heard: a last word by another person proves it."""
+        speaker = await self.here.start_session("settling speaker", user="settle")
+        listener = await self.there.start_session("settling listener", user="settle")
+        number = self.here._bus.published
+        await self.say(speaker, f"Remember that settling number {number} is over.")
+        await until(lambda: len(listener.inbox))
+        listener.inbox.take()
+
+
+def is_connected(memory: GatewayMemory) -> bool:
+    return memory._notifier is not None and memory._notifier.status().state == "connected"
+
+
+@pytest.fixture(params=WIRES)
+async def ends(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Ends]:
+    async with AsyncExitStack() as stack:
+        if request.param == "bus":
+            recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
+            memory = await stack.enter_async_context(
+                GatewayMemory(Config(defaults=MemorySync(auto_recall=recall)), tmp_path / "one")
+            )
+            yield Ends(here=memory, there=memory, shared=True)
+            return
+        protocol, place = request.param.removeprefix("mqtt ").split(", ")
+        broker = stack.enter_context(Mosquitto(tmp_path))
+        shared = place == "one workspace"
+        monkeypatch.setenv("TEAM_SECRET", "a secret for the tests only")
+        apart = {} if shared else {"workspace_id": "team", "secret_env": "TEAM_SECRET"}
+        settings = config(broker.port, protocol=protocol, **apart)
+        folders = ("one", "one" if shared else "two")
+        here, there = [
+            await stack.enter_async_context(GatewayMemory(settings, tmp_path / folder)) for folder in folders
+        ]
+        for memory in (here, there):
+            await until(partial(is_connected, memory))
+        yield Ends(here=here, there=there, shared=shared)
+
+
+async def test_another_session_is_told_once_and_the_speaker_never(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    listener = await ends.there.start_session("listener", user=OWNER)
+    await ends.say(speaker, "Remember that the staging port is 8443.")
+    (update,) = await ends.told(listener)
+    assert "8443" in update.text
+    await ends.settled()
+    assert (len(listener.inbox), len(speaker.inbox)) == (0, 0)
+    assert "8443" not in (await ends.there.before_reply(listener, "the staging port?")).text
+
+
+async def test_the_block_quotes_it(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    listener = await ends.there.start_session("listener", user=OWNER)
+    await ends.say(speaker, "Remember that the staging port is 8443.")
+    await until(lambda: len(listener.inbox))
+    text = (await ends.there.before_reply(listener, "hello")).text
+    assert "[Memory Update]" in text
+    assert "8443" in text
+
+
+async def test_it_goes_both_ways(ends: Ends) -> None:
+    one = await ends.here.start_session("one", user=OWNER)
+    two = await ends.there.start_session("two", user=OWNER)
+    await ends.say(one, "Remember that the red door is locked.")
+    assert ["red door" in update.text for update in await ends.told(two)] == [True]
+    await ends.say(two, "Remember that the blue lamp is broken.")
+    assert ["blue lamp" in update.text for update in await ends.told(one)] == [True]
+
+
+async def test_only_those_who_may_read_it_hear_it(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user="zoe")
+    zoe = await ends.there.start_session("hers", user="zoe")
+    others = [
+        await ends.there.start_session("owner", user=OWNER),
+        await ends.there.start_session("his", user="yan"),
+        await ends.there.start_session("group", room="zoe"),
+    ]
+    await ends.say(speaker, "Remember that the locker opens with 4711.")
+    assert ["4711" in update.text for update in await ends.told(zoe)] == [True]
+    await ends.settled()
+    assert [len(other.inbox) for other in others] == [0, 0, 0]
+
+
+async def test_updates_come_in_the_order_in_which_they_were_learnt(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    listener = await ends.there.start_session("listener", user=OWNER)
+    for number in range(8):
+        await ends.say(speaker, f"Remember that locker {number} opens with {number * 7919}.")
+    updates = await ends.told(listener, 8)
+    assert [f"locker {number} " in update.text for number, update in enumerate(updates)] == [True] * 8
+
+
+async def test_an_inbox_is_bounded_and_counts_what_it_drops(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    listener = await ends.there.start_session("listener", user=OWNER)
+    await ends.say(speaker, *(f"Remember that locker {number} opens with {number * 7919}." for number in range(15)))
+    await ends.settled()
+    assert listener.inbox.dropped == 5
+    updates = await ends.told(listener, 10)
+    assert [f"locker {number + 5} " in update.text for number, update in enumerate(updates)] == [True] * 10
+
+
+async def test_ten_updates_of_one_fact_are_one_line(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    listener = await ends.there.start_session("listener", user=OWNER)
+    for number in range(10):
+        await ends.say(speaker, f"Remember that the staging port is {8000 + number}.")
+    await ends.settled()
+    (update,) = await ends.told(listener)
+    assert "8009" in update.text
+
+
+async def test_what_was_forgotten_before_it_was_told_is_not_told(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    listener = await ends.there.start_session("listener", user=OWNER)
+    knowing = await ends.there.start_session("knowing", user=OWNER)
+    await ends.say(speaker, "Remember that the staging port is 8443.")
+    (update,) = await ends.told(knowing)
+    await ends.here.command(speaker, f"/memory forget {update.id}")
+    await ends.settled()
+    assert await ends.told(listener, 0) == ()
+    (gone,) = await ends.told(knowing)
+    assert gone.action == "removed"
+
+
+async def test_an_ended_session_and_one_that_does_not_want_to_hear_nothing(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    ended = await ends.there.start_session("ended", user=OWNER)
+    silent = await ends.there.start_session("silent", user=OWNER)
+    await ends.there.end_session(ended, reason="user_close")
+    await ends.there.command(silent, "/memory off notify")
+    await ends.say(speaker, "Remember that the staging port is 8443.")
+    await ends.settled()
+    assert (len(ended.inbox), len(silent.inbox)) == (0, 0)
+
+
+async def test_a_line_that_a_person_types_is_told_to_all(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    await ends.say(speaker, "Remember that the staging port is 8443.")
+    await ends.settled()
+    listener = await ends.there.start_session("listener", user=OWNER)
+    file = ends.here.workspace / "MEMORY.md"
+    file.write_text(file.read_text("utf-8") + "- the red door is locked\n", "utf-8")
+    await ends.here.before_reply(speaker, "hm")  # which looks at the files
+    assert ["red door" in update.text for update in await ends.told(listener)] == [True]
+    await ends.here.before_reply(speaker, "hm")
+    await ends.settled()
+    assert len(listener.inbox) == 0, "and once"
+
+
+async def test_a_cancelled_listener_loses_nothing(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    listener = await ends.there.start_session("listener", user=OWNER)
+    replying = asyncio.create_task(ends.there.before_reply(listener, "hello"))
+    await asyncio.sleep(0)
+    replying.cancel()
+    await asyncio.gather(replying, return_exceptions=True)
+    await ends.say(speaker, "Remember that the staging port is 8443.")
+    assert ["8443" in update.text for update in await ends.told(listener)] == [True]
+
+
+async def test_with_notify_off_nothing_is_kept_or_sent(tmp_path: Path) -> None:
+    settings = MemorySync(notify=NotifierSettings(enabled=False))
+    async with GatewayMemory(Config(defaults=settings), tmp_path) as memory:
+        session = await memory.start_session("speaker", user=OWNER)
+        await memory.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
+        await memory.flush()
+        assert await memory._journal.rows("SELECT * FROM events") == []
+        assert memory._notifier is None

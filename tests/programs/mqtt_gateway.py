@@ -1,0 +1,91 @@
+"""One of several gateways that hear of each other. `mqtt_gateway.py WORKSPACE NAME PORT LOG [KEY=VALUE …]`.
+
+It does what it reads: `say N` until its journal holds N events of this name's making, `stop`. It writes a line into LOG
+for each change that its sessions are told, and says on standard output what it has done.
+"""
+
+import asyncio
+import json
+import sys
+from functools import partial
+from pathlib import Path
+
+from gateway_memory import Config, GatewayMemory, parts
+from gateway_memory.settings import MemorySync
+from notifier import Bus, Change, Event, MqttSettings, NotifierSettings
+from recall.settings import EmbedderSettings, RecallSettings
+
+
+def config(port: int, **values: object) -> Config:
+    mqtt = MqttSettings(enabled=True, host="127.0.0.1", port=port, **values)  # type: ignore[arg-type]
+    recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
+    return Config(defaults=MemorySync(notify=NotifierSettings(mqtt=mqtt), auto_recall=recall))
+
+
+class Recorder:
+    """Stands where a session's inbox does."""
+
+    def __init__(self, path: Path) -> None:
+        self._stream = path.open("a", encoding="utf-8", buffering=1)
+
+    def __len__(self) -> int:
+        return 0
+
+    def put(self, change: Change, at: float) -> None:
+        self._stream.write(f"{change.text}\n")
+
+
+async def say(memory: GatewayMemory, name: str, upto: int, in_turn: asyncio.Lock) -> None:
+    """Announce numbered events, each on disk before it leaves: what ingest does, without the files."""
+    async with in_turn:
+        await _say(memory, name, upto)
+
+
+async def _say(memory: GatewayMemory, name: str, upto: int) -> None:
+    journal, now = memory._journal, memory.now().timestamp()
+    while True:
+        ((head,),) = await journal.rows("SELECT head FROM sources WHERE origin = ?", (journal.event_log.instance,))
+        if head >= upto:
+            return
+        changes = Change(id=f"{name}{head + 1:06d}", text=f"{name} {head + 1}", at=now, source="me")
+        event = Event(scope="owner", at=now, changes=(changes,))
+        (kept,) = await journal._database.transact(partial(journal.event_log.add, events=[event], plan=None, now=now))
+        assert memory._notifier is not None
+        memory._notifier.announce(kept)
+
+
+async def main(workspace: str, name: str, port: str, log: str, *options: str) -> None:
+    values = dict(option.split("=") for option in options)
+
+    def recorded_bus() -> Bus:  # from the start: what was missed comes as soon as there is a connection
+        bus = Bus()
+        bus.subscribe("recorder", "recorder", ["owner"], Recorder(Path(log)))  # type: ignore[arg-type]
+        return bus
+
+    parts.Bus = recorded_bus  # type: ignore[attr-defined,assignment]
+    async with GatewayMemory(config(int(port), **values), workspace) as memory:
+        reader = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        sys.stdout.write("open\n")
+        sys.stdout.flush()
+        saying: set[asyncio.Task[None]] = set()
+        in_turn = asyncio.Lock()
+        async for line in reader:
+            match line.decode().split():
+                case ["say", number]:
+                    saying.add(asyncio.create_task(say(memory, name, int(number), in_turn)))
+                case ["said"]:
+                    await asyncio.gather(*saying)
+                    sys.stdout.write("said\n")
+                case ["status"]:
+                    assert memory._notifier is not None
+                    status = memory._notifier.status()
+                    shown = {"state": status.state, "reason": status.reason, "dropped": dict(status.dropped)}
+                    sys.stdout.write(json.dumps(shown) + "\n")
+                case ["stop"]:
+                    break
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
