@@ -1,13 +1,14 @@
 """What an agent is told about saving: the rule for its prompt, before a compaction, and the follow-up at a stop."""
 
+import shlex
 from typing import Final
 
 __all__ = ["flush_prompt", "followup_prompt", "rule_text"]
 
 _COMMANDS: Final = """\
-{command} save-fact --content "…" --type W --entities "…" --confidence 0.9 --session {session}
-{command} save-summary --topic "…" --summary "…" --decisions "…" --todos "…" --session {session}"""
-_STAGE: Final = '{command} save-fact --content "…" --type S --session {session}'
+gateway-memory save-fact{place} --content "…" --type W --entities "…" --confidence 0.9 --session {session}
+gateway-memory save-summary{place} --topic "…" --summary "…" --decisions "…" --todos "…" --session {session}"""
+_STAGE: Final = 'gateway-memory save-fact{place} --content "…" --type S --session {session}'
 
 _RULE: Final = (
     """\
@@ -75,19 +76,25 @@ If there is too little to say, do nothing. Leave out what is private or secret. 
 )
 
 
-def rule_text(session: str, *, chinese: bool = False, command: str = "gateway-memory") -> str:
-    """Return the rule that a host puts into its agent's prompt: the first layer, at no turn of its own."""
-    return _RULE[chinese].format(commands=_COMMANDS.format(command=command, session=session))
+def rule_text(session: str, *, chinese: bool = False, workspace: str = "") -> str:
+    """Return the rule that a host puts into its agent's prompt: the first layer, at no turn of its own.
+
+    workspace: the folder that the commands name; "" where the agent's environment says it.
+    """
+    return _RULE[chinese].format(commands=_filled(_COMMANDS, session, workspace))
 
 
-def flush_prompt(
-    session: str, *, usage: object, messages: object, chinese: bool = False, command: str = "gateway-memory"
-) -> str:
+def flush_prompt(session: str, *, usage: object, messages: object, chinese: bool = False, workspace: str = "") -> str:
     """Return what the agent is asked before a compaction. usage: percent; messages: how many."""
-    fact, stage = (line.format(command=command, session=session) for line in (_COMMANDS.split("\n")[0], _STAGE))
+    fact, stage = (_filled(line, session, workspace) for line in (_COMMANDS.split("\n")[0], _STAGE))
     return _FLUSH[chinese].format(usage=usage, messages=messages, fact=fact, stage=stage)
 
 
-def followup_prompt(session: str, *, chinese: bool = False, command: str = "gateway-memory") -> str:
+def followup_prompt(session: str, *, chinese: bool = False, workspace: str = "") -> str:
     """Return the prompt of the last layer, which costs the agent a turn of its own."""
-    return _FOLLOWUP[chinese].format(commands=_COMMANDS.format(command=command, session=session))
+    return _FOLLOWUP[chinese].format(commands=_filled(_COMMANDS, session, workspace))
+
+
+def _filled(lines: str, session: str, workspace: str) -> str:
+    place = f" --workspace {shlex.quote(workspace)}" if workspace else ""
+    return lines.format(place=place, session=shlex.quote(session))
