@@ -11,6 +11,7 @@ from .providers import has_model
 from .redact import clean
 from .rules import extract_rules
 from .settings import ExtractorSettings
+from .summary import Seen, Summary, SummaryInput, summarize, written
 from .types import Candidate, Cleaned, Decision, Known, Turn, Usage, Verdict
 
 __all__ = [
@@ -24,6 +25,9 @@ __all__ = [
     "Known",
     "Model",
     "ModelError",
+    "Seen",
+    "Summary",
+    "SummaryInput",
     "Turn",
     "Usage",
     "Verdict",
@@ -35,5 +39,7 @@ __all__ = [
     "permitted",
     "same_words",
     "settled",
+    "summarize",
     "unsure",
+    "written",
 ]

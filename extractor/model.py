@@ -26,6 +26,8 @@ from .prompt import (
 from .providers import MAX_OUTPUT_TOKENS, Answer, Format, Message, Provider, open_provider
 from .reply import candidates_of, merges_of, read_object
 from .settings import ExtractorSettings
+from .summary import Summary, SummaryInput, summary_of
+from .summary_prompt import SUMMARY_SCHEMA, SUMMARY_SYSTEM, summary_message
 from .types import Action, Candidate, Known, Turn, Usage
 
 __all__ = ["Extraction", "Model"]
@@ -108,6 +110,14 @@ class Model:
         return await self._ask(
             MERGE_SYSTEM, merge_message(pairs), MERGE_SCHEMA, lambda answer: merges_of(answer, len(pairs))
         )
+
+    async def summarize(self, given: SummaryInput) -> tuple[Summary, Usage]:
+        """A session's summary, in one call.
+
+        Raises:
+            ModelError: there is no usable answer.
+        """
+        return await self._ask(SUMMARY_SYSTEM, summary_message(given), SUMMARY_SCHEMA, summary_of)
 
     async def _ask(
         self, system: str, message: str, schema: Mapping[str, object], read: Callable[[dict[str, Any]], T]

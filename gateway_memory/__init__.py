@@ -1,20 +1,24 @@
 """Long-term memory for chat gateways: what one session learns, the others know."""
 
-from gateway_memory.config import load_config
-from gateway_memory.context import Context
-from gateway_memory.errors import (
-    ClosedError,
-    ConfigError,
-    GatewayMemoryError,
-    JournalDamagedError,
-    SchemaFromFutureError,
-    StoreError,
-    UsageError,
-    WorkspaceError,
-)
-from gateway_memory.memory import GatewayMemory
-from gateway_memory.session import OWNER, Session
-from gateway_memory.settings import Config
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gateway_memory.config import load_config
+    from gateway_memory.context import Context
+    from gateway_memory.errors import (
+        ClosedError,
+        ConfigError,
+        GatewayMemoryError,
+        JournalDamagedError,
+        SchemaFromFutureError,
+        StoreError,
+        UsageError,
+        WorkspaceError,
+    )
+    from gateway_memory.memory import GatewayMemory
+    from gateway_memory.session import OWNER, Session
+    from gateway_memory.settings import Config
 
 __all__ = [
     "OWNER",
@@ -32,3 +36,21 @@ __all__ = [
     "WorkspaceError",
     "load_config",
 ]
+
+_HOMES = {
+    "OWNER": "session",
+    "Config": "settings",
+    "Context": "context",
+    "GatewayMemory": "memory",
+    "Session": "session",
+    "load_config": "config",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for: a hook, a process of its own, needs next to none of them."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'errors')}"), name)
+    globals()[name] = value
+    return value

@@ -177,6 +177,31 @@ class Ingest:
             await self.forget(scope, found.certain, reason="asked", turn=turn.id)
         return found.certain is not None
 
+    async def keep(self, scope: Scope, stage: Stage, memories: Sequence[Memory]) -> None:
+        """Write memories as they are, with none of them merged: stage summaries, which stand for a moment each."""
+        async with self._files.writing():
+            await self._follower.refresh(scope)
+            outcomes = [Outcome(turn=0, action="add", reason=stage, id=memory.id) for memory in memories]
+            plan = Plan(scope=scope.key, folder=scope.folder, stage=stage, at=self._clock().timestamp())
+            await self._carry_out(replace(plan, added=tuple(memories), outcomes=tuple(outcomes)))
+
+    async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> Outcome:
+        """Merge one candidate that the agent itself has named, and return what became of it. `source` has the id 0."""
+        async with self._files.writing():
+            await self._follower.refresh(scope)
+            draft = Draft()
+            await self._merger.merge(scope, source, candidate, draft, await self._merger.room(scope))
+            plan = Plan(scope=scope.key, folder=scope.folder, stage="save", at=self._clock().timestamp())
+            await self._carry_out(
+                replace(
+                    plan,
+                    added=tuple(draft.added),
+                    retired=tuple(draft.retired),
+                    outcomes=tuple(draft.outcomes),
+                )
+            )
+        return draft.outcomes[-1]
+
     async def forget(self, scope: Scope, stored: Stored, *, reason: str = "command", turn: int = 0) -> None:
         """Take a memory out of its file; the journal keeps it, so that an undo can put it back."""
         async with self._files.writing():
@@ -283,6 +308,7 @@ class Ingest:
                 replaces=replaced.get(memory.id, ""),
             )
             for memory in plan.added
+            if memory.type != "S"
         ]
         changes += [
             Change(id=item.memory.id, text=item.memory.text, at=plan.at, action="removed")

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from pathlib import Path
@@ -17,13 +17,15 @@ from gateway_memory.commands import Commands
 from gateway_memory.context import Context, as_query
 from gateway_memory.errors import ClosedError, StoreError, UsageError, place_of
 from gateway_memory.metrics import Metrics
-from gateway_memory.opening import build_opening
+from gateway_memory.observing import clip, tags_of
 from gateway_memory.parts import open_parts
 from gateway_memory.plan import Receipt
 from gateway_memory.reading import Extract
 from gateway_memory.session import Owner, Session, is_name, resolve_scope
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import Config
+from gateway_memory.store.markdown import MemoryType
+from gateway_memory.store.session_state import Observation, counts
 from recall import Hit
 
 __all__ = ["GatewayMemory"]
@@ -86,7 +88,7 @@ class GatewayMemory:
             )
             self._bus, self._worker, self._notifier = parts.bus, parts.worker, parts.notifier
             self._journal, self._ledger = parts.journal, parts.ledger
-            self._recaller, self._files = parts.recaller, parts.files
+            self._recaller = parts.recaller
             self._follower, self._context, self._ingest = parts.follower, parts.context, parts.ingest
             self._commands = Commands(
                 self,
@@ -99,6 +101,8 @@ class GatewayMemory:
                 waiting=parts.bus.waiting,
                 notifier=lambda: parts.notifier.status() if parts.notifier else None,
             )
+            self._openings, self._lifecycle = parts.openings, parts.lifecycle
+            await self._lifecycle.close_abandoned(starting=True)
             self._stack = stack.pop_all()
         log.info("memory.open", slot=parts.slot.number)
         return self
@@ -183,6 +187,7 @@ class GatewayMemory:
                     at=(at or now).timestamp(),
                     now=now.timestamp(),
                     recalled=session.recalled,
+                    seen=self._seen_of_turn(session, said.text, answered.text),
                 )
         except (OSError, sqlite3.Error) as error:
             self._fail("journal", error)
@@ -227,19 +232,18 @@ class GatewayMemory:
     async def observe(
         self, session: Session, *, kind: str, content: str, tool: str = "", private: bool = False
     ) -> None:
-        """Keep what happened in a session (a tool call, an error) in its log; a private observation has no content."""
+        """Keep what happened in a session in its log, clipped by what it is; a private observation has no content.
+
+        kind: user, assistant, tool, decision, error, todo, or the host's own. content: a tool's output, also as JSON.
+        """
         self._check(session)
         if not session.on("observations"):
             return
-        await self._journal.observe(
-            scope=session.scope.key,
-            session_id=session.session_id,
-            kind=kind,
-            tool=tool,
-            content="" if private else clean(content).text,
-            private=private,
-            at=self._clock().timestamp(),
-        )
+        await self._begin(session)
+        kept = clip(kind, tool, "" if private else clean(content).text)
+        seen = Observation(kind=kind, content=kept, tool=tool, tags=tags_of(kept), private=private)
+        now = self._clock().timestamp()
+        await self._journal.observe(scope=session.scope.key, session_id=session.session_id, seen=[seen], at=now)
         self.metrics.count("observations.kept")
 
     async def file_written(self, session: Session, file: str) -> None:
@@ -258,16 +262,68 @@ class GatewayMemory:
         _, rows = await self._recaller.added_since(session.scope.key, session.sequence or 0)
         session.hold([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 
+    async def save_summary(
+        self, session: Session, *, topic: str, summary: str, decisions: Sequence[str] = (), todos: Sequence[str] = ()
+    ) -> bool:
+        """Save the session's one record in the agent's own words; False where it has one already."""
+        self._check(session)
+        await self._begin(session)
+        return await self._lifecycle.save_summary(
+            session, topic=topic, summary=summary, decisions=tuple(decisions), todos=tuple(todos)
+        )
+
+    async def save_fact(
+        self,
+        session: Session,
+        *,
+        content: str,
+        type: MemoryType = "W",  # noqa: A002 - W, B, O, S, as the files call it
+        entities: Sequence[str] = (),
+        confidence: float = 0.9,
+    ) -> str:
+        """Keep a fact that the agent names (S: a stage summary); return its id, "" where nothing of it may be kept."""
+        self._check(session)
+        await self._begin(session)
+        outcome = await self._lifecycle.save_fact(
+            session, content=content, type=type, entities=tuple(entities), confidence=confidence
+        )
+        return outcome.id if outcome else ""
+
+    async def before_compaction(self, session: Session, *, usage: float, messages: int) -> str:
+        """Keep a stage summary before a context is compacted; return the prompt for an agent that can save, or "".
+
+        usage: percent of the context; messages: how many it holds. Within some seconds.
+        """
+        self._check(session)
+        await self._begin(session)
+        return await self._lifecycle.before_compaction(session, usage=usage, messages=messages)
+
+    async def stop(self, session: Session, status: str) -> str:
+        """Return what to ask the agent when it stops, or "": once a session, and only where nothing of it is saved.
+
+        status: "completed" or "aborted"; with any other nothing is asked.
+        """
+        self._check(session)
+        return "" if session.ended else await self._lifecycle.stop(session, status)
+
     async def end_session(self, session: Session, *, reason: str) -> None:
-        """Close a session; the next message under its key opens a new one. A second end changes nothing."""
+        """Close a session, and save its summary unless it is saved; the next message under its key opens a new one.
+
+        reason: completed, aborted, error, window_close, user_close, reset (`/new`), or the host's own. A second end
+        changes nothing. Takes seconds at most, and never raises for a summary that could not be made.
+        """
         self._check(session)
         if session.ended:
             return
         session.ended = True
         self._sessions.closed(session)
         self._bus.unsubscribe(session.session_id)
-        await self._journal.end_session(session.session_id, reason, self._clock().timestamp())
-        log.info("session.ended", session_id=session.session_id, reason=reason)
+        await self._lifecycle.end(session.session_id, session.scope, session.key, reason)
+
+    async def session_counts(self) -> dict[str, int]:
+        """Return how the workspace's sessions ended and which layer saved them: see `session_state.counts`."""
+        self._check()
+        return await self._journal.transact(counts)
 
     async def retry(self) -> tuple[int, int]:
         """Have the turns read again on which the model failed, and wait for it.
@@ -309,9 +365,7 @@ class GatewayMemory:
             await self._ingest.expire(session.scope)
             session.sequence = await self._context.look(session, _OPENING_SECONDS)
             if session.settings.opening.enabled:
-                session.opening, held = await build_opening(
-                    self._files, session.scope, session.settings.opening, now.astimezone(self.zone)
-                )
+                session.opening, held = await self._openings.build(session.scope, session.settings.opening, now)
                 # Its conversation goes on after a restart: what waited for it is told, though a new opening has it too.
                 session.hold([item for item in held if item[0] not in waiting])
             session.ended = False
@@ -327,6 +381,16 @@ class GatewayMemory:
         session.inbox.restore(waited)
         session.restored = {event.origin: event.number for event in sorted(events, key=lambda event: event.number)}
         return {change.id for _, change in waited}
+
+    @staticmethod
+    def _seen_of_turn(session: Session, said: str, answered: str) -> list[Observation]:
+        if not session.on("observations"):
+            return []
+        return [
+            Observation(kind=kind, content=clip(kind, "", text), tags=tags_of(text))
+            for kind, text in (("user", said), ("assistant", answered))
+            if text
+        ]
 
     def _subscribe(self, session: Session) -> None:
         self._bus.unsubscribe(session.session_id)

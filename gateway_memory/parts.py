@@ -16,14 +16,17 @@ from gateway_memory.edits import Edits
 from gateway_memory.errors import WorkspaceError, place_of
 from gateway_memory.follow import Follower
 from gateway_memory.ingest import Ingest
+from gateway_memory.lifecycle import Lifecycle
 from gateway_memory.merging import Merger
 from gateway_memory.metrics import Metrics
+from gateway_memory.opening import OpeningBuilder
 from gateway_memory.reading import Extract, Reader
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import MemorySync
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.session_state import release
 from gateway_memory.store.slots import Slot
 from gateway_memory.watch import check_watching, watch
 from gateway_memory.worker import Worker
@@ -58,6 +61,8 @@ class Parts:
     context: ContextBuilder
     ingest: Ingest
     worker: Worker
+    openings: OpeningBuilder
+    lifecycle: Lifecycle
     notifier: "Notifier | None"
 
 
@@ -187,6 +192,23 @@ async def open_parts(
         stack.push_async_callback(_stop_task, watching, "watch")
     running = asyncio.create_task(worker.run(), name="gateway-memory")
     stack.push_async_callback(_stop, worker, running)
+    lifecycle = Lifecycle(
+        workspace=workspace,
+        files=files,
+        journal=journal,
+        ingest=ingest,
+        reader=reader,
+        worker=worker,
+        slot=slot,
+        metrics=metrics,
+        zone=zone,
+        clock=clock,
+        settings=settings,
+        settings_of=sessions.settings_of,
+        scope_of=sessions.scope_of,
+        closed=sessions.let_go,
+    )
+    _close_idle_sessions(stack, lifecycle, journal)
     now = seconds()
     await journal.tidy(observations_before=now - settings.observations.keep_days * _DAY_SECONDS)
     await journal.event_log.tidy(
@@ -203,6 +225,14 @@ async def open_parts(
         context=context,
         ingest=ingest,
         worker=worker,
+        openings=OpeningBuilder(
+            workspace=workspace,
+            files=files,
+            recaller=recaller,
+            zone=zone,
+            min_score=settings.auto_recall.min_score,
+        ),
+        lifecycle=lifecycle,
         notifier=notifier,
     )
 
@@ -256,6 +286,16 @@ def _prepare(workspace: Path, state: Path, slot: Slot) -> None:
 def _keep_to_the_owner(workspace: Path) -> None:
     for file in ("journal.sqlite", "index.sqlite"):
         (workspace / file).chmod(0o600)
+
+
+def _close_idle_sessions(stack: AsyncExitStack, lifecycle: Lifecycle, journal: Journal) -> None:
+    """Let them be closed now and then.
+
+    A process that closes in order leaves its own to be resumed; those of one that dies are abandoned.
+    """
+    stack.push_async_callback(journal.transact, lambda database: release(database, journal.slot))
+    idle = asyncio.create_task(lifecycle.run(), name="gateway-memory-idle")
+    stack.push_async_callback(_stop_task, idle, "sessions")
 
 
 async def _stop(worker: Worker, running: asyncio.Task[None]) -> None:

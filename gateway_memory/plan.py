@@ -11,7 +11,7 @@ from gateway_memory.store.patch import Patch
 
 __all__ = ["Memory", "Outcome", "Plan", "Receipt", "Retired", "Stage"]
 
-Stage = Literal["rules", "batch", "command", "expiry", "undo"]
+Stage = Literal["rules", "batch", "command", "expiry", "undo", "save", "summary", "distill"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

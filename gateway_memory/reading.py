@@ -8,7 +8,20 @@ from typing import Final
 
 import structlog
 
-from extractor import Candidate, Decision, ExtractorSettings, Known, Model, ModelError, Turn, Usage, settled, unsure
+from extractor import (
+    Candidate,
+    Decision,
+    ExtractorSettings,
+    Known,
+    Model,
+    ModelError,
+    Summary,
+    SummaryInput,
+    Turn,
+    Usage,
+    settled,
+    unsure,
+)
 from gateway_memory.clock import day_of
 from gateway_memory.draft import known
 from gateway_memory.metrics import Metrics
@@ -30,6 +43,8 @@ _ASKED_ABOUT: Final = 4
 """The newest turns of a batch whose nearest memories the model is told."""
 _TOLD: Final = 20
 _COMPARE_TOKENS: Final = 12_000
+_SUMMARY_TOKENS: Final = 50_000
+"""24,000 characters of any script, a repair and both answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +124,21 @@ class Reader:
         if not await self._reserve(settings, 0):
             return Reading(reason="daily_limit")
         return Reading(candidates=await self._extract(turns, near))
+
+    async def summary(self, settings: ExtractorSettings, given: SummaryInput) -> Summary | None:
+        """Ask the model for a session's summary; None without one, past the budget, and on any failure of it."""
+        if self._model is None or not await self._reserve(settings, _SUMMARY_TOKENS):
+            return None
+        usage = Usage()
+        try:
+            summary, usage = await self._model.summarize(given)
+        except ModelError as error:
+            usage = error.usage
+            self._failed(error)
+            return None
+        finally:
+            await self._settle(_SUMMARY_TOKENS, usage)
+        return summary
 
     async def compared(self, scope: Scope, text: str, hidden: frozenset[str]) -> list[Known]:
         """Return the memories nearest to a text, as the merge sees them."""

@@ -35,6 +35,13 @@ class Sessions:
         self._open.pop(session.session_id, None)
         self._by_key.pop((session.key, session.scope.key), None)
 
+    def let_go(self, session_id: str) -> None:
+        """Note that a session was closed because nothing happened in it: its next message opens a new one."""
+        session = self._open.get(session_id)
+        if session:
+            session.ended = True
+            self.closed(session)
+
     def settings_of(self, key: str) -> MemorySync:
         """Return the settings that hold for a session key."""
         return self._config.for_agent(agent_of(key) or self._agent)

@@ -23,6 +23,7 @@ __all__ = [
     "MemorySync",
     "ObservationSettings",
     "OpeningSettings",
+    "SessionSettings",
     "StoreSettings",
     "is_time_zone",
 ]
@@ -52,11 +53,14 @@ class IncrementalSyncSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpeningSettings:
-    """What a session is told when it starts: MEMORY.md and the last days of the log, within a budget."""
+    """What a session is told when it starts: MEMORY.md, the last session and the last days, within a budget."""
 
     enabled: bool = True
     max_tokens: Annotated[int, Gt(0)] = 2000
-    days: Annotated[int, Ge(0)] = 3
+    include_memory_md: bool = True
+    days: Annotated[int, Ge(0)] = 7
+    max_facts: Annotated[int, Ge(0)] = 15
+    max_found: Annotated[int, Ge(0)] = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,14 @@ class ObservationSettings:
 
     enabled: bool = True
     keep_days: Annotated[int, Gt(0)] = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSettings:
+    """When a session whose end never came is closed, and how many summaries are kept."""
+
+    idle_hours: Annotated[float, Gt(0)] = 24
+    keep: Annotated[int, Gt(0)] = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +108,7 @@ class MemorySync:
     opening: OpeningSettings = field(default_factory=OpeningSettings)
     commands: CommandsSettings = field(default_factory=CommandsSettings)
     observations: ObservationSettings = field(default_factory=ObservationSettings)
+    sessions: SessionSettings = field(default_factory=SessionSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
 
     def zone(self) -> tzinfo | None:

@@ -13,6 +13,7 @@ from gateway_memory.store.connection import Connection
 from gateway_memory.store.database import open_database
 from gateway_memory.store.event_log import EventLog
 from gateway_memory.store.patch import Patch
+from gateway_memory.store.session_state import Observation, observe, remember
 from notifier import Event
 
 __all__ = ["Journal", "PendingTurn"]
@@ -101,18 +102,15 @@ class Journal:
 
         def work(database: sqlite3.Connection) -> tuple[str, bool]:
             opened = database.execute(
-                "INSERT OR IGNORE INTO sessions (session_id, key, scope, opened_at) VALUES (?, ?, ?, ?)",
-                (session_id, key, scope, at),
+                "INSERT OR IGNORE INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, ?, ?, ?)",
+                (session_id, key, scope, at, at),
             )
+            mine = "UPDATE sessions SET slot = ? WHERE key = ? AND scope = ? AND ended_at IS NULL"
+            database.execute(mine, (self.slot, key, scope))
             query = "SELECT session_id FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL"
             return str(database.execute(query, (key, scope)).fetchone()[0]), bool(opened.rowcount)
 
         return await self._database.transact(work)
-
-    async def end_session(self, session_id: str, reason: str, at: float) -> None:
-        """Close a session; a second end changes nothing."""
-        query = "UPDATE sessions SET ended_at = ?, reason = ? WHERE session_id = ? AND ended_at IS NULL"
-        await self._change(query, (at, reason, session_id))
 
     # Turns
 
@@ -127,10 +125,11 @@ class Journal:
         at: float,
         now: float,
         recalled: Sequence[str] = (),
+        seen: Sequence[Observation] = (),
     ) -> int:
         """Keep a turn until it has been processed; it is on disk when this returns. Returns its id.
 
-        recalled: the ids of the memories that were found for its reply.
+        recalled: the ids of the memories that were found for its reply. seen: what is observed of it.
         """
         query = (
             "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot) "
@@ -142,6 +141,7 @@ class Journal:
             turn = int(database.execute(query, values).lastrowid or 0)
             row = (turn, scope, session_id, at, json.dumps(list(recalled)))
             database.execute("INSERT INTO replies VALUES (?, ?, ?, ?, ?)", row)
+            observe(database, scope, session_id, seen, now)
             return turn
 
         return await self._database.transact(work)
@@ -236,7 +236,8 @@ class Journal:
                 database.executemany(
                     "INSERT INTO history (scope, memory, at, event, other) VALUES (?, ?, ?, ?, ?)", past
                 )
-            if plan.writes and plan.stage != "undo":
+                remember(database, plan)
+            if plan.writes and plan.stage not in ("undo", "summary"):
                 change = (made, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
                 database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", change)
 
@@ -283,15 +284,9 @@ class Journal:
 
     # What is seen
 
-    async def observe(
-        self, *, scope: str, session_id: str, kind: str, tool: str, content: str, private: bool, at: float
-    ) -> None:
-        """Keep an observation of a session; a private one keeps no content at all."""
-        query = (
-            "INSERT INTO observations (scope, session_id, at, kind, tool, content, private) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)"
-        )
-        await self._change(query, (scope, session_id, at, kind, tool, "" if private else content, private))
+    async def observe(self, *, scope: str, session_id: str, seen: Sequence[Observation], at: float) -> None:
+        """Keep observations of a session."""
+        await self._database.transact(lambda database: observe(database, scope, session_id, seen, at))
 
     async def tidy(self, *, observations_before: float) -> None:
         """Let go of old observations, of turns whose model failed as long ago, and of all but the newest receipts."""

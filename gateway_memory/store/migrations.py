@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from gateway_memory.store.migrations_sessions import SESSIONS
+
 __all__ = ["MIGRATIONS"]
 
 MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
@@ -169,4 +171,5 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
         DROP TABLE outbox;            -- what was to be announced within a process that is gone
         """,
     ),
+    SESSIONS,
 )

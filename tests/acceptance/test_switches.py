@@ -10,7 +10,7 @@ import pytest
 
 import extractor
 import gateway_memory.ingest
-import gateway_memory.memory
+import gateway_memory.opening
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.commands import Commands
 from gateway_memory.context import ContextBuilder
@@ -24,7 +24,7 @@ CODE: dict[str, list[tuple[Any, str]]] = {
     "auto_recall": [(Recaller, "search")],
     "notify": [(Bus, "publish"), (Bus, "subscribe"), (ContextBuilder, "_render_updates")],
     "incremental_sync": [(ContextBuilder, "_changes"), (Recaller, "added_since")],
-    "opening": [(gateway_memory.memory, "build_opening")],
+    "opening": [(gateway_memory.opening.OpeningBuilder, "build")],
     "commands": [(Commands, "answer")],
     "observations": [(Journal, "observe")],
 }

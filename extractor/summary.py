@@ -1,0 +1,240 @@
+"""What a session leaves for the next one: a brief and a detailed summary of what was seen in it.
+
+The heuristic: sort by kind, one line each, no repeats, cut at a boundary, in the language that the user wrote.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from .redact import clean
+
+__all__ = [
+    "BRIEF_LENGTH",
+    "DETAILED_LENGTH",
+    "Seen",
+    "Summary",
+    "SummaryInput",
+    "cut",
+    "summarize",
+    "summary_of",
+    "written",
+]
+
+BRIEF_LENGTH: Final = 900
+DETAILED_LENGTH: Final = 3200
+_TOPIC_LENGTH: Final = 100
+_LINE_LENGTH: Final = 180
+_BRIEF_LINE_LENGTH: Final = 110
+_STAGE_LENGTH: Final = 600
+_SHORTEST_CUT: Final = 24
+_LISTED: Final = 10
+
+Section = Literal["wanted", "done", "open", "next"]
+_HEADINGS: Final[Mapping[Section, tuple[str, str]]] = {
+    "wanted": ("The user wanted", "用户目标"),
+    "done": ("Done", "已完成"),
+    "open": ("Open or at risk", "未解决/风险"),
+    "next": ("Next", "下一步"),
+}
+_TODO: Final = re.compile(
+    r"(?im)^[ \t]*(?:[-*+][ \t]+)?(?:(?:TODO|FIXME|to do|next(?: steps?)?|待办|下一步|之后要)[ \t]*[:：][ \t]*"
+    r"|\[ \][ \t]+)(.{2,300})$"
+)
+_END_OF_SENTENCE: Final = re.compile(r"[。！？!?；;]|[.](?=\s)|[，,、](?=.)|\s")
+_JOINING: Final = {"\u200d", "\ufe0e", "\ufe0f"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One observation of a session. kind: user, assistant, tool, decision, error, todo, or the host's own."""
+
+    kind: str
+    content: str
+    tool: str = ""
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryInput:
+    """All that a summary is made from, each oldest first. decisions: those of `facts` that are decisions."""
+
+    seen: Sequence[Seen] = ()
+    facts: Sequence[str] = ()
+    stages: Sequence[str] = ()
+    decisions: Sequence[str] = ()
+
+    def empty(self) -> bool:
+        """Whether there is nothing that a summary could say."""
+        shown = any(not each.private and each.content.strip() for each in self.seen)
+        return not (shown or self.facts or self.stages)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """topic: one line of at most 100 characters. brief: at most 900. detailed: at most 3200."""
+
+    topic: str
+    brief: str
+    detailed: str
+    decisions: tuple[str, ...] = ()
+    todos: tuple[str, ...] = ()
+
+
+def summarize(given: SummaryInput) -> Summary | None:
+    """The summary by rules, None where there is nothing to say. Pure; a private observation is never read."""
+    seen = [Seen(kind=each.kind, content=clean(each.content).text, tool=each.tool) for each in _public(given.seen)]
+    wanted = [each.content for each in seen if each.kind == "user"]
+    answers = [each.content for each in seen if each.kind == "assistant"]
+    stages, facts = _cleaned(given.stages), _cleaned(given.facts)
+    decisions = _distinct([*_cleaned(given.decisions), *_of(seen, "decision")])
+    todos = _distinct([*_of(seen, "todo"), *_written_todos([*wanted, *answers, *stages])])
+    known = {"user", "assistant", "decision", "error", "todo"}
+    tools = [f"{each.tool}: {each.content}" if each.tool else each.content for each in seen if each.kind not in known]
+    done = [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*decisions, *facts, *tools]
+    if not done:
+        done = answers[-1:]
+    sections: dict[Section, Sequence[str]] = {
+        "wanted": wanted,
+        "done": done,
+        "open": _of(seen, "error"),
+        "next": todos,
+    }
+    topic = next(iter([*stages[-1:], *wanted[:1], *facts[:1], *done[:1], *sections["open"][:1], *todos[:1]]), "")
+    return _summary(topic, sections, decisions, todos, chinese=_is_chinese([*wanted, *facts, *stages, *answers]))
+
+
+def summary_of(answer: Mapping[str, Any]) -> Summary:
+    """Read a model's answer: topic, wanted, done, open, next as text, decisions and todos as lists.
+
+    Raises:
+        ValueError: the answer has another form, or says nothing.
+    """
+    names: tuple[Section, ...] = ("wanted", "done", "open", "next")
+    for name in ("topic", *names):
+        if not isinstance(answer.get(name), str):
+            raise ValueError(f"{name} must be a string")  # noqa: TRY004 - the caller repairs what ValueError says
+    lists: dict[str, list[str]] = {}
+    for name in ("decisions", "todos"):
+        value = answer.get(name)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise ValueError(f"{name} must be a list of strings")
+        lists[name] = _distinct(_cleaned(value))
+    sections: dict[Section, Sequence[str]] = {name: _cleaned(answer[name].split("\n")) for name in names}
+    told = _cleaned([answer["topic"]])
+    topic = told[0] if told else next(iter(sections["wanted"]), "")
+    chinese = _is_chinese([topic, *(line for lines in sections.values() for line in lines)])
+    found = _summary(topic, sections, lists["decisions"], lists["todos"], chinese=chinese)
+    if found is None:
+        raise ValueError("the summary is empty")
+    return found
+
+
+def written(topic: str, summary: str, decisions: Sequence[str], todos: Sequence[str]) -> Summary:
+    """A summary in somebody's own words: cleaned, and cut to its limits."""
+    text = clean(summary).text
+    return Summary(
+        topic=cut(_one_line(clean(topic).text), _TOPIC_LENGTH),
+        brief=cut(text, BRIEF_LENGTH),
+        detailed=cut(text, DETAILED_LENGTH),
+        decisions=tuple(cut(item, _LINE_LENGTH) for item in _distinct(_cleaned(decisions))[:_LISTED]),
+        todos=tuple(cut(item, _LINE_LENGTH) for item in _distinct(_cleaned(todos))[:_LISTED]),
+    )
+
+
+def cut(text: str, length: int) -> str:
+    """The text within `length` characters, cut behind a sentence or a word where one ends not too early, with "…"."""
+    if len(text) <= length:
+        return text
+    if length < 1:
+        return ""
+    end = length - 1
+    boundary = 0
+    for match in _END_OF_SENTENCE.finditer(text, end * 3 // 5, end):
+        boundary = match.end()
+    end = boundary or end
+    # A letter keeps its marks, an emoji its parts: what belongs to a sign that is cut off goes with it.
+    while 0 < end < len(text) and (_belongs(text[end]) or text[end - 1] == "\u200d"):
+        end -= 1
+    return f"{text[:end].rstrip()}…"
+
+
+def _belongs(character: str) -> bool:
+    return character in _JOINING or unicodedata.combining(character) != 0 or "\U0001f3fb" <= character <= "\U0001f3ff"
+
+
+def _summary(
+    topic: str, sections: Mapping[Section, Sequence[str]], decisions: Sequence[str], todos: Sequence[str], *,
+    chinese: bool,
+) -> Summary | None:  # fmt: skip
+    lines = {name: _distinct(_one_line(item) for item in items) for name, items in sections.items()}
+    if not any(lines.values()):
+        return None
+    return Summary(
+        topic=cut(_one_line(topic), _TOPIC_LENGTH),
+        brief=_render(lines, BRIEF_LENGTH, _BRIEF_LINE_LENGTH, chinese=chinese),
+        detailed=_render(lines, DETAILED_LENGTH, _LINE_LENGTH, chinese=chinese),
+        decisions=tuple(cut(item, _LINE_LENGTH) for item in decisions[:_LISTED]),
+        todos=tuple(cut(item, _LINE_LENGTH) for item in todos[:_LISTED]),
+    )
+
+
+def _render(lines: Mapping[Section, Sequence[str]], length: int, line_length: int, *, chinese: bool) -> str:
+    """Headings with their items: the first of each section, then the second of each, while they fit."""
+    chosen: dict[Section, list[str]] = {name: [] for name in lines}
+    left = length
+    longest = max((len(items) for items in lines.values()), default=0)
+    for number in range(longest):
+        for name, items in lines.items():
+            if number >= len(items):
+                continue
+            heading = 0 if chosen[name] else len(_HEADINGS[name][chinese]) + len("- :\n")
+            room = left - heading - len("  - \n")
+            limit = _STAGE_LENGTH if name == "done" and length == DETAILED_LENGTH else line_length
+            item = cut(items[number], min(limit, room))
+            if len(item) < min(_SHORTEST_CUT, len(items[number])):
+                continue
+            chosen[name].append(item)
+            left = room - len(item)
+    colon = "：" if chinese else ":"
+    parts = [
+        "\n".join([f"- {_HEADINGS[name][chinese]}{colon}", *(f"  - {item}" for item in items)])
+        for name, items in chosen.items()
+        if items
+    ]
+    return "\n".join(parts)
+
+
+def _public(seen: Iterable[Seen]) -> list[Seen]:
+    return [each for each in seen if not each.private and each.content.strip()]
+
+
+def _of(seen: Sequence[Seen], kind: str) -> list[str]:
+    return [each.content for each in seen if each.kind == kind]
+
+
+def _cleaned(texts: Iterable[str]) -> list[str]:
+    return [text for text in (clean(text).text for text in texts) if text]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    lines = (_one_line(text) for text in texts)
+    return list({line.casefold(): line for line in lines if line}.values())
+
+
+def _written_todos(texts: Sequence[str]) -> list[str]:
+    return [match[1].strip() for text in texts for match in _TODO.finditer(text)]
+
+
+def _is_chinese(texts: Sequence[str]) -> bool:
+    text = " ".join(texts)[:20_000]
+    han = sum("\u4e00" <= character <= "\u9fff" for character in text)
+    kana = sum("\u3040" <= character <= "\u30ff" for character in text)
+    words = len(re.findall(r"[^\W\d_\u3040-\u30ff\u4e00-\u9fff]+", text))
+    return han > 10 * kana and 2 * han > words  # a word of Chinese has about two characters

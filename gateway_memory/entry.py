@@ -1,0 +1,24 @@
+"""`gateway-memory`: a hook goes its own short way; everything else is the command line."""
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Run the command that was given; returns the exit code."""
+    if sys.argv[1:2] == ["hook"]:
+        from gateway_memory.hooks.run import main as hook
+
+        return hook(sys.argv[2:])
+    if sys.argv[1:2] == ["search"] and any(each.startswith("--max-results") for each in sys.argv):
+        from gateway_memory.hooks.search import main as search
+
+        return search(sys.argv[2:])
+    from gateway_memory.cli import main as command_line
+
+    return command_line()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

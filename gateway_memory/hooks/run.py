@@ -1,0 +1,156 @@
+"""`gateway-memory hook sessionStart|preCompact|stop|sessionEnd`: JSON in, JSON out, exit 0 whatever happens."""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+__all__ = ["EVENTS", "main", "workspace_of"]
+
+EVENTS: Final = {"sessionStart": 10, "preCompact": 5, "stop": 5, "sessionEnd": 30}
+"""Each hook and the seconds that its editor gives it."""
+_MARGIN_SECONDS: Final = 1.0
+_LONGEST_INPUT: Final = 4_000_000
+_FOLDER: Final = ".memory"
+
+
+class _TimeUp(BaseException):
+    """The editor will not wait any longer; nothing may catch this on the way."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run one hook; always prints valid JSON, and returns 0. Why it did nothing stands in the workspace's log."""
+    started = time.monotonic()
+    # Claude Code writes its events' names with a capital.
+    event = next((name for name in EVENTS if [name.lower()] == [each.lower() for each in arguments[:1]]), "")
+    workspace: Path | None = None
+    answer: dict[str, Any] = {}
+    problem = ""
+    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, EVENTS.get(event, 5) - _MARGIN_SECONDS)
+        given = json.loads(sys.stdin.buffer.read(_LONGEST_INPUT) or b"{}")
+        if not isinstance(given, dict):
+            raise TypeError("the input is no JSON object")  # noqa: TRY301 - every mistake ends in the same place
+        options = dict(zip(arguments[1::2], arguments[2::2], strict=False))
+        workspace = workspace_of(given, options.get("--workspace"))
+        config = options.get("--config")
+        workspace.mkdir(parents=True, exist_ok=True)
+        answer = _run(event, given, workspace, Path(config) if config else None)
+    except BaseException as error:  # noqa: BLE001 - an editor's work must go on, whatever ours does
+        problem = _described(error)
+    for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    _note(workspace, event, problem, time.monotonic() - started)
+    try:
+        sys.stdout.write(json.dumps(answer, ensure_ascii=True) + "\n")
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
+
+
+def workspace_of(given: dict[str, Any], named: str | None) -> Path:
+    """Return the workspace that a hook works on: the one that is named, or `.memory` in the project's folder."""
+    named = named or os.environ.get("GATEWAY_MEMORY_WORKSPACE")
+    if named:
+        return Path(named).expanduser().absolute()
+    roots = given.get("workspace_roots")
+    root = roots[0] if isinstance(roots, list) and roots else given.get("cwd") or os.environ.get("CLAUDE_PROJECT_DIR")
+    folder = Path(str(root)) if root else Path.cwd()
+    if not folder.is_dir():
+        raise FileNotFoundError("the project's folder is not there")
+    return folder / _FOLDER
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    raise _TimeUp(signal.Signals(number).name)
+
+
+def _run(event: str, given: dict[str, Any], workspace: Path, config: Path | None) -> dict[str, Any]:
+    session_id = str(given.get("conversation_id") or given.get("session_id") or "")[:200]
+    claude = "hook_event_name" in given and "conversation_id" not in given
+    if event == "sessionStart":
+        from gateway_memory.hooks.start import opening
+
+        _register(workspace, session_id)
+        text = opening(workspace, config, time.time())
+        output = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+        return output if claude else {"additional_context": text}
+    if event not in EVENTS or not session_id:
+        raise ValueError("there is no such hook, or no session")
+    from gateway_memory.hooks import later
+
+    if event == "preCompact":
+        prompt = later.before_compaction(workspace, session_id, given)
+        # Claude Code takes no message here: what it compacts is in the transcript, which was just read.
+        return {"user_message": prompt} if prompt and not claude else {}
+    if event == "stop":
+        if given.get("stop_hook_active") or given.get("loop_count"):
+            return {}
+        status = "completed" if claude else given.get("status", "")
+        prompt = later.followup(workspace, session_id, given, status=status)
+        asked = {"decision": "block", "reason": prompt} if claude else {"followup_message": prompt}
+        return asked if prompt else {}
+    later.end(workspace, session_id, given, config)
+    return {}
+
+
+def _register(workspace: Path, session_id: str) -> None:
+    """Note the session; where the journal can't, the opening is still told."""
+    if not session_id:
+        return
+    import sqlite3
+
+    from gateway_memory.hooks.state import open_journal, register
+
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = open_journal(workspace)
+        register(connection, session_id, time.time())
+    except (sqlite3.Error, OSError) as error:
+        _note(workspace, "sessionStart", _described(error), 0.0)
+    finally:
+        if connection:
+            connection.close()
+
+
+def _described(error: BaseException) -> str:
+    """Return an error's kind and place: its text may be what was said."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f" {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    return f"{type(error).__name__}{place}"
+
+
+def _note(workspace: Path | None, event: str, problem: str, seconds: float) -> None:
+    """Leave when a hook ran, and in the log why one did nothing; where neither can be written, nothing."""
+    if workspace is None:
+        return
+    try:
+        if event and seconds:
+            ran = workspace / ".gateway-memory" / "hooks"
+            ran.mkdir(parents=True, exist_ok=True)
+            (ran / event).touch()
+        if problem:
+            logs = workspace / "logs"
+            logs.mkdir(exist_ok=True)
+            now = time.time()
+            row = {
+                "event": "hook.failed",
+                "hook": event,
+                "error": problem,
+                "seconds": round(seconds, 3),
+                "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
+            }
+            day = time.strftime("%Y-%m-%d", time.localtime(now))
+            with (logs / f"hooks-{day}.jsonl").open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(row) + "\n")
+    except OSError:
+        return

@@ -1,0 +1,85 @@
+"""The opening, for an editor: the same text that a gateway's session is told, read without index or event loop."""
+
+from datetime import UTC, datetime, tzinfo
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from gateway_memory.hooks.state import settings_of
+from gateway_memory.hooks.words import best, lines_of
+from gateway_memory.opening_text import Found, Material, compose, days_back, query_of
+from gateway_memory.store.markdown import Block, parse
+from gateway_memory.store.session_log import SESSIONS_FILE, last_record
+
+__all__ = ["opening"]
+
+_MIN_SHARE: Final = 0.35
+"""How much of the last session's words an older memory must hold to be told."""
+
+
+def opening(workspace: Path, config: Path | None, now: float) -> str:
+    """Return the opening of the owner's next session, "" where openings are off. `now` in epoch seconds."""
+    settings = settings_of(workspace, config)
+    wanted = settings["opening"]
+    if not wanted["enabled"]:
+        return ""
+    zone = _zone(settings["timeZone"])
+    last = last_record(workspace / SESSIONS_FILE)
+    query = query_of(last)
+    lines = lines_of(workspace) if query and wanted["maxFound"] else []
+    render = _renderer()
+    text, _ = compose(
+        Material(
+            memory=_blocks(workspace, "MEMORY.md"),
+            last=last,
+            days=[
+                (day, _blocks(workspace, f"memory/{day}.md")) for day in days_back(_local(now, zone), wanted["days"])
+            ],
+            found=[
+                Found(id=line.id, day=f"{_local(line.at, zone):%Y-%m-%d}", text=line.text)
+                for line in best(lines, query, limit=wanted["maxFound"], min_score=_MIN_SHARE)
+            ],
+        ),
+        max_tokens=wanted["maxTokens"],
+        max_facts=wanted["maxFacts"],
+        include_memory=wanted["includeMemoryMd"],
+        render=render.render_block,
+        count=render.count_tokens,
+    )
+    return text
+
+
+def _blocks(workspace: Path, file: str) -> list[Block]:
+    try:
+        return parse((workspace / file).read_text("utf-8", "surrogateescape"), file=file)
+    except FileNotFoundError:
+        return []
+
+
+def _local(at: float, zone: tzinfo | None) -> datetime:
+    return datetime.fromtimestamp(at, UTC).astimezone(zone)
+
+
+def _zone(name: str) -> tzinfo | None:
+    if name == "local":
+        return None
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(name)
+
+
+def _renderer() -> ModuleType:
+    """Load recall's rendering alone: importing its package would import the whole of recall, a quarter of a second."""
+    package = PathFinder.find_spec("recall")
+    if package is None or not package.submodule_search_locations:
+        from recall import render
+
+        return render
+    spec = spec_from_file_location("_recall_render", Path(next(iter(package.submodule_search_locations))) / "render.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

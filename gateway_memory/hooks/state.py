@@ -1,0 +1,142 @@
+"""What a hook reads and writes without an event loop: the journal, the compiled config, the workspace's lock."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from gateway_memory.store.migrations import MIGRATIONS
+
+__all__ = ["hook_key", "locked", "open_journal", "register", "settings_of"]
+
+STATE_FOLDER: Final = ".gateway-memory"
+_BUSY_SECONDS: Final = 2.0
+_LOCK_SECONDS: Final = 3.0
+
+
+def hook_key(session_id: str) -> str:
+    """Return the session key under which an editor's session stands in the journal."""
+    return f"hook:{session_id}"
+
+
+def open_journal(workspace: Path) -> sqlite3.Connection:
+    """Open the journal, made or brought up to date where it is not. The caller begins and ends transactions.
+
+    Raises:
+        sqlite3.Error: it is damaged, locked for too long, or a newer version's. It is left as it is.
+    """
+    (workspace / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
+    path = workspace / "journal.sqlite"
+    fresh = not path.exists()
+    connection = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_SECONDS)
+    try:
+        if fresh:
+            path.chmod(0o600)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        _migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    known = [name for name, _ in MIGRATIONS]
+    table = "SELECT 1 FROM sqlite_master WHERE name = 'migrations'"
+    if connection.execute(table).fetchone():
+        done = {row[0] for row in connection.execute("SELECT name FROM migrations")}
+        if done == set(known):
+            return
+        if not done <= set(known):
+            raise sqlite3.DatabaseError("the journal is a newer version's")
+    with transaction(connection):
+        connection.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
+        for name, script in MIGRATIONS:
+            if connection.execute("INSERT OR IGNORE INTO migrations VALUES (?, ?)", (name, time.time())).rowcount:
+                statement = ""
+                for line in script.splitlines(keepends=True):
+                    statement += line
+                    if sqlite3.complete_statement(statement):
+                        connection.execute(statement)
+                        statement = ""
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Run a block in one transaction, rolled back if anything raises."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def register(connection: sqlite3.Connection, session_id: str, at: float) -> None:
+    """Note an editor's session, under its own id, unless it is known."""
+    with transaction(connection):
+        connection.execute(
+            "INSERT OR IGNORE INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, 'owner', ?, ?)",
+            (session_id, hook_key(session_id), at, at),
+        )
+
+
+@contextlib.contextmanager
+def locked(workspace: Path) -> Iterator[None]:
+    """Be the workspace's only writer: the lock that `MarkdownFiles.writing` takes, by the same kernel call.
+
+    Raises:
+        TimeoutError: another process held it for three seconds.
+    """
+    path = workspace / STATE_FOLDER / "write.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise TimeoutError("the workspace's lock is held") from None
+                time.sleep(0.01)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
+    """Return the checked settings of the config's defaults, by their keys.
+
+    Checking takes pydantic and half a second, so what was checked is kept as JSON under the file's digest.
+
+    Raises:
+        GatewayMemoryError: the config has mistakes.
+    """
+    source = config.read_bytes() if config else b""
+    reference = Path(__file__).parents[1] / "settings.py"  # a new version may have new defaults
+    state = reference.stat()
+    digest = hashlib.blake2b(source + f"{state.st_mtime_ns} {state.st_size}".encode(), digest_size=12).hexdigest()
+    compiled = workspace / STATE_FOLDER / f"config-{digest}.json"
+    with contextlib.suppress(OSError, ValueError):
+        found = json.loads(compiled.read_bytes())
+        if isinstance(found, dict):
+            return found
+    from gateway_memory.config import load_config, render_config
+
+    settings: dict[str, Any] = json.loads(render_config(load_config(config)))["agents"]["defaults"]["memorySync"]
+    with contextlib.suppress(OSError):
+        temporary = compiled.with_name(f"{compiled.name}.{os.getpid()}.tmp")
+        temporary.write_text(json.dumps(settings), "utf-8")
+        temporary.replace(compiled)
+    return settings

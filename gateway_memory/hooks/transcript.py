@@ -1,0 +1,86 @@
+"""An editor's transcript, read from where the last hook stopped: its turns, tool calls and errors as observations."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any, Final
+
+from extractor.redact import clean
+from gateway_memory.hooks.state import transaction
+from gateway_memory.observing import clip, tags_of
+from gateway_memory.store.session_state import Observation, observe
+
+__all__ = ["observations_of", "read_transcript"]
+
+LONGEST_READ: Final = 2_000_000
+"""Bytes that one hook reads: of a longer rest, the newest."""
+_LONGEST_TEXT: Final = 20_000
+
+
+def read_transcript(connection: sqlite3.Connection, session_id: str, path: Path, at: float) -> int:
+    """Keep what is new in a transcript; return how many observations that is.
+
+    The place where it stopped is kept in the same transaction, so nothing is kept twice. A last line without an end is
+    left for the next hook.
+
+    Raises:
+        OSError, sqlite3.Error: it can't be read, or not be kept.
+    """
+    with transaction(connection):
+        row = connection.execute("SELECT position FROM transcripts WHERE session_id = ?", (session_id,)).fetchone()
+        position = row[0] if row else 0
+        with path.open("rb") as stream:
+            end = stream.seek(0, 2)
+            if end < position:  # another file in its place
+                position = 0
+            stream.seek(max(position, end - LONGEST_READ))
+            content = stream.read(LONGEST_READ)
+            start = stream.tell() - len(content)
+        whole = content.rfind(b"\n") + 1
+        lines = content[:whole].split(b"\n")
+        if start > position:
+            lines = lines[1:]  # the rest of a line whose beginning was left out
+        seen = [each for line in lines for each in observations_of(line)]
+        observe(connection, "owner", session_id, seen, at)
+        connection.execute("INSERT OR REPLACE INTO transcripts VALUES (?, ?)", (session_id, start + whole))
+    return len(seen)
+
+
+def observations_of(line: bytes) -> list[Observation]:
+    """Return what one line of a transcript says, in Cursor's form or Claude Code's; nothing where it is another's."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(entry, dict):
+        return []
+    message = entry.get("message", entry)
+    if isinstance(message, str):
+        message = {"content": message}
+    if not isinstance(message, dict):
+        return []
+    role = message.get("role") or entry.get("role") or entry.get("type")
+    if role not in ("user", "assistant") or entry.get("isMeta"):
+        return []
+    content = message.get("content", message.get("text", ""))
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    return [seen for part in parts if isinstance(part, dict) for seen in _of_part(str(role), part)]
+
+
+def _of_part(role: str, part: dict[str, Any]) -> list[Observation]:
+    kind = part.get("type", "text")
+    if kind == "text" and isinstance(part.get("text"), str):
+        return _kept(role, "", part["text"])
+    if kind == "tool_use":
+        tool = str(part.get("name", ""))[:80]
+        return _kept("tool", tool, json.dumps(part.get("input", {}), ensure_ascii=False))
+    if kind == "tool_result" and part.get("is_error"):
+        content = part.get("content", "")
+        return _kept("error", "", content if isinstance(content, str) else json.dumps(content, ensure_ascii=False))
+    return []
+
+
+def _kept(kind: str, tool: str, text: str) -> list[Observation]:
+    text = clean(text[:_LONGEST_TEXT]).text  # a private span that the cut leaves open is cut out to the end
+    kept = clip(kind, tool, text)
+    return [Observation(kind=kind, content=kept, tool=tool, tags=tags_of(kept))] if kept.strip() else []

@@ -1,0 +1,96 @@
+"""A search by words for a process that lives a moment: over the index's rows as they stand, or the files themselves.
+
+It loads no postings and no encoder: each text is looked through for the query's words and character pairs.
+"""
+
+import contextlib
+import math
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from gateway_memory.store.markdown import parse
+
+__all__ = ["Line", "best", "lines_of"]
+
+_WORD: Final = re.compile(r"[^\W_\u2e80-\U0003ffff]{2,40}")
+_WIDE: Final = re.compile(r"[\u2e80-\U0003ffff]+")
+_TERMS: Final = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A memory: `at` in epoch seconds; score from 0 to 1, the share of the query's weight that it holds."""
+
+    id: str
+    text: str
+    type: str
+    file: str
+    at: float
+    score: float = 0.0
+
+
+def best(lines: Iterable[Line], query: str, *, limit: int, min_score: float) -> list[Line]:
+    """Return the lines that hold most of a query's words, weighted by how rare each is, best first."""
+    terms = _terms(query)
+    if not terms:
+        return []
+    found = [(line, [term for term in terms if term in line.text.lower()]) for line in lines]
+    frequency = Counter(term for _, held in found for term in held)
+    weight = {term: math.log(1 + len(found) / (1 + frequency[term])) for term in terms}
+    total = sum(weight.values()) or 1.0
+    scored = [(sum(weight[term] for term in held) / total, line) for line, held in found if held]
+    scored = [pair for pair in scored if pair[0] >= min_score]
+    scored.sort(key=lambda pair: (-pair[0], -pair[1].at))
+    return [
+        Line(id=line.id, text=line.text, type=line.type, file=line.file, at=line.at, score=round(score, 3))
+        for score, line in scored[:limit]
+    ]
+
+
+def lines_of(workspace: Path) -> list[Line]:
+    """Return the owner's memories: as the index has them, or, where it can't be read, as the files do."""
+    path = workspace / "index.sqlite"
+    if path.exists():
+        try:
+            connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0.2)
+            try:
+                rows = connection.execute(
+                    "SELECT r.id, r.text, r.type, r.file, r.at FROM row r JOIN scope s ON s.number = r.scope "
+                    "WHERE s.key = 'owner' AND r.type <> 'S'"
+                ).fetchall()
+            finally:
+                connection.close()
+        except sqlite3.Error:
+            rows = []
+        if rows:
+            return [Line(id=row[0], text=row[1], type=row[2], file=row[3], at=row[4]) for row in rows]
+    return list(_lines_of_files(workspace))
+
+
+def _lines_of_files(workspace: Path) -> Iterable[Line]:
+    for path in [workspace / "MEMORY.md", *sorted((workspace / "memory").glob("*.md"))]:
+        try:
+            text, at = path.read_text("utf-8", "surrogateescape"), path.stat().st_mtime
+        except OSError:
+            continue
+        with contextlib.suppress(ValueError):  # a day's log is of its day, another note of when it was written
+            at = datetime.strptime(path.stem, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+        file = path.relative_to(workspace).as_posix()
+        for block in parse(text, file=file):
+            if block.type != "S":
+                yield Line(id=block.id, text=block.text, type=block.type, file=file, at=at)
+
+
+def _terms(query: str) -> list[str]:
+    text = query.lower()
+    terms = [match[0] for match in _WORD.finditer(text)]
+    for match in _WIDE.finditer(text):
+        run = match[0]
+        terms += [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+    return list(dict.fromkeys(terms))[:_TERMS]

@@ -1,0 +1,100 @@
+"""What an agent is told about saving: the rule for its prompt, before a compaction, and the follow-up at a stop."""
+
+import shlex
+from typing import Final
+
+__all__ = ["flush_prompt", "followup_prompt", "rule_text"]
+
+_COMMANDS: Final = """\
+gateway-memory save-fact{place} --content "…" --type W --entities "…" --confidence 0.9 --session {session}
+gateway-memory save-summary{place} --topic "…" --summary "…" --decisions "…" --todos "…" --session {session}"""
+_STAGE: Final = 'gateway-memory save-fact{place} --content "…" --type S --session {session}'
+
+_RULE: Final = (
+    """\
+## Saving the session to memory, in the same turn
+When you have completed what the user asked for, once a session and in the same turn:
+1. Judge whether the session holds anything that a later one should know; if not, do nothing.
+2. Save a summary, and each fact that will matter later (W: about the world, B: about the user's life and projects,
+   O: what the user likes or thinks):
+```bash
+{commands}
+```
+3. Leave out what is private or secret, and what the memory holds already. Say nothing of it in your reply.""",
+    """\
+## 任务完成时保存记忆（在当前回合内）
+完成用户的请求后，每个会话一次，在同一回合内：
+1. 判断本次会话有没有以后用得到的内容；没有就什么都不做。
+2. 保存会话摘要，并逐条保存关键事实（W 客观事实，B 用户与项目的经历，O 用户的偏好与看法）：
+```bash
+{commands}
+```
+3. 不保存隐私和密钥，不重复已有的记忆；静默执行，不在回复中提及。""",
+)
+_FLUSH: Final = (
+    """\
+[Memory Flush]
+
+The context is about to be compacted (usage {usage}%, {messages} messages). Look back over the conversation and save the
+key facts that are not saved yet, one command each, and one stage summary of 50 to 100 words:
+```bash
+{fact}
+{stage}
+```
+W: facts of the world; B: what happened in the project; O: what the user prefers. Leave out what is private, secret or
+already in MEMORY.md. If there is nothing to keep, do nothing. Go on silently.""",
+    """\
+[Memory Flush]
+
+上下文即将压缩（当前使用率 {usage}%，消息数 {messages}）。
+请回顾当前对话，逐条保存尚未保存的关键事实，并保存一条 50-100 字的阶段摘要：
+```bash
+{fact}
+{stage}
+```
+W 客观事实，B 项目经历，O 用户偏好。不保存隐私和密钥，不重复 MEMORY.md 已有内容。
+没有需要保存的就不操作。静默继续，不向用户报告。""",
+)
+_FOLLOWUP: Final = (
+    """\
+[Session Save]
+
+The task is done and nothing of this session is saved yet. Save a summary (topic in one line, 100 to 200 words,
+decisions, todos) and the key facts:
+```bash
+{commands}
+```
+If there is too little to say, do nothing. Leave out what is private or secret. Do not report to the user.""",
+    """\
+[Session Save]
+
+任务已完成，本次会话还没有保存。请保存摘要（一句话主题、100-200 字摘要、关键决策、待办）和关键事实：
+```bash
+{commands}
+```
+内容太少则不操作；不保存隐私和密钥；完成后不向用户报告。""",
+)
+
+
+def rule_text(session: str, *, chinese: bool = False, workspace: str = "") -> str:
+    """Return the rule that a host puts into its agent's prompt: the first layer, at no turn of its own.
+
+    workspace: the folder that the commands name; "" where the agent's environment says it.
+    """
+    return _RULE[chinese].format(commands=_filled(_COMMANDS, session, workspace))
+
+
+def flush_prompt(session: str, *, usage: object, messages: object, chinese: bool = False, workspace: str = "") -> str:
+    """Return what the agent is asked before a compaction. usage: percent; messages: how many."""
+    fact, stage = (_filled(line, session, workspace) for line in (_COMMANDS.split("\n")[0], _STAGE))
+    return _FLUSH[chinese].format(usage=usage, messages=messages, fact=fact, stage=stage)
+
+
+def followup_prompt(session: str, *, chinese: bool = False, workspace: str = "") -> str:
+    """Return the prompt of the last layer, which costs the agent a turn of its own."""
+    return _FOLLOWUP[chinese].format(commands=_filled(_COMMANDS, session, workspace))
+
+
+def _filled(lines: str, session: str, workspace: str) -> str:
+    place = f" --workspace {shlex.quote(workspace)}" if workspace else ""
+    return lines.format(place=place, session=shlex.quote(session))

@@ -1,0 +1,48 @@
+"""The schema of sessions that end saved: what belongs to a session, and which sessions have a record."""
+
+from typing import Final
+
+__all__ = ["SESSIONS"]
+
+SESSIONS: Final = (
+    "0004_sessions",
+    """
+    ALTER TABLE observations ADD COLUMN tags TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN seen_at REAL NOT NULL DEFAULT 0;       -- when something last happened in it
+    ALTER TABLE sessions ADD COLUMN slot INTEGER NOT NULL DEFAULT -1;      -- whose process has it open; -1: nobody's
+    ALTER TABLE sessions ADD COLUMN state TEXT NOT NULL DEFAULT '';        -- at its end: saved, unsaved, nothing
+    ALTER TABLE sessions ADD COLUMN followups INTEGER NOT NULL DEFAULT 0;  -- prompts to save that were asked
+    UPDATE sessions SET seen_at = opened_at;
+    CREATE INDEX sessions_running ON sessions (seen_at) WHERE ended_at IS NULL;
+    CREATE TABLE session_memories (   -- which memories a session has left; type S: its stage summaries
+        session_id TEXT NOT NULL,
+        scope TEXT NOT NULL,
+        memory TEXT NOT NULL,
+        type TEXT NOT NULL,
+        at REAL NOT NULL,
+        PRIMARY KEY (session_id, scope, memory)
+    ) WITHOUT ROWID;
+    CREATE TABLE saved_sessions (     -- the ids in sessions.jsonl, also of records that were let go
+        scope TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        layer TEXT NOT NULL,          -- agent, followup, end, imported
+        at REAL NOT NULL,
+        PRIMARY KEY (scope, session_id)
+    ) WITHOUT ROWID;
+    CREATE TABLE session_logs (       -- how far a scope's sessions.jsonl has been read into saved_sessions
+        scope TEXT PRIMARY KEY,
+        size INTEGER NOT NULL,
+        tail BLOB NOT NULL,           -- the bytes before that place, by which another file is told
+        records INTEGER NOT NULL,
+        damaged INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE session_counts (
+        name TEXT PRIMARY KEY,
+        number INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE transcripts (        -- how far a hook has read a session's transcript
+        session_id TEXT PRIMARY KEY,
+        position INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    """,
+)

@@ -1,0 +1,200 @@
+"""What the journal knows of a session: what was seen in it, what it has left, and how it ended.
+
+Plain functions over a connection in a transaction: the event loop's side and the hooks, which have none, share them.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from gateway_memory.plan import Plan
+
+__all__ = [
+    "Database",
+    "Left",
+    "Observation",
+    "OpenSession",
+    "State",
+    "abandoned",
+    "ask_followup",
+    "close",
+    "counts",
+    "has_left_anything",
+    "left_by",
+    "note_memory",
+    "observe",
+    "release",
+    "remember",
+    "seen_in",
+    "touch",
+    "was_followed_up",
+]
+
+Database = sqlite3.Connection
+State = Literal["saved", "unsaved", "nothing"]
+_READ: Final = 2_000
+"""Observations of one session that are read for its summary: its first and its newest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """Something that happened in a session. A private one has no content at all."""
+
+    kind: str
+    content: str = ""
+    tool: str = ""
+    tags: str = ""
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What a session has left behind, oldest first: its facts, those that are decisions, its stage summaries."""
+
+    facts: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSession:
+    """A session that has not ended; times in epoch seconds."""
+
+    session_id: str
+    key: str
+    scope: str
+    opened_at: float
+    seen_at: float
+
+
+def observe(database: sqlite3.Connection, scope: str, session_id: str, seen: Sequence[Observation], at: float) -> None:
+    """Keep observations, and note that the session lives."""
+    database.executemany(
+        "INSERT INTO observations (scope, session_id, at, kind, tool, content, private, tags) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (scope, session_id, at, each.kind, each.tool, "" if each.private else each.content, each.private,
+             "" if each.private else each.tags)
+            for each in seen
+        ],
+    )  # fmt: skip
+    touch(database, session_id, at)
+
+
+def touch(database: sqlite3.Connection, session_id: str, at: float) -> None:
+    """Note that something happened in a session."""
+    query = "UPDATE sessions SET seen_at = max(seen_at, ?) WHERE session_id = ? AND ended_at IS NULL"
+    database.execute(query, (at, session_id))
+
+
+def seen_in(database: sqlite3.Connection, scope: str, session_id: str) -> list[Observation]:
+    """Return a session's observations, oldest first, over any number of days; of a huge one its two ends."""
+    columns = "id, kind, content, tool, tags, private"
+    query = f"SELECT {columns} FROM observations WHERE session_id = ? AND scope = ? ORDER BY id"
+    newest = database.execute(f"{query} DESC LIMIT ?", (session_id, scope, _READ // 2)).fetchall()[::-1]
+    oldest = database.execute(f"{query} LIMIT ?", (session_id, scope, _READ // 2)).fetchall()
+    rows = {row[0]: row for row in [*oldest, *newest]}
+    return [
+        Observation(kind=kind, content=content, tool=tool, tags=tags, private=bool(private))
+        for _, kind, content, tool, tags, private in rows.values()
+    ]
+
+
+def remember(database: sqlite3.Connection, plan: "Plan") -> None:
+    """Note which memories a plan leaves behind of which session; one that replaces another inherits nothing."""
+    rows = [
+        (memory.session_id, plan.scope, memory.id, memory.type, memory.at) for memory in plan.added if memory.session_id
+    ]
+    database.executemany("INSERT OR IGNORE INTO session_memories VALUES (?, ?, ?, ?, ?)", rows)
+
+
+def note_memory(database: sqlite3.Connection, scope: str, session_id: str, memory: str, kind: str, at: float) -> None:
+    """Note that a session has said a memory, also where it stood already."""
+    query = "INSERT OR IGNORE INTO session_memories VALUES (?, ?, ?, ?, ?)"
+    database.execute(query, (session_id, scope, memory, kind, at))
+    touch(database, session_id, at)
+
+
+def left_by(database: sqlite3.Connection, scope: str, session_id: str) -> Left:
+    """Return what a session has left and still stands, over any number of days, oldest first."""
+    rows = database.execute(
+        "SELECT s.type, m.category, m.text FROM session_memories s JOIN memories m ON m.scope = s.scope AND "
+        "m.id = s.memory WHERE s.session_id = ? AND s.scope = ? AND m.state = 'active' ORDER BY s.at, m.changed_at",
+        (session_id, scope),
+    ).fetchall()
+    return Left(
+        facts=tuple(text for kind, _, text in rows if kind != "S"),
+        decisions=tuple(text for kind, category, text in rows if kind != "S" and category == "decision"),
+        stages=tuple(text for kind, _, text in rows if kind == "S"),
+    )
+
+
+def has_left_anything(database: sqlite3.Connection, scope: str, session_id: str) -> bool:
+    """Return whether a fact or a stage summary of the session stands, of whichever day."""
+    query = (
+        "SELECT 1 FROM session_memories s JOIN memories m ON m.scope = s.scope AND m.id = s.memory "
+        "WHERE s.session_id = ? AND s.scope = ? AND m.state = 'active' LIMIT 1"
+    )
+    return database.execute(query, (session_id, scope)).fetchone() is not None
+
+
+def ask_followup(database: sqlite3.Connection, session_id: str) -> bool:
+    """Take the one follow-up that a session has; False where it was asked before, or the session is not open."""
+    query = "UPDATE sessions SET followups = 1 WHERE session_id = ? AND followups = 0 AND ended_at IS NULL"
+    return bool(database.execute(query, (session_id,)).rowcount)
+
+
+def was_followed_up(database: sqlite3.Connection, session_id: str) -> bool:
+    """Return whether the session's agent was asked to save it."""
+    query = "SELECT 1 FROM sessions WHERE session_id = ? AND followups > 0"
+    return database.execute(query, (session_id,)).fetchone() is not None
+
+
+def close(database: sqlite3.Connection, session_id: str, *, reason: str, state: State, at: float) -> float | None:
+    """End a session; return how many seconds it lasted, None where it had ended before or is unknown."""
+    query = (
+        "UPDATE sessions SET ended_at = ?, reason = ?, state = ? WHERE session_id = ? AND ended_at IS NULL "
+        "RETURNING opened_at"
+    )
+    row = database.execute(query, (at, reason, state, session_id)).fetchone()
+    return max(0.0, at - row[0]) if row else None
+
+
+def release(database: sqlite3.Connection, slot: int) -> None:
+    """Leave the open sessions of a process that closes in order to whoever resumes them."""
+    database.execute("UPDATE sessions SET slot = -1 WHERE slot = ? AND ended_at IS NULL", (slot,))
+
+
+def abandoned(database: sqlite3.Connection, *, idle_before: float, dead_slots: Sequence[int]) -> list[OpenSession]:
+    """Return the open sessions in which nothing has happened since `idle_before`, or whose process is gone."""
+    marks = ",".join("?" * len(dead_slots))
+    rows = database.execute(
+        "SELECT session_id, key, scope, opened_at, seen_at FROM sessions WHERE ended_at IS NULL "
+        f"AND (seen_at < ? OR slot IN ({marks})) ORDER BY seen_at",
+        (idle_before, *dead_slots),
+    ).fetchall()
+    names = ("session_id", "key", "scope", "opened_at", "seen_at")
+    return [OpenSession(**dict(zip(names, row, strict=True))) for row in rows]
+
+
+def counts(database: sqlite3.Connection) -> dict[str, int]:
+    """Return how sessions ended and who saved them.
+
+    ended, state.<state>, layer.<layer>, staged (sessions with a stage summary), followups, doubles_prevented.
+    """
+    found: dict[str, int] = {"ended": 0, "followups": 0, "doubles_prevented": 0, "staged": 0}
+    for state, number in database.execute(
+        "SELECT state, count(*) FROM sessions WHERE ended_at IS NOT NULL GROUP BY state"
+    ):
+        found["ended"] += number
+        if state:
+            found[f"state.{state}"] = number
+    for layer, number in database.execute("SELECT layer, count(*) FROM saved_sessions GROUP BY layer"):
+        found[f"layer.{layer}"] = number
+    found["followups"] = int(database.execute("SELECT total(followups) FROM sessions").fetchone()[0])
+    query = "SELECT count(DISTINCT session_id) FROM session_memories WHERE type = 'S'"
+    found["staged"] = int(database.execute(query).fetchone()[0])
+    found.update(database.execute("SELECT name, number FROM session_counts").fetchall())
+    return found

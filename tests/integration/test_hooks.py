@@ -1,0 +1,272 @@
+"""The hook commands as an editor runs them: processes of their own, which never fail it."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway_memory.hooks.run import EVENTS
+from gateway_memory.store.session_log import read_records
+
+WORTH = "请把登录接口改成用 JWT 认证，旧的会话先保留两周，然后通知前端同事"
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "gateway_memory.entry", *arguments]
+
+
+def run(*arguments: str, given: bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.run(
+        command(*arguments), input=given, capture_output=True, check=False, cwd=cwd, env=environment, timeout=60
+    )
+
+
+def hook(event: str, workspace: Path, **given: Any) -> dict[str, Any]:
+    given = {"conversation_id": "conv-1", "workspace_roots": [str(workspace.parent)], **given}
+    done = run("hook", event, "--workspace", str(workspace), given=json.dumps(given).encode())
+    assert done.returncode == 0
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def transcript(path: Path, *messages: tuple[str, Any]) -> str:
+    with path.open("a", encoding="utf-8") as stream:
+        for role, content in messages:
+            stream.write(json.dumps({"type": role, "message": {"role": role, "content": content}}) + "\n")
+    return str(path)
+
+
+def records(workspace: Path) -> list[dict[str, Any]]:
+    found, damaged = read_records(workspace / "sessions.jsonl")
+    assert damaged == []
+    return found
+
+
+def test_a_session_of_an_editor_from_start_to_the_next_start(tmp_path: Path) -> None:
+    workspace = tmp_path / ".memory"
+    workspace.mkdir()
+    (workspace / "MEMORY.md").write_text("- 我的工位在三楼\n", "utf-8")
+    first = hook("sessionStart", workspace)
+    assert "三楼" in first["additional_context"]
+    path = transcript(
+        tmp_path / "t.jsonl",
+        ("user", WORTH),
+        ("assistant", [{"type": "tool_use", "name": "Bash", "input": {"command": "make test"}}]),
+        ("user", [{"type": "tool_result", "is_error": True, "content": "TokenExpired"}]),
+    )
+    flush = hook("preCompact", workspace, transcript_path=path, context_usage_percent=85, message_count=30)
+    assert flush["user_message"].startswith("[Memory Flush]")
+    assert "85%" in flush["user_message"]
+    assert f"--workspace {workspace}" in flush["user_message"]
+    asked = hook("stop", workspace, transcript_path=path, status="completed")
+    assert "conv-1" in asked["followup_message"]
+    assert hook("stop", workspace, transcript_path=path, status="completed") == {}, "loop_limit is 1"
+    place = ["--workspace", str(workspace), "--session", "conv-1"]
+    fact = run("save-fact", *place, "--content", "登录接口用 JWT 认证", "--entities", "登录,JWT", "--confidence", "0.9")
+    assert json.loads(fact.stdout)["status"] == "ok", fact.stderr
+    summary = ["save-summary", *place, "--topic", "登录改造", "--summary", "改好了", "--todos", "补测试; 通知前端"]
+    assert json.loads(run(*summary).stdout)["status"] == "ok"
+    assert json.loads(run(*summary).stdout) == {"status": "skipped", "reason": "duplicate"}
+    assert hook("sessionEnd", workspace, transcript_path=path, reason="completed", duration_ms=45000) == {}
+    (record,) = records(workspace)
+    assert (record["session_id"], record["layer"], record["todos"]) == ("conv-1", "followup", ["补测试", "通知前端"])
+    journal = sqlite3.connect(workspace / "journal.sqlite")
+    assert journal.execute("SELECT reason, state FROM sessions").fetchall() == [("completed", "saved")]
+    kinds = [row[0] for row in journal.execute("SELECT kind FROM observations ORDER BY id")]
+    assert kinds == ["user", "tool", "error"], "each line of the transcript is read once"
+    journal.close()
+    later = hook("sessionStart", workspace, conversation_id="conv-2")
+    for expected in ("登录改造", "补测试", "登录接口用 JWT 认证"):
+        assert expected in later["additional_context"]
+    found = json.loads(run("search", "--workspace", str(workspace), "JWT 认证", "--max-results", "5").stdout)
+    assert found["results"][0]["content"] == "登录接口用 JWT 认证"
+    assert set(found["results"][0]) == {"content", "type", "score", "source", "timestamp"}
+
+
+def test_an_end_alone_saves_from_the_transcript(tmp_path: Path) -> None:
+    workspace = tmp_path / ".memory"
+    path = transcript(tmp_path / "t.jsonl", ("user", WORTH + " <private>geheim 4711</private>"), ("assistant", "好的"))
+    assert hook("sessionEnd", workspace, transcript_path=path, reason="window_close") == {}
+    assert hook("sessionEnd", workspace, transcript_path=path, reason="window_close") == {}
+    (record,) = records(workspace)
+    assert (record["layer"], record["auto_generated"]) == ("end", True)
+    assert "JWT" in record["brief"]
+    assert b"4711" not in b"".join(path.read_bytes() for path in workspace.rglob("*") if path.is_file())
+
+
+def test_claude_codes_names_and_shapes(tmp_path: Path) -> None:
+    workspace = tmp_path / ".memory"
+    path = transcript(tmp_path / "t.jsonl", ("user", WORTH), ("assistant", [{"type": "text", "text": "好的"}]))
+    base = {"session_id": "s-1", "cwd": str(tmp_path), "transcript_path": path}
+
+    def claude(event: str, **more: Any) -> dict[str, Any]:
+        given = json.dumps({**base, "hook_event_name": event, **more}).encode()
+        done = run("hook", event, given=given)
+        assert done.returncode == 0
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    started = claude("SessionStart", source="startup")
+    assert started["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+    assert claude("PreCompact", trigger="auto") == {}, "Claude Code takes no message here"
+    assert claude("Stop", stop_hook_active=True) == {}
+    stopped = claude("Stop", stop_hook_active=False)
+    assert stopped["decision"] == "block"
+    assert "save-summary" in stopped["reason"]
+    assert claude("SessionEnd", reason="exit") == {}
+    assert [record["session_id"] for record in records(workspace)] == ["s-1"]
+
+
+@pytest.mark.parametrize("event", list(EVENTS))
+@pytest.mark.parametrize(
+    "given", [b"", b"{", b"[]", b"\xff\xfe", b'{"conversation_id": 5, "workspace_roots": "x"}', b"nul"]
+)
+def test_bad_input_fails_no_editor(event: str, given: bytes, tmp_path: Path) -> None:
+    done = run("hook", event, given=given, cwd=tmp_path)
+    assert done.returncode == 0
+    assert isinstance(json.loads(done.stdout), dict)
+
+
+@pytest.mark.parametrize("event", list(EVENTS))
+def test_a_workspace_that_cannot_be_fails_no_editor(event: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", "utf-8")
+    given = json.dumps({"conversation_id": "c"}).encode()
+    for place in (tmp_path / "file" / "inside", Path("/proc/none"), Path("/dev/null")):  # nothing can be written there
+        done = run("hook", event, "--workspace", str(place), given=given)
+        assert done.returncode == 0
+        assert json.loads(done.stdout) == {}
+    given = json.dumps({"conversation_id": "c", "workspace_roots": [str(tmp_path / "gone")]}).encode()
+    assert json.loads(run("hook", event, given=given).stdout) == {}
+
+
+@pytest.mark.parametrize("event", list(EVENTS))
+def test_a_damaged_journal_fails_no_editor_and_the_opening_is_still_told(event: str, tmp_path: Path) -> None:
+    workspace = tmp_path / ".memory"
+    workspace.mkdir()
+    (workspace / "MEMORY.md").write_text("- 我的工位在三楼\n", "utf-8")
+    (workspace / "journal.sqlite").write_bytes(b"no database at all " * 400)
+    answer = hook(event, workspace, status="completed")
+    if event == "sessionStart":
+        assert "三楼" in answer["additional_context"]
+    (log,) = (workspace / "logs").glob("hooks-*.jsonl")
+    row = json.loads(log.read_text("utf-8").splitlines()[0])
+    assert row["error"].startswith("DatabaseError")
+
+
+@pytest.mark.parametrize("event", ["preCompact", "stop", "sessionEnd"])
+def test_a_transcript_of_ten_megabytes_is_read_in_time(event: str, tmp_path: Path) -> None:
+    workspace = tmp_path / ".memory"
+    path = transcript(tmp_path / "t.jsonl", *[("user", f"{number} " + WORTH * 10) for number in range(10_000)])
+    assert Path(path).stat().st_size > 10_000_000
+    started = time.monotonic()
+    hook(event, workspace, transcript_path=path, status="completed")
+    assert time.monotonic() - started < EVENTS[event]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_in_the_middle_leaves_valid_json_and_whole_files(number: signal.Signals, tmp_path: Path) -> None:
+    path = transcript(tmp_path / "t.jsonl", ("user", WORTH))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    given = json.dumps({"conversation_id": "c", "transcript_path": path}).encode()
+    for later in (0.0, 0.2, 0.6, 0.8):
+        workspace = tmp_path / f"memory-{later}"
+        with subprocess.Popen(
+            command("hook", "sessionEnd", "--workspace", str(workspace)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+        ) as process:
+            assert process.stdin
+            assert process.stdout
+            process.stdin.write(given)
+            process.stdin.close()
+            while not (workspace / "journal.sqlite").exists() and process.poll() is None:
+                time.sleep(0.005)  # until it is at work
+            time.sleep(later)  # a signal has no better moment than any
+            process.send_signal(number)
+            assert json.loads(process.stdout.read()) == {}
+        assert process.returncode == 0
+        assert hook("sessionEnd", workspace, conversation_id="c", transcript_path=path) == {}
+        assert len(records(workspace)) == 1
+
+
+def test_the_start_imports_next_to_nothing(tmp_path: Path) -> None:
+    workspace = tmp_path / ".memory"
+    hook("sessionStart", workspace)  # which compiles the config
+    code = (
+        "import io, json, sys; from gateway_memory.entry import main; "
+        f"sys.argv = ['gateway-memory', 'hook', 'sessionStart', '--workspace', {str(workspace)!r}]; main(); "
+        "heavy = ('pydantic', 'structlog', 'aiosqlite', 'numpy', 'asyncio', 'extractor', 'recall', 'argparse'); "
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=b'{"conversation_id": "c"}',
+        capture_output=True,
+        check=True,
+        env=environment,
+    )
+    assert done.stdout.decode().splitlines()[-1] == "[]"
+
+
+def test_hooks_are_installed_beside_others_and_taken_out_byte_for_byte(tmp_path: Path) -> None:
+    path = tmp_path / ".cursor" / "hooks.json"
+    path.parent.mkdir()
+    before = '{"version": 1,\n "hooks": {"stop": [{"command": "./mine.sh"}], "afterFileEdit": [{"command": "fmt"}]}}'
+    path.write_text(before, "utf-8")
+    place = ["--project", str(tmp_path)]
+    for _ in range(2):
+        assert run("hooks", "install", "cursor", *place).returncode == 0
+    document = json.loads(path.read_text("utf-8"))
+    assert document["hooks"]["afterFileEdit"] == [{"command": "fmt"}]
+    assert document["hooks"]["stop"] == [
+        {"command": "./mine.sh"},
+        {"command": "gateway-memory hook stop", "timeout": 5, "loop_limit": 1},
+    ]
+    assert "cursor: 4 hooks" in run("hooks", "status", *place).stdout.decode()
+    assert run("hooks", "undo", "cursor", *place).returncode == 0
+    assert path.read_text("utf-8") == before
+
+
+def test_what_somebody_edited_after_the_installation_stays(tmp_path: Path) -> None:
+    place = ["--project", str(tmp_path)]
+    assert run("hooks", "install", "claude-code", *place, "--workspace", str(tmp_path / "w")).returncode == 0
+    path = tmp_path / ".claude" / "settings.json"
+    document = json.loads(path.read_text("utf-8"))
+    assert document["hooks"]["SessionStart"] == [
+        {
+            "hooks": [
+                {
+                    "type": "command",
+                    "command": f"gateway-memory hook sessionStart --workspace {tmp_path / 'w'}",
+                    "timeout": 10,
+                }
+            ]
+        }
+    ]
+    document["model"] = "opus"
+    document["hooks"]["Stop"].append({"hooks": [{"type": "command", "command": "mine"}]})
+    path.write_text(json.dumps(document), "utf-8")
+    assert run("hooks", "undo", "claude-code", *place).returncode == 0
+    assert json.loads(path.read_text("utf-8")) == {
+        "model": "opus",
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]},
+    }
+
+
+def test_a_broken_hooks_file_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / ".cursor" / "hooks.json"
+    path.parent.mkdir()
+    path.write_text("{broken", "utf-8")
+    done = run("hooks", "install", "cursor", "--project", str(tmp_path))
+    assert done.returncode == 1
+    assert path.read_text("utf-8") == "{broken"

@@ -1,0 +1,153 @@
+"""Summaries: within their limits, valid Unicode, and never anything private, whatever was seen."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractor import Seen, SummaryInput, summarize, written
+from extractor.summary import BRIEF_LENGTH, DETAILED_LENGTH, cut, summary_of
+from extractor.summary_prompt import LONGEST, summary_message
+
+SECRET = "zqxjkv"
+TEXTS = st.text(
+    st.one_of(
+        st.characters(),
+        st.characters(categories=["Cs"]),
+        st.sampled_from("你好项目数据库，。 日本語ですかな한국어אבגमे🎉👨‍👩‍👧é\n\t<>/- "),
+    ),
+    max_size=400,
+)
+KINDS = st.sampled_from(["user", "assistant", "tool", "decision", "error", "todo", "note"])
+SEEN = st.builds(
+    lambda kind, text, tool, private, hidden: Seen(
+        kind=kind,
+        content=f"{text}{SECRET}" if private else f"{text} <private>{SECRET}</private>" if hidden else text,
+        tool=tool,
+        private=private,
+    ),
+    KINDS,
+    TEXTS,
+    st.sampled_from(["", "bash", "read_file"]),
+    st.booleans(),
+    st.booleans(),
+)
+INPUTS = st.builds(
+    lambda seen, facts, stages, decisions: SummaryInput(seen=seen, facts=facts, stages=stages, decisions=decisions),
+    st.lists(SEEN, max_size=60),
+    st.lists(TEXTS, max_size=20),
+    st.lists(TEXTS, max_size=8),
+    st.lists(TEXTS, max_size=4),
+)
+
+
+@given(INPUTS)
+def test_no_summary_is_too_long_broken_or_holds_anything_private(given_: SummaryInput) -> None:
+    summary = summarize(given_)
+    if summary is None:
+        return
+    assert len(summary.brief) <= BRIEF_LENGTH
+    assert len(summary.detailed) <= DETAILED_LENGTH
+    assert len(summary.topic) <= 100
+    everything = "\n".join([summary.topic, summary.brief, summary.detailed, *summary.decisions, *summary.todos])
+    everything.encode("utf-8")
+    assert SECRET not in everything
+
+
+@given(INPUTS)
+def test_a_model_is_told_nothing_private(given_: SummaryInput) -> None:
+    message = summary_message(given_)
+    assert SECRET not in message
+    assert message.count("<") == 2, "the fence is closed by nothing within"
+
+
+@given(TEXTS, TEXTS, st.lists(TEXTS, max_size=12))
+def test_an_agents_own_words_keep_to_the_limits_too(topic: str, text: str, items: list[str]) -> None:
+    summary = written(topic, f"{text}<private>{SECRET}</private>" * 20, items, items)
+    assert len(summary.brief) <= BRIEF_LENGTH
+    assert len(summary.detailed) <= DETAILED_LENGTH
+    assert SECRET not in summary.detailed
+    summary.detailed.encode("utf-8")
+
+
+@given(TEXTS, st.integers(1, 60))
+def test_a_cut_is_a_beginning_within_the_length(text: str, length: int) -> None:
+    short = cut(text, length)
+    assert len(short) <= length
+    assert short == text or text.startswith(short.removesuffix("…"))
+
+
+def test_a_cut_ends_at_a_word_and_tears_no_sign_apart() -> None:
+    assert cut("one two three four", 12) == "one two…"
+    assert cut("数据库选了PostgreSQL。缓存用Redis，端口是默认的那个", 22) == "数据库选了PostgreSQL。…"
+    assert cut("abcd👨\u200d👩\u200d👧", 7) == "abcd…"
+
+
+def test_each_section_has_its_lines_without_repeats_in_the_language_of_the_session() -> None:
+    summary = summarize(
+        SummaryInput(
+            seen=[
+                Seen(kind="user", content="把登录接口改成 JWT 认证"),
+                Seen(kind="tool", tool="bash", content="exit 1\n2 failed"),
+                Seen(kind="error", content="TokenExpired 在测试里出现"),
+                Seen(kind="error", content="TokenExpired  在测试里出现"),
+                Seen(kind="decision", content="令牌有效期 24 小时"),
+                Seen(kind="assistant", content="改好了。\nTODO: 补上刷新令牌的测试"),
+            ]
+        )
+    )
+    assert summary
+    assert summary.brief.split("\n") == [
+        "- 用户目标：",
+        "  - 把登录接口改成 JWT 认证",
+        "- 已完成：",
+        "  - 令牌有效期 24 小时",
+        "  - bash: exit 1 2 failed",
+        "- 未解决/风险：",
+        "  - TokenExpired 在测试里出现",
+        "- 下一步：",
+        "  - 补上刷新令牌的测试",
+    ]
+    assert summary.decisions == ("令牌有效期 24 小时",)
+    assert summary.todos == ("补上刷新令牌的测试",)
+
+
+def test_stage_summaries_come_before_what_was_seen() -> None:
+    summary = summarize(
+        SummaryInput(
+            seen=[Seen(kind="user", content="Move the billing service to the new cluster, please")],
+            facts=["Billing runs on cluster b"],
+            stages=["Drained the old nodes", "Moved the database"],
+        )
+    )
+    assert summary
+    assert summary.topic == "Moved the database"
+    assert summary.brief.index("Drained") < summary.brief.index("Moved the database") < summary.brief.index("cluster b")
+    assert summary.brief.startswith("- The user wanted:")
+
+
+def test_nothing_seen_is_no_summary() -> None:
+    assert summarize(SummaryInput()) is None
+    assert summarize(SummaryInput(seen=[Seen(kind="user", content="x", private=True)])) is None
+    assert summarize(SummaryInput(seen=[Seen(kind="user", content="<private>x</private>")])) is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"topic": 1, "wanted": "", "done": "", "open": "", "next": "", "decisions": [], "todos": []},
+        {"topic": "t", "wanted": "w", "done": "", "open": "", "next": "", "decisions": ["a", 1], "todos": []},
+        {"topic": "t", "wanted": "", "done": " ", "open": "", "next": "", "decisions": [], "todos": []},
+    ],
+)
+def test_an_answer_of_another_form_is_refused(answer: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"must be|is empty"):
+        summary_of(answer)
+
+
+def test_a_long_session_keeps_its_beginning_and_its_end() -> None:
+    seen = [Seen(kind="user", content=f"step {number} " + "x" * 500) for number in range(500)]
+    message = summary_message(SummaryInput(seen=seen))
+    assert "step 0 " in message
+    assert "step 499 " in message
+    assert len(message) < LONGEST * 1.5
