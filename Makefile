@@ -31,6 +31,7 @@ DATA ?=
 bench: $(READY)
 	$(BIN)/python benchmarks/latency.py --memories $(MEMORIES)
 	$(BIN)/python benchmarks/notify.py
+	$(BIN)/python benchmarks/hooks.py --memories $(MEMORIES)
 	for data in $(DATA); do $(BIN)/python benchmarks/recall_quality.py --data "$$data" || exit 1; done
 
 wheel: $(READY)
