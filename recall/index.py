@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.arrays import packed
 from recall.prepared import cleaned, prepare, same_text
 from recall.query import embedded_text
 from recall.scope import ScopeRows
@@ -16,7 +17,7 @@ from recall.types import Entry, FileChange, Stamp, Stored
 
 __all__ = ["Index"]
 
-# Rows in memory over all scopes; beyond them the scopes that rested longest leave. 2 kB of vector a row.
+# Rows in memory over all scopes; beyond them the scopes that rested longest leave. Half a kilobyte of vector a row.
 _RESIDENT_ROWS = 150_000
 
 
@@ -254,8 +255,8 @@ class Index:
         return self._store.pending_count()
 
     def put_vectors(self, sequences: Sequence[int], vectors: Sequence[NDArray[np.float32]]) -> None:
-        """Keep vectors as half floats: a thousandth of error against half of the disk. Raises as `replace_file`."""
-        blobs = [vector.astype("<f2").tobytes() for vector in vectors]
+        """Keep vectors as bytes, see `arrays.Matrix`. Raises as `replace_file`."""
+        blobs = [vector.tobytes() for vector in packed(np.stack(vectors))] if vectors else []
         with self._store.writing():
             scopes = self._store.put_vectors(self._store.next_revision(), list(zip(sequences, blobs, strict=True)))
         self.version += 1

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall import rank
-from recall.arrays import Growing, Matrix
+from recall.arrays import Growing, Matrix, packed_type, unpacked
 from recall.postings import Postings
 from recall.topics import QUESTION
 
@@ -86,7 +86,7 @@ class ScopeRows:
         self.items.values[row] = type_ != "S" and kind == "item"
         if vector is None:
             self.embedded.values[row] = False
-            self.matrix.put(row, np.zeros((1, self.matrix.dimension), np.float32))
+            self.matrix.put(row, np.zeros(1, packed_type(self.matrix.dimension)))
 
     def _append(self, batch: Sequence[Sequence[Any]]) -> None:
         sequences, at, importance, _, types, kinds, files, sessions, traits, speakers, lengths, terms, vectors = zip(
@@ -114,15 +114,15 @@ class ScopeRows:
             self.put_vectors(np.array(present) + first, [vectors[place] for place in present])
 
     def put_vectors(self, rows: NDArray[np.int64], blobs: Sequence[bytes]) -> None:
-        """Half floats as they are stored; rows ascend."""
-        vectors = np.frombuffer(b"".join(blobs), "<f2").reshape(len(rows), -1).astype(np.float32)
+        """Vectors as they are stored, see `arrays.packed`; rows ascend."""
+        vectors = np.frombuffer(b"".join(blobs), packed_type(self.matrix.dimension))
         if len(rows) == rows[-1] - rows[0] + 1:
             self.matrix.put(int(rows[0]), vectors)
         else:
-            for row, vector in zip(rows, vectors, strict=True):
-                self.matrix.put(int(row), vector[None])
+            for place, row in enumerate(rows):
+                self.matrix.put(int(row), vectors[place : place + 1])
         self.embedded.values[rows] = True
-        self.vector_sum += vectors.sum(axis=0)
+        self.vector_sum += unpacked(vectors).sum(axis=0)
         self.vectors += len(rows)
 
     def put_sequences(self, vectors: Sequence[tuple[int, bytes]]) -> None:
