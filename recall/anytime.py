@@ -1,4 +1,4 @@
-"""Search within a deadline: words and the encoder side by side, and whatever is ready by then is ranked."""
+"""Search within a deadline: the encoder as long as there is time, then words, and whatever is ready is ranked."""
 
 import asyncio
 import sqlite3
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recall.index import Index
-    from recall.search import Words
 
 __all__ = ["AnytimeSearch"]
 
@@ -33,9 +32,9 @@ T = TypeVar("T")
 _CACHED_SEARCHES = 256
 # "Yesterday" and recency move on; a repeated search has the same answer for so long.
 _CACHE_SECONDS = 600
-# What ranking took lately, times this, is kept back from the encoder's time; it is at least so long.
+# What words and ranking took lately, times this, is kept back from the encoder's time; it is at least so long.
 _RESERVE_FACTOR = 2.0
-_LEAST_RESERVE_SECONDS = 0.005
+_LEAST_RESERVE_SECONDS = 0.02
 
 
 class AnytimeSearch:
@@ -65,38 +64,33 @@ class AnytimeSearch:
         key = (tuple(scopes), message, limit, min_score, tuple(preceding), int(now // _CACHE_SECONDS))
         stages: dict[str, float] = {}
 
-        def look_up(index: "Index") -> "Recall | Words":
-            from recall.search import search_words
-
-            index.follow()
-            version, found = self._found.get(key, (-1, None))
-            if found is not None and version == index.version:
-                return found
-            return search_words(index, scopes, message, preceding, now, self._zone)
-
-        looking_up = self._thread.run(look_up, SEARCH)
         patient = deadline is None
         vector = self.vector_of(message, patient=patient)
         before = [self.vector_of(turn, patient=patient) for turn in reversed(preceding[-PRECEDING_TURNS:])]
         try:
-            words = await _by(deadline, looking_up)
-            stages["words"] = time.perf_counter() - started
-            if isinstance(words, Recall):
-                return words
+            # One after the other: two threads that compute in Python at once take each other's turns, and both are
+            # later than the second would be.
             meaning = await self._meaning(vector, deadline)
             context = [turn for each in before if (turn := await self._meaning(each, deadline)) is not None]
-            stages["meaning"] = time.perf_counter() - started - stages["words"]
-            first = words
+            stages["meaning"] = time.perf_counter() - started
 
-            def rank(index: "Index") -> tuple[int, tuple[Hit, ...]]:
+            def rank(index: "Index") -> "Recall | tuple[int, tuple[Hit, ...], float]":
                 from recall.search import ranked, search_words
 
-                found = first
-                if found.version != index.version:
-                    found = search_words(index, scopes, message, preceding, now, self._zone)
-                return found.version, ranked(index, found, meaning, context, limit=limit, min_score=min_score)
+                index.follow()
+                version, found = self._found.get(key, (-1, None))
+                if found is not None and version == index.version:
+                    return found
+                begun = time.perf_counter()
+                words = search_words(index, scopes, message, preceding, now, self._zone)
+                took = time.perf_counter() - begun
+                hits = ranked(index, words, meaning, context, limit=limit, min_score=min_score)
+                return index.version, hits, took
 
-            version, hits = await _by(deadline, self._thread.run(rank, SEARCH))
+            answer = await _by(deadline, self._thread.run(rank, SEARCH))
+            if isinstance(answer, Recall):
+                return answer
+            version, hits, stages["words"] = answer
         except TimeoutError:
             _log.warning("recall.late", stages=len(stages), seconds=round(time.perf_counter() - started, 4))
             return self._stale(key, stages)
@@ -104,7 +98,7 @@ class AnytimeSearch:
             _log.warning("recall.search_failed", error=type(error).__name__)
             return self._stale(key, stages)
         stages["ranking"] = time.perf_counter() - started - sum(stages.values())
-        self._ranking_seconds += 0.3 * (stages["ranking"] - self._ranking_seconds)
+        self._ranking_seconds += 0.3 * (stages["words"] + stages["ranking"] - self._ranking_seconds)
         # A preceding turn without its vector costs a little precision; only the message's own makes an answer partial.
         complete = meaning is not None or self._embedder is None
         outcome: Outcome = ("full" if hits else "empty") if complete else "partial"

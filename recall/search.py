@@ -1,4 +1,4 @@
-"""One search through the index: words first, then, when the message's vector has come, the ranking of both."""
+"""One search through the index: by words, then the ranking of words and meaning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,12 +27,11 @@ _APPLYING = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """The first half of a search: BM25 of every row of the scopes, in one array; valid for one version of the index.
+    """The first half of a search: BM25 of every row of the scopes, in one array.
 
     `terms`: the message's own terms, ascending; `idf`: theirs. `most`: the sum of the weights of all terms.
     """
 
-    version: int
     query: Query
     scopes: tuple[tuple[str, ScopeRows], ...]
     scores: Floats
@@ -72,7 +71,6 @@ def search_words(
             first += len(rows)
     order = np.argsort(wanted[: query.own])
     return Words(
-        version=index.version,
         query=query,
         scopes=present,
         scores=scores,
