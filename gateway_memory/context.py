@@ -94,6 +94,8 @@ class ContextBuilder:
         span = settings.auto_recall.timeout_ms / 1000
         deadline = loop.time() + span
         blocks: list[str] = []
+        if session.on("autoRecall"):
+            self._recaller.expect(message)
 
         waited = len(session.inbox)
         updates = session.inbox.take(now.timestamp()) if session.on("notify") else ()

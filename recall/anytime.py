@@ -46,6 +46,7 @@ class AnytimeSearch:
         self._zone = zone
         self._found: OrderedDict[Any, tuple[int, Recall]] = OrderedDict()
         self._ranking_seconds = _LEAST_RESERVE_SECONDS
+        self._coming: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
 
     async def search(
         self,
@@ -133,9 +134,12 @@ class AnytimeSearch:
         cached = self._embedder.cached(text)
         if cached is not None:
             return cached
-        # Asked for even where nobody waits: what comes late serves the next message.
-        future = self._embedder.submit([text], query=True)
-        future.add_done_callback(_seen)
+        future = self._coming.get(text)
+        if future is None:
+            # Asked for even where nobody waits: what comes late serves the next message.
+            future = self._coming[text] = self._embedder.submit([text], query=True)
+            future.add_done_callback(_seen)
+            future.add_done_callback(lambda _: self._coming.pop(text))
         late = self._embedder.encoder is None or self._embedder.hangs(time.monotonic())
         return None if late and not patient else future
 

@@ -180,6 +180,10 @@ class Recaller:
             preceding=preceding,
         )
 
+    def expect(self, query: str) -> None:
+        """Begin with the vector of a message that will be searched for in a moment."""
+        self._anytime.vector_of(query)
+
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None
     ) -> tuple[Near, ...]:

@@ -169,12 +169,11 @@ class ScopeRows:
         self.postings.extend(self.terms.values, self.offsets.values, len(self))
         return self.postings
 
-    def terms_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The terms of some rows, one row after the other with repeats, and how many each has."""
-        starts, ends = self.offsets.values[rows], self.offsets.values[rows + 1]
+    def terms_of(self, rows: NDArray[np.int64]) -> list[NDArray[np.uint32]]:
+        """The terms of each of some rows, with repeats."""
+        starts, ends = self.offsets.values[rows].tolist(), self.offsets.values[rows + 1].tolist()
         terms = self.terms.values
-        parts = [terms[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        return np.concatenate(parts), ends - starts
+        return [terms[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _session_of(file: str, session: str) -> int:

@@ -100,16 +100,18 @@ def ranked(
     if not among.any():
         return ()
     scores = _scores(words, vector, preceding, among)
-    traits = _joined([rows.traits.values for rows in scopes])
-    applies = np.flatnonzero((traits & words.query.topics != 0) & (traits & STANDING != 0) & among)
-    scores[applies] += np.float32(rank.TOPIC_WEIGHT)
+    applies = np.empty(0, np.int64)
+    if words.query.topics:
+        traits = _joined([rows.traits.values for rows in scopes])
+        applies = np.flatnonzero((traits & words.query.topics != 0) & (traits & STANDING != 0) & among)
+        scores[applies] += np.float32(rank.TOPIC_WEIGHT)
     scores[~among] = -np.inf
     count = min(max(_CANDIDATES, limit), total)
     best = np.argpartition(scores, total - count)[total - count :] if count < total else np.arange(total)
     best = best[np.isfinite(scores[best])].astype(np.int64)
     # The preferences that apply are looked at even where neither words nor meaning are near.
     applying = set(applies[np.argsort(-scores[applies], kind="stable")][:_APPLYING].tolist())
-    best = np.union1d(best, np.array(sorted(applying), np.int64))
+    best = np.append(best, np.array(sorted(applying.difference(best.tolist())), np.int64))
     best = best[np.lexsort((best, -scores[best]))]
     near = Candidates.of(scopes, best)
     times = _joined([rows.at.values for rows in scopes])[best]
@@ -201,7 +203,7 @@ def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _hits(index: Index, words: Words, found: Sequence[tuple[int, float, dict[str, float]]]) -> tuple[Hit, ...]:
-    sequences = np.concatenate([rows.sequences.values for _, rows in words.scopes])
+    sequences = _joined([rows.sequences.values for _, rows in words.scopes])
     wanted = [int(sequences[row]) for row, _, _ in found]
     stored = {row.sequence: row for row in index.stored(wanted)}
     hits = []
