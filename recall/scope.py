@@ -15,7 +15,8 @@ from recall.topics import QUESTION
 
 __all__ = ["ScopeRows"]
 
-_ROWS_AT_ONCE = 2000
+# Fewer than the objects after which Python looks for garbage.
+_ROWS_AT_ONCE = 256
 # Rows that are gone keep their place until this share of a scope is gone; then it is loaded again.
 _DEAD_SHARE = 0.3
 _DEAD_ROWS = 256
