@@ -111,7 +111,7 @@ class ContextBuilder:
             looked = await self._within("sync", span * _REFRESH_SHARE, self._changes(session))
             if looked:  # one that is late leaves the session as it is: what nobody was told stays news
                 session.generation, session.sequence, rows = looked
-                changes = tuple(row for row in rows if not session.holds(row.entry.id, row.entry.text))
+                changes = tuple(row for row in rows if not session.was_told(row.entry.id, row.entry.text))
                 session.hold([(row.entry.id, row.entry.text) for row in changes])
             if changes:
                 blocks.append(self._render_changes(changes, settings.auto_recall.max_injected_tokens))
@@ -215,8 +215,8 @@ class ContextBuilder:
 
     @staticmethod
     def _is_news(session: Session, change: Change) -> bool:
-        held = session.holds(change.id, change.text)
-        return held if change.action == "removed" else not held
+        told = session.was_told(change.id, change.text)
+        return told if change.action == "removed" else not told
 
     def _render_changes(self, changes: tuple[Stored, ...], max_tokens: int) -> str:
         shown = changes[-_CHANGES_SHOWN:]

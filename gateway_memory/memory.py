@@ -292,10 +292,13 @@ class GatewayMemory:
     async def before_compaction(self, session: Session, *, usage: float, messages: int) -> str:
         """Keep a stage summary before a context is compacted; return the prompt for an agent that can save, or "".
 
-        usage: percent of the context; messages: how many it holds. Within some seconds.
+        usage: percent of the context; messages: how many it holds. Within some seconds. What the session was shown may
+        be injected again from now on; a host that compacts later, after further replies, says so when it has:
+        `session.compacted()`.
         """
         self._check(session)
         await self._begin(session)
+        session.compacted()
         return await self._lifecycle.before_compaction(session, usage=usage, messages=messages)
 
     async def stop(self, session: Session, status: str) -> str:
