@@ -9,6 +9,7 @@
 Importing this package imports no numpy; the index and the encoder load in their own threads when they are opened.
 """
 
+from recall.filters import Filter
 from recall.recaller import Recaller
 from recall.render import count_tokens, render_block
 from recall.settings import EmbedderSettings, RecallSettings
@@ -20,6 +21,7 @@ __all__ = [
     "EmbedderSettings",
     "Entry",
     "FileChange",
+    "Filter",
     "Hit",
     "Near",
     "Outcome",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import structlog
 
 from recall.embedder import Embedder
+from recall.filters import Filter
 from recall.index_thread import IndexThread
 from recall.query import LONGEST_EMBEDDED, PRECEDING_TURNS
 from recall.types import Hit, Near, Outcome, Recall, RecallError
@@ -58,11 +59,13 @@ class AnytimeSearch:
         timeout_seconds: float | None,
         now: float,
         preceding: Sequence[str],
+        only: Filter | None = None,
+        explain: bool = False,
     ) -> Recall:
         """See `Recaller.search`."""
         started = time.perf_counter()
         deadline = None if timeout_seconds is None else started + timeout_seconds
-        key = (tuple(scopes), message, limit, min_score, tuple(preceding), int(now // _CACHE_SECONDS))
+        key = (tuple(scopes), message, limit, min_score, tuple(preceding), only, explain, int(now // _CACHE_SECONDS))
         stages: dict[str, float] = {}
 
         def look_up(index: "Index") -> "Recall | Words":
@@ -72,7 +75,7 @@ class AnytimeSearch:
             version, found = self._found.get(key, (-1, None))
             if found is not None and version == index.version:
                 return found
-            return search_words(index, scopes, message, preceding, now, self._zone)
+            return search_words(index, scopes, message, preceding, now, self._zone, only)
 
         looking_up = self._thread.run(look_up, SEARCH)
         patient = deadline is None
@@ -93,8 +96,9 @@ class AnytimeSearch:
 
                 found = first
                 if found.version != index.version:
-                    found = search_words(index, scopes, message, preceding, now, self._zone)
-                return found.version, ranked(index, found, meaning, context, limit=limit, min_score=min_score)
+                    found = search_words(index, scopes, message, preceding, now, self._zone, only)
+                hits = ranked(index, found, meaning, context, limit=limit, min_score=min_score, explain=explain)
+                return found.version, hits
 
             version, hits = await _by(deadline, self._thread.run(rank, SEARCH))
         except TimeoutError:

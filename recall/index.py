@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.filters import Filter, condition
 from recall.prepared import cleaned, prepare, same_text
 from recall.query import embedded_text
 from recall.scope import ScopeRows
@@ -238,6 +239,19 @@ class Index:
             return ()
         where = "r.scope = ? and r.kind = 'item' order by r.sequence desc limit ?"
         return tuple(self._store.rows(where, (number, limit)))
+
+    def matching(self, scope: str, only: Filter) -> NDArray[np.int64]:
+        """The sequences of a scope's rows that pass a filter."""
+        where, values = condition(only)
+        query = f"select r.sequence from row r where r.scope = ? and {where}"
+        found = self._store.connection.execute(query, (self._store.scope_number(scope), *values)).fetchall()
+        return np.array([sequence for (sequence,) in found], np.int64)
+
+    def listed(self, scope: str, only: Filter, limit: int) -> tuple[Stored, ...]:
+        """The items that pass a filter, the newest first."""
+        where, values = condition(only)
+        where = f"r.scope = ? and r.kind = 'item' and {where} order by r.at desc, r.sequence desc limit ?"
+        return tuple(self._store.rows(where, (self._store.scope_number(scope), *values, limit)))
 
     def count(self, scope: str) -> int:
         number = self._store.scope_number(scope)

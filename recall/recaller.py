@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from recall.anytime import AnytimeSearch
 from recall.background import Background
 from recall.embedder import Embedder
+from recall.filters import Filter
 from recall.index_thread import IndexThread
 from recall.settings import RecallSettings
 from recall.types import Entry, FileChange, Near, Recall, RecallError, Stamp, Stored
@@ -145,6 +146,10 @@ class Recaller:
         """The items inserted last, the newest first."""
         return await self._read(lambda index: index.newest(scope, limit))
 
+    async def listed(self, scope: str, only: Filter, limit: int) -> tuple[Stored, ...]:
+        """The items of a scope that pass a filter, the newest first."""
+        return await self._read(lambda index: index.listed(scope, only, limit))
+
     async def count(self, scope: str) -> int:
         """How many items a scope has."""
         return await self._read(lambda index: index.count(scope))
@@ -164,10 +169,13 @@ class Recaller:
         timeout_seconds: float | None,
         now: float,
         preceding: Sequence[str] = (),
+        only: Filter | None = None,
+        explain: bool = False,
     ) -> Recall:
         """The best memories of these scopes for a message, each at least `min_score`, the best first.
 
-        `preceding`: the turns before it, oldest first. `now`: epoch seconds. Never raises for a part that fails, and
+        `preceding`: the turns before it, oldest first. `now`: epoch seconds. `only`: which memories may be found.
+        `explain`: hits tell what makes their rank. Never raises for a part that fails, and
         returns within `timeout_seconds`; see `Recall` for what its outcome says.
         """
         return await self._anytime.search(
@@ -178,6 +186,8 @@ class Recaller:
             timeout_seconds=timeout_seconds,
             now=now,
             preceding=preceding,
+            only=only,
+            explain=explain,
         )
 
     async def nearest(

@@ -67,7 +67,13 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A memory that was found. `score` is calibrated: .5 means as likely as not useful. `parts` explains it."""
+    """A memory that was found. `score` is calibrated: .5 means as likely as not useful.
+
+    `related`: whether it has words, meaning, a day or a task in common with the query at all; of rows that have not,
+    one is still the nearest. `parts`, where it was asked for: the terms of the rank (`words`, `meaning`, `recency`,
+    `importance`, `form`: its length, and whether it asks; `speaker`, `date`, `task`, `version`) and their sum `rank`;
+    the log-odds `evidence` that the best rows are useful; the share `coverage` of the query's words; the `cosine`.
+    """
 
     id: str
     text: str
@@ -78,6 +84,7 @@ class Hit:
     type: str = "W"
     category: str = ""
     confidence: float = 1.0
+    related: bool = True
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
