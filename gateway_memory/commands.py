@@ -108,6 +108,7 @@ class Commands:
             say(language, "status_on", on=on),
             say(language, "status_off", off=off),
             say(language, "status_count", count=await self._recaller.count(session.scope.key)),
+            await self._vectors(session),
             say(
                 language,
                 "status_queue",
@@ -150,6 +151,21 @@ class Commands:
             *([say(language, "status_failed", failed=failed)] if failed else []),
         ]
         return "\n".join(lines)
+
+    async def _vectors(self, session: Session) -> str:
+        """Return how far memories can be found by meaning."""
+        language = session.language
+        if self._memory.settings.auto_recall.embedder.provider == "none":
+            return say(language, "status_words")
+        found = await self._recaller.vectors()
+        line = say(
+            language,
+            "status_vectors",
+            done=found.rows - found.missing,
+            rows=found.rows,
+            encoder=found.encoder or say(language, "encoder_loading"),
+        )
+        return line + (say(language, "status_words_meanwhile", problem=found.problem) if found.problem else "")
 
     def _alarm(self, session: Session) -> list[str]:
         alarm = self._memory.metrics.capture_alarm(self._memory.now())

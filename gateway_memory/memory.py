@@ -27,7 +27,7 @@ from gateway_memory.sessions import Sessions
 from gateway_memory.settings import Config
 from gateway_memory.store.markdown import MemoryType
 from gateway_memory.store.session_state import Observation, counts
-from recall import Hit
+from recall import Hit, RecallError
 
 __all__ = ["GatewayMemory"]
 
@@ -214,8 +214,8 @@ class GatewayMemory:
         try:
             async with asyncio.timeout(_EMBED_SECONDS):
                 await self._recaller.embedded()
-        except TimeoutError:
-            log.warning("memory.flush_without_vectors")
+        except (TimeoutError, RecallError) as error:
+            log.warning("memory.flush_without_vectors", error=type(error).__name__)
 
     async def search(
         self,

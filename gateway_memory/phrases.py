@@ -37,6 +37,13 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "status_on": ("On: {on}", "已打开：{on}"),
     "status_off": ("Off: {off}", "已关闭：{off}"),
     "status_count": ("Memories: {count}", "记忆条数：{count}"),
+    "status_words": ("Search: by words alone", "搜索：只按词语"),
+    "status_vectors": (
+        "Search by meaning: {done} of {rows} memories and passages ({encoder})",
+        "语义搜索：{done}/{rows} 条记忆和段落（{encoder}）",
+    ),
+    "encoder_loading": ("the encoder loads", "编码器加载中"),
+    "status_words_meanwhile": ("; words alone answer meanwhile: {problem}", "；目前只按词语：{problem}"),
     "status_queue": (
         "Waiting: {rules} for the rules, {batch} for the batch, oldest {age} s; {outbox} to announce",
         "排队：规则 {rules} 轮，批处理 {batch} 轮，最久 {age} 秒；待通知 {outbox} 条",

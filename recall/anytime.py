@@ -91,16 +91,16 @@ class AnytimeSearch:
             stages["meaning"] = time.perf_counter() - started - stages["words"]
             first = words
 
-            def rank(index: "Index") -> tuple[int, tuple[Hit, ...]]:
+            def rank(index: "Index") -> tuple[int, tuple[Hit, ...], bool]:
                 from recall.search import ranked, search_words
 
                 found = first
                 if found.version != index.version:
                     found = search_words(index, scopes, message, preceding, now, self._zone, only)
                 hits = ranked(index, found, meaning, context, limit=limit, min_score=min_score, explain=explain)
-                return found.version, hits
+                return found.version, hits, meaning is not None and index.fits(meaning)
 
-            version, hits = await _by(deadline, self._thread.run(rank, SEARCH))
+            version, hits, ranked_by_meaning = await _by(deadline, self._thread.run(rank, SEARCH))
         except TimeoutError:
             _log.warning("recall.late", stages=len(stages), seconds=round(time.perf_counter() - started, 4))
             return self._stale(key, stages)
@@ -110,7 +110,7 @@ class AnytimeSearch:
         stages["ranking"] = time.perf_counter() - started - sum(stages.values())
         self._ranking_seconds += 0.3 * (stages["ranking"] - self._ranking_seconds)
         # A preceding turn without its vector costs a little precision; only the message's own makes an answer partial.
-        complete = meaning is not None or self._embedder is None
+        complete = ranked_by_meaning or self._embedder is None
         outcome: Outcome = ("full" if hits else "empty") if complete else "partial"
         recall = Recall(hits=hits, outcome=outcome, stages=stages)
         if complete:
@@ -165,7 +165,7 @@ class AnytimeSearch:
         except Exception:  # noqa: BLE001 - it was logged where it failed; words alone work
             return None
         first: NDArray[np.float32] = vectors[0]
-        return first
+        return first if first.any() else None  # zero: the encoder makes nothing of this text
 
     async def nearest(self, scope: str, text: str, limit: int, timeout_seconds: float) -> tuple[Near, ...]:
         """See `Recaller.nearest`."""

