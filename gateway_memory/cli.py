@@ -10,6 +10,7 @@ from pathlib import Path
 from gateway_memory import agent_commands, config_command
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.hooks import install
+from gateway_memory.searching import OPTIONS
 
 __all__ = ["configure_logging", "main"]
 
@@ -49,8 +50,10 @@ def _parser() -> argparse.ArgumentParser:
         command = subparsers.add_parser(name, help=text)
         _add_place(command)
         if name in ("search", "forget", "history", "undo"):
-            nargs = "*" if name == "undo" else "+"
+            nargs = "*" if name in ("undo", "search") else "+"
             command.add_argument("text", nargs=nargs, metavar="QUERY" if name == "search" else "ID")
+        if name == "search":
+            _add_filters(command)
         command.set_defaults(run=_run_command, name=name, text=[])
     chat = subparsers.add_parser("chat", help="a small gateway in the terminal")
     _add_place(chat)
@@ -84,6 +87,26 @@ def _parser() -> argparse.ArgumentParser:
     install.add_parser(subparsers)
     config_command.add_parser(subparsers)
     return parser
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    """Let the shell take what `/memory search` takes in the chat; the command reads it."""
+    for option, metavar, text in (
+        ("--type", "W|B|O", "world, about the user, opinion"),
+        ("--category", "NAME", "preference, decision, fact, instruction"),
+        ("--since", "DAY", "from this day on, as YYYY-MM-DD"),
+        ("--until", "DAY", "up to and with this day"),
+        ("--session", "KEY", "said in the session of this key"),
+        ("--limit", "N", "at most so many"),
+    ):
+        parser.add_argument(option, metavar=metavar, help=text)
+    parser.add_argument("--explain", action="store_true", help="what makes each score")
+
+
+def _filters(args: argparse.Namespace) -> list[str]:
+    values = {name: getattr(args, name, None) for name in OPTIONS}
+    chosen = [f"--{name}={value}" for name, value in values.items() if value]
+    return [*chosen, *(["--explain"] if getattr(args, "explain", False) else [])]
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
@@ -124,7 +147,7 @@ def _run_command(args: argparse.Namespace) -> int:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
             user = None if args.room else args.user or OWNER
             session = await memory.start_session(f"agent:{args.agent}:shell", user=user, room=args.room)
-            answer = await memory.command(session, f"/memory {args.name} {' '.join(args.text)}")
+            answer = await memory.command(session, f"/memory {args.name} {' '.join([*_filters(args), *args.text])}")
             await memory.end_session(session, reason="user_close")
             return answer
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import structlog
 
 from recall.embedder import Embedder
+from recall.filters import Filter
 from recall.index_thread import IndexThread
 from recall.query import LONGEST_EMBEDDED, PRECEDING_TURNS
 from recall.types import Hit, Near, Outcome, Recall, RecallError
@@ -58,11 +59,13 @@ class AnytimeSearch:
         timeout_seconds: float | None,
         now: float,
         preceding: Sequence[str],
+        only: Filter | None = None,
+        explain: bool = False,
     ) -> Recall:
         """See `Recaller.search`."""
         started = time.perf_counter()
         deadline = None if timeout_seconds is None else started + timeout_seconds
-        key = (tuple(scopes), message, limit, min_score, tuple(preceding), int(now // _CACHE_SECONDS))
+        key = (tuple(scopes), message, limit, min_score, tuple(preceding), only, explain, int(now // _CACHE_SECONDS))
         stages: dict[str, float] = {}
 
         patient = deadline is None
@@ -75,7 +78,7 @@ class AnytimeSearch:
             context = [turn for each in before if (turn := await self._meaning(each, deadline)) is not None]
             stages["meaning"] = time.perf_counter() - started
 
-            def rank(index: "Index") -> "Recall | tuple[int, tuple[Hit, ...], float]":
+            def rank(index: "Index") -> "Recall | tuple[int, tuple[Hit, ...], bool, float]":
                 from recall.search import ranked, search_words
 
                 index.follow()
@@ -83,15 +86,15 @@ class AnytimeSearch:
                 if found is not None and version == index.version:
                     return found
                 begun = time.perf_counter()
-                words = search_words(index, scopes, message, preceding, now, self._zone)
+                words = search_words(index, scopes, message, preceding, now, self._zone, only)
                 took = time.perf_counter() - begun
-                hits = ranked(index, words, meaning, context, limit=limit, min_score=min_score)
-                return index.version, hits, took
+                hits = ranked(index, words, meaning, context, limit=limit, min_score=min_score, explain=explain)
+                return index.version, hits, meaning is not None and index.fits(meaning), took
 
             answer = await _by(deadline, self._thread.run(rank, SEARCH))
             if isinstance(answer, Recall):
                 return answer
-            version, hits, stages["words"] = answer
+            version, hits, ranked_by_meaning, stages["words"] = answer
         except TimeoutError:
             _log.warning("recall.late", stages=len(stages), seconds=round(time.perf_counter() - started, 4))
             return self._stale(key, stages)
@@ -101,7 +104,7 @@ class AnytimeSearch:
         stages["ranking"] = time.perf_counter() - started - sum(stages.values())
         self._ranking_seconds += 0.3 * (stages["words"] + stages["ranking"] - self._ranking_seconds)
         # A preceding turn without its vector costs a little precision; only the message's own makes an answer partial.
-        complete = meaning is not None or self._embedder is None
+        complete = ranked_by_meaning or self._embedder is None
         outcome: Outcome = ("full" if hits else "empty") if complete else "partial"
         recall = Recall(hits=hits, outcome=outcome, stages=stages)
         if complete:
@@ -159,7 +162,7 @@ class AnytimeSearch:
         except Exception:  # noqa: BLE001 - it was logged where it failed; words alone work
             return None
         first: NDArray[np.float32] = vectors[0]
-        return first
+        return first if first.any() else None  # zero: the encoder makes nothing of this text
 
     async def nearest(self, scope: str, text: str, limit: int, timeout_seconds: float) -> tuple[Near, ...]:
         """See `Recaller.nearest`."""

