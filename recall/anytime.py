@@ -4,7 +4,8 @@ import asyncio
 import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recall.index import Index
+    from recall.meaning import Asked
 
 __all__ = ["AnytimeSearch"]
 
@@ -47,6 +49,7 @@ class AnytimeSearch:
         self._zone = zone
         self._found: OrderedDict[Any, tuple[int, Recall]] = OrderedDict()
         self._ranking_seconds = _LEAST_RESERVE_SECONDS
+        self._asked: list[Asked] = []
         self._coming: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
 
     async def search(
@@ -88,10 +91,13 @@ class AnytimeSearch:
                 begun = time.perf_counter()
                 words = search_words(index, scopes, message, preceding, now, self._zone, only)
                 took = time.perf_counter() - begun
-                hits = ranked(index, words, meaning, context, limit=limit, min_score=min_score, explain=explain)
-                return index.version, hits, meaning is not None and index.fits(meaning), took
+                waiting = tuple(self._asked)
+                hits = ranked(index, words, asked, waiting, limit=limit, min_score=min_score, explain=explain)
+                return index.version, hits, asked is not None and index.fits(asked.vector), took
 
-            answer = await _by(deadline, self._thread.run(rank, SEARCH))
+            asked = None if meaning is None else _asked(scopes, meaning, context)
+            with self._waiting(asked):
+                answer = await _by(deadline, self._thread.run(rank, SEARCH))
             if isinstance(answer, Recall):
                 return answer
             version, hits, ranked_by_meaning, stages["words"] = answer
@@ -110,6 +116,17 @@ class AnytimeSearch:
         if complete:
             self._remember(key, version, recall)
         return recall
+
+    @contextmanager
+    def _waiting(self, asked: "Asked | None") -> Iterator[None]:
+        """Be one of those that the index's thread may multiply together, until it has answered."""
+        if asked is not None:
+            self._asked.append(asked)
+        try:
+            yield
+        finally:
+            if asked is not None:
+                self._asked.remove(asked)
 
     def _stale(self, key: Any, stages: dict[str, float]) -> Recall:
         """What the same search found before, if it did; nothing newer was ready in time."""
@@ -178,6 +195,12 @@ class AnytimeSearch:
             return await self._thread.run(job)
         except sqlite3.Error as error:
             raise RecallError(f"the index cannot be read: {error}") from error
+
+
+def _asked(scopes: Sequence[str], vector: "NDArray[np.float32]", preceding: "Sequence[NDArray[np.float32]]") -> "Asked":
+    from recall.meaning import Asked
+
+    return Asked(scopes=tuple(scopes), vector=vector, preceding=preceding)
 
 
 async def _by(deadline: float | None, future: "asyncio.Future[T]", *, keep: bool = False) -> T:

@@ -88,17 +88,20 @@ class Matrix:
         taken *= self._scales.values[rows, None]
         return taken
 
-    def product(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The product of every row with `vector`, (rows,): the cosine, if its length is 1."""
+    def products(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The product of every row with each of `vectors`, (len(vectors), rows): cosines, where their length is 1."""
         rows = len(self._scales)
-        out = np.zeros(rows, np.float32)
+        out = np.empty((len(vectors), rows), np.float32)
         floats = np.empty((min(self._ROWS_AT_ONCE, rows), self.dimension), np.float32)
         for start in range(0, rows, self._ROWS_AT_ONCE):
             end = min(start + self._ROWS_AT_ONCE, rows)
             block, place = divmod(start, self._BLOCK_ROWS)
             part = floats[: end - start]
             np.copyto(part, self._blocks[block][place : place + end - start])
-            np.matmul(part, vector, out=out[start:end])
+            if len(vectors) == 1:
+                np.matmul(part, vectors[0], out=out[0, start:end])
+            else:
+                out[:, start:end] = vectors @ part.T
         out *= self._scales.values
         return out
 

@@ -31,7 +31,7 @@ def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | N
     best = {row for row in _highest(shared, _LOOKED_AT * limit) if shared[row] > 0}
     cosines = None
     if vector is not None and index.fits(vector):
-        near = index.scale.cosines(rows.matrix.product(vector))
+        near = index.scale.cosines(rows.matrix.products(vector[None])[0])
         cosines = np.where(among & rows.embedded.values, near, _NO_VECTOR)
         best |= {row for row in _highest(cosines, limit) if cosines[row] > _NO_VECTOR}
     found = []
