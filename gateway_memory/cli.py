@@ -63,6 +63,10 @@ def _parser() -> argparse.ArgumentParser:
     retry = subparsers.add_parser("retry", help="read the turns again on which the model failed")
     _add_place(retry)
     retry.set_defaults(run=_run_retry)
+    distill = subparsers.add_parser("distill", help="move facts of the log that have earned it up to MEMORY.md")
+    _add_place(distill)
+    distill.add_argument("--dry-run", action="store_true", help="only show them, and why")
+    distill.set_defaults(run=_run_distill)
     replay = subparsers.add_parser(
         "replay", help="feed a transcript (JSON lines: session, user, reply, at) through the memory"
     )
@@ -147,6 +151,33 @@ def _run_retry(args: argparse.Namespace) -> int:
     turns, failed = asyncio.run(run())
     print(f"{turns} turns were read again; the model failed on {failed} of them.")  # noqa: T201
     return 1 if failed else 0
+
+
+def _run_distill(args: argparse.Namespace) -> int:
+    from gateway_memory.config import load_config
+    from gateway_memory.distilling import Distilled
+    from gateway_memory.memory import GatewayMemory
+    from gateway_memory.session import OWNER
+
+    if not args.workspace.is_dir():
+        sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
+        return 1
+
+    async def run() -> list[Distilled]:
+        async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
+            user = None if args.room else args.user or OWNER
+            session = await memory.start_session(f"agent:{args.agent}:shell", user=user, room=args.room)
+            return await memory.distill(session, dry_run=args.dry_run)
+
+    found = asyncio.run(run())
+    said = {"moved": "would move" if args.dry_run else "moved", "known": "known there", "full": "no room"}
+    for each in found:
+        uses = f"recalled {each.uses.recalled}, said again {each.uses.repeated}, on {each.uses.days} days"
+        why = f"{each.reason}: {uses}, confidence {each.memory.confidence:g}"
+        print(f"{said[each.outcome]:<11} {each.memory.id} · {each.memory.text} ({why})")  # noqa: T201
+    moved = sum(each.outcome == "moved" for each in found)
+    print(f"{moved} facts {'would move' if args.dry_run else 'moved'} to MEMORY.md.")  # noqa: T201
+    return 0
 
 
 def _run_chat(args: argparse.Namespace) -> int:

@@ -8,7 +8,6 @@ Plain functions over a file and a connection in a transaction: hooks use them wi
 import json
 import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -247,6 +246,8 @@ def _append(path: Path, line: bytes) -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
+    import tempfile  # which the reading hooks can do without
+
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     temporary = Path(name)
     try:
