@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gateway_memory import agent_commands, config_command
+from gateway_memory import agent_commands, config_command, transfer_commands
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.hooks import install
 
@@ -85,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     demo = subparsers.add_parser("demo", help="the acceptance criteria, shown on a conversation")
     demo.set_defaults(run=_run_demo)
     agent_commands.add_parsers(subparsers)
+    transfer_commands.add_parsers(subparsers)
     install.add_parser(subparsers)
     config_command.add_parser(subparsers)
     return parser

@@ -307,6 +307,8 @@ class Ingest:
 
     def _events(self, plan: Plan) -> list[Event]:
         """Return what is announced: nothing where nothing changed, or where those who caused it have `notify` off."""
+        if plan.stage == "import":  # thousands of lines are no news; recall and openings have them
+            return []
         replaced = {item.replaced_by: item.memory.id for item in plan.retired if item.replaced_by}
         changes = [
             Change(

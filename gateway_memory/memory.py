@@ -104,6 +104,7 @@ class GatewayMemory:
             )
             self._openings, self._saver, self._lifecycle = parts.openings, parts.saver, parts.lifecycle
             self._distiller = parts.distiller
+            self.importer, self.exporter = parts.importer, parts.exporter
             await self._lifecycle.close_abandoned(starting=True)
             self._stack = stack.pop_all()
         log.info("memory.open", slot=parts.slot.number)

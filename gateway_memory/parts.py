@@ -15,7 +15,9 @@ from gateway_memory.context import ContextBuilder
 from gateway_memory.distilling import Distiller
 from gateway_memory.edits import Edits
 from gateway_memory.errors import WorkspaceError, place_of
+from gateway_memory.exporting import Exporter
 from gateway_memory.follow import Follower
+from gateway_memory.importing import Importer
 from gateway_memory.ingest import Ingest
 from gateway_memory.lifecycle import Lifecycle
 from gateway_memory.merging import Merger
@@ -66,6 +68,8 @@ class Parts:
     openings: OpeningBuilder
     saver: Saver
     distiller: Distiller
+    importer: Importer
+    exporter: Exporter
     lifecycle: Lifecycle
     notifier: "Notifier | None"
 
@@ -217,6 +221,19 @@ async def open_parts(  # noqa: PLR0915 - a statement a part
         zone=zone,
         clock=clock,
     )
+    importer = Importer(
+        workspace=workspace,
+        files=files,
+        journal=journal,
+        ledger=ledger,
+        recaller=recaller,
+        follower=follower,
+        merger=merger,
+        ingest=ingest,
+        zone=zone,
+        clock=clock,
+        scope_of=sessions.scope_of,
+    )
     lifecycle = Lifecycle(
         files=files,
         journal=journal,
@@ -257,6 +274,8 @@ async def open_parts(  # noqa: PLR0915 - a statement a part
         ),
         saver=saver,
         distiller=distiller,
+        importer=importer,
+        exporter=Exporter(workspace=workspace, files=files, journal=journal, recaller=recaller, follower=follower),
         lifecycle=lifecycle,
         notifier=notifier,
     )

@@ -11,7 +11,7 @@ from gateway_memory.store.patch import Patch
 
 __all__ = ["Memory", "Moved", "Outcome", "Plan", "Receipt", "Retired", "Stage"]
 
-Stage = Literal["rules", "batch", "command", "expiry", "undo", "save", "summary", "distill"]
+Stage = Literal["rules", "batch", "command", "expiry", "undo", "save", "summary", "distill", "import"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from gateway_memory.settings import DistillSettings, MemorySync
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.uses import Uses
+from recall import EmbedderSettings, RecallSettings
 
 FACT = "登录接口用 JWT 认证，令牌有效期 24 小时"
 
@@ -28,8 +29,8 @@ class Clock:
 
 
 def config(**values: object) -> Config:
-    defaults = Config().defaults
-    return Config(defaults=replace(defaults, **values))  # type: ignore[arg-type]
+    recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
+    return Config(defaults=replace(Config().defaults, auto_recall=recall, **values))  # type: ignore[arg-type]
 
 
 async def said_on_days(memory: GatewayMemory, clock: Clock, text: str, days: int, *, times: int = 1) -> None:
