@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from gateway_memory.layouts import LAYOUTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gateway_memory.importing import ImportReport
     from gateway_memory.items import Item
@@ -34,8 +34,13 @@ def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]
     giving.add_argument("--format", choices=["jsonl", "markdown"], default="jsonl")
     giving.add_argument("--output", type=Path, help="jsonl: the file, else standard output; markdown: a new folder")
     giving.set_defaults(run=_export)
-    for parser in (taking, giving):
+    deleting = subparsers.add_parser("delete", help="delete a person's or a group's memory everywhere, with proof")
+    deleting.add_argument("--scope", required=True, help="owner, user:NAME or room:NAME")
+    deleting.add_argument("--yes", action="store_true", help="do it; without this only what there is is shown")
+    deleting.set_defaults(run=_delete)
+    for parser in (taking, giving, deleting):
         parser.add_argument("--workspace", type=Path, default=Path("workspace"), help="default: %(default)s")
+    for parser in (taking, giving):
         parser.add_argument("--config", type=Path, help="a config.json5 (default: the built-in settings)")
 
 
@@ -114,3 +119,32 @@ async def _give(args: argparse.Namespace) -> int:
             sys.stderr.write(f"{folder}: whose this is stands nowhere any more; it was left out\n")
     sys.stderr.write(f"{said} exported\n")
     return 0
+
+
+def _delete(args: argparse.Namespace) -> int:
+    from gateway_memory.deleting import delete, scope_named, survey
+
+    scope = scope_named(args.scope)
+    if not args.workspace.is_dir():
+        sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
+        return 1
+    if not args.yes:
+        print("\n".join(_places(survey(args.workspace, scope))))  # noqa: T201
+        sys.stderr.write("nothing was deleted; say --yes to delete it, and it cannot be taken back\n")
+        return 1
+    proof = delete(args.workspace, scope)
+    print("\n".join(_places(proof.before, proof.after)))  # noqa: T201
+    looked = f"looked through {proof.files} files ({proof.bytes} bytes) for {proof.needles} of its texts and ids"
+    print(f"{looked}: found in {len(proof.found)}")  # noqa: T201
+    for line in (*proof.found, *(f"a link was deleted, not what it names: {link}" for link in proof.left)):
+        print(f"  {line}")  # noqa: T201
+    return 0 if proof.holds else 1
+
+
+def _places(before: "Mapping[str, int]", after: "Mapping[str, int] | None" = None) -> list[str]:
+    """Return a line for each place where something lies, or lay."""
+    return [
+        f"{place:<26}{number:>8}" + ("" if after is None else f" → {after.get(place, 0)}")
+        for place, number in before.items()
+        if number or (after or {}).get(place)
+    ]
