@@ -10,8 +10,10 @@ from pathlib import Path
 from gateway_memory import agent_commands, config_command, transfer_commands
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.hooks import install
+from gateway_memory.logs import configure_logging
+from gateway_memory.settings import LogSettings
 
-__all__ = ["configure_logging", "main"]
+__all__ = ["main"]
 
 _MEMORY_COMMANDS = {
     "status": "what is on, how much is kept, what waits, what failed last",
@@ -26,7 +28,7 @@ _MEMORY_COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     args = _parser().parse_args(arguments)
-    configure_logging(verbose=args.verbose)
+    configure_logging(verbose=args.verbose, workspace=_logged(args), settings=_log_settings(args))
     try:
         result: int = args.run(args)
     except GatewayMemoryError as error:
@@ -104,16 +106,19 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     whose.add_argument("--room", metavar="NAME", help="a group's memory instead of the owner's")
 
 
-def configure_logging(*, verbose: bool) -> None:
-    """Let a command log errors alone, or everything."""
-    import logging
+def _logged(args: argparse.Namespace) -> Path | None:
+    """Return the workspace whose log a command writes; the one that deletes leaves no new line."""
+    place: Path | str | None = getattr(args, "workspace", None)
+    return Path(place) if place is not None and not getattr(args, "leaves_no_log", False) else None
 
-    import structlog
 
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.ERROR),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
+def _log_settings(args: argparse.Namespace) -> LogSettings:
+    from gateway_memory.config import load_config
+
+    try:
+        return load_config(getattr(args, "config", None)).for_agent(getattr(args, "agent", "main")).logs
+    except GatewayMemoryError:  # which the command itself will say
+        return LogSettings()
 
 
 def _run_command(args: argparse.Namespace) -> int:

@@ -21,6 +21,7 @@ __all__ = [
     "Config",
     "DistillSettings",
     "IncrementalSyncSettings",
+    "LogSettings",
     "MemorySync",
     "ObservationSettings",
     "OpeningSettings",
@@ -98,6 +99,14 @@ class DistillSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogSettings:
+    """Whether the command line and the hooks keep a log in the workspace, and for how long; never with any text."""
+
+    enabled: bool = True
+    retain_days: Annotated[int, Gt(0)] = 14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
     """How large MEMORY.md may grow by automatic writes, in bytes."""
 
@@ -121,6 +130,7 @@ class MemorySync:
     observations: ObservationSettings = field(default_factory=ObservationSettings)
     sessions: SessionSettings = field(default_factory=SessionSettings)
     distill: DistillSettings = field(default_factory=DistillSettings)
+    logs: LogSettings = field(default_factory=LogSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
 
     def zone(self) -> tzinfo | None:

@@ -37,7 +37,7 @@ def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]
     deleting = subparsers.add_parser("delete", help="delete a person's or a group's memory everywhere, with proof")
     deleting.add_argument("--scope", required=True, help="owner, user:NAME or room:NAME")
     deleting.add_argument("--yes", action="store_true", help="do it; without this only what there is is shown")
-    deleting.set_defaults(run=_delete)
+    deleting.set_defaults(run=_delete, leaves_no_log=True)
     for parser in (taking, giving, deleting):
         parser.add_argument("--workspace", type=Path, default=Path("workspace"), help="default: %(default)s")
     for parser in (taking, giving):

@@ -95,8 +95,8 @@ async def _by_index(workspace: Path, config: Path | None, query: str, limit: int
 
 
 async def _by_memory(workspace: Path, config: Path | None, query: str, limit: int) -> list[dict[str, Any]]:
-    from gateway_memory.cli import configure_logging
     from gateway_memory.config import load_config
+    from gateway_memory.logs import configure_logging
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.session import OWNER
 
