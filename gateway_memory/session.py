@@ -178,8 +178,16 @@ class Session:
 
     def hold(self, items: Sequence[tuple[str, str]]) -> None:
         """Note memories (id, text) that this session was shown, or has said itself: they are not injected again."""
-        self._held.update((identity, hash(text)) for identity, text in items)
+        self._held.update((identity, _key(text)) for identity, text in items)
+
+    def let_go(self, identity: str, text: str) -> None:
+        """Note that the session was told that a memory is gone: were it put back, that would be news."""
+        self._held.discard((identity, _key(text)))
 
     def holds(self, identity: str, text: str) -> bool:
         """Return whether the session has this memory already, in these words."""
-        return (identity, hash(text)) in self._held
+        return (identity, _key(text)) in self._held
+
+
+def _key(text: str) -> int:
+    return hash(" ".join(text.split()))  # an event's text is one line where the file's may be several
