@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +12,7 @@ import structlog
 
 from recall.embedder import Embedder
 from recall.filters import Filter
-from recall.index_thread import IndexThread
+from recall.index_thread import LOCK_RETRY_SECONDS, IndexThread, is_locked
 from recall.query import LONGEST_EMBEDDED, PRECEDING_TURNS
 from recall.types import Hit, Near, Outcome, Recall, RecallError
 from recall.words import clean_text
@@ -36,7 +36,9 @@ _CACHED_SEARCHES = 256
 _CACHE_SECONDS = 600
 # What ranking took lately, times this, is kept back from the encoder's time; it is at least so long.
 _RESERVE_FACTOR = 2.0
-_LEAST_RESERVE_SECONDS = 0.005
+_LEAST_RESERVE_SECONDS = 0.02
+# A search without a deadline waits so long for an index that another process has locked.
+_LOCK_PATIENCE_SECONDS = 30.0
 
 
 class AnytimeSearch:
@@ -47,7 +49,7 @@ class AnytimeSearch:
         self._embedder = embedder
         self._zone = zone
         self._found: OrderedDict[Any, tuple[int, Recall]] = OrderedDict()
-        self._ranking_seconds = _LEAST_RESERVE_SECONDS
+        self._ranking_seconds = 0.0
 
     async def search(
         self,
@@ -77,17 +79,19 @@ class AnytimeSearch:
                 return found
             return search_words(index, scopes, message, preceding, now, self._zone, only)
 
-        looking_up = self._thread.run(look_up, SEARCH)
+        looking_up = asyncio.ensure_future(self._unlocked(deadline, look_up))
         patient = deadline is None
         vector = self.vector_of(message, patient=patient)
         before = [self.vector_of(turn, patient=patient) for turn in reversed(preceding[-PRECEDING_TURNS:])]
         try:
-            words = await _by(deadline, looking_up)
+            words = await looking_up
             stages["words"] = time.perf_counter() - started
             if isinstance(words, Recall):
                 return words
-            meaning = await self._meaning(vector, deadline)
-            context = [turn for each in before if (turn := await self._meaning(each, deadline)) is not None]
+            until = None if deadline is None else self._latest_vector(deadline)
+            meaning = await self._meaning(vector, until)
+            turns = [] if meaning is None else [await self._meaning(each, until) for each in before]
+            context = [turn for turn in turns if turn is not None]
             stages["meaning"] = time.perf_counter() - started - stages["words"]
             first = words
 
@@ -100,7 +104,7 @@ class AnytimeSearch:
                 hits = ranked(index, found, meaning, context, limit=limit, min_score=min_score, explain=explain)
                 return found.version, hits, meaning is not None and index.fits(meaning)
 
-            version, hits, ranked_by_meaning = await _by(deadline, self._thread.run(rank, SEARCH))
+            version, hits, ranked_by_meaning = await self._unlocked(deadline, rank)
         except TimeoutError:
             _log.warning("recall.late", stages=len(stages), seconds=round(time.perf_counter() - started, 4))
             return self._stale(key, stages)
@@ -116,6 +120,18 @@ class AnytimeSearch:
         if complete:
             self._remember(key, version, recall)
         return recall
+
+    async def _unlocked(self, deadline: float | None, job: "Callable[[Index], T]") -> T:
+        """Run a job of a search; again, until the deadline, where another process has the index locked."""
+        patience = deadline or time.perf_counter() + _LOCK_PATIENCE_SECONDS
+        while True:
+            try:
+                return await _by(deadline, self._thread.run(job, SEARCH))
+            except sqlite3.Error as error:
+                left = patience - time.perf_counter()
+                if not is_locked(error) or left <= 0:
+                    raise
+            await asyncio.sleep(min(LOCK_RETRY_SECONDS, left))
 
     def _stale(self, key: Any, stages: dict[str, float]) -> Recall:
         """What the same search found before, if it did; nothing newer was ready in time."""
@@ -149,15 +165,17 @@ class AnytimeSearch:
         late = self._embedder.encoder is None or self._embedder.hangs(time.monotonic())
         return None if late and not patient else future
 
+    def _latest_vector(self, deadline: float) -> float:
+        """Until when vectors are waited for: the deadline less what ranking will take."""
+        left = deadline - time.perf_counter()
+        return deadline - min(max(_RESERVE_FACTOR * self._ranking_seconds, _LEAST_RESERVE_SECONDS), left / 2)
+
     async def _meaning(
         self, vector: "asyncio.Future[NDArray[np.float32]] | NDArray[np.float32] | None", deadline: float | None
     ) -> "NDArray[np.float32] | None":
-        """The vector if it comes in time, which is the deadline less what ranking will take."""
+        """The vector if it comes by then."""
         if not isinstance(vector, asyncio.Future):
             return vector
-        if deadline is not None:
-            left = deadline - time.perf_counter()
-            deadline -= min(max(_RESERVE_FACTOR * self._ranking_seconds, _LEAST_RESERVE_SECONDS), left / 2)
         try:
             vectors = await _by(deadline, vector, keep=True)
         except TimeoutError:
@@ -169,7 +187,8 @@ class AnytimeSearch:
 
     async def nearest(self, scope: str, text: str, limit: int, timeout_seconds: float) -> tuple[Near, ...]:
         """See `Recaller.nearest`."""
-        meaning = await self._meaning(self.vector_of(text), time.perf_counter() + timeout_seconds)
+        by = self._latest_vector(time.perf_counter() + timeout_seconds)
+        meaning = await self._meaning(self.vector_of(text), by)
 
         def job(index: "Index") -> tuple[Near, ...]:
             from recall.nearest import nearest

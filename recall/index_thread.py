@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from recall.index import Index
 
-__all__ = ["IndexThread"]
+__all__ = ["LOCK_RETRY_SECONDS", "IndexThread", "is_locked"]
 
 _log = structlog.get_logger()
 
@@ -24,8 +24,9 @@ T = TypeVar("T")
 
 _BUSY, _LOCKED, _CORRUPT, _NOT_A_DATABASE = 5, 6, 11, 26
 # A write that finds another process writing tries again after so long, so that searches go between; in all so long.
-_LOCK_RETRY_SECONDS = 0.05
+LOCK_RETRY_SECONDS = 0.05
 _LOCK_PATIENCE_SECONDS = 30.0
+_OPEN_PATIENCE_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 
 
@@ -48,7 +49,10 @@ class IndexThread:
         return 0 if self._index is None else self._index.generation
 
     async def open(self) -> bool:
-        """Start the thread and open the index; True if it was made anew. Raises RecallError if that can't be."""
+        """Start the thread and open the index; True if it was made anew. Raises RecallError if that can't be.
+
+        One that another process has locked is tried again for some seconds.
+        """
 
         def job() -> bool:
             index = _make_index(self._path)
@@ -57,11 +61,15 @@ class IndexThread:
             return made
 
         self._worker.start()
-        try:
-            return await self._worker.submit(job)
-        except (OSError, sqlite3.Error) as error:
-            self._worker.stop()
-            raise RecallError(f"the index {self._path} cannot be opened: {error}") from error
+        patience = time.monotonic() + _OPEN_PATIENCE_SECONDS
+        while True:
+            try:
+                return await self._worker.submit(job)
+            except (OSError, sqlite3.Error) as error:
+                if not is_locked(error) or time.monotonic() > patience:
+                    self._worker.stop()
+                    raise RecallError(f"the index {self._path} cannot be opened: {error}") from error
+            await asyncio.sleep(LOCK_RETRY_SECONDS)
 
     async def close(self) -> None:
         """Close the index and end the thread. One that hangs is left behind after a second."""
@@ -101,9 +109,14 @@ class IndexThread:
             try:
                 return await self.run(job, priority)
             except sqlite3.Error as error:
-                if _code(error) not in (_BUSY, _LOCKED) or time.monotonic() > patience:
+                if not is_locked(error) or time.monotonic() > patience:
                     raise RecallError(f"the index cannot be written: {error}") from error
-            await asyncio.sleep(_LOCK_RETRY_SECONDS)
+            await asyncio.sleep(LOCK_RETRY_SECONDS)
+
+
+def is_locked(error: BaseException) -> bool:
+    """Whether another process has what was asked for, and may soon let go of it."""
+    return isinstance(error, BlockingIOError) or (isinstance(error, sqlite3.Error) and _code(error) in (_BUSY, _LOCKED))
 
 
 def _code(error: sqlite3.Error) -> int:
