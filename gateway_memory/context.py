@@ -99,6 +99,8 @@ class ContextBuilder:
         settings = session.settings
         span = max(0.0, deadline - loop.time())
         blocks: list[str] = []
+        if session.on("autoRecall"):
+            self._recaller.expect(message)
 
         waited = len(session.inbox)
         updates = session.inbox.take(now.timestamp()) if session.on("notify") else ()

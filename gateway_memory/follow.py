@@ -32,6 +32,7 @@ class Follower:
         self._recaller = recaller
         self._zone = zone
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._next: dict[str, asyncio.Future[None]] = {}
         self._seen: dict[str, dict[str, Stamp]] = {}
         self._generation = 0
         self._young: defaultdict[str, set[str]] = defaultdict(set)
@@ -39,8 +40,19 @@ class Follower:
         """Is told of lines (a scope's key, rows of the index) that somebody else has written."""
 
     async def refresh(self, scope: Scope) -> None:
-        """Index what has changed in a scope's files since they were last looked at."""
+        """Index what has changed in a scope's files since they were last looked at.
+
+        Whoever asks while another look goes on shares the next one.
+        """
+        look = self._next.get(scope.key)
+        if look is None:
+            look = self._next[scope.key] = asyncio.ensure_future(self._look(scope))
+            look.add_done_callback(_seen)
+        await asyncio.shield(look)
+
+    async def _look(self, scope: Scope) -> None:
         async with self._locks[scope.key]:
+            del self._next[scope.key]
             if self._generation != self._recaller.generation:
                 self._generation = self._recaller.generation
                 self._seen.clear()
@@ -146,6 +158,12 @@ def _is_foreign(entry: Entry, memory: Memory | None) -> bool:
 def _rank(file: str) -> tuple[bool, bool, str]:
     """MEMORY.md comes first, then the days, then other notes."""
     return file != MEMORY_FILE, not is_day_file(file), file
+
+
+def _seen(look: asyncio.Future[None]) -> None:
+    """Take note of an error for which nobody waits any more."""
+    if not look.cancelled():
+        look.exception()
 
 
 def _state(stamp: Stamp) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.arrays import packed
 from recall.filters import Filter, condition
 from recall.prepared import cleaned, prepare, same_text
 from recall.query import embedded_text
@@ -18,7 +19,7 @@ from recall.types import Entry, FileChange, Stamp, Stored
 
 __all__ = ["Index"]
 
-# Rows in memory over all scopes; beyond them the scopes that rested longest leave. 2 kB of vector a row.
+# Rows in memory over all scopes; beyond them the scopes that rested longest leave. Half a kilobyte of vector a row.
 _RESIDENT_ROWS = 150_000
 
 
@@ -155,6 +156,10 @@ class Index:
         self._scopes.move_to_end(key)
         return rows
 
+    def holds(self, key: str) -> bool:
+        """Whether a scope is in memory. May be asked from any thread."""
+        return key in self._scopes
+
     def _let_rest(self, kept: str) -> None:
         total = sum(len(rows) for rows in self._scopes.values())
         for key in list(self._scopes):
@@ -288,11 +293,11 @@ class Index:
         return int(self._store.connection.execute("select count(*) from row").fetchone()[0])
 
     def put_vectors(self, sequences: Sequence[int], vectors: Sequence[NDArray[np.float32]]) -> bool:
-        """Keep vectors as half floats: a thousandth of error against half of the disk. Raises as `replace_file`.
+        """Keep vectors as bytes, see `arrays.Matrix`. Raises as `replace_file`.
 
         False, and nothing is kept, if another process has changed to another encoder.
         """
-        blobs = [vector.astype("<f2").tobytes() for vector in vectors]
+        blobs = [vector.tobytes() for vector in packed(np.stack(vectors))] if vectors else []
         with self._store.writing():
             if self._store.meta("encoder") != self._encoder:
                 return False

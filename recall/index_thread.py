@@ -3,13 +3,16 @@
 import asyncio
 import sqlite3
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
+from recall.turns import no_collection
 from recall.types import RecallError
-from recall.worker import WRITE, Worker
+from recall.worker import SEARCH, WRITE, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,6 +102,16 @@ class IndexThread:
 
         return self._worker.submit(guarded, priority=priority)
 
+    def load(self, scopes: Sequence[str]) -> None:
+        """Begin to load those of the scopes that rest, while a message's vector is being made."""
+        index = self._index
+        if index is None:
+            return
+        for scope in scopes:
+            if not index.holds(scope):
+                loading = self.run(partial(_load, scope), SEARCH)
+                loading.add_done_callback(_seen)
+
     async def write(self, job: "Callable[[Index], T]", priority: int = WRITE) -> T:
         """A job that writes; while another process writes it is put off, and searches go on meanwhile.
 
@@ -114,6 +127,16 @@ class IndexThread:
             await asyncio.sleep(LOCK_RETRY_SECONDS)
 
 
+def _load(scope: str, index: "Index") -> None:
+    index.scope(scope)
+
+
+def _seen(future: "asyncio.Future[None]") -> None:
+    """Take note of an error: whoever searches meets it again."""
+    if not future.cancelled():
+        future.exception()
+
+
 def is_locked(error: BaseException) -> bool:
     """Whether another process has what was asked for, and may soon let go of it."""
     return isinstance(error, BlockingIOError) or (isinstance(error, sqlite3.Error) and _code(error) in (_BUSY, _LOCKED))
@@ -125,9 +148,10 @@ def _code(error: sqlite3.Error) -> int:
 
 
 def _make_index(path: Path) -> "Index":
-    import threadpoolctl
+    with no_collection():
+        import threadpoolctl
 
-    from recall.index import Index
+        from recall.index import Index
 
     # A product of a few milliseconds stalls with more threads; and changing the number for each call would race with
     # the encoder's thread, which does the same.

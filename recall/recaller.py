@@ -218,6 +218,10 @@ class Recaller:
             explain=explain,
         )
 
+    def expect(self, query: str) -> None:
+        """Begin with the vector of a message that will be searched for in a moment."""
+        self._anytime.vector_of(query)
+
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None
     ) -> tuple[Near, ...]:

@@ -1,4 +1,4 @@
-"""One search through the index: words first, then, when the message's vector has come, the ranking of both."""
+"""One search through the index: by words, then the ranking of words and meaning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from recall import rank
 from recall.candidates import Candidates
 from recall.filters import Filter
 from recall.index import Index
+from recall.meaning import Asked, multiply
 from recall.query import Query, prepare_query
-from recall.scale import Scale
 from recall.scope import ScopeRows
 from recall.terms import Terms
 from recall.topics import STANDING
@@ -33,13 +33,12 @@ _APPLYING = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """The first half of a search: BM25 of every row of the scopes, in one array; valid for one version of the index.
+    """The first half of a search: BM25 of every row of the scopes, in one array.
 
     `terms`: the message's own terms, ascending; `idf`: theirs. `most`: the sum of the weights of all terms.
     `among`: the rows that may be found.
     """
 
-    version: int
     query: Query
     scopes: tuple[tuple[str, ScopeRows], ...]
     scores: Floats
@@ -94,7 +93,6 @@ def search_words(
             first += len(rows)
     order = np.argsort(wanted[: query.own])
     return Words(
-        version=index.version,
         query=query,
         scopes=present,
         scores=scores,
@@ -120,20 +118,20 @@ def _among(index: Index, scopes: Sequence[tuple[str, ScopeRows]], only: Filter |
 def ranked(
     index: Index,
     words: Words,
-    vector: Floats | None,
-    preceding: Sequence[Floats],
+    asked: Asked | None,
+    waiting: Sequence[Asked] = (),
     *,
     limit: int,
     min_score: float,
     explain: bool = False,
 ) -> tuple[Hit, ...]:
-    """The best rows, by words alone if there is no vector. `preceding`: vectors of the turns before, the last first.
+    """The best rows, by words alone if there is no vector or it is another encoder's.
 
-    explain: the hits' parts hold what makes their ranks.
+    waiting: the searches that are to be ranked next. explain: the hits' parts hold what makes their ranks.
     """
     scopes = [rows for _, rows in words.scopes]
-    if vector is not None and not index.fits(vector):
-        vector = None
+    if asked is not None and not index.fits(asked.vector):
+        asked = None
     total = len(words.scores)
     if not total or limit <= 0:
         return ()
@@ -141,25 +139,29 @@ def ranked(
     if not among.any():
         return ()
     terms = Terms(total, kept=explain)
-    scores = _scores(words, vector, preceding, terms, index.scale)
-    traits = _joined([rows.traits.values for rows in scopes])
-    applies = np.flatnonzero((traits & words.query.topics != 0) & (traits & STANDING != 0) & among)
-    scores[applies] += np.float32(rank.TOPIC_WEIGHT)
-    terms.added("task", scores)
+    scores = _scores(index, words, asked, waiting, terms)
+    applies = np.empty(0, np.int64)
+    if words.query.topics:
+        traits = _joined([rows.traits.values for rows in scopes])
+        applies = np.flatnonzero((traits & words.query.topics != 0) & (traits & STANDING != 0) & among)
+        scores[applies] += np.float32(rank.TOPIC_WEIGHT)
+        terms.added("task", scores)
     scores[~among] = -np.inf
     count = min(max(_CANDIDATES, limit), total)
     best = np.argpartition(scores, total - count)[total - count :] if count < total else np.arange(total)
     best = best[np.isfinite(scores[best])].astype(np.int64)
     # The preferences that apply are looked at even where neither words nor meaning are near.
     applying = set(applies[np.argsort(-scores[applies], kind="stable")][:_APPLYING].tolist())
-    best = np.union1d(best, np.array(sorted(applying), np.int64))
+    best = np.append(best, np.array(sorted(applying.difference(best.tolist())), np.int64))
     best = best[np.lexsort((best, -scores[best]))]
     near = Candidates.of(scopes, best)
     times = _joined([rows.at.values for rows in scopes])[best]
     coverage = near.coverage(words.terms, words.idf)
-    meaning = None if vector is None else index.scale.cosines(near.cosines(vector))
+    meaning = None if asked is None else index.scale.cosines(near.cosines(asked.vector))
     fits = rank.dated(times, words.query.spans)
     evidence = _evidence(words.query, scores[best], coverage, meaning, fits)
+    if not applying and rank.calibrated(evidence, 0.0, applies=False) < min_score:
+        return ()
     ranks = rank.newest_first(scores[best], times, best, near.alike(index.scale) & rank.covering_alike(coverage))
     foremost = float(ranks.max())
     found: list[_Found] = []
@@ -215,7 +217,7 @@ def _with_a_preference(found: list[_Found], limit: int) -> list[_Found]:
     return chosen
 
 
-def _scores(words: Words, vector: Floats | None, preceding: Sequence[Floats], terms: Terms, scale: Scale) -> Floats:
+def _scores(index: Index, words: Words, asked: Asked | None, waiting: Sequence[Asked], terms: Terms) -> Floats:
     scopes = [rows for _, rows in words.scopes]
     query, among = words.query, words.among
     sessions = _joined([rows.sessions.values for rows in scopes])
@@ -223,16 +225,13 @@ def _scores(words: Words, vector: Floats | None, preceding: Sequence[Floats], te
         np.float32(rank.WORDS_WEIGHT) * rank.scaled(words.scores, among, words.most * rank.LEAST_WORDS_SHARE), sessions
     )
     terms.added("words", scores)
-    if vector is not None:
+    if asked is not None:
         embedded = among & _joined([rows.embedded.values for rows in scopes])
         if embedded.any():
             count = sum(rows.vectors for rows in scopes)
-            vector_sum = sum((rows.vector_sum for rows in scopes), np.zeros_like(vector))
-            wanted = rank.message_vector(vector, preceding, vector_sum, count)
-            cosines = scale.less_common(
-                _joined([rows.matrix.product(wanted) for rows in scopes]), rank.common_share(count)
-            )
-            weight = rank.MEANING_WITH_CONTEXT_WEIGHT if preceding else rank.MEANING_WEIGHT
+            products = multiply(index, scopes, asked, waiting)
+            cosines = index.scale.less_common(products, rank.common_share(count))
+            weight = rank.MEANING_WITH_CONTEXT_WEIGHT if asked.preceding else rank.MEANING_WEIGHT
             scores += np.float32(weight) * rank.scaled(cosines, embedded, rank.LEAST_MEANING_RANGE)
     terms.added("meaning", scores)
     first = 0
@@ -261,7 +260,7 @@ def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _hits(index: Index, words: Words, found: Sequence[_Found]) -> tuple[Hit, ...]:
-    sequences = np.concatenate([rows.sequences.values for _, rows in words.scopes])
+    sequences = _joined([rows.sequences.values for _, rows in words.scopes])
     wanted = [int(sequences[one.row]) for one in found]
     stored = {row.sequence: row for row in index.stored(wanted)}
     hits = []

@@ -358,7 +358,7 @@ async def test_two_processes_with_two_encoders_do_not_undo_each_other(
         await until_embedded(first)
         async with GatewayMemory(configured(replace(settings, model="other")), tmp_path) as second:
             await second.start_session("two", user=OWNER)
-            await until_embedded(second)
+            await until_embedded(second, encoder="other@")
             asked = len(server.asked)
             for number in range(3):
                 (tmp_path / "memory").mkdir(exist_ok=True)
