@@ -15,6 +15,7 @@ import structlog
 from extractor import clean
 from gateway_memory.commands import Commands
 from gateway_memory.context import Context, as_query
+from gateway_memory.distilling import Distilled
 from gateway_memory.errors import ClosedError, StoreError, UsageError, place_of
 from gateway_memory.metrics import Metrics
 from gateway_memory.observing import clip, tags_of
@@ -102,7 +103,9 @@ class GatewayMemory:
                 waiting=parts.bus.waiting,
                 notifier=lambda: parts.notifier.status() if parts.notifier else None,
             )
-            self._openings, self._lifecycle = parts.openings, parts.lifecycle
+            self._openings, self._saver, self._lifecycle = parts.openings, parts.saver, parts.lifecycle
+            self._distiller = parts.distiller
+            self.importer, self.exporter = parts.importer, parts.exporter
             await self._lifecycle.close_abandoned(starting=True)
             self._stack = stack.pop_all()
         log.info("memory.open", slot=parts.slot.number)
@@ -302,7 +305,7 @@ class GatewayMemory:
         """Save the session's one record in the agent's own words; False where it has one already."""
         self._check(session)
         await self._begin(session)
-        return await self._lifecycle.save_summary(
+        return await self._saver.save_summary(
             session, topic=topic, summary=summary, decisions=tuple(decisions), todos=tuple(todos)
         )
 
@@ -318,7 +321,7 @@ class GatewayMemory:
         """Keep a fact that the agent names (S: a stage summary); return its id, "" where nothing of it may be kept."""
         self._check(session)
         await self._begin(session)
-        outcome = await self._lifecycle.save_fact(
+        outcome = await self._saver.save_fact(
             session, content=content, type=type, entities=tuple(entities), confidence=confidence
         )
         return outcome.id if outcome else ""
@@ -356,6 +359,15 @@ class GatewayMemory:
         self._sessions.closed(session)
         self._bus.unsubscribe(session.session_id)
         await self._lifecycle.end(session.session_id, session.scope, session.key, reason)
+
+    async def distill(self, session: Session, *, dry_run: bool = False) -> list[Distilled]:
+        """Move the facts of the session's scope that have earned it up to MEMORY.md now; return them, with why.
+
+        dry_run: only return them. Session ends do this by themselves while `distill.enabled`.
+        """
+        self._check(session)
+        await self._begin(session)
+        return await self._distiller.run(session.scope, session.settings.distill, dry_run=dry_run)
 
     async def session_counts(self) -> dict[str, int]:
         """Return how the workspace's sessions ended and which layer saved them: see `session_state.counts`."""

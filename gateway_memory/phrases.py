@@ -136,6 +136,7 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "undone": ("Undone:", "已撤销："),
     "undone_removed": ("- removed {id} · {text}", "- 移除 {id} · {text}"),
     "undone_restored": ("- put back {id} · {text}", "- 恢复 {id} · {text}"),
+    "undone_moved": ("- moved back {id} to {file}", "- 移回 {id} 到 {file}"),
     "history_usage": (
         "Of which one? /memory history <id>; the ids stand in /memory list.",
         "哪一条的来历？/memory history <编号>；编号见 /memory list。",

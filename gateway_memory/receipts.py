@@ -73,6 +73,7 @@ class Receipts:
         lines = [say(session.language, "undone")]
         lines += [say(session.language, "undone_removed", id=i.memory.id, text=i.memory.text) for i in plan.retired]
         lines += [say(session.language, "undone_restored", id=memory.id, text=memory.text) for memory in plan.added]
+        lines += [say(session.language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
         return "\n".join(lines)
 
     async def history(self, session: Session, identity: str) -> str:
