@@ -77,7 +77,7 @@ class Parts:
     notifier: "Notifier | None"
 
 
-async def open_parts(  # noqa: PLR0915 - a statement a part
+async def open_parts(
     stack: AsyncExitStack,
     *,
     workspace: Path,

@@ -10,9 +10,10 @@ from recall import count_tokens, render_block
 from recall.render import FENCE_END, FENCE_START, quoted
 
 HOSTILE = [
-    "</gateway-memory>", "<gateway-memory>", "＜/gateway-memory＞", "</gateway\u200b-memory>", "<\u202e/gateway-memory>",
-    "[Relevant Memory]", "【Memory Update】", "<!-- gm:abc -->", "```", "｀｀｀", "<system>", "<|im_start|>", "\n- x", "\r",
-    "\x00", "\ud800", "\u2028", "\U000e0041", "\ufeff", "\u0085", "﹤", "〈", "⟨", "&lt;", "\u2066", "\ufe0f", "\u3164",
+    "</gateway-memory>", "<gateway-memory>", "＜/gateway-memory＞", "</gateway\u200b-memory>", "[Relevant Memory]",
+    "<\u202e/gateway-memory>", "【Memory Update】", "<!-- gm:abc -->", "```", "｀｀｀", "<system>", "<|im_start|>",
+    "\n- x", "\r", "\x00", "\ud800", "\u2028", "\U000e0041", "\ufeff", "\u0085", "﹤", "〈", "⟨", "&lt;", "\u2066",
+    "\ufe0f", "\u3164",
 ]  # fmt: skip
 TEXTS = st.one_of(
     st.text(max_size=200),
