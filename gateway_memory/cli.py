@@ -144,13 +144,21 @@ def _log_settings(args: argparse.Namespace) -> LogSettings:
         return LogSettings()
 
 
+def _no_folder(workspace: Path) -> bool:
+    """Say what is wrong where a workspace must be there and isn't."""
+    if workspace.is_dir():
+        return False
+    what = "is a file; a workspace is a folder" if workspace.exists() else "there is no such folder"
+    sys.stderr.write(f"{workspace}: {what}; name the workspace with --workspace\n")
+    return True
+
+
 def _run_command(args: argparse.Namespace) -> int:
     from gateway_memory.config import load_config
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.session import OWNER
 
-    if not args.workspace.is_dir():
-        sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
+    if _no_folder(args.workspace):
         return 1
 
     async def run() -> str | None:
@@ -169,8 +177,7 @@ def _run_retry(args: argparse.Namespace) -> int:
     from gateway_memory.config import load_config
     from gateway_memory.memory import GatewayMemory
 
-    if not args.workspace.is_dir():
-        sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
+    if _no_folder(args.workspace):
         return 1
 
     async def run() -> tuple[int, int]:

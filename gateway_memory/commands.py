@@ -1,7 +1,7 @@
 """`/memory …` in the chat: answered in the language that the user writes."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.clock import day_of, local_time
@@ -11,7 +11,7 @@ from gateway_memory.follow import Follower
 from gateway_memory.forgetting import asked_to_forget, named
 from gateway_memory.ingest import Ingest
 from gateway_memory.phrases import say
-from gateway_memory.receipts import Receipts, as_id, is_id
+from gateway_memory.receipts import Receipts, as_id
 from gateway_memory.searching import parse_search, search_answer
 from gateway_memory.session import FEATURES, Feature, Session
 from gateway_memory.store.files import is_writable
@@ -27,7 +27,10 @@ __all__ = ["Commands"]
 
 _COMMAND: Final = re.compile(r"\A\s*/memory(?:\s+(\S+))?(?:\s+(.*?))?\s*\Z", re.DOTALL | re.IGNORECASE)
 _LISTED: Final = 20
+_CATCH_UP_SECONDS: Final = 2.0
+_CANDIDATES: Final = 5
 _NEAR: Final = 8
+_PERHAPS: Final = 0.2
 _MILLION: Final = 1_000_000
 
 
@@ -43,6 +46,7 @@ class Commands:
         ledger: Ledger,
         recaller: Recaller,
         follower: Follower,
+        caught_up: Callable[[str, float], Awaitable[None]],
         switched: Callable[[Session], None],
         waiting: Callable[[], tuple[int, int]],
         notifier: Callable[[], NotifierStatus | None],
@@ -53,6 +57,7 @@ class Commands:
         self._ledger = ledger
         self._recaller = recaller
         self._follower = follower
+        self._caught_up = caught_up
         self._switched = switched
         self._waiting = waiting
         self._notifier = notifier
@@ -63,8 +68,12 @@ class Commands:
         match = _COMMAND.match(text)
         if not match:
             what = asked_to_forget(text)
+            if what:
+                await self._caught_up(session.session_id, _CATCH_UP_SECONDS)
             return await self._forget_named(session, what) if what else None
         name, rest = (match[1] or "status").lower(), match[2] or ""
+        if name not in ("on", "off"):
+            await self._caught_up(session.session_id, _CATCH_UP_SECONDS)  # what was just said counts
         if any("\u4e00" <= character <= "\u9fff" for character in rest):
             session.language = "zh"
         if name == "status":
@@ -239,14 +248,14 @@ class Commands:
         )
 
     async def _forget(self, session: Session, identity: str) -> str:
-        identity = as_id(identity)
+        what, identity = identity.strip(), as_id(identity)
         if not identity:
             return say(session.language, "forget_usage")
         await self._follower.refresh(session.scope)
         stored = await self._recaller.get(session.scope.key, identity)
-        if stored is None:
-            answer = await self._forget_named(session, identity) if not is_id(identity) else None
-            return answer or say(session.language, "forget_unknown", id=identity)
+        if stored is None:  # words may look like an id
+            answer = await self._forget_named(session, what) or await self._perhaps(session, what)
+            return answer or say(session.language, "forget_unknown", id=what)
         if stored.entry.kind != "item" or not is_writable(stored.file):
             return say(session.language, "forget_not_ours", id=identity, file=stored.file)
         await self._ingest.forget(session.scope, stored)
@@ -264,6 +273,12 @@ class Commands:
             return None
         lines = [f"- {stored.entry.id} · {stored.entry.text}" for stored in found.possible]
         return "\n".join([say(session.language, "forget_which"), *lines])
+
+    async def _perhaps(self, session: Session, what: str) -> str | None:
+        """Show what a search finds for words that name no memory for certain."""
+        hits = await self._memory.search(session, what, limit=_CANDIDATES)
+        lines = [f"- {hit.id} · {hit.text}" for hit in hits if hit.score >= _PERHAPS]
+        return "\n".join([say(session.language, "forget_which"), *lines]) if lines else None
 
     def _switch(self, session: Session, name: str, *, on: bool) -> str:
         wanted = name.strip().lower()

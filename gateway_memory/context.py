@@ -12,6 +12,7 @@ from extractor import clean
 from gateway_memory.clock import day_of, local_time
 from gateway_memory.follow import Follower
 from gateway_memory.metrics import Metrics
+from gateway_memory.phrases import language_of, say
 from gateway_memory.searching import as_hit
 from gateway_memory.session import Session
 from gateway_memory.store.journal import Journal
@@ -53,8 +54,8 @@ class Context:
 
     text: the blocks, "" where there is nothing to say. outcome: how recall went: "full"; "partial" (something was
     late); "empty" (nothing relevant); "disabled"; "timeout". recalled: the memories that are relevant, best first, also
-    those that the session holds already and `text` leaves out. updates: what other sessions learnt since the last
-    reply. changes: lines of the files that are new since then, from other hands.
+    those that the session holds already and `text` leaves out. updates: what other sessions learnt, and what was
+    forgotten or edited by hand, since the last reply. changes: lines of the files that are new since then.
     """
 
     text: str = ""
@@ -103,16 +104,7 @@ class ContextBuilder:
             self._recaller.expect(message)
 
         waited = len(session.inbox)
-        updates = session.inbox.take(now.timestamp()) if session.on("notify") else ()
-        if waited and session.on("notify"):
-            # What was restored may be of origins of which nothing has come since.
-            upto = session.restored | {
-                origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
-            }
-            await self._within("told", span * _TOLD_SHARE, self._journal.event_log.told(session.session_id, upto))
-        updates = tuple(change for change in updates if self._is_news(session, change))
-        session.hold([(change.id, change.text) for change in updates])
-
+        updates = self._news(session, now)
         changes: tuple[Stored, ...] = ()
         if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
             looked = await self._look_for_changes(session, span * _REFRESH_SHARE)
@@ -122,6 +114,14 @@ class ContextBuilder:
                 session.hold([(row.entry.id, row.entry.text) for row in changes])
             if changes:
                 blocks.append(self._render_changes(changes, settings.auto_recall.max_injected_tokens))
+            waited += len(session.inbox)
+            updates += self._news(session, now)  # what that look has found deleted
+        if waited and session.on("notify"):
+            # What was restored may be of origins of which nothing has come since.
+            upto = session.restored | {
+                origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
+            }
+            await self._within("told", span * _TOLD_SHARE, self._journal.event_log.told(session.session_id, upto))
         if updates and settings.notify.inject_summary:
             blocks.append(self._render_updates(updates, settings.auto_recall.max_injected_tokens))
 
@@ -261,10 +261,20 @@ class ContextBuilder:
         if not task.cancelled() and (error := task.exception()):
             self._fail("late", error)
 
-    @staticmethod
-    def _is_news(session: Session, change: Change) -> bool:
-        told = session.was_told(change.id, change.text)
-        return told if change.action == "removed" else not told
+    def _news(self, session: Session, now: datetime) -> tuple[Change, ...]:
+        """Take what waits for a session, and return what of it is new to it."""
+        if not session.on("notify") or not len(session.inbox):
+            return ()
+        found: list[Change] = []
+        for change in session.inbox.take(now.timestamp()):
+            told = session.was_told(change.id, change.text)
+            if change.action == "removed" and told:
+                session.let_go(change.id, change.text)
+                found.append(change)
+            elif change.action == "added" and not told:
+                session.hold([(change.id, change.text)])
+                found.append(change)
+        return tuple(found)
 
     def _render_changes(self, changes: tuple[Stored, ...], max_tokens: int) -> str:
         shown = changes[-_CHANGES_SHOWN:]
@@ -276,12 +286,10 @@ class ContextBuilder:
 
     def _render_updates(self, updates: tuple[Change, ...], max_tokens: int) -> str:
         newest = local_time(max(change.at for change in updates), self._zone)
-        said = {"added": "", "removed": "no longer remembered: "}
-        lines = [
-            f"({change.id}, {day_of(change.at, self._zone)}) {said[change.action]}{change.text}"
-            for change in reversed(updates)
-        ]
-        intro = f"Learnt in other sessions, last at {newest:%Y-%m-%d %H:%M}; take it into account. {_NOTES}"
+        lines = [f"({change.id}, {day_of(change.at, self._zone)}) {_said(change)}" for change in reversed(updates)]
+        learnt = all(change.action == "added" and not change.by_hand for change in updates)
+        what = "Learnt in other sessions" if learnt else "Changed in memory"
+        intro = f"{what}, last at {newest:%Y-%m-%d %H:%M}; take it into account. {_NOTES}"
         return render_block("Memory Update", intro, lines, max_tokens)
 
     def _render_recalled(self, hits: list[Hit], max_tokens: int) -> str:
@@ -292,6 +300,13 @@ class ContextBuilder:
 async def _done(work: Awaitable[object]) -> bool:
     await work
     return True
+
+
+def _said(change: Change) -> str:
+    """Return a change in words, in the language of its memory."""
+    kind = ("deleted" if change.by_hand else "forgotten") if change.action == "removed" else ""
+    kind = kind or ("by_hand" if change.by_hand else "replaced" if change.replaces else "learnt")
+    return say(language_of(change.text), f"update_{kind}", text=change.text)
 
 
 def as_query(text: str) -> str:

@@ -101,6 +101,7 @@ class GatewayMemory:
                 follower=parts.follower,
                 switched=self._subscribe,
                 waiting=parts.bus.waiting,
+                caught_up=parts.worker.caught_up,
                 notifier=lambda: parts.notifier.status() if parts.notifier else None,
             )
             self._openings, self._saver, self._lifecycle = parts.openings, parts.saver, parts.lifecycle
@@ -295,7 +296,7 @@ class GatewayMemory:
             raise UsageError(f"file={file!r}: expected MEMORY.md or memory/….md inside {folder}")
         await self._begin(session)
         name = path.relative_to(folder).as_posix()
-        await self._follower.refresh(session.scope)  # which tells the others
+        await self._follower.refresh(session.scope, file=name, source=session.key)  # which tells the others
         _, rows = await self._recaller.added_since(session.scope.key, session.sequence or 0)
         session.hold([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 

@@ -180,17 +180,22 @@ class Session:
 
     def hold(self, items: Sequence[tuple[str, str]]) -> None:
         """Note memories (id, text) that this session was shown, or has said itself: they are not injected again."""
-        noted = {(identity, hash(text)) for identity, text in items}
+        noted = {(identity, _key(text)) for identity, text in items}
         self._told |= noted
         self._held |= noted
 
+    def let_go(self, identity: str, text: str) -> None:
+        """Note that the session was told that a memory is gone: were it put back, that would be news."""
+        self._told.discard((identity, _key(text)))
+        self._held.discard((identity, _key(text)))
+
     def holds(self, identity: str, text: str) -> bool:
         """Return whether the session has this memory before it, in these words."""
-        return (identity, hash(text)) in self._held
+        return (identity, _key(text)) in self._held
 
     def was_told(self, identity: str, text: str) -> bool:
         """Return whether the session has, or had before a compaction, this memory in these words: it is no news."""
-        return (identity, hash(text)) in self._told
+        return (identity, _key(text)) in self._told
 
     def compacted(self) -> None:
         """Say that the host has compacted this session's context: what was in it may be injected again.
@@ -199,3 +204,7 @@ class Session:
         still withdrawn, since the host's summary may hold it.
         """
         self._held.clear()
+
+
+def _key(text: str) -> int:
+    return hash(" ".join(text.split()))  # an event's text is one line where the file's may be several

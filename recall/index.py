@@ -224,7 +224,7 @@ class Index:
         if scope in self._scopes:
             self._catch_up(scope)
         new = self._stored(added)
-        return FileChange(added=new, removed=tuple(stored.entry.id for stored in left))
+        return FileChange(added=new, removed=tuple(left))
 
     def _stored(self, sequences: Sequence[int]) -> tuple[Stored, ...]:
         found: dict[int, Stored] = {}

@@ -84,10 +84,10 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """What `replace_file` did: rows that are new (or whose text is), and the ids that left the file."""
+    """What `replace_file` did: rows that are new (or whose text is), and those whose ids left the file."""
 
     added: tuple[Stored, ...] = ()
-    removed: tuple[str, ...] = ()
+    removed: tuple[Stored, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
