@@ -40,6 +40,7 @@ import recall.recaller
 from gateway_memory import OWNER, GatewayMemory, Session, load_config
 from gateway_memory.session import resolve_scope
 from recall import Recall
+from recall.background import Batches
 from recall.encoder import BundledEncoder
 
 LENGTHS = (20, 100, 500)
@@ -153,6 +154,7 @@ async def build(workspace: Path, memories: int, scopes: int, distinct: int) -> d
     seed(workspace, texts_of(memories, distinct), scopes)
     if distinct < memories:
         recall.recaller._bundled = Remembering  # noqa: SLF001 - an hour's work otherwise
+        recall.recaller.BUNDLED_BATCHES = Batches(texts=256, characters=1_000_000)  # type: ignore[attr-defined]
     result: dict[str, Any] = {}
     stalls = Stalls()
     watching = asyncio.create_task(stalls.watch())
