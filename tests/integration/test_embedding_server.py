@@ -258,7 +258,7 @@ async def test_a_change_of_encoder_makes_all_vectors_anew_while_words_answer(
     async with GatewayMemory(configured(settings), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         async with asyncio.timeout(60):
-            while (await memory._recaller.vectors()).missing != len(LINES) or len(server.asked) < 3:
+            while not (await memory._recaller.vectors()).encoder or len(server.asked) < 3:
                 await asyncio.sleep(0.01)
         answer = await memory.command(session, "/memory status") or ""
         assert f"0 of {len(LINES)} memories" in answer
