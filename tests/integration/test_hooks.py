@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from editor import WORTH, hook, records, run, transcript
+from editor import WORDS_ALONE, WORTH, hook, records, run, transcript
 
 
 def test_a_session_of_an_editor_from_start_to_the_next_start(tmp_path: Path) -> None:
@@ -91,7 +91,8 @@ def test_the_start_imports_next_to_nothing(tmp_path: Path) -> None:
     hook("sessionStart", workspace)  # which compiles the config
     code = (
         "import io, json, sys; from gateway_memory.entry import main; "
-        f"sys.argv = ['gateway-memory', 'hook', 'sessionStart', '--workspace', {str(workspace)!r}]; main(); "
+        f"sys.argv = ['gateway-memory', 'hook', 'sessionStart', '--workspace', {str(workspace)!r}, "
+        f"'--config', {WORDS_ALONE!r}]; main(); "
         "heavy = ('pydantic', 'structlog', 'aiosqlite', 'numpy', 'asyncio', 'extractor', 'recall', 'argparse'); "
         "print([name for name in heavy if name in sys.modules])"
     )

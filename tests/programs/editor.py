@@ -9,8 +9,10 @@ from typing import Any
 
 from gateway_memory.store.session_log import read_records
 
-__all__ = ["WORTH", "command", "environment", "hook", "records", "run", "transcript"]
+__all__ = ["WORDS_ALONE", "WORTH", "command", "environment", "hook", "records", "run", "transcript"]
 
+WORDS_ALONE = str(Path(__file__).parents[1] / "data" / "words.json5")
+"""A config by which no process loads the encoder."""
 WORTH = "请把登录接口改成用 JWT 认证，旧的会话先保留两周，然后通知前端同事"
 
 
@@ -30,7 +32,8 @@ def run(*arguments: str, given: bytes = b"", cwd: Path | None = None) -> subproc
 
 def hook(event: str, workspace: Path, **given: Any) -> dict[str, Any]:
     given = {"conversation_id": "conv-1", "workspace_roots": [str(workspace.parent)], **given}
-    done = run("hook", event, "--workspace", str(workspace), given=json.dumps(given).encode())
+    place = ("--workspace", str(workspace), "--config", WORDS_ALONE)
+    done = run("hook", event, *place, given=json.dumps(given).encode())
     assert done.returncode == 0
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
