@@ -49,6 +49,20 @@ _PREDICATE = re.compile(
     r"|是|为|在|有|要|用|叫|喜欢|讨厌|爱|花|需|开|住|从|到|等于|定|改|换|吃|喝|想|会|能|不",
     re.IGNORECASE,
 )
+# What says that a thing has another value now, and the verbs behind which a value stands.
+_MOVED = re.compile(
+    r"\b(?:(?:has|have|was|were|is|are|got|will be) )?(?:been |now )*(?:changed|moved|rescheduled|postponed|shifted"
+    r"|pushed|brought) (?:back |forward )?(?:from .{1,40}? )?to\b|\b(?:is|are) now\b"
+    r"|(?:从[^，。]{1,20})?(?:已经?|又|现在)*(?:(?:改|换|变|调|挪|移|推迟|提前|调整)[成为到在]|现在是)",
+    re.IGNORECASE,
+)
+_IS = frozenset("is are was were will starts opens ends closes : ： = 是 为 在 到 定 等于 从".split())
+_WHEN = re.compile(
+    r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may|june|july|august"
+    r"|september|october|november|december|morning|noon|afternoon|evening|midnight|tomorrow|daily|weekly|monthly)\b"
+    r"|周[一二三四五六日天末]|星期|礼拜|[上下中]午|早上|晚上|[一二三四五六七八九十]点|[一二三四五六七八九十]月|月[初底末]|每[天周月年]",
+    re.IGNORECASE,
+)
 _RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2}
 
 
@@ -126,7 +140,7 @@ def _same_language(candidate: Candidate, memory: Known) -> tuple[Action, str] | 
         if new_slots[slot] != old_slots[slot]:
             return "supersede", "newer_value"
         return ("skip", "known") if len(new) <= len(old) + 2 else ("update", "richer")
-    return _left(new, old) or _ordered_otherwise(new, old) or _worded(new, old)
+    return _moved(new, old) or _left(new, old) or _ordered_otherwise(new, old) or _worded(new, old)
 
 
 def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 - a return a rule
@@ -220,6 +234,20 @@ def _left(new: str, old: str) -> tuple[Action, str] | None:
             and purpose <= statement_words(new)
         ):
             return "supersede", "changed_mind"
+    return None
+
+
+def _moved(new: str, old: str) -> tuple[Action, str] | None:
+    """The same thing is at another time, or is another one of a kind: "the meeting has moved to Friday"."""
+    met, met_old = _MOVED.search(new), _PREDICATE.search(old)
+    if not met or not met_old or met_old[0].lower() not in _IS:
+        return None
+    subject = statement_words(new[: met.start()])
+    value, old_value = new[met.end() :], old[met_old.end() :]
+    both_when = bool(_WHEN.search(value) and _WHEN.search(old_value))
+    both_of_kind = bool(names_of_kind(value).keys() & names_of_kind(old_value).keys())
+    if subject and subject == statement_words(old[: met_old.start()]) and (both_when or both_of_kind):
+        return "supersede", "newer_value"
     return None
 
 

@@ -116,6 +116,7 @@ BLOCKED = re.compile(
     r"|errors?|bugs?|fail(?:s|ed|ing)|undefined|segfault|null pointer|just this once|for now|right now"
     r"|at the moment|at this point|this time|tonight|until then|for this (?:one|task|answer|reply|question"
     r"|time)"
+    r"|with a passion for|proven track record|results-driven|highly motivated"
     r"|ignore (?:all|any|the|your|previous|prior)|disregard|system prompt|act as|pretend|role-?play|jailbreak)\b",
     re.IGNORECASE,
 )

@@ -15,6 +15,7 @@ __all__ = ["extract_rules"]
 MOST_CANDIDATES = 12  # of one message; a person says few things at once, a pasted document many
 LONGEST_CONTENT = 400  # characters
 LONGEST_SAID = 2_500  # a longer message was mostly pasted: only what is asked to be remembered counts
+MOST_LINES_SAID = 20  # likewise
 SHORTEST_CONTENT = 3
 LONGEST_TRAIL = 40  # characters of "please, thanks" or 吧、谢谢 that are cut from the end
 
@@ -22,17 +23,49 @@ _HAN = re.compile(r"[\u3400-\u9fff]")
 _MASK = "[masked: "
 _TO_ASSISTANT = re.compile(r"(?:you|your|you're)\b|[你您]", re.IGNORECASE)
 _OF_SELF = re.compile(r"(?:i|my|i'm|we|our)\b|[我咱]", re.IGNORECASE)
-# A prompt or a play: its "I" and "remember" are a part that somebody is to act.
+# A prompt, a play or an order of a text: its "I" and "remember" are a part that somebody is to act or to write.
 _ROLE_PLAY = re.compile(
-    r"\b(?:act as|acting as|you are (?:a|an|now|going to be|the)\b|you're (?:a|an|now) |you will (?:be|act"
+    r"\b(?:act as|acting as|you are (?:a|an|now|writing|going to be|the)\b|you're (?:a|an|now) |you will (?:be|act"
     r"|play|take on)|your (?:task|role|job|persona|name) (?:is|will be)|i want you to (?:act|be|pretend|write"
-    r"|help)"
+    r"|help)|consider yourself|suppose (?:you are|you're)|assume (?:you are|you're|the role)"
+    r"|(?:stay|remain|be) in character|as the character|(?:reply|respond|speak|talk|behave) as (?-i:[A-Z][a-z]+)"
     r"|role-?play|pretend|in the (?:voice|style) of|from the perspective of|imagine (?:you|that you)|(?:first"
     r"|main|following) (?:scene|character|paragraph|article|essay|story|text|email|letter|review)"
     r"|write (?:a|an|me|the)\b.{0,60}\b(?:story|essay|letter|email|article|post|speech|poem|script|bio|review"
-    r"|resume|cover letter)|rewrite|rephrase|paraphrase|proofread|translate)\b"
-    r"|扮演|假装你|假设你|你(?:现在)?是(?:一[个名位]|我的)|你的(?:任务|角色|身份)是|角色设定|写一(?:篇|封|首"
-    r"|段|个故事)|改写|润色|翻译",
+    r"|resume|cover letter)|(?:in|into|for) (?:my|this) (?:cover letter|resume|cv|bio|essay|speech|script|story|poem)"
+    r"|(?:this|here) is (?:an?|the|my) (?:email (?!address)|letter|essay|article|draft|transcript|resume|cv)"
+    r"|rewrite|rephrase|paraphrase|proofread|translate)\b|\bsummari[sz]e\b[^\n]{0,40}:"
+    r"|扮演|假装你|假[设如]你|你(?:现在)?是(?:一[个名位]|我的)|你的(?:任务|角色|身份)是|角色设定|充当|把自己当[作成]"
+    r"|以[^，。\n]{1,12}的(?:身份|口吻)|[写拟]一(?:篇|封|首|段|份|个故事)|起草一?[篇封份]"
+    r"|(?:以下|下面|这)是[^，。\n]{0,6}(?:邮件|信件|文章|故事|简历|稿子|对话|访谈|条款|政策)|改写|润色|翻译"
+    r"|(?:总结|概括)[^\n]{0,12}[:：]",
+    re.IGNORECASE,
+)
+# A letter, or what several people said in turn: whoever pasted it speaks in none of it.
+_LETTER = re.compile(
+    r"(?:^|[\"“:：]) *dear [^\n]{1,60}[,:]? *$(?s:.{20,5000}?)^ *(?:yours|sincerely|(?:kind|best|warm)(?:est)? regards"
+    r"|regards|thank you|respectfully)\b[^\n]{0,30}$"
+    r"|^ *(?:尊敬的|亲爱的)[^\n]{1,20}[：:，,] *$(?s:.{10,5000}?)(?:此致|敬礼|敬上|谨上|祝好|顺颂)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SPEAKER = re.compile(
+    r"^ *(?:\[?\d\d?:\d\d(?::\d\d)?\]? +[^\n:：]{1,30}[:：]|[^\n.!?。！？:：]{2,40} +\[?\d\d?:\d\d(?::\d\d)?\]? *$"
+    r"|(?:q|a|user|me|human|assistant|interviewer|candidate|chatgpt|bot|host|问|答|甲|乙|客服|顾客|记者|主持人"
+    r"|面试官) *[:：])",
+    re.IGNORECASE | re.MULTILINE,
+)
+# "Try again. Remember that …" reminds of the work that is under way.
+_REDO = re.compile(
+    r"\b(?:try again|redo|regenerate|start over|another (?:try|attempt))\b|再试一次|重新(?:写|来|生成)|重写",
+    re.IGNORECASE,
+)
+# "Remember this profile for later:" names what it does not tell.
+_NAMED_ONLY = re.compile(r"(?:[\w'-]+ ){1,5}for (?:later|now|reference|future use)$", re.IGNORECASE)
+# "Let's go with option 1" says nothing without what it was chosen from.
+_CHOSEN_FROM = re.compile(
+    r"\b(?:option|choice|(?<=with )number) ?#?(?:\d{1,2}|[a-e]|one|two|three|four|five)\b|\bthat's the one\b"
+    r"|\bthe (?:first|second|third|fourth|last|former|latter) (?:one|option|choice|idea|suggestion)\b"
+    r"|(?:方案|选项)[一二三四五\dA-Ea-e]|第[一二三四五\d]+(?:个|种|套)(?:方案|选项|建议|$)",
     re.IGNORECASE,
 )
 _ENTITY = re.compile(
@@ -64,8 +97,9 @@ def extract_rules(turn: Turn) -> list[Candidate]:
 
 def _of_message(message: str) -> Iterator[Candidate]:
     said = sentences(message)
-    only_explicit = len(message) > LONGEST_SAID
-    role_play = bool(_ROLE_PLAY.search(message, 0, LONGEST_READ))
+    only_explicit = len(message) > LONGEST_SAID or message.count("\n") >= MOST_LINES_SAID
+    role_play = _is_not_their_own(message[:LONGEST_READ])
+    redo = bool(_REDO.search(message, 0, LONGEST_SAID))
     before: Sentence | None = None
     listed = False  # the sentence before ended a lead-in such as "remember these:"
     for sentence in said:
@@ -79,7 +113,10 @@ def _of_message(message: str) -> Iterator[Candidate]:
             listed = True
             continue
         elif lead is not None:
-            if not role_play:
+            if _NAMED_ONLY.match(sentence.plain, lead):
+                listed, before = True, sentence
+                continue
+            if not role_play and not (redo and not _OF_SELF.match(sentence.plain, lead)):
                 yield from _remembered(sentence, lead)
             listed = False
         elif listed and (sentence.item or before is None) and not sentence.question:
@@ -89,6 +126,11 @@ def _of_message(message: str) -> Iterator[Candidate]:
             if not only_explicit and not role_play:
                 yield from _stated(sentence, language)
         before = sentence
+
+
+def _is_not_their_own(message: str) -> bool:
+    """Whether a message sets up a part, orders a piece of writing, or is a letter or a talk that was pasted."""
+    return bool(_ROLE_PLAY.search(message) or _LETTER.search(message)) or len(_SPEAKER.findall(message)) > 1
 
 
 def _language(text: str) -> ModuleType:
@@ -203,7 +245,8 @@ def _candidate(
     sentence: Sentence, start: int, end: int, shape: Shape | None, language: ModuleType
 ) -> Iterator[Candidate]:
     content = _content(sentence, start, end, language) if shape else None
-    if shape and content and _MASK not in content:
+    thin = shape is not None and shape.category == "decision" and _CHOSEN_FROM.search(content or "")
+    if shape and content and not thin and _MASK not in content:
         yield Candidate(
             content=content,
             category=shape.category,

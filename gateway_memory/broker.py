@@ -96,6 +96,7 @@ async def make_notifier(
             client_id=client_id(event_log.instance),
             filters=wire.filters,
             keep=True,
+            receive=notifier.take,
             refused=notifier.refused,
         ),
         publish=publish,

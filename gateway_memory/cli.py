@@ -11,6 +11,7 @@ from gateway_memory import agent_commands, config_command, transfer_commands
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.hooks import install
 from gateway_memory.logs import configure_logging
+from gateway_memory.searching import OPTIONS
 from gateway_memory.settings import LogSettings
 
 __all__ = ["main"]
@@ -51,8 +52,10 @@ def _parser() -> argparse.ArgumentParser:
         command = subparsers.add_parser(name, help=text)
         _add_place(command)
         if name in ("search", "forget", "history", "undo"):
-            nargs = "*" if name == "undo" else "+"
+            nargs = "*" if name in ("undo", "search") else "+"
             command.add_argument("text", nargs=nargs, metavar="QUERY" if name == "search" else "ID")
+        if name == "search":
+            _add_filters(command)
         command.set_defaults(run=_run_command, name=name, text=[])
     chat = subparsers.add_parser("chat", help="a small gateway in the terminal")
     _add_place(chat)
@@ -93,6 +96,26 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    """Let the shell take what `/memory search` takes in the chat; the command reads it."""
+    for option, metavar, text in (
+        ("--type", "W|B|O", "world, about the user, opinion"),
+        ("--category", "NAME", "preference, decision, fact, instruction"),
+        ("--since", "DAY", "from this day on, as YYYY-MM-DD"),
+        ("--until", "DAY", "up to and with this day"),
+        ("--session", "KEY", "said in the session of this key"),
+        ("--limit", "N", "at most so many"),
+    ):
+        parser.add_argument(option, metavar=metavar, help=text)
+    parser.add_argument("--explain", action="store_true", help="what makes each score")
+
+
+def _filters(args: argparse.Namespace) -> list[str]:
+    values = {name: getattr(args, name, None) for name in OPTIONS}
+    chosen = [f"--{name}={value}" for name, value in values.items() if value]
+    return [*chosen, *(["--explain"] if getattr(args, "explain", False) else [])]
+
+
 def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workspace", type=Path, default=Path("workspace"), help="the memory's folder (default: %(default)s)"
@@ -121,20 +144,28 @@ def _log_settings(args: argparse.Namespace) -> LogSettings:
         return LogSettings()
 
 
+def _no_folder(workspace: Path) -> bool:
+    """Say what is wrong where a workspace must be there and isn't."""
+    if workspace.is_dir():
+        return False
+    what = "is a file; a workspace is a folder" if workspace.exists() else "there is no such folder"
+    sys.stderr.write(f"{workspace}: {what}; name the workspace with --workspace\n")
+    return True
+
+
 def _run_command(args: argparse.Namespace) -> int:
     from gateway_memory.config import load_config
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.session import OWNER
 
-    if not args.workspace.is_dir():
-        sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
+    if _no_folder(args.workspace):
         return 1
 
     async def run() -> str | None:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
             user = None if args.room else args.user or OWNER
             session = await memory.start_session(f"agent:{args.agent}:shell", user=user, room=args.room)
-            answer = await memory.command(session, f"/memory {args.name} {' '.join(args.text)}")
+            answer = await memory.command(session, f"/memory {args.name} {' '.join([*_filters(args), *args.text])}")
             await memory.end_session(session, reason="user_close")
             return answer
 
@@ -146,8 +177,7 @@ def _run_retry(args: argparse.Namespace) -> int:
     from gateway_memory.config import load_config
     from gateway_memory.memory import GatewayMemory
 
-    if not args.workspace.is_dir():
-        sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
+    if _no_folder(args.workspace):
         return 1
 
     async def run() -> tuple[int, int]:

@@ -12,11 +12,12 @@ from extractor import clean
 from gateway_memory.clock import day_of, local_time
 from gateway_memory.follow import Follower
 from gateway_memory.metrics import Metrics
+from gateway_memory.phrases import language_of, say
 from gateway_memory.session import Session
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
 from notifier import Change
-from recall import Hit, Recall, Recaller, Stored, render_block
+from recall import Filter, Hit, Recall, Recaller, Stored, render_block
 
 __all__ = ["Context", "ContextBuilder", "as_query"]
 
@@ -48,8 +49,8 @@ class Context:
 
     text: the blocks, "" where there is nothing to say. outcome: how recall went: "full"; "partial" (something was
     late); "empty" (nothing relevant); "disabled"; "timeout". recalled: the memories that are relevant, best first, also
-    those that the session holds already and `text` leaves out. updates: what other sessions learnt since the last
-    reply. changes: lines of the files that are new since then, from other hands.
+    those that the session holds already and `text` leaves out. updates: what other sessions learnt, and what was
+    forgotten or edited by hand, since the last reply. changes: lines of the files that are new since then.
     """
 
     text: str = ""
@@ -94,27 +95,28 @@ class ContextBuilder:
         span = settings.auto_recall.timeout_ms / 1000
         deadline = loop.time() + span
         blocks: list[str] = []
+        if session.on("autoRecall"):
+            self._recaller.expect(message)
 
         waited = len(session.inbox)
-        updates = session.inbox.take(now.timestamp()) if session.on("notify") else ()
+        updates = self._news(session, now)
+        changes: tuple[Stored, ...] = ()
+        if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
+            looked = await self._within("sync", span * _REFRESH_SHARE, self._changes(session))
+            if looked:  # one that is late leaves the session as it is: what nobody was told stays news
+                session.generation, session.sequence, rows = looked
+                changes = tuple(row for row in rows if not session.was_told(row.entry.id, row.entry.text))
+                session.hold([(row.entry.id, row.entry.text) for row in changes])
+            if changes:
+                blocks.append(self._render_changes(changes, settings.auto_recall.max_injected_tokens))
+            waited += len(session.inbox)
+            updates += self._news(session, now)  # what that look has found deleted
         if waited and session.on("notify"):
             # What was restored may be of origins of which nothing has come since.
             upto = session.restored | {
                 origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
             }
             await self._within("told", span * _TOLD_SHARE, self._journal.event_log.told(session.session_id, upto))
-        updates = tuple(change for change in updates if self._is_news(session, change))
-        session.hold([(change.id, change.text) for change in updates])
-
-        changes: tuple[Stored, ...] = ()
-        if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
-            looked = await self._within("sync", span * _REFRESH_SHARE, self._changes(session))
-            if looked:  # one that is late leaves the session as it is: what nobody was told stays news
-                session.generation, session.sequence, rows = looked
-                changes = tuple(row for row in rows if not session.holds(row.entry.id, row.entry.text))
-                session.hold([(row.entry.id, row.entry.text) for row in changes])
-            if changes:
-                blocks.append(self._render_changes(changes, settings.auto_recall.max_injected_tokens))
         if updates and settings.notify.inject_summary:
             blocks.append(self._render_updates(updates, settings.auto_recall.max_injected_tokens))
 
@@ -141,14 +143,45 @@ class ContextBuilder:
             changes=changes,
         )
 
-    async def find(self, session: Session, query: str, limit: int, now: datetime) -> tuple[Hit, ...]:
-        """Return the best hits of a search that was asked for: no score is too low, and the deadline is generous."""
+    async def find(
+        self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
+    ) -> tuple[Hit, ...]:
+        """Return the best related hits of a search that was asked for: weak ones too, and the deadline is generous."""
         await self._within("sync", _FIND_SECONDS, self._follower.refresh(session.scope))
+        if not query.strip():
+            return await self._standing(session, await self._listed(session, only, limit), now)
         search = self._recaller.search(
-            [session.scope.key], query, limit=limit, min_score=0.0, timeout_seconds=_FIND_SECONDS, now=now.timestamp()
+            [session.scope.key],
+            query,
+            limit=limit,
+            min_score=0.0,
+            timeout_seconds=_FIND_SECONDS,
+            now=now.timestamp(),
+            only=only,
+            explain=explain,
         )
         found = await self._within("search", _FIND_SECONDS + 1, search)
-        return await self._standing(session, found.hits, now) if found else ()
+        hits = tuple(hit for hit in found.hits if hit.related) if found else ()
+        return await self._standing(session, hits, now)
+
+    async def _listed(self, session: Session, only: Filter | None, limit: int) -> tuple[Hit, ...]:
+        if only is None:
+            return ()
+        rows = await self._within("search", _FIND_SECONDS, self._recaller.listed(session.scope.key, only, limit)) or ()
+        return tuple(
+            Hit(
+                id=row.entry.id,
+                text=row.entry.text,
+                score=1.0,
+                at=row.entry.at,
+                scope=row.scope,
+                file=row.file,
+                type=row.entry.type,
+                category=row.entry.category,
+                confidence=row.entry.confidence,
+            )
+            for row in rows
+        )
 
     async def look(self, session: Session, seconds: float) -> int | None:
         """Let the index follow a session's files and warm it; return the newest line, None when that takes longer."""
@@ -213,10 +246,20 @@ class ContextBuilder:
         if not task.cancelled() and (error := task.exception()):
             self._fail("late", error)
 
-    @staticmethod
-    def _is_news(session: Session, change: Change) -> bool:
-        held = session.holds(change.id, change.text)
-        return held if change.action == "removed" else not held
+    def _news(self, session: Session, now: datetime) -> tuple[Change, ...]:
+        """Take what waits for a session, and return what of it is new to it."""
+        if not session.on("notify") or not len(session.inbox):
+            return ()
+        found: list[Change] = []
+        for change in session.inbox.take(now.timestamp()):
+            told = session.was_told(change.id, change.text)
+            if change.action == "removed" and told:
+                session.let_go(change.id, change.text)
+                found.append(change)
+            elif change.action == "added" and not told:
+                session.hold([(change.id, change.text)])
+                found.append(change)
+        return tuple(found)
 
     def _render_changes(self, changes: tuple[Stored, ...], max_tokens: int) -> str:
         shown = changes[-_CHANGES_SHOWN:]
@@ -228,17 +271,22 @@ class ContextBuilder:
 
     def _render_updates(self, updates: tuple[Change, ...], max_tokens: int) -> str:
         newest = local_time(max(change.at for change in updates), self._zone)
-        said = {"added": "", "removed": "no longer remembered: "}
-        lines = [
-            f"({change.id}, {day_of(change.at, self._zone)}) {said[change.action]}{change.text}"
-            for change in reversed(updates)
-        ]
-        intro = f"Learnt in other sessions, last at {newest:%Y-%m-%d %H:%M}; take it into account. {_NOTES}"
+        lines = [f"({change.id}, {day_of(change.at, self._zone)}) {_said(change)}" for change in reversed(updates)]
+        learnt = all(change.action == "added" and not change.by_hand for change in updates)
+        what = "Learnt in other sessions" if learnt else "Changed in memory"
+        intro = f"{what}, last at {newest:%Y-%m-%d %H:%M}; take it into account. {_NOTES}"
         return render_block("Memory Update", intro, lines, max_tokens)
 
     def _render_recalled(self, hits: list[Hit], max_tokens: int) -> str:
         lines = [f"({hit.id}, {day_of(hit.at, self._zone)}) {hit.text}" for hit in hits]
         return render_block("Relevant Memory", _NOTES, lines, max_tokens)
+
+
+def _said(change: Change) -> str:
+    """Return a change in words, in the language of its memory."""
+    kind = ("deleted" if change.by_hand else "forgotten") if change.action == "removed" else ""
+    kind = kind or ("by_hand" if change.by_hand else "replaced" if change.replaces else "learnt")
+    return say(language_of(change.text), f"update_{kind}", text=change.text)
 
 
 def as_query(text: str) -> str:

@@ -1,23 +1,33 @@
-"""Lines that a person or a tool wrote into the files: announced once, by whichever process notices them first."""
+"""Lines that a person or a tool wrote or deleted: announced once, by whichever process notices them first."""
 
-import hashlib
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
 
 from gateway_memory.store.event_log import EventLog
 from gateway_memory.store.markdown import one_line
-from notifier import Change, Event, split
+from notifier import Change, Event
 from recall import Stored
 
-__all__ = ["Edits"]
+__all__ = ["Edited", "Edits"]
 
 log = structlog.get_logger()
 
 _ANNOUNCED_AT_ONCE: Final = 64
 """Of a file that somebody filled with a thousand lines the last ones are told; recall finds the rest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    """Lines that were added or removed, or whose words changed (they count as added). `source` wrote `file`."""
+
+    added: tuple[Stored, ...] = ()
+    removed: tuple[Stored, ...] = ()
+    file: str = ""
+    source: str = ""
 
 
 class Edits:
@@ -38,16 +48,25 @@ class Edits:
         self._clock = clock
         self._fail = fail
 
-    async def found(self, scope: str, rows: Sequence[Stored]) -> None:
-        """Announce lines that we did not write. The index has them already, so a failure here holds nothing up."""
+    async def found(self, scope: str, edited: Edited) -> None:
+        """Announce edits that are not ours. The index has followed them already, so a failure here holds nothing up."""
         now = self._clock()
-        lines = [(row.entry.id, one_line(row.entry.text)) for row in rows[-_ANNOUNCED_AT_ONCE:]]
-        changes = tuple(Change(id=identity, text=text, at=now) for identity, text in lines)
-        digests = {identity: hashlib.blake2b(text.encode(), digest_size=8).hexdigest() for identity, text in lines}
+        changes = [
+            Change(
+                id=row.entry.id,
+                text=one_line(row.entry.text),
+                at=now,
+                action="removed" if gone else "added",
+                source=edited.source if row.file == edited.file else "",
+                by_hand=True,
+            )
+            for gone, rows in ((True, edited.removed), (False, edited.added))
+            for row in rows[-_ANNOUNCED_AT_ONCE:]
+        ]
         try:
-            events = await self._ledger.notice(list(split(Event(scope=scope, at=now, changes=changes))), digests, now)
+            events = await self._ledger.notice(scope, changes, now)
         except sqlite3.Error as error:
-            log.warning("edits.not_announced", error=type(error).__name__, lines=len(lines))
+            log.warning("edits.not_announced", error=type(error).__name__, lines=len(changes))
             self._fail("edits", error)
             return
         for event in events:

@@ -3,12 +3,14 @@
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Final
 
 from gateway_memory.compute import compute
+from gateway_memory.edits import Edited
 from gateway_memory.plan import Memory
 from gateway_memory.session import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, is_day_file, is_writable
@@ -32,53 +34,72 @@ class Follower:
         self._recaller = recaller
         self._zone = zone
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._next: dict[str, asyncio.Future[None]] = {}
         self._seen: dict[str, dict[str, Stamp]] = {}
         self._generation = 0
         self._young: defaultdict[str, set[str]] = defaultdict(set)
-        self.found: Callable[[str, Sequence[Stored]], Awaitable[None]] | None = None
-        """Is told of lines (a scope's key, rows of the index) that somebody else has written."""
+        self.found: Callable[[str, Edited], Awaitable[None]] | None = None
+        """Is told of lines (with the scope's key) that somebody else has written or deleted."""
 
-    async def refresh(self, scope: Scope) -> None:
-        """Index what has changed in a scope's files since they were last looked at."""
+    async def refresh(self, scope: Scope, *, file: str = "", source: str = "") -> None:
+        """Index what has changed in a scope's files since they were last looked at.
+
+        Whoever asks while another look goes on shares the next one. source: the key of the session that has just
+        written `file`.
+        """
+        if source:
+            async with self._locks[scope.key]:
+                await self._look(scope, file, source)
+            return
+        look = self._next.get(scope.key)
+        if look is None:
+            look = self._next[scope.key] = asyncio.ensure_future(self._next_look(scope))
+            look.add_done_callback(_seen)
+        await asyncio.shield(look)
+
+    async def _next_look(self, scope: Scope) -> None:
         async with self._locks[scope.key]:
-            if self._generation != self._recaller.generation:
-                self._generation = self._recaller.generation
-                self._seen.clear()
-            found = await self._files.scan(scope.folder)
-            seen = self._seen.get(scope.key)
-            young = self._young[scope.key]
-            if seen is not None and not young and _same(found, seen):
-                return
-            known = await self._recaller.stamps(scope.key)  # another process may have been here before us
-            changed = [
-                file
-                for file, state in found.items()
-                if file in young or file not in known or state != _state(known[file])
-            ]
-            new: list[Stored] = []
-            for file in sorted(changed, key=_rank):
-                looked = seen is not None if file not in known else bool(known[file].digest)
-                added = await self._load(scope, file, known)
-                new += added if looked else ()  # what stood there before we first looked is no edit
-            for file in known.keys() - found.keys():
-                await self._recaller.replace_file(scope.key, file, None, ())
-                known.pop(file)
-            self._seen[scope.key] = known
-            if new and self.found:
-                await self.found(scope.key, new)
+            del self._next[scope.key]
+            await self._look(scope)
 
-    async def _load(self, scope: Scope, file: str, known: dict[str, Stamp]) -> list[Stored]:
-        """Index a file; return its new lines that we did not write."""
+    async def _look(self, scope: Scope, file: str = "", source: str = "") -> None:
+        if self._generation != self._recaller.generation:
+            self._generation = self._recaller.generation
+            self._seen.clear()
+        found = await self._files.scan(scope.folder)
+        seen = self._seen.get(scope.key)
+        young = self._young[scope.key]
+        if seen is not None and not young and _same(found, seen):
+            return
+        known = await self._recaller.stamps(scope.key)  # another process may have been here before us
+        changed = [
+            file for file, state in found.items() if file in young or file not in known or state != _state(known[file])
+        ]
+        edits = _Edits()
+        for name in sorted(changed, key=_rank):
+            looked = seen is not None if name not in known else bool(known[name].digest)
+            # What stood there before we first looked is no edit.
+            await self._load(scope, name, known, edits if looked else _Edits())
+        for name in known.keys() - found.keys():
+            edits.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
+            known.pop(name)
+        self._seen[scope.key] = known
+        edited = edits.by_hand(file, source)
+        if self.found and (edited.added or edited.removed):
+            await self.found(scope.key, edited)
+
+    async def _load(self, scope: Scope, file: str, known: dict[str, Stamp], edits: "_Edits") -> None:
+        """Index a file, and note what was edited."""
         self._young[scope.key].discard(file)
         read = await self._files.read(scope.folder, file)
         if read is None:
-            return []
+            return
         text, stamp = read
         if time.time_ns() - stamp.mtime_ns < _RACY_NS:
             self._young[scope.key].add(file)
         if file in known and known[file].digest == stamp.digest:
             known[file] = stamp
-            return []
+            return
         blocks = await compute(parse, text, file=file, memories=is_writable(file))
         owners = await self._recaller.owners(scope.key, [block.id for block in blocks])
         memories = await self._journal.memories(scope.key, [block.id for block in blocks if block.kind == "item"])
@@ -87,8 +108,13 @@ class Follower:
         known[file] = stamp
         for other in sorted(lost):  # lines there lose their id to this file, which comes before them
             known[other] = Stamp(mtime_ns=0, size=0, digest="")
-            await self._load(scope, other, known)
-        return [row for row in change.added if _is_foreign(row.entry, memories.get(row.entry.id))]
+            await self._load(scope, other, known, _Edits())
+        edits.there += change.added
+        edits.removed += change.removed
+        ours = {row.entry.id for row in change.added if _is_same(row.entry, memories.get(row.entry.id))}
+        if ours:  # unless it was gone, and somebody has put it back
+            ours -= await self._journal.event_log.missing(scope.key, sorted(ours))
+        edits.added += [row for row in change.added if row.entry.id not in ours]
 
     def _entries(
         self, file: str, blocks: Iterable[Block], owners: dict[str, str], memories: dict[str, Memory], stamp: Stamp
@@ -139,13 +165,43 @@ def _entry(block: Block, identity: str, memory: Memory | None, default_at: float
     )
 
 
-def _is_foreign(entry: Entry, memory: Memory | None) -> bool:
-    return entry.kind == "item" and entry.type != "S" and (memory is None or memory.text != entry.text)
+def _is_same(entry: Entry, memory: Memory | None) -> bool:
+    return memory is not None and memory.text == entry.text
+
+
+def _is_told(row: Stored) -> bool:
+    return row.entry.kind == "item" and row.entry.type != "S"
+
+
+@dataclass(slots=True)
+class _Edits:
+    """What one look at a scope's files found: rows that are new, those of them that we did not write, and gone ones."""
+
+    there: list[Stored] = field(default_factory=list)
+    added: list[Stored] = field(default_factory=list)
+    removed: list[Stored] = field(default_factory=list)
+
+    def by_hand(self, file: str, source: str) -> Edited:
+        """Return what may be told: a line that only stands elsewhere now, or under another id, is the same line."""
+        there = {row.entry.text for row in self.there} | {row.entry.id for row in self.there}
+        gone = {row.entry.text for row in self.removed}
+        return Edited(
+            added=tuple(row for row in self.added if _is_told(row) and row.entry.text not in gone),
+            removed=tuple(row for row in self.removed if _is_told(row) and not {row.entry.text, row.entry.id} & there),
+            file=file,
+            source=source,
+        )
 
 
 def _rank(file: str) -> tuple[bool, bool, str]:
     """MEMORY.md comes first, then the days, then other notes."""
     return file != MEMORY_FILE, not is_day_file(file), file
+
+
+def _seen(look: asyncio.Future[None]) -> None:
+    """Take note of an error for which nobody waits any more."""
+    if not look.cancelled():
+        look.exception()
 
 
 def _state(stamp: Stamp) -> tuple[int, int]:

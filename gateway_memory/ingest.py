@@ -23,7 +23,7 @@ from gateway_memory.store.files import MarkdownFiles, is_writable
 from gateway_memory.store.journal import Journal, PendingTurn
 from gateway_memory.store.ledger import Change as Changed
 from gateway_memory.store.ledger import Ledger
-from gateway_memory.undo import inverse
+from gateway_memory.undo import Refused, Standing, inverse
 from notifier import Change, Event, split
 from recall import Recaller, Stored
 
@@ -218,26 +218,39 @@ class Ingest:
                 )
             )
 
-    async def undo(self, scope: Scope, *, only: str = "") -> Plan | None:
-        """Take back the newest change that stands, of a scope or of one memory; None where there is none."""
+    async def undo(self, scope: Scope, *, only: str = "") -> tuple[float, Plan] | Refused | None:
+        """Take back the newest change that stands, of a scope or of one memory; None where there is none.
+
+        Returns when the change was made, and the plan that took it back.
+        """
+        refused: Refused | None = None
         async with self._files.writing():
             await self._follower.refresh(scope)
             for change in await self._ledger.changes(scope.key, _UNDONE_WITHIN):
                 plan = await self._inverse(scope, change, only)
-                if plan:
+                if isinstance(plan, Refused):
+                    refused = refused or plan
+                elif plan and refused:  # an older change is not what was meant
+                    earlier = [item.memory for item in plan.retired] + [item.memory for item in plan.moved]
+                    return replace(refused, earlier=[*earlier, *plan.added][0])
+                elif plan:
                     await self.carry_out(plan)
-                    return plan
-        return None
+                    return change.plan.at, plan
+        return refused
 
-    async def _inverse(self, scope: Scope, change: Changed, only: str) -> Plan | None:
+    async def _inverse(self, scope: Scope, change: Changed, only: str) -> Plan | Refused | None:
         ids = [memory.id for memory in change.plan.added] + [item.memory.id for item in change.plan.retired]
         moved = [item.memory.id for item in change.plan.moved]
         if only and only not in (*ids, *moved):
             return None
-        states = await self._ledger.states(scope.key, ids)
         rows = [await self._recaller.get(scope.key, identity) for identity in moved]
-        standing = {row.entry.id: await self._merger.memory(scope, row) for row in rows if row}
-        return inverse(change, states, standing, at=self._clock().timestamp(), only=only)
+        placed = {row.entry.id: await self._merger.memory(scope, row) for row in rows if row}
+        standing: dict[str, Standing] = {}
+        for identity, (state, replaced_by) in (await self._ledger.states(scope.key, ids)).items():
+            stored = await self._recaller.get(scope.key, identity) if state in ("active", "deleted") else None
+            text = stored.entry.text if stored else ""
+            standing[identity] = Standing(state=state, replaced_by=replaced_by, text=text)
+        return inverse(change, standing, placed, at=self._clock().timestamp(), only=only)
 
     async def expire(self, scope: Scope) -> int:
         """Take out of the files what held until yesterday, and return how many that were."""

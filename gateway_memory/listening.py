@@ -73,11 +73,14 @@ async def _listen(settings: MqttSettings, wire: Wire, *, as_json: bool) -> None:
     login = read_login(settings)
     # Its own name and no kept session: nothing of the gateways is disturbed.
     name = client_id(f"listen-{secrets.token_hex(4)}")
-    async with connect(settings, login, client_id=name, filters=wire.filters[:1], keep=False) as link:
+
+    def show(topic: str, payload: bytes) -> None:
+        sys.stdout.write("".join(f"{line}\n" for line in _lines(wire, topic, payload, as_json=as_json)))
+        sys.stdout.flush()
+
+    async with connect(settings, login, client_id=name, filters=wire.filters[:1], keep=False, receive=show) as link:
         sys.stderr.write(f"listening to {wire.filters[0]} at {settings.host}:{settings.port}\n")
-        async for topic, payload in link.messages():
-            sys.stdout.write("".join(f"{line}\n" for line in _lines(wire, topic, payload, as_json=as_json)))
-            sys.stdout.flush()
+        await link.lost()
 
 
 def _lines(wire: Wire, topic: str, payload: bytes, *, as_json: bool) -> Iterator[str]:
@@ -132,9 +135,15 @@ async def _examine(settings: MqttSettings, wire: Wire) -> str:
     name = client_id(f"doctor-{secrets.token_hex(4)}")
     refusals: list[str] = []
     topic, payload = wire.hello({}, time.time(), want=False)
+    back = asyncio.Event()
+
+    def receive(*message: object) -> None:
+        if message == (topic, payload):
+            back.set()
+
     try:
         async with (
-            connect(settings, login, client_id=f"{name}-b", filters=wire.filters, keep=False) as hears,
+            connect(settings, login, client_id=f"{name}-b", filters=wire.filters, keep=False, receive=receive),
             connect(settings, login, client_id=name, filters=(), keep=False, refused=refusals.append) as speaks,
         ):
             _good(f"connected with MQTT {settings.protocol}, and allowed to read {wire.filters[0]}")
@@ -145,9 +154,7 @@ async def _examine(settings: MqttSettings, wire: Wire) -> str:
                     f"The broker's ACL does not allow to write {topic}: {refusals[0]}. docs/mqtt.md has one that does."
                 )
             async with asyncio.timeout(_ROUND_TRIP_SECONDS):
-                async for found, said in hears.messages():
-                    if (found, said) == (topic, payload):
-                        break
+                await back.wait()
             _good(f"a message went round in {1000 * (time.perf_counter() - started):.1f} ms")
     except LinkError as error:
         return f"{error}. {_ADVICE[error.kind]}"

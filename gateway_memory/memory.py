@@ -5,7 +5,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -22,12 +22,13 @@ from gateway_memory.observing import clip, tags_of
 from gateway_memory.parts import open_parts
 from gateway_memory.plan import Receipt
 from gateway_memory.reading import Extract
+from gateway_memory.searching import as_filter
 from gateway_memory.session import Owner, Session, is_name, resolve_scope
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import Config
 from gateway_memory.store.markdown import MemoryType
 from gateway_memory.store.session_state import Observation, counts
-from recall import Hit
+from recall import Hit, RecallError
 
 __all__ = ["GatewayMemory"]
 
@@ -100,6 +101,7 @@ class GatewayMemory:
                 follower=parts.follower,
                 switched=self._subscribe,
                 waiting=parts.bus.waiting,
+                caught_up=parts.worker.caught_up,
                 notifier=lambda: parts.notifier.status() if parts.notifier else None,
             )
             self._openings, self._saver, self._lifecycle = parts.openings, parts.saver, parts.lifecycle
@@ -216,16 +218,42 @@ class GatewayMemory:
         try:
             async with asyncio.timeout(_EMBED_SECONDS):
                 await self._recaller.embedded()
-        except TimeoutError:
-            log.warning("memory.flush_without_vectors")
+        except (TimeoutError, RecallError) as error:
+            log.warning("memory.flush_without_vectors", error=type(error).__name__)
 
-    async def search(self, session: Session, query: str, *, limit: int = 5) -> tuple[Hit, ...]:
-        """Return the memories nearest to a query, best first, whatever their score: for a model's tool."""
+    async def search(
+        self,
+        session: Session,
+        query: str,
+        *,
+        limit: int = 5,
+        type: str | None = None,  # noqa: A002 - W, B or O, as the files call it
+        category: str | None = None,
+        since: date | str | None = None,
+        until: date | str | None = None,
+        session_key: str | None = None,
+        explain: bool = False,
+    ) -> tuple[Hit, ...]:
+        """Return the memories that have to do with a query, best first: for a model's tool.
+
+        A hit whose score is below `minScore` is weak; a memory that has nothing in common with the query is none.
+        Without a query, the newest that the filters let through, with a score of 1.
+
+        category: preference, decision, fact or instruction. since, until: the first and the last day (a date,
+        "2026-10-01", or a time).
+        session_key: of the session that it was said in. explain: `parts` of the hits tell what makes their rank.
+
+        Raises:
+            UsageError: there is no such type or day, or the limit is below 1.
+        """
         self._check(session)
+        only = as_filter(
+            type=type, category=category, since=since, until=until, session_key=session_key, zone=self.zone
+        )
         if limit < 1:
             raise UsageError(f"limit={limit}: expected a number from 1")
         await self._begin(session)
-        return await self._context.find(session, as_query(query), limit, self._clock())
+        return await self._context.find(session, as_query(query), limit, self._clock(), only=only, explain=explain)
 
     async def command(self, session: Session, text: str) -> str | None:
         """Answer a `/memory …` command in the user's language; None where the text is none."""
@@ -261,7 +289,7 @@ class GatewayMemory:
             raise UsageError(f"file={file!r}: expected MEMORY.md or memory/….md inside {folder}")
         await self._begin(session)
         name = path.relative_to(folder).as_posix()
-        await self._follower.refresh(session.scope)  # which tells the others
+        await self._follower.refresh(session.scope, file=name, source=session.key)  # which tells the others
         _, rows = await self._recaller.added_since(session.scope.key, session.sequence or 0)
         session.hold([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 
@@ -295,10 +323,13 @@ class GatewayMemory:
     async def before_compaction(self, session: Session, *, usage: float, messages: int) -> str:
         """Keep a stage summary before a context is compacted; return the prompt for an agent that can save, or "".
 
-        usage: percent of the context; messages: how many it holds. Within some seconds.
+        usage: percent of the context; messages: how many it holds. Within some seconds. What the session was shown may
+        be injected again from now on; a host that compacts later, after further replies, says so when it has:
+        `session.compacted()`.
         """
         self._check(session)
         await self._begin(session)
+        session.compacted()
         return await self._lifecycle.before_compaction(session, usage=usage, messages=messages)
 
     async def stop(self, session: Session, status: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from extractor import Debouncer, Model, has_model
+from extractor.breaker import Breaker
 from gateway_memory.context import ContextBuilder
 from gateway_memory.distilling import Distiller
 from gateway_memory.edits import Edits
@@ -49,6 +50,8 @@ _GRACE_SECONDS: Final = 5.0
 _DAY_SECONDS: Final = 86400.0
 _CANCEL_SECONDS: Final = 1.0
 _SEND_SECONDS: Final = 2.0
+_EMBEDDING_REST_SECONDS: Final = 30.0
+"""For so long an embedding server that keeps failing is left alone: words answer, and it may only be starting anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +105,9 @@ async def open_parts(  # noqa: PLR0915 - a statement a part
     mqtt = settings.notify.mqtt if settings.notify.enabled and settings.notify.mqtt.enabled else None
     await journal.open(slot.number, sends=mqtt is not None, history=settings.notify.mqtt.history_events)
     stack.push_async_callback(journal.close)
-    recaller = Recaller(workspace / "index.sqlite", settings.auto_recall)
+    recaller = Recaller(
+        workspace / "index.sqlite", settings.auto_recall, breaker=Breaker(open_seconds=_EMBEDDING_REST_SECONDS)
+    )
     if await recaller.open():
         log.info("index.rebuilding")
     stack.push_async_callback(recaller.close)

@@ -2,7 +2,7 @@
 
 from typing import Final, Literal
 
-__all__ = ["PHRASES", "Language", "say"]
+__all__ = ["PHRASES", "Language", "language_of", "say"]
 
 Language = Literal["zh", "en"]
 
@@ -12,11 +12,11 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "never": ("never", "还没有"),
     "help": (
         (
-            "/memory status · search <words> · list · forget <id> · why · undo [id] · history <id>"
+            "/memory status · search <words> · list · forget <id or words> · why · undo [id] · history <id>"
             " · on [feature] · off [feature]"
         ),
         (
-            "/memory status（状态）· search <关键词>（搜索）· list（列出）· forget <编号>（忘掉）"
+            "/memory status（状态）· search <关键词>（搜索）· list（列出）· forget <编号或内容>（忘掉）"
             "· why（为什么）· undo [编号]（撤销）· history <编号>（来历）"
             "· on [功能]（打开）· off [功能]（关闭）"
         ),
@@ -37,6 +37,13 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "status_on": ("On: {on}", "已打开：{on}"),
     "status_off": ("Off: {off}", "已关闭：{off}"),
     "status_count": ("Memories: {count}", "记忆条数：{count}"),
+    "status_words": ("Search: by words alone", "搜索：只按词语"),
+    "status_vectors": (
+        "Search by meaning: {done} of {rows} memories and passages ({encoder})",
+        "语义搜索：{done}/{rows} 条记忆和段落（{encoder}）",
+    ),
+    "encoder_loading": ("the encoder loads", "编码器加载中"),
+    "status_words_meanwhile": ("; words alone answer meanwhile: {problem}", "；目前只按词语：{problem}"),
     "status_queue": (
         "Waiting: {rules} for the rules, {batch} for the batch, oldest {age} s; {outbox} to announce",
         "排队：规则 {rules} 轮，批处理 {batch} 轮，最久 {age} 秒；待通知 {outbox} 条",
@@ -76,14 +83,39 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "list_empty": ("Nothing is remembered yet.", "还没有记忆。"),
     "search_title": ("Found {count}:", "找到 {count} 条："),
     "search_empty": ("Nothing found.", "没有找到。"),
-    "search_usage": ("What to search for? /memory search <words>", "要搜索什么？/memory search <关键词>"),
+    "search_weak": ("Weak, perhaps beside the point ({count}):", "关联较弱，仅供参考（{count} 条）："),
+    "search_usage": (
+        (
+            "What to search for? /memory search <words>, and before or behind them --type W|B|O · --category <name>"
+            " · --since <YYYY-MM-DD> · --until <YYYY-MM-DD> · --session <key> · --limit <n> · --explain"
+        ),
+        (
+            "要搜索什么？/memory search <关键词>，前后可加 --type W|B|O（类型）· --category <名称>（类别）"
+            "· --since <年-月-日>（从）· --until <年-月-日>（到）· --session <会话>· --limit <条数>· --explain（解释）"
+        ),
+    ),
+    "search_option": ("Not understood: {problem}.", "看不懂：{problem}。"),
+    "explain": (
+        "  rank {rank} = {terms}; log-odds {evidence}; {coverage} of the words, cosine {cosine}",
+        "  排序 {rank} = {terms}；对数几率 {evidence}；覆盖关键词 {coverage}，余弦 {cosine}",
+    ),
+    "explain_listed": ("  listed by its filters alone", "  仅按筛选条件列出"),
+    "term_words": ("words", "词语"),
+    "term_meaning": ("meaning", "语义"),
+    "term_recency": ("recency", "新近"),
+    "term_importance": ("importance", "重要性"),
+    "term_form": ("form", "形式"),
+    "term_speaker": ("speaker", "说话人"),
+    "term_date": ("date", "日期"),
+    "term_task": ("task", "任务"),
+    "term_version": ("version", "版本"),
     "forget_usage": (
         "Which one? /memory forget <id>; the ids stand in /memory list.",
         "忘掉哪一条？/memory forget <编号>；编号见 /memory list。",
     ),
     "forget_unknown": (
-        "There is no memory {id}. The ids stand in /memory list.",
-        "没有编号为 {id} 的记忆。编号见 /memory list。",
+        "No memory is called or says “{id}”. The ids stand in /memory list.",
+        "没有编号或内容为“{id}”的记忆。编号见 /memory list。",
     ),
     "forget_not_ours": (
         "{id} is a passage of {file}, which is never written to: edit it there.",
@@ -94,6 +126,11 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "Which one? /memory forget <id>",
         "忘掉哪一条？/memory forget <编号>",
     ),
+    "update_learnt": ("{text}", "{text}"),
+    "update_replaced": ("changed: {text}", "已更新：{text}"),
+    "update_forgotten": ("no longer holds (taken out of memory): {text}", "不再成立（已从记忆中移除）：{text}"),
+    "update_deleted": ("no longer holds (deleted by hand): {text}", "不再成立（已手工删除）：{text}"),
+    "update_by_hand": ("edited by hand: {text}", "手工编辑：{text}"),
     "why_none": ("There was no reply in this session yet.", "本会话还没有回复。"),
     "why_recalled": ("Recalled for the last reply ({at}):", "上一次回复（{at}）用到的记忆："),
     "why_nothing": ("Nothing was recalled for the last reply ({at}).", "上一次回复（{at}）没有用到记忆。"),
@@ -101,7 +138,24 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "why_waits": ("That turn still waits to be read.", "这一轮还在等待处理。"),
     "undo_nothing": ("There is nothing to undo.", "没有可以撤销的改动。"),
     "undo_unknown": ("No change of {id} can be undone.", "{id} 没有可以撤销的改动。"),
-    "undone": ("Undone:", "已撤销："),
+    "undone": ("Undone, of {at}:", "已撤销 {at} 的改动："),
+    "undo_by_hand": (
+        "What was edited by hand since then stays as it is: undo takes back what was learnt or commanded.",
+        "此后手工编辑的内容保持不变：undo 只撤销自动记住的内容和命令的改动。",
+    ),
+    "undo_refused": (
+        "Nothing was undone: what the last change ({at}) added has been edited by hand since.",
+        "没有撤销：上一次改动（{at}）新增的内容后来被手工编辑过。",
+    ),
+    "undo_edited": (
+        "- {id} now says: {now} (was: {text}). /memory forget {id} takes it out.",
+        "- {id} 现在是：{now}（原为：{text}）。用 /memory forget {id} 去掉它。",
+    ),
+    "undo_deleted": ("- {id} was deleted: {text}", "- {id} 已被删除：{text}"),
+    "undo_earlier": (
+        "The change before it can be undone with /memory undo {id}: {text}",
+        "更早的一次改动可以用 /memory undo {id} 撤销：{text}",
+    ),
     "undone_removed": ("- removed {id} · {text}", "- 移除 {id} · {text}"),
     "undone_restored": ("- put back {id} · {text}", "- 恢复 {id} · {text}"),
     "undone_moved": ("- moved back {id} to {file}", "- 移回 {id} 到 {file}"),
@@ -119,6 +173,11 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     ),
 }
 """By name: English, Chinese."""
+
+
+def language_of(text: str) -> Language:
+    """Return the language that a text is in, mostly."""
+    return "zh" if 4 * sum("\u4e00" <= character <= "\u9fff" for character in text) > len(text) else "en"
 
 
 def say(language: Language, phrase: str, /, **values: object) -> str:

@@ -1,6 +1,5 @@
 """`/memory why`, `undo` and `history`: what was recalled and kept, how to take it back, and where a memory is from."""
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.clock import local_time
@@ -9,25 +8,20 @@ from gateway_memory.phrases import say
 from gateway_memory.session import Session
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
+from gateway_memory.undo import Refused
 from recall import Recaller
 
 if TYPE_CHECKING:
     from gateway_memory.memory import GatewayMemory
 
-__all__ = ["Receipts", "as_id", "is_id"]
+__all__ = ["Receipts", "as_id"]
 
-_ID: Final = re.compile(r"[a-z2-7]{6,12}")
 _RECEIPTS: Final = 20
 
 
 def as_id(text: str) -> str:
     """Return an id as a person types or pastes it, bare."""
     return text.strip().strip("()[]`").lower()
-
-
-def is_id(text: str) -> bool:
-    """Return whether a text has the form of an id."""
-    return bool(_ID.fullmatch(text))
 
 
 class Receipts:
@@ -67,13 +61,29 @@ class Receipts:
     async def undo(self, session: Session, identity: str) -> str:
         """Take back the newest change, or the newest one of a memory."""
         only = as_id(identity)
-        plan = await self._ingest.undo(session.scope, only=only)
-        if plan is None:
-            return say(session.language, "undo_unknown" if only else "undo_nothing", id=only)
-        lines = [say(session.language, "undone")]
-        lines += [say(session.language, "undone_removed", id=i.memory.id, text=i.memory.text) for i in plan.retired]
-        lines += [say(session.language, "undone_restored", id=memory.id, text=memory.text) for memory in plan.added]
-        lines += [say(session.language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
+        language = session.language
+        done = await self._ingest.undo(session.scope, only=only)
+        if done is None:
+            return say(language, "undo_unknown" if only else "undo_nothing", id=only)
+        if isinstance(done, Refused):
+            return self._refused(session, done)
+        at, plan = done
+        lines = [say(language, "undone", at=self._at(at))]
+        lines += [say(language, "undone_removed", id=i.memory.id, text=i.memory.text) for i in plan.retired]
+        lines += [say(language, "undone_restored", id=memory.id, text=memory.text) for memory in plan.added]
+        lines += [say(language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
+        if await self._journal.event_log.edited_since(session.scope.key, at):
+            lines.append(say(language, "undo_by_hand"))
+        return "\n".join(lines)
+
+    def _refused(self, session: Session, refused: Refused) -> str:
+        language = session.language
+        lines = [say(language, "undo_refused", at=self._at(refused.at))]
+        for memory, now in refused.edited:
+            phrase = "undo_edited" if now else "undo_deleted"
+            lines.append(say(language, phrase, id=memory.id, text=memory.text, now=now))
+        if refused.earlier:
+            lines.append(say(language, "undo_earlier", id=refused.earlier.id, text=refused.earlier.text))
         return "\n".join(lines)
 
     async def history(self, session: Session, identity: str) -> str:

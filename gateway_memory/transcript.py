@@ -114,7 +114,11 @@ async def replay(
         report.blocks += bool(context.text)
         accepted = await memory.after_reply(session, user=turn.user, reply=turn.reply, at=turn.at)
         report.rows.append({"session": turn.session, "user": turn.user, "kept": [], "outcomes": []})
-        rows[accepted] = report.rows[-1]
+        if accepted:
+            rows[accepted] = report.rows[-1]
+        else:
+            reason = "session_type" if session.on("autoExtract") else "switched_off"
+            report.rows[-1]["outcomes"].append(["accept", "skipped", reason])
         progress()
     await memory.flush()
     report.seconds = perf_counter() - started

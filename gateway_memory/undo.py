@@ -1,42 +1,69 @@
 """Taking back what a receipt changed: the files as they were, byte for byte where nobody has edited them since."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gateway_memory.plan import Memory, Moved, Outcome, Plan, Retired
 from gateway_memory.store.ledger import Change
 
-__all__ = ["inverse"]
+__all__ = ["Refused", "Standing", "inverse"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a memory stands: its state and what replaced it by the journal, and its words in the files, "" if gone."""
+
+    state: str
+    replaced_by: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """Why the newest change is not taken back: of all that it added a person has made something else since.
+
+    edited: (the memory as it was kept, its words now; "" where it was deleted). earlier: the memory whose change can be
+    taken back instead, None where there is none.
+    """
+
+    at: float
+    edited: tuple[tuple[Memory, str], ...]
+    earlier: Memory | None = None
 
 
 def inverse(
-    change: Change, states: Mapping[str, tuple[str, str]], standing: Mapping[str, Memory], *, at: float, only: str = ""
-) -> Plan | None:
+    change: Change, standing: Mapping[str, Standing], placed: Mapping[str, Memory], *, at: float, only: str = ""
+) -> Plan | Refused | None:
     """Return the plan that takes a change back, None where nothing of it stands any more.
 
-    states: (state, replaced by) of the change's memories now. standing: those that were moved, as they stand now. only:
-    the one memory that is meant, with what it replaced or was replaced by.
+    What was edited by hand since is kept. standing: how the change's memories stand. placed: those that it moved, as
+    the files hold them. only: the one memory that is meant, with what it replaced or was replaced by.
     """
     plan = change.plan
-    added = [memory for memory in plan.added if states.get(memory.id, ("", ""))[0] == "active"]
+    present = [memory for memory in plan.added if _state(standing, memory) in ("active", "deleted")]
+    added = [memory for memory in present if standing[memory.id].text in (memory.text, "")]
     gone = {memory.id for memory in added}
     retired = [
         item
         for item in plan.retired
-        if states.get(item.memory.id) == (item.state, item.replaced_by)
-        and (not item.replaced_by or item.replaced_by in gone)
+        if _is_as_left(standing.get(item.memory.id), item) and (not item.replaced_by or item.replaced_by in gone)
     ]
     if only:
         meant = {only} | {item.replaced_by for item in retired if item.memory.id == only}
+        present = [memory for memory in present if memory.id in meant]
         added = [memory for memory in added if memory.id in meant]
         retired = [item for item in retired if item.memory.id == only or item.replaced_by in meant - {""}]
     moved = [
         Moved(memory=replace(now, file=item.source), source=now.file)
         for item in plan.moved
-        if (now := standing.get(item.memory.id)) and now.file == item.memory.file and only in ("", now.id)
+        if (now := placed.get(item.memory.id)) and now.file == item.memory.file and only in ("", now.id)
     ]
+    # One that was deleted by hand is only of interest for what it had replaced.
+    freed = {item.replaced_by for item in retired}
+    added = [memory for memory in added if standing[memory.id].text or memory.id in freed]
     if not added and not retired and not moved:
-        return None
+        edited = tuple((memory, standing[memory.id].text) for memory in present)
+        return Refused(at=plan.at, edited=edited) if edited else None
     whole = (len(added), len(retired)) == (len(plan.added), len(plan.retired))
     whole = whole and [item.memory.text for item in moved] == [item.memory.text for item in plan.moved]
     outcomes = [Outcome(turn=0, action="undone", reason="command", id=memory.id) for memory in added]
@@ -53,3 +80,11 @@ def inverse(
         outcomes=tuple(outcomes),
         restores=change.patches if whole else (),
     )
+
+
+def _state(standing: Mapping[str, Standing], memory: Memory) -> str:
+    return standing[memory.id].state if memory.id in standing else ""
+
+
+def _is_as_left(standing: Standing | None, item: Retired) -> bool:
+    return standing is not None and (standing.state, standing.replaced_by) == (item.state, item.replaced_by)

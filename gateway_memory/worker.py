@@ -53,6 +53,7 @@ class Worker:
         self._fail = fail
         self._wake = asyncio.Event()
         self._wake_batch = asyncio.Event()
+        self._caught_up = asyncio.Event()
         self._working = asyncio.Lock()
         self._unfinished = False
 
@@ -67,6 +68,19 @@ class Worker:
             group.create_task(self._adopt_loop(), name="gateway-memory-adopt")
             group.create_task(self._rules_loop(), name="gateway-memory-rules")
             group.create_task(self._batch_loop(), name="gateway-memory-batch")
+
+    async def caught_up(self, session_id: str, seconds: float) -> None:
+        """Wait until the rules have read what a session has said, for so long at most."""
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    self._caught_up.clear()
+                    if not await self._journal.pending(0, session_id=session_id, limit=1):
+                        return
+                    self._wake.set()
+                    await self._caught_up.wait()
+        except TimeoutError:
+            log.warning("worker.behind")
 
     async def flush(self) -> None:
         """Process everything that this process has waiting, now.
@@ -126,6 +140,7 @@ class Worker:
             async with self._work():
                 turns = await self._journal.pending(0, limit=_BATCH)
                 if not turns:
+                    self._caught_up.set()
                     return
                 await self._carefully(self._ingest.rules, turns)
             for turn in turns:

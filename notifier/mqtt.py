@@ -7,10 +7,11 @@ closed; a refused subscription or publication is an error or is counted; a wait 
 import asyncio
 import os
 import ssl
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Never
 
 import aiomqtt
 from aiomqtt.exceptions import MqttConnectError
@@ -31,7 +32,6 @@ _KEEPALIVE_SECONDS: Final = 20
 _FAILED: Final = 0x80
 _LARGEST_PACKET: Final = 1024 * 1024
 _NOT_ALLOWED: Final = {0x86, 0x87, 0x8C}  # bad user name or password, not authorised, bad authentication method
-_LINES_PENDING: Final = 1000
 
 
 class LinkError(NotifierError):
@@ -71,14 +71,57 @@ def credentials(settings: MqttSettings) -> Credentials:
 
 
 class _Client(aiomqtt.Client):
-    """aiomqtt's client, and what it doesn't tell: a publication that was refused, and a loss before the start."""
+    """aiomqtt's client, and what it doesn't tell: a publication that was refused, and a loss before the start.
 
+    A message is handed over as it is read, and a publication is written at once: in aiomqtt each takes several turns of
+    the event loop.
+    """
+
+    receive: Callable[[str, bytes], None]
     refused: Callable[[str], None]
+    unacknowledged: dict[int, asyncio.Future[None]]
+    home: int
+    """The thread of the event loop; paho connects in another."""
+
+    def post(self, topic: str, payload: bytes, properties: Properties | None) -> asyncio.Future[None]:
+        """Publish; the future is done when the broker has acknowledged."""
+        future = self._loop.create_future()
+        info = self._client.publish(topic, payload, 1, False, properties)  # noqa: FBT003 - not retained
+        if info.rc or self.lost.done():
+            _fail(future)
+        else:
+            self.unacknowledged[info.mid] = future
+            self._write()
+        return future
+
+    def _write(self) -> None:
+        try:
+            self._client.loop_write()
+        except Exception as error:  # noqa: BLE001 - whatever it was, the connection is no more
+            if not self.lost.done():
+                self.lost.set_exception(error)
+
+    def _on_socket_register_write(self, client: Any, userdata: Any, sock: Any) -> None:
+        if threading.get_ident() == self.home:
+            self._loop.add_writer(sock.fileno(), self._write)
+        else:
+            super()._on_socket_register_write(client, userdata, sock)
+
+    def fail_all(self, _: object) -> None:
+        """Let nobody wait for what can't come any more."""
+        while self.unacknowledged:
+            _fail(self.unacknowledged.popitem()[1])
+
+    def _on_message(self, client: Any, userdata: Any, message: Any) -> None:  # noqa: ARG002 - paho's
+        self.receive(message.topic, message.payload)
 
     def _on_publish(self, client: Any, userdata: Any, mid: int, reason_code: ReasonCode, properties: Any) -> None:
         if getattr(reason_code, "value", 0) >= _FAILED:
             self.refused(str(reason_code))
         super()._on_publish(client, userdata, mid, reason_code, properties)
+        future = self.unacknowledged.pop(mid, None)
+        if future and not future.done():
+            future.set_result(None)
 
     def _on_disconnect(self, client: Any, userdata: Any, *rest: Any) -> None:
         if not self._connected.done():  # aiomqtt would wait for its timeout
@@ -95,9 +138,16 @@ class _Client(aiomqtt.Client):
         self._client._sock_close()  # noqa: SLF001 - a farewell would be written by a callback, to a socket that is gone
         if self._misc_task is not None:
             self._misc_task.cancel()
+        self.fail_all(None)
         for future in (self._connected, self._disconnected):
             if future.done() and not future.cancelled():
                 future.exception()  # it was told, or is of no interest: asyncio needn't complain
+
+
+def _fail(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_exception(LinkError("lost", "the connection was lost"))
+        future.exception()  # who has stopped waiting needs no complaint
 
 
 class Connection:
@@ -109,6 +159,11 @@ class Connection:
         if modern:
             self._properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call] # paho's
             self._properties.MessageExpiryInterval = expiry_seconds
+        client.lost.add_done_callback(client.fail_all)
+
+    def post(self, topic: str, payload: bytes) -> asyncio.Future[None]:
+        """Publish after what was published before; done when the broker has acknowledged, LinkError when it can't."""
+        return self._client.post(topic, payload, self._properties)
 
     async def send(self, messages: Sequence[tuple[str, bytes]]) -> None:
         """Publish (topic, payload) pairs in their order; returns when the broker has acknowledged all.
@@ -116,32 +171,25 @@ class Connection:
         Raises:
             LinkError: the connection was lost; some may have arrived.
         """
-        sending = [
-            asyncio.ensure_future(self._client.publish(topic, payload, qos=1, properties=self._properties))
-            for topic, payload in messages
-        ]
         try:
-            await asyncio.gather(*sending)
-        except aiomqtt.MqttError as error:
-            raise LinkError("lost", "the connection was lost") from error
-        finally:
-            left = [task for task in sending if not task.done()]
-            for task in left:
-                task.cancel()
-            if left:
-                await asyncio.gather(*left, return_exceptions=True)
+            async with asyncio.timeout(_TIMEOUT_SECONDS):
+                await asyncio.gather(*(self.post(topic, payload) for topic, payload in messages))
+        except TimeoutError as error:
+            raise LinkError("lost", "the broker does not acknowledge") from error
 
-    async def messages(self) -> AsyncIterator[tuple[str, bytes]]:
-        """Yield (topic, payload) of each message. Whoever iterates takes them at once and awaits nothing in between.
+    async def lost(self) -> Never:
+        """Wait for the loss of the connection; one that has not acknowledged for ten seconds is as good as lost.
 
         Raises:
-            LinkError: the connection was lost.
+            LinkError: it is lost.
         """
-        try:
-            async for message in self._client.messages:
-                yield message.topic.value, message.payload
-        except aiomqtt.MqttError as error:
-            raise LinkError("lost", "the connection was lost") from error
+        waiting: set[asyncio.Future[None]] = set()
+        while not self._client.lost.done():
+            await asyncio.wait((self._client.lost,), timeout=_TIMEOUT_SECONDS)
+            before, waiting = waiting, set(self._client.unacknowledged.values())
+            if before & waiting:
+                raise LinkError("lost", "the broker does not acknowledge")
+        raise LinkError("lost", "the connection was lost")
 
 
 @asynccontextmanager
@@ -152,18 +200,21 @@ async def connect(
     client_id: str,
     filters: Sequence[str],
     keep: bool,
+    receive: Callable[[str, bytes], None] = lambda *_: None,
     refused: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[Connection]:
     """Connect and subscribe.
 
-    keep: the broker keeps what comes while this client id is away. refused: is called with the broker's reason when it
-    acknowledges a publication and drops it.
+    keep: the broker keeps what comes while this client id is away. receive: is called with topic and payload of each
+    message as it is read, from the event loop; it must neither wait nor raise. refused: is called with the broker's
+    reason when it acknowledges a publication and drops it.
 
     Raises:
         LinkError: it did not come about.
     """
     modern = settings.protocol == "5"
-    client = await _client(settings, login, client_id=client_id, keep=keep, refused=refused)
+    client = await _client(settings, login, client_id=client_id, keep=keep)
+    client.receive, client.refused = receive, refused
     await _enter(client)
     try:
         await _subscribe(client, filters, modern=modern)
@@ -175,9 +226,7 @@ async def connect(
         await _leave(client)
 
 
-async def _client(
-    settings: MqttSettings, login: Credentials, *, client_id: str, keep: bool, refused: Callable[[str], None]
-) -> _Client:
+async def _client(settings: MqttSettings, login: Credentials, *, client_id: str, keep: bool) -> _Client:
     context = await asyncio.to_thread(_tls, settings) if settings.tls else None
     modern = settings.protocol == "5"
     session: dict[str, Any] = {"clean_session": not keep}
@@ -199,8 +248,8 @@ async def _client(
         keepalive=_KEEPALIVE_SECONDS,
         **session,
     )
-    client.refused = refused
-    client.pending_calls_threshold = _LINES_PENDING  # we send in batches, on purpose
+    client.unacknowledged = {}
+    client.home = threading.get_ident()
     return client
 
 

@@ -1,10 +1,10 @@
 """Carries events between processes: keeps a connection to the broker, whatever becomes of it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from random import SystemRandom
-from typing import Final, Protocol
+from typing import Final, Never, Protocol
 
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
@@ -29,10 +29,10 @@ _ANSWER_SECONDS: Final = 0.1
 
 
 class Duplex(Link, Protocol):
-    """A connection, both ways."""
+    """A connection, both ways: what comes is handed to `Notifier.take`."""
 
-    def messages(self) -> AsyncIterator[tuple[str, bytes]]:
-        """Yield (topic, payload) of each message; raise NotifierError when the connection is lost."""
+    async def lost(self) -> Never:
+        """Wait for the loss of the connection, and raise NotifierError."""
         ...
 
 
@@ -76,6 +76,10 @@ class Notifier:
         else:
             self._receiver.ring(event.origin)
 
+    def take(self, topic: str, payload: bytes) -> None:
+        """Take in a message that the connection has read; neither waits nor raises."""
+        self._receiver.take(topic, payload)
+
     def refused(self, reason: str) -> None:
         """Note that the broker took a message and dropped it."""
         self._receiver.drop("refused_by_broker")
@@ -107,7 +111,7 @@ class Notifier:
         await self._receiver.keep()
 
     async def drained(self, seconds: float) -> None:
-        """Wait until all is sent, for so long and where there is a connection; then note what was sent."""
+        """Wait until all is sent, for so long and where there is a connection; then note what was sent and heard."""
         if self._state == "connected":
             try:
                 async with asyncio.timeout(seconds):
@@ -115,6 +119,7 @@ class Notifier:
             except TimeoutError:
                 log.warning("notify.closed_early")
         await self._sender.mark_now()
+        await self._receiver.keep()
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -165,8 +170,8 @@ class Notifier:
         for origin in await self._event_log.sent():
             self._receiver.ring(origin)  # what other processes of this journal said while we were away
         async with asyncio.TaskGroup() as group:
+            group.create_task(link.lost(), name="gateway-memory-notify-lost")
             for work in (
-                self._listen,
                 self._sender.send,
                 self._sender.sweep,
                 self._say_hello,
@@ -176,10 +181,6 @@ class Notifier:
             ):
                 group.create_task(work(link), name=f"gateway-memory-notify{work.__name__}")
             group.create_task(self._sender.mark(), name="gateway-memory-notify-mark")
-
-    async def _listen(self, link: Duplex) -> None:
-        async for topic, payload in link.messages():
-            self._receiver.take(topic, payload)
 
     async def _say_hello(self, link: Duplex) -> None:
         want = True

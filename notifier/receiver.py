@@ -27,6 +27,10 @@ _UNCOMMITTED: Final = 2000
 """Events that may wait for the disk; what comes beyond is let go, is missed, and is asked for again."""
 _RUNG_AT_ONCE: Final = 500
 _LONGEST_RETRY_SECONDS: Final = 30
+_KEEP_SECONDS: Final = 0.1
+"""How long what was told waits to be kept: one commit for many events, which delay each other's messages no more."""
+_FOLLOW_SECONDS: Final = 0.05
+"""How long the index waits before it follows the files: a reply that comes before looks at them itself."""
 
 
 class Receiver:
@@ -180,11 +184,14 @@ class Receiver:
     async def run(self) -> None:
         """Do what needs the disk, for ever."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._forever(self._to_keep, self.keep), name="gateway-memory-notify-keep")
-            group.create_task(self._forever(self._rung, self._answer_bells), name="gateway-memory-notify-read")
-            group.create_task(self._forever(self._to_follow, self._follow_files), name="gateway-memory-notify-follow")
+            for name, event, work, pause in (
+                ("keep", self._to_keep, self.keep, _KEEP_SECONDS),
+                ("read", self._rung, self._answer_bells, 0.0),
+                ("follow", self._to_follow, self._follow_files, _FOLLOW_SECONDS),
+            ):
+                group.create_task(self._forever(event, work, pause), name=f"gateway-memory-notify-{name}")
 
-    async def _forever(self, event: asyncio.Event, work: Callable[[], Awaitable[None]]) -> None:
+    async def _forever(self, event: asyncio.Event, work: Callable[[], Awaitable[None]], pause: float) -> None:
         def note(state: RetryCallState) -> None:
             error = state.outcome.exception() if state.outcome else None
             if error:
@@ -194,6 +201,8 @@ class Receiver:
         waits = wait_random_exponential(multiplier=0.5, max=_LONGEST_RETRY_SECONDS)
         while True:
             await event.wait()
+            if pause:
+                await asyncio.sleep(pause)
             event.clear()
             try:
                 await work()  # a retry costs more than all of this, so it is made where there is something to retry
@@ -218,13 +227,16 @@ class Receiver:
             origin = next(iter(self._bells))
             self._bells.discard(origin)
             try:
-                while events := await self._event_log.ready(origin, self._here.get(origin, 0), _RUNG_AT_ONCE):
-                    for event in events:
-                        self._here[origin] = event.number
-                        self._tell(event)
-                        self._scopes.add(event.scope)
+                events = await self._event_log.ready(origin, self._here.get(origin, 0), _RUNG_AT_ONCE)
+                for event in events:
+                    self._here[origin] = event.number
+                    self._tell(event)
+                    self._scopes.add(event.scope)
+                if events:
                     self._keep(origin, events[-1].number)
                     self._to_follow.set()
+                if len(events) == _RUNG_AT_ONCE:  # what comes after fewer of them rings by itself
+                    self._bells.add(origin)
             except BaseException:
                 self._bells.add(origin)
                 raise

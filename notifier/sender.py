@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Final, Protocol
 
 from notifier.ports import EventLog
@@ -21,6 +22,10 @@ _MARK_SECONDS: Final = 0.2
 
 class Link(Protocol):
     """What is needed of a connection."""
+
+    def post(self, topic: str, payload: bytes) -> asyncio.Future[None]:
+        """Publish, after what was published before; done when the broker has it, NotifierError when it can't have."""
+        ...
 
     async def send(self, messages: list[tuple[str, bytes]]) -> None:
         """Publish (topic, payload) pairs in order, and return when the broker has all."""
@@ -46,6 +51,11 @@ class Sender:
         self._speaks_for = speaks_for
         self._clock = clock
         self._in_hand: deque[Event] = deque()
+        self._link: Link | None = None
+        """The connection, while all that is ready was given to it: the next event may go at once."""
+        self._posted = 0
+        self._under_way: dict[int, asyncio.Future[None]] = {}
+        """What was posted and isn't acknowledged, by number, in order."""
         self._wake = asyncio.Event()
         self._to_mark = asyncio.Event()
         self._marks: dict[str, int] = {}
@@ -55,10 +65,13 @@ class Sender:
         self.sent = 0
 
     def announce(self, event: Event) -> None:
-        """Send an event, which is on disk and ready, as soon as there is a connection."""
+        """Send an event, which is on disk and ready, as soon as there is a connection: at once, where all is sent."""
+        self._idle.clear()
+        if self._link and event.number == self._posted + 1 and len(self._under_way) < _BATCH:
+            self._post(self._link, event)
+            return
         if len(self._in_hand) < _IN_HAND:
             self._in_hand.append(event)
-        self._idle.clear()
         self._wake.set()
 
     async def drained(self) -> None:
@@ -69,26 +82,53 @@ class Sender:
         """Send this instance's events over a connection, until it is lost."""
         instance = self._wire.instance
         self.upto = max(self.upto, (await self._event_log.sent()).get(instance, 0))
-        while True:
-            while batch := await self._next():
-                await self._send(link, batch)
-                self.upto = batch[-1].number
-                self._mark(instance, self.upto)
-            if not self._wake.is_set():
-                self._idle.set()
-            await self._wake.wait()
-            self._wake.clear()
+        self._posted = self.upto
+        self._under_way.clear()
+        try:
+            while True:
+                self._link = None  # what is announced meanwhile waits for its turn
+                while batch := await self._next():
+                    for event in batch:
+                        self._post(link, event)
+                    await asyncio.gather(*self._under_way.values())
+                self._link = link
+                self._settle()
+                await self._wake.wait()
+                self._wake.clear()
+        finally:
+            self._link = None
 
     async def _next(self) -> list[Event]:
         batch: list[Event] = []
         while self._in_hand and len(batch) < _BATCH:
-            if self._in_hand[0].number <= self.upto:
+            if self._in_hand[0].number <= self._posted:
                 self._in_hand.popleft()
-            elif self._in_hand[0].number == self.upto + 1 + len(batch):
+            elif self._in_hand[0].number == self._posted + 1 + len(batch):
                 batch.append(self._in_hand.popleft())
             else:
                 break
-        return batch or await self._event_log.ready(self._wire.instance, self.upto, _BATCH)
+        return batch or await self._event_log.ready(self._wire.instance, self._posted, _BATCH)
+
+    def _post(self, link: Link, event: Event) -> None:
+        acknowledged = link.post(*self._wire.changed(event, self._clock()))
+        self._posted = event.number
+        self._under_way[event.number] = acknowledged
+        acknowledged.add_done_callback(partial(self._note, event.number))
+
+    def _note(self, number: int, acknowledged: asyncio.Future[None]) -> None:
+        """Note what the broker has; a later event that it has before an earlier one waits for that one."""
+        if self._under_way.get(number) is not acknowledged or acknowledged.cancelled() or acknowledged.exception():
+            return  # the connection is lost
+        while self._under_way and (first := next(iter(self._under_way.items())))[1].done():
+            self.upto = first[0]
+            self.sent += 1
+            del self._under_way[self.upto]
+        self._mark(self._wire.instance, self.upto)
+        self._settle()
+
+    def _settle(self) -> None:
+        if self._link and not self._under_way and not self._wake.is_set():
+            self._idle.set()
 
     async def sweep(self, link: Link) -> None:
         """Now and then send what dead processes left behind."""

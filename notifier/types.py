@@ -18,7 +18,7 @@ class Change:
     """One memory that was added or removed.
 
     `source` is the key of the session that caused it ("" for none); `at` is in epoch seconds. `replaces` is the id of
-    the memory whose place it takes, "" for none.
+    the memory whose place it takes, "" for none. `by_hand`: a person or a tool edited the file.
     """
 
     id: str
@@ -27,6 +27,7 @@ class Change:
     source: str = ""
     action: Literal["added", "removed"] = "added"
     replaces: str = ""
+    by_hand: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,7 +109,8 @@ class Wire:
         if self.tells_text:
             fields["name"] = event.scope
             for change, told in zip(event.changes, changes, strict=True):
-                told |= {"text": change.text, "at": _ms(change.at), "replaces": change.replaces}
+                by_hand = {"by_hand": True} if change.by_hand else {}
+                told |= {"text": change.text, "at": _ms(change.at), "replaces": change.replaces, **by_hand}
         topic = self._topic(to, "again") if to else self._topic(scope, "changed")
         return topic, self._seal("changed", fields | {"changes": changes}, now)
 
@@ -287,4 +288,5 @@ def _change(identity: str, fields: Mapping[str, Any]) -> Change:
         at=_whole(fields["at"]) / 1000,
         action=action,
         replaces=_match(_ID, replaces) if replaces else "",
+        by_hand=fields.get("by_hand") is True,
     )

@@ -37,7 +37,11 @@ class Connection(aiosqlite.Connection):
 
     async def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
         """Return all rows of a query."""
-        return list(await self.execute_fetchall(query, values))
+        run: Callable[..., Awaitable[list[Any]]] = self._execute
+        return await run(self._fetch, query, values)
+
+    def _fetch(self, query: str, values: Sequence[object]) -> list[Any]:
+        return self._conn.execute(query, values).fetchall()
 
     def _atomic(self, work: Callable[[sqlite3.Connection], T]) -> T:
         database = self._conn

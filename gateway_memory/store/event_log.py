@@ -4,13 +4,14 @@ An origin is one process's slot of one journal, "<journal>.<slot>": stable over 
 lock goes on where the last one stopped.
 """
 
+import hashlib
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.store.connection import Connection
-from notifier import Change, Event, decode, encode
+from notifier import Change, Event, decode, encode, split
 
 __all__ = ["EventLog"]
 
@@ -101,28 +102,31 @@ class EventLog:
         )
         return [_event(row) for row in rows]
 
-    async def notice(self, events: Sequence[Event], digests: Mapping[str, str], now: float) -> list[Event]:
-        """Keep events about lines that somebody else wrote, and return them numbered.
+    async def notice(self, scope: str, changes: Sequence[Change], now: float) -> list[Event]:
+        """Keep events about edits that somebody else may have made, and return them numbered.
 
-        digests: of each line's text, by memory id. A line that any process has noticed in these words is left out.
+        What our own plans removed is left out, and so is what any process has noticed before.
         """
 
-        def new(database: sqlite3.Connection, scope: str, change: Change) -> bool:
-            query = (
-                "INSERT INTO noticed VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET digest = excluded.digest "
-                "WHERE digest != excluded.digest"
-            )
-            return bool(database.execute(query, (scope, change.id, digests[change.id])).rowcount)
-
         def work(database: sqlite3.Connection) -> list[Event]:
-            left = [
-                Event(scope=event.scope, at=event.at, changes=changes)
-                for event in events
-                if (changes := tuple(change for change in event.changes if new(database, event.scope, change)))
-            ]
-            return self.add(database, left, plan=None, now=now)
+            new = tuple(change for change in changes if _noticed(database, scope, change, now))
+            return self.add(database, list(split(Event(scope=scope, at=now, changes=new))), plan=None, now=now)
 
         return await self._connection.transact(work)
+
+    async def missing(self, scope: str, ids: Sequence[str]) -> set[str]:
+        """Return those of these memories that are in no file, as far as the journal knows."""
+        marks = ",".join("?" * len(ids))
+        query = f"SELECT id FROM memories WHERE scope = ? AND state != 'active' AND id IN ({marks})"
+        return {str(row[0]) for row in await self._connection.rows(query, (scope, *ids))}
+
+    async def edited_since(self, scope: str, at: float) -> bool:
+        """Return whether an edit by hand was noticed after a time (epoch seconds), as far back as events are kept."""
+        query = (
+            "SELECT 1 FROM events, json_each(body, '$.changes') WHERE scope = ? AND kept_at > ? "
+            "AND json_extract(value, '$.by_hand') LIMIT 1"
+        )
+        return bool(await self._connection.rows(query, (scope, at)))
 
     # What the notifier needs
 
@@ -227,3 +231,26 @@ class EventLog:
 
 def _event(row: Sequence[Any]) -> Event:
     return decode(row[2], origin=row[0], number=row[1])
+
+
+def _noticed(database: sqlite3.Connection, scope: str, change: Change, now: float) -> bool:
+    """Write down an edit by hand, and return whether it is one and is news."""
+    found = database.execute("SELECT state FROM memories WHERE scope = ? AND id = ?", (scope, change.id)).fetchone()
+    state, removed = found[0] if found else "", change.action == "removed"
+    if removed and state not in ("", "active"):
+        return False
+    digest = "" if removed else hashlib.blake2b(change.text.encode(), digest_size=8).hexdigest()
+    query = (
+        "INSERT INTO noticed VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET digest = excluded.digest "
+        "WHERE digest != excluded.digest"
+    )
+    if not database.execute(query, (scope, change.id, digest)).rowcount:
+        return False
+    if state:
+        becomes = "deleted" if removed else "active"
+        query = "UPDATE memories SET state = ?, changed_at = ? WHERE scope = ? AND id = ?"
+        database.execute(query, (becomes, now, scope, change.id))
+        event = "deleted by hand" if removed else "edited by hand" if state == "active" else "put back by hand"
+        query = "INSERT INTO history (scope, memory, at, event, other) VALUES (?, ?, ?, ?, '')"
+        database.execute(query, (scope, change.id, now, event))
+    return True

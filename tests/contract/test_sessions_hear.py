@@ -203,6 +203,84 @@ async def test_a_line_that_a_person_types_is_told_to_all(ends: Ends) -> None:
     assert len(listener.inbox) == 0, "and once"
 
 
+async def test_a_line_that_a_person_deletes_is_told_to_those_who_hold_it(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    listener = await ends.there.start_session("listener", user=OWNER)
+    await ends.say(speaker, "Remember that the staging port is 8443.", "请记住红门的钥匙在厨房抽屉里。")
+    await ends.told(listener, 2)
+    newcomer = await ends.there.start_session("newcomer", user="zoe")
+    file = ends.here.workspace / "MEMORY.md"
+    kept = [line for line in file.read_text("utf-8").splitlines() if "8443" not in line and "厨房" not in line]
+    deleted = file.read_text("utf-8")
+    file.write_text("\n".join(kept) + "\n", "utf-8")
+    await ends.here.before_reply(speaker, "hm")
+    await until(lambda: len(listener.inbox) == 2)
+    text = (await ends.there.before_reply(listener, "and now?")).text
+    assert "no longer holds (deleted by hand)" in text
+    assert "不再成立（已手工删除）" in text
+    assert "Learnt in other sessions" not in text
+    await ends.settled()
+    assert (len(listener.inbox), len(newcomer.inbox)) == (0, 0), "once, and in its scope"
+    file.write_text(deleted, "utf-8")
+    await ends.here.before_reply(speaker, "hm")
+    assert sorted("8443" in update.text for update in await ends.told(listener, 2)) == [False, True], "put back"
+
+
+async def test_a_deletion_is_told_in_the_reply_whose_look_finds_it(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    await ends.say(speaker, "Remember that the staging port is 8443.")
+    listener = await ends.here.start_session("listener", user=OWNER)
+    assert "8443" in listener.opening
+    (ends.here.workspace / "MEMORY.md").write_text("# Memory\n", "utf-8")
+    context = await ends.here.before_reply(listener, "hm")
+    assert [(update.action, update.by_hand) for update in context.updates] == [("removed", True)]
+
+
+async def test_what_we_remove_ourselves_is_no_edit_by_hand(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    listener = await ends.there.start_session("listener", user=OWNER)
+    await ends.say(speaker, "Remember that the staging port is 8443.", "Remember that the red door is locked.")
+    first, second = await ends.told(listener, 2)
+    await ends.say(speaker, "Remember that the staging port is 9443 now.")
+    await ends.here.command(speaker, f"/memory forget {second.id}")
+    await ends.here.before_reply(speaker, "hm")
+    await ends.settled()
+    updates = await ends.told(listener, 2)
+    assert [(update.action, update.by_hand) for update in updates] == [("added", False), ("removed", False)]
+    assert updates[0].replaces == first.id
+    await ends.here.command(speaker, "/memory undo")
+    await ends.settled()
+    assert [(update.id, update.by_hand) for update in await ends.told(listener)] == [(second.id, False)]
+
+
+async def test_a_line_that_is_moved_is_not_told(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    listener = await ends.there.start_session("listener", user=OWNER)
+    await ends.say(speaker, "Remember that the staging port is 8443.")
+    await ends.told(listener)
+    file = ends.here.workspace / "MEMORY.md"
+    line = next(line for line in file.read_text("utf-8").splitlines() if "8443" in line)
+    file.write_text("# Memory\n", "utf-8")
+    (ends.here.workspace / "memory").mkdir(exist_ok=True)
+    (ends.here.workspace / "memory" / "2026-01-05.md").write_text(f"# 2026-01-05\n\n{line}\n", "utf-8")
+    await ends.here.before_reply(speaker, "hm")
+    await ends.settled()
+    assert len(listener.inbox) == 0
+
+
+async def test_the_file_that_a_session_itself_wrote_is_told_to_the_others(ends: Ends) -> None:
+    speaker = await ends.here.start_session("speaker", user=OWNER)
+    listener = await ends.there.start_session("listener", user=OWNER)
+    await ends.say(speaker, "Remember that the staging port is 8443.")
+    await ends.told(listener)
+    file = ends.here.workspace / "MEMORY.md"
+    file.write_text("# Memory\n\n- the red door is locked\n", "utf-8")
+    await ends.here.file_written(speaker, "MEMORY.md")
+    await ends.settled()
+    assert len(speaker.inbox) == 0
+    assert [update.action for update in await ends.told(listener, 2)] == ["removed", "added"]
+
+
 async def test_a_cancelled_listener_loses_nothing(ends: Ends) -> None:
     speaker = await ends.here.start_session("speaker", user=OWNER)
     listener = await ends.there.start_session("listener", user=OWNER)

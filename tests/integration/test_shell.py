@@ -69,6 +69,25 @@ def test_a_workspace_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.C
     assert "nowhere" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["status", "retry"])
+def test_a_workspace_that_is_a_file_is_named_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    (tmp_path / "notes.txt").write_text("hello", "utf-8")
+    assert main([command, "--workspace", str(tmp_path / "notes.txt")]) == 1
+    assert "notes.txt: is a file; a workspace is a folder" in capsys.readouterr().err
+
+
+def test_a_turn_that_is_not_kept_says_why(tmp_path: Path) -> None:
+    group = {"session": "agent:main:discord:group:7", "user": "Remember that the door is red.", "reply": "OK"}
+    file = transcript(tmp_path / "talk.jsonl", group | {"room": "seven"}, {"session": "a", "user": "hm", "reply": "?"})
+    turns = tmp_path / "turns.jsonl"
+    assert main(["replay", "--workspace", str(tmp_path / "w"), str(file), "--turns", str(turns)]) == 0
+    rows = [json.loads(line) for line in turns.read_text("utf-8").splitlines()]
+    assert rows[0]["outcomes"] == [["accept", "skipped", "session_type"]]
+    assert sorted(outcome[:2] for outcome in rows[1]["outcomes"]) == [["batch", "skipped"], ["rules", "skipped"]]
+
+
 async def test_the_chat_carries_memory_from_session_to_session(tmp_path: Path) -> None:
     shown: list[str] = []
     async with GatewayMemory(load_config(), tmp_path) as memory:
@@ -103,7 +122,7 @@ def test_without_a_key_the_agent_is_honest() -> None:
         ("/memory list", "Nothing is remembered yet", "还没有记忆"),
         ("/memory search", "What to search for?", "要搜索什么"),
         ("/memory search zebra", "Nothing found", "没有找到"),
-        ("/memory forget abc", "There is no memory abc", "没有编号为 abc"),
+        ("/memory forget abc", "No memory is called or says “abc”", "没有编号或内容为“abc”"),
         ("/memory forget", "Which one?", "忘掉哪一条"),
         ("/memory off autorecall", "Off in this session: autoRecall", "本会话已关闭：autoRecall"),
         ("/memory on autoRecall", "On in this session: autoRecall", "本会话已打开：autoRecall"),

@@ -38,6 +38,12 @@ def merged(
         ("我在成都上班", "我在成都的一家游戏公司上班", "update"),
         # changed
         ("I live in Berlin", "I live in Munich now", "supersede"),
+        ("The review is on Monday at ten", "The review has moved to Thursday", "supersede"),
+        ("the release window is on Thursday", "The release window is now Tuesday at ten", "supersede"),
+        ("变更窗口是每周四下午三点", "变更窗口改成每周二上午十点了", "supersede"),
+        ("The review is important", "The review has moved to Thursday", "add"),
+        ("The review is on Monday at ten", "The planning has moved to Thursday", "add"),
+        ("变更窗口要提前申请", "变更窗口改成每周二上午十点了", "add"),
         ("我住在上海", "我搬到杭州了", "supersede"),
         ("The deadline is May 5", "The deadline is May 9", "supersede"),
         ("The staging port is 8080", "The staging port is 9090", "supersede"),

@@ -78,6 +78,66 @@ def test_what_is_not_said_of_oneself_is_left_alone(message: str) -> None:
     assert kept(message) == []
 
 
+RESUME = "\n".join(
+    ["Jo Blake", "Lisbon", "About", "I am a nurse in Lisbon", *("Ward duty, night shifts" for _ in range(30))]
+)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        # letters and talks that were pasted
+        'They answer: "Dear Mr. Blake,\nWe use only certified farms.\nSincerely,\nThe shop"\nWhat now?',
+        "亲爱的用户：\n我们决定从五月起调整服务时间。\n此致\n敬礼",
+        "Ada Blake  00:02\nTell me about you, I'm a doctor.\nJo Hill  00:24\nI work at a bakery in Porto.",
+        "Interviewer: what do you do?\nCandidate: I work at a bakery in Porto.",
+        "记者：您做什么工作？\n面试官：我在一家面包店工作。",
+        RESUME,
+        # parts to be played, texts to be written
+        "Put a pun into my cover letter! I am a cheerful plumber.",
+        "You are writing a newsletter for a zoo. Never be afraid to praise other zoos.",
+        "Hi Robin, my name is June. Please reply as Robin.",
+        "Note: Consider yourself a novice and always explain the terms.",
+        "Summarize this for me: I live in Cork and I love the sea.",
+        "请以一名厨师的身份回答，我叫小李，是餐厅老板。",
+        "帮我起草一份声明。我们决定暂停营业。",
+        "下面是一封邮件：我们决定推迟发布",
+        "I am an experienced manager with a passion for growing teams.",
+        # about the work that is under way
+        "Too loud, can you try again? Remember that the dragons never speak to the guards.",
+        "再试一次。记住巨龙从来不说话",
+        "Remember this guest profile for later:\nName: Mr. Hill\nAge: 40",
+        # chosen from what is not said
+        "Let's go with option 1: make a list",
+        "Let's go with number 2",
+        "We decided on the second option.",
+        "I've decided that's the one, as it is cheaper",
+        "我们决定采用方案二",
+        "我们选择了第三个方案",
+    ],
+)
+def test_a_pasted_or_ordered_text_says_nothing_of_its_user(message: str) -> None:
+    assert kept(message) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "content"),
+    [
+        ("Dear assistant, I am allergic to walnuts.\nThanks,\nJo", "I am allergic to walnuts"),
+        ("I live in Cork.\nBest regards,\nJo", "I live in Cork"),
+        ("Try again. Remember that my name is spelt with two ls.", "my name is spelt with two ls"),
+        ("This is an email address that I check daily. I prefer short answers.", "I prefer short answers"),
+        ("Always reply as briefly as you can", "Always reply as briefly as you can"),
+        ("以后请用轻松的语气回答我", "以后请用轻松的语气回答我"),
+        ("以后写段落要短一点", "以后写段落要短一点"),
+        ("We decided to ship version 2 in May.", "We decided to ship version 2 in May"),
+        ("我们决定用方案评审的方式定接口", "我们决定用方案评审的方式定接口"),
+    ],
+)
+def test_what_only_looks_like_it_is_kept(message: str, content: str) -> None:
+    assert [candidate.content for candidate in kept(message)] == [content]
+
+
 def test_the_assistants_words_are_no_fact() -> None:
     assert kept("What do you think?", reply="You prefer Python and your name is Bob.") == []
 

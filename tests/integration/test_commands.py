@@ -1,0 +1,162 @@
+"""What a person does with `/memory …` right after talking, and beside editing the files by hand."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gateway_memory import OWNER, Config, GatewayMemory, Session
+from gateway_memory.settings import MemorySync
+from gateway_memory.store.markdown import parse
+from recall import EmbedderSettings, RecallSettings
+
+WORDS_ALONE = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> AsyncIterator[GatewayMemory]:
+    async with GatewayMemory(WORDS_ALONE, tmp_path) as memory:
+        yield memory
+
+
+@pytest.fixture
+async def session(memory: GatewayMemory) -> Session:
+    return await memory.start_session("agent:main:telegram:direct:1", user=OWNER)
+
+
+async def say(session: Session, *messages: str, flush: bool = True) -> None:
+    memory = session.memory
+    assert isinstance(memory, GatewayMemory)
+    for message in messages:
+        await memory.after_reply(session, user=message, reply="I see.")
+    if flush:
+        await memory.flush()
+
+
+async def command(session: Session, text: str) -> str:
+    assert isinstance(session.memory, GatewayMemory)
+    answer = await session.memory.command(session, text)
+    assert answer is not None
+    return answer
+
+
+def files(memory: GatewayMemory) -> list[Path]:
+    found = [memory.workspace / "MEMORY.md", *(memory.workspace / "memory").glob("*.md")]
+    return [file for file in found if file.exists()]
+
+
+def kept(memory: GatewayMemory) -> dict[str, str]:
+    """The memories of all files: id by text."""
+    blocks = [
+        block
+        for file in files(memory)
+        for block in parse(file.read_text("utf-8"), file=str(file.relative_to(memory.workspace)), memories=True)
+    ]
+    return {block.text: block.id for block in blocks if block.kind == "item"}
+
+
+def edit(memory: GatewayMemory, old: str, new: str) -> None:
+    """Replace words by hand, or delete the lines that have them."""
+    for file in files(memory):
+        lines = file.read_text("utf-8").splitlines(keepends=True)
+        file.write_text("".join(line.replace(old, new) for line in lines if new or old not in line), "utf-8")
+
+
+async def test_a_command_sees_what_was_just_said(memory: GatewayMemory, session: Session) -> None:
+    await say(session, "I like green tea.", flush=False)
+    assert "I like green tea" in await command(session, "/memory list")
+    await say(session, "Remember that the red door is locked.", flush=False)
+    assert "red door" in await command(session, "forget that the red door is locked")
+    assert list(kept(memory)) == ["I like green tea"]
+
+
+@pytest.mark.parametrize("words", ["green tea", "I like green tea", "that I like green tea", "GREEN TEA"])
+async def test_forget_takes_words(memory: GatewayMemory, session: Session, words: str) -> None:
+    await say(session, "I like green tea.", "I live in Berlin.")
+    assert "Forgotten: I like green tea" in await command(session, f"/memory forget {words}")
+    assert list(kept(memory)) == ["I live in Berlin"]
+
+
+async def test_forget_takes_one_word_that_looks_like_an_id(memory: GatewayMemory, session: Session) -> None:
+    await say(session, "I like coffee.")
+    assert "Forgotten" in await command(session, "/memory forget coffee")
+    assert kept(memory) == {}
+
+
+async def test_forget_shows_those_that_words_may_mean(memory: GatewayMemory, session: Session) -> None:
+    await say(session, "I like tea in the morning.", "Remember that the tea kettle leaks.")
+    answer = await command(session, "/memory forget tea")
+    assert answer.startswith("Which one?")
+    assert all(f"- {identity} · {text}" in answer for text, identity in kept(memory).items())
+    assert len(kept(memory)) == 2
+    assert "No memory is called or says “bicycles”" in await command(session, "/memory forget bicycles")
+
+
+async def test_undo_says_of_when(memory: GatewayMemory, session: Session) -> None:
+    await say(session, "I like green tea.")
+    answer = await command(session, "/memory undo")
+    assert answer.startswith(f"Undone, of {memory.now().astimezone():%Y-%m-%d}")
+    assert "by hand" not in answer
+    assert kept(memory) == {}
+
+
+async def test_undo_keeps_a_line_that_was_edited_and_names_the_change_before(
+    memory: GatewayMemory, session: Session
+) -> None:
+    await say(session, "I like green tea.")
+    await say(session, "I live in Berlin.")
+    edit(memory, "Berlin", "Bern")
+    answer = await command(session, "/memory undo")
+    assert answer.startswith("Nothing was undone")
+    ids = kept(memory)
+    assert f"{ids['I live in Bern']} now says: I live in Bern (was: I live in Berlin)" in answer
+    assert f"/memory undo {ids['I like green tea']}: I like green tea" in answer
+    assert set(ids) == {"I live in Bern", "I like green tea"}
+    answer = await command(session, f"/memory undo {ids['I like green tea']}")
+    assert "removed" in answer
+    assert "edited by hand since then stays" in answer
+    assert set(kept(memory)) == {"I live in Bern"}
+
+
+async def test_undo_does_not_go_on_past_what_was_deleted(memory: GatewayMemory, session: Session) -> None:
+    await say(session, "I like green tea.")
+    await say(session, "I live in Berlin.")
+    edit(memory, "Berlin", "")
+    answer = await command(session, "/memory undo")
+    assert answer.startswith("Nothing was undone")
+    assert "was deleted: I live in Berlin" in answer
+    assert set(kept(memory)) == {"I like green tea"}
+
+
+async def test_undo_puts_back_what_a_deleted_line_had_replaced(memory: GatewayMemory, session: Session) -> None:
+    await say(session, "I live in Berlin.")
+    await say(session, "I live in Munich now.")
+    edit(memory, "Munich", "")
+    assert "put back" in await command(session, "/memory undo")
+    assert set(kept(memory)) == {"I live in Berlin"}
+    await command(session, "/memory undo")
+    assert kept(memory) == {}
+
+
+async def test_history_tells_of_edits_by_hand(memory: GatewayMemory, session: Session) -> None:
+    await say(session, "I live in Berlin.")
+    (identity,) = kept(memory).values()
+    line = (memory.workspace / "MEMORY.md").read_text("utf-8")
+    for old, new in (("Berlin", "Bern"), ("Bern", "")):
+        edit(memory, old, new)
+        await command(session, "/memory list")
+    (memory.workspace / "MEMORY.md").write_text(line, "utf-8")
+    await command(session, "/memory list")
+    history = await command(session, f"/memory history {identity}")
+    assert [row.rpartition(" · ")[2] for row in history.splitlines()[2:]] == [
+        "added",
+        "edited by hand",
+        "deleted by hand",
+        "put back by hand",
+    ]
+
+
+async def test_a_text_that_is_escaped_in_the_file_is_no_edit(memory: GatewayMemory, session: Session) -> None:
+    await say(session, "Remember that our templates mark a gap with <!-- gap -->.")
+    assert "Undone" in await command(session, "/memory undo")
+    assert kept(memory) == {}
