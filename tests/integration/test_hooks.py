@@ -159,3 +159,28 @@ def test_a_broken_hooks_file_is_left_as_it_is(tmp_path: Path) -> None:
     done = run("hooks", "install", "cursor", "--project", str(tmp_path))
     assert done.returncode == 1
     assert path.read_text("utf-8") == "{broken"
+
+
+def test_search_by_meaning_finds_what_is_said_in_other_words(tmp_path: Path) -> None:
+    workspace = tmp_path / ".memory"
+    workspace.mkdir()
+    lines = ["The cat is called Tigger", "我的工位在三楼", "Invoices are sent on the third of each month"]
+    (workspace / "MEMORY.md").write_text("".join(f"- {line}\n" for line in lines), "utf-8")
+    search = ["search", "--workspace", str(workspace), "--max-results", "1", "--semantic"]
+    for added in ("", "- My bicycle is kept in the cellar\n"):  # at first there is no index, later one that fell behind
+        with (workspace / "MEMORY.md").open("a", encoding="utf-8") as stream:
+            stream.write(added)
+        for query, found in (("when do we bill the customers", lines[2]), ("what is the name of our pet?", lines[0])):
+            done = run(*search, query)
+            assert [each["content"] for each in json.loads(done.stdout)["results"]] == [found], done.stderr
+    assert (workspace / ".gateway-memory" / "encoder.tables").exists(), "the short way was gone"
+
+
+def test_search_by_words_reads_files_that_the_index_has_not_followed(tmp_path: Path) -> None:
+    workspace = tmp_path / ".memory"
+    workspace.mkdir()
+    (workspace / "MEMORY.md").write_text("- The cat is called Tigger\n", "utf-8")
+    assert run("list", "--workspace", str(workspace)).returncode == 0
+    (workspace / "MEMORY.md").write_text("- The cat is called Shere Khan\n", "utf-8")
+    done = run("search", "--workspace", str(workspace), "cat", "--max-results", "5")
+    assert [each["content"] for each in json.loads(done.stdout)["results"]] == ["The cat is called Shere Khan"]
