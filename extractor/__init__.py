@@ -1,18 +1,22 @@
 """What to keep of a conversation: cleaning, rules, the prefilter, and merging with what is known."""
 
-from .authority import permitted
-from .debounce import Debouncer
-from .errors import ExtractorError, ModelError
-from .merge import decide, settled, unsure
-from .model import Extraction, Model
-from .overlap import same_words
-from .prefilter import judge
-from .providers import has_model
-from .redact import clean
-from .rules import extract_rules
-from .settings import ExtractorSettings
-from .summary import Seen, Summary, SummaryInput, summarize, written
-from .types import Candidate, Cleaned, Decision, Known, Turn, Usage, Verdict
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .authority import permitted
+    from .debounce import Debouncer
+    from .errors import ExtractorError, ModelError
+    from .merge import decide, settled, unsure
+    from .model import Extraction, Model
+    from .overlap import same_words
+    from .prefilter import judge
+    from .providers import has_model
+    from .redact import clean
+    from .rules import extract_rules
+    from .settings import ExtractorSettings
+    from .summary import Seen, Summary, SummaryInput, summarize, written
+    from .types import Candidate, Cleaned, Decision, Known, Turn, Usage, Verdict
 
 __all__ = [
     "Candidate",
@@ -43,3 +47,42 @@ __all__ = [
     "unsure",
     "written",
 ]
+
+_HOMES = {
+    "Candidate": "types",
+    "Cleaned": "types",
+    "Debouncer": "debounce",
+    "Decision": "types",
+    "Extraction": "model",
+    "ExtractorError": "errors",
+    "ExtractorSettings": "settings",
+    "Known": "types",
+    "Model": "model",
+    "ModelError": "errors",
+    "Seen": "summary",
+    "Summary": "summary",
+    "SummaryInput": "summary",
+    "Turn": "types",
+    "Usage": "types",
+    "Verdict": "types",
+    "clean": "redact",
+    "decide": "merge",
+    "extract_rules": "rules",
+    "has_model": "providers",
+    "judge": "prefilter",
+    "permitted": "authority",
+    "same_words": "overlap",
+    "settled": "merge",
+    "summarize": "summary",
+    "unsure": "merge",
+    "written": "summary",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for: a hook that masks a text needs no rules and no prefilter."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value

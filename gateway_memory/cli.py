@@ -7,11 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gateway_memory import agent_commands, config_command
+from gateway_memory import agent_commands, config_command, transfer_commands
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.hooks import install
+from gateway_memory.logs import configure_logging
+from gateway_memory.searching import OPTIONS
+from gateway_memory.settings import LogSettings
 
-__all__ = ["configure_logging", "main"]
+__all__ = ["main"]
 
 _MEMORY_COMMANDS = {
     "status": "what is on, how much is kept, what waits, what failed last",
@@ -26,7 +29,7 @@ _MEMORY_COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     args = _parser().parse_args(arguments)
-    configure_logging(verbose=args.verbose)
+    configure_logging(verbose=args.verbose, workspace=_logged(args), settings=_log_settings(args))
     try:
         result: int = args.run(args)
     except GatewayMemoryError as error:
@@ -49,8 +52,10 @@ def _parser() -> argparse.ArgumentParser:
         command = subparsers.add_parser(name, help=text)
         _add_place(command)
         if name in ("search", "forget", "history", "undo"):
-            nargs = "*" if name == "undo" else "+"
+            nargs = "*" if name in ("undo", "search") else "+"
             command.add_argument("text", nargs=nargs, metavar="QUERY" if name == "search" else "ID")
+        if name == "search":
+            _add_filters(command)
         command.set_defaults(run=_run_command, name=name, text=[])
     chat = subparsers.add_parser("chat", help="a small gateway in the terminal")
     _add_place(chat)
@@ -63,6 +68,10 @@ def _parser() -> argparse.ArgumentParser:
     retry = subparsers.add_parser("retry", help="read the turns again on which the model failed")
     _add_place(retry)
     retry.set_defaults(run=_run_retry)
+    distill = subparsers.add_parser("distill", help="move facts of the log that have earned it up to MEMORY.md")
+    _add_place(distill)
+    distill.add_argument("--dry-run", action="store_true", help="only show them, and why")
+    distill.set_defaults(run=_run_distill)
     replay = subparsers.add_parser(
         "replay", help="feed a transcript (JSON lines: session, user, reply, at) through the memory"
     )
@@ -81,9 +90,30 @@ def _parser() -> argparse.ArgumentParser:
     demo = subparsers.add_parser("demo", help="the acceptance criteria, shown on a conversation")
     demo.set_defaults(run=_run_demo)
     agent_commands.add_parsers(subparsers)
+    transfer_commands.add_parsers(subparsers)
     install.add_parser(subparsers)
     config_command.add_parser(subparsers)
     return parser
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    """Let the shell take what `/memory search` takes in the chat; the command reads it."""
+    for option, metavar, text in (
+        ("--type", "W|B|O", "world, about the user, opinion"),
+        ("--category", "NAME", "preference, decision, fact, instruction"),
+        ("--since", "DAY", "from this day on, as YYYY-MM-DD"),
+        ("--until", "DAY", "up to and with this day"),
+        ("--session", "KEY", "said in the session of this key"),
+        ("--limit", "N", "at most so many"),
+    ):
+        parser.add_argument(option, metavar=metavar, help=text)
+    parser.add_argument("--explain", action="store_true", help="what makes each score")
+
+
+def _filters(args: argparse.Namespace) -> list[str]:
+    values = {name: getattr(args, name, None) for name in OPTIONS}
+    chosen = [f"--{name}={value}" for name, value in values.items() if value]
+    return [*chosen, *(["--explain"] if getattr(args, "explain", False) else [])]
 
 
 def _add_place(parser: argparse.ArgumentParser) -> None:
@@ -99,16 +129,19 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     whose.add_argument("--room", metavar="NAME", help="a group's memory instead of the owner's")
 
 
-def configure_logging(*, verbose: bool) -> None:
-    """Let a command log errors alone, or everything."""
-    import logging
+def _logged(args: argparse.Namespace) -> Path | None:
+    """Return the workspace whose log a command writes; the one that deletes leaves no new line."""
+    place: Path | str | None = getattr(args, "workspace", None)
+    return Path(place) if place is not None and not getattr(args, "leaves_no_log", False) else None
 
-    import structlog
 
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.ERROR),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
+def _log_settings(args: argparse.Namespace) -> LogSettings:
+    from gateway_memory.config import load_config
+
+    try:
+        return load_config(getattr(args, "config", None)).for_agent(getattr(args, "agent", "main")).logs
+    except GatewayMemoryError:  # which the command itself will say
+        return LogSettings()
 
 
 def _no_folder(workspace: Path) -> bool:
@@ -132,7 +165,7 @@ def _run_command(args: argparse.Namespace) -> int:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
             user = None if args.room else args.user or OWNER
             session = await memory.start_session(f"agent:{args.agent}:shell", user=user, room=args.room)
-            answer = await memory.command(session, f"/memory {args.name} {' '.join(args.text)}")
+            answer = await memory.command(session, f"/memory {args.name} {' '.join([*_filters(args), *args.text])}")
             await memory.end_session(session, reason="user_close")
             return answer
 
@@ -154,6 +187,33 @@ def _run_retry(args: argparse.Namespace) -> int:
     turns, failed = asyncio.run(run())
     print(f"{turns} turns were read again; the model failed on {failed} of them.")  # noqa: T201
     return 1 if failed else 0
+
+
+def _run_distill(args: argparse.Namespace) -> int:
+    from gateway_memory.config import load_config
+    from gateway_memory.distilling import Distilled
+    from gateway_memory.memory import GatewayMemory
+    from gateway_memory.session import OWNER
+
+    if not args.workspace.is_dir():
+        sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
+        return 1
+
+    async def run() -> list[Distilled]:
+        async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
+            user = None if args.room else args.user or OWNER
+            session = await memory.start_session(f"agent:{args.agent}:shell", user=user, room=args.room)
+            return await memory.distill(session, dry_run=args.dry_run)
+
+    found = asyncio.run(run())
+    said = {"moved": "would move" if args.dry_run else "moved", "known": "known there", "full": "no room"}
+    for each in found:
+        uses = f"recalled {each.uses.recalled}, said again {each.uses.repeated}, on {each.uses.days} days"
+        why = f"{each.reason}: {uses}, confidence {each.memory.confidence:g}"
+        print(f"{said[each.outcome]:<11} {each.memory.id} · {each.memory.text} ({why})")  # noqa: T201
+    moved = sum(each.outcome == "moved" for each in found)
+    print(f"{moved} facts {'would move' if args.dry_run else 'moved'} to MEMORY.md.")  # noqa: T201
+    return 0
 
 
 def _run_chat(args: argparse.Namespace) -> int:

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_memory.clock import day_of, local_time
 from gateway_memory.context import as_query
+from gateway_memory.errors import UsageError
 from gateway_memory.follow import Follower
 from gateway_memory.forgetting import asked_to_forget, named
 from gateway_memory.ingest import Ingest
 from gateway_memory.phrases import say
 from gateway_memory.receipts import Receipts, as_id
+from gateway_memory.searching import parse_search, search_answer
 from gateway_memory.session import FEATURES, Feature, Session
 from gateway_memory.store.files import is_writable
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
 from notifier import NotifierStatus
-from recall import Hit, Recaller
+from recall import Recaller
 
 if TYPE_CHECKING:
     from gateway_memory.memory import GatewayMemory
@@ -25,8 +27,8 @@ __all__ = ["Commands"]
 
 _COMMAND: Final = re.compile(r"\A\s*/memory(?:\s+(\S+))?(?:\s+(.*?))?\s*\Z", re.DOTALL | re.IGNORECASE)
 _LISTED: Final = 20
-_FOUND: Final = 5
 _CATCH_UP_SECONDS: Final = 2.0
+_CANDIDATES: Final = 5
 _NEAR: Final = 8
 _PERHAPS: Final = 0.2
 _MILLION: Final = 1_000_000
@@ -115,6 +117,7 @@ class Commands:
             say(language, "status_on", on=on),
             say(language, "status_off", off=off),
             say(language, "status_count", count=await self._recaller.count(session.scope.key)),
+            await self._vectors(session),
             say(
                 language,
                 "status_queue",
@@ -157,6 +160,21 @@ class Commands:
             *([say(language, "status_failed", failed=failed)] if failed else []),
         ]
         return "\n".join(lines)
+
+    async def _vectors(self, session: Session) -> str:
+        """Return how far memories can be found by meaning."""
+        language = session.language
+        if self._memory.settings.auto_recall.embedder.provider == "none":
+            return say(language, "status_words")
+        found = await self._recaller.vectors()
+        line = say(
+            language,
+            "status_vectors",
+            done=found.rows - found.missing,
+            rows=found.rows,
+            encoder=found.encoder or say(language, "encoder_loading"),
+        )
+        return line + (say(language, "status_words_meanwhile", problem=found.problem) if found.problem else "")
 
     def _alarm(self, session: Session) -> list[str]:
         alarm = self._memory.metrics.capture_alarm(self._memory.now())
@@ -210,15 +228,24 @@ class Commands:
         return "\n".join([say(session.language, "list_title", shown=len(rows), total=total), *lines])
 
     async def _search(self, session: Session, query: str) -> str:
-        if not query.strip():
-            return say(session.language, "search_usage")
-        hits = await self._memory.search(session, query, limit=_FOUND)
-        if not hits:
-            return say(session.language, "search_empty")
-        return "\n".join([say(session.language, "search_title", count=len(hits)), *(self._hit(hit) for hit in hits)])
-
-    def _hit(self, hit: Hit) -> str:
-        return f"- {hit.id} · {hit.score:.2f} · {local_time(hit.at, self._memory.zone):%Y-%m-%d} · {hit.text}"
+        language, asked = session.language, parse_search(query)
+        usage = say(language, "search_usage")
+        if asked.problem:
+            return f"{say(language, 'search_option', problem=asked.problem)} {usage}"
+        if not asked.query and not asked.given:
+            return usage
+        given = {"session_key" if name == "session" else name: value for name, value in asked.given.items()}
+        try:
+            hits = await self._memory.search(session, asked.query, limit=asked.limit, explain=asked.explain, **given)
+        except UsageError as error:
+            return f"{say(language, 'search_option', problem=error)} {usage}"
+        return search_answer(
+            hits,
+            min_score=session.settings.auto_recall.min_score,
+            explain=asked.explain,
+            language=language,
+            zone=self._memory.zone,
+        )
 
     async def _forget(self, session: Session, identity: str) -> str:
         what, identity = identity.strip(), as_id(identity)
@@ -249,7 +276,7 @@ class Commands:
 
     async def _perhaps(self, session: Session, what: str) -> str | None:
         """Show what a search finds for words that name no memory for certain."""
-        hits = await self._memory.search(session, what, limit=_FOUND)
+        hits = await self._memory.search(session, what, limit=_CANDIDATES)
         lines = [f"- {hit.id} · {hit.text}" for hit in hits if hit.score >= _PERHAPS]
         return "\n".join([say(session.language, "forget_which"), *lines]) if lines else None
 

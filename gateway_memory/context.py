@@ -17,7 +17,7 @@ from gateway_memory.session import Session
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
 from notifier import Change
-from recall import Hit, Recall, Recaller, Stored, render_block
+from recall import Filter, Hit, Recall, Recaller, Stored, render_block
 
 __all__ = ["Context", "ContextBuilder", "as_query"]
 
@@ -95,6 +95,8 @@ class ContextBuilder:
         span = settings.auto_recall.timeout_ms / 1000
         deadline = loop.time() + span
         blocks: list[str] = []
+        if session.on("autoRecall"):
+            self._recaller.expect(message)
 
         waited = len(session.inbox)
         updates = self._news(session, now)
@@ -103,7 +105,7 @@ class ContextBuilder:
             looked = await self._within("sync", span * _REFRESH_SHARE, self._changes(session))
             if looked:  # one that is late leaves the session as it is: what nobody was told stays news
                 session.generation, session.sequence, rows = looked
-                changes = tuple(row for row in rows if not session.holds(row.entry.id, row.entry.text))
+                changes = tuple(row for row in rows if not session.was_told(row.entry.id, row.entry.text))
                 session.hold([(row.entry.id, row.entry.text) for row in changes])
             if changes:
                 blocks.append(self._render_changes(changes, settings.auto_recall.max_injected_tokens))
@@ -141,14 +143,45 @@ class ContextBuilder:
             changes=changes,
         )
 
-    async def find(self, session: Session, query: str, limit: int, now: datetime) -> tuple[Hit, ...]:
-        """Return the best hits of a search that was asked for: no score is too low, and the deadline is generous."""
+    async def find(
+        self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
+    ) -> tuple[Hit, ...]:
+        """Return the best related hits of a search that was asked for: weak ones too, and the deadline is generous."""
         await self._within("sync", _FIND_SECONDS, self._follower.refresh(session.scope))
+        if not query.strip():
+            return await self._standing(session, await self._listed(session, only, limit), now)
         search = self._recaller.search(
-            [session.scope.key], query, limit=limit, min_score=0.0, timeout_seconds=_FIND_SECONDS, now=now.timestamp()
+            [session.scope.key],
+            query,
+            limit=limit,
+            min_score=0.0,
+            timeout_seconds=_FIND_SECONDS,
+            now=now.timestamp(),
+            only=only,
+            explain=explain,
         )
         found = await self._within("search", _FIND_SECONDS + 1, search)
-        return await self._standing(session, found.hits, now) if found else ()
+        hits = tuple(hit for hit in found.hits if hit.related) if found else ()
+        return await self._standing(session, hits, now)
+
+    async def _listed(self, session: Session, only: Filter | None, limit: int) -> tuple[Hit, ...]:
+        if only is None:
+            return ()
+        rows = await self._within("search", _FIND_SECONDS, self._recaller.listed(session.scope.key, only, limit)) or ()
+        return tuple(
+            Hit(
+                id=row.entry.id,
+                text=row.entry.text,
+                score=1.0,
+                at=row.entry.at,
+                scope=row.scope,
+                file=row.file,
+                type=row.entry.type,
+                category=row.entry.category,
+                confidence=row.entry.confidence,
+            )
+            for row in rows
+        )
 
     async def look(self, session: Session, seconds: float) -> int | None:
         """Let the index follow a session's files and warm it; return the newest line, None when that takes longer."""
@@ -219,11 +252,11 @@ class ContextBuilder:
             return ()
         found: list[Change] = []
         for change in session.inbox.take(now.timestamp()):
-            held = session.holds(change.id, change.text)
-            if change.action == "removed" and held:
+            told = session.was_told(change.id, change.text)
+            if change.action == "removed" and told:
                 session.let_go(change.id, change.text)
                 found.append(change)
-            elif change.action == "added" and not held:
+            elif change.action == "added" and not told:
                 session.hold([(change.id, change.text)])
                 found.append(change)
         return tuple(found)

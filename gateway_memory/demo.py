@@ -9,9 +9,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from gateway_memory.cli import configure_logging
 from gateway_memory.config import load_config
 from gateway_memory.context import Context
+from gateway_memory.logs import configure_logging
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.session import FEATURES, OWNER, Session
 from gateway_memory.settings import Config, MemorySync

@@ -34,6 +34,7 @@ class Follower:
         self._recaller = recaller
         self._zone = zone
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._next: dict[str, asyncio.Future[None]] = {}
         self._seen: dict[str, dict[str, Stamp]] = {}
         self._generation = 0
         self._young: defaultdict[str, set[str]] = defaultdict(set)
@@ -43,35 +44,49 @@ class Follower:
     async def refresh(self, scope: Scope, *, file: str = "", source: str = "") -> None:
         """Index what has changed in a scope's files since they were last looked at.
 
-        source: the key of the session that has just written `file`.
+        Whoever asks while another look goes on shares the next one. source: the key of the session that has just
+        written `file`.
         """
+        if source:
+            async with self._locks[scope.key]:
+                await self._look(scope, file, source)
+            return
+        look = self._next.get(scope.key)
+        if look is None:
+            look = self._next[scope.key] = asyncio.ensure_future(self._next_look(scope))
+            look.add_done_callback(_seen)
+        await asyncio.shield(look)
+
+    async def _next_look(self, scope: Scope) -> None:
         async with self._locks[scope.key]:
-            if self._generation != self._recaller.generation:
-                self._generation = self._recaller.generation
-                self._seen.clear()
-            found = await self._files.scan(scope.folder)
-            seen = self._seen.get(scope.key)
-            young = self._young[scope.key]
-            if seen is not None and not young and _same(found, seen):
-                return
-            known = await self._recaller.stamps(scope.key)  # another process may have been here before us
-            changed = [
-                file
-                for file, state in found.items()
-                if file in young or file not in known or state != _state(known[file])
-            ]
-            edits = _Edits()
-            for name in sorted(changed, key=_rank):
-                looked = seen is not None if name not in known else bool(known[name].digest)
-                # What stood there before we first looked is no edit.
-                await self._load(scope, name, known, edits if looked else _Edits())
-            for name in known.keys() - found.keys():
-                edits.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
-                known.pop(name)
-            self._seen[scope.key] = known
-            edited = edits.by_hand(file, source)
-            if self.found and (edited.added or edited.removed):
-                await self.found(scope.key, edited)
+            del self._next[scope.key]
+            await self._look(scope)
+
+    async def _look(self, scope: Scope, file: str = "", source: str = "") -> None:
+        if self._generation != self._recaller.generation:
+            self._generation = self._recaller.generation
+            self._seen.clear()
+        found = await self._files.scan(scope.folder)
+        seen = self._seen.get(scope.key)
+        young = self._young[scope.key]
+        if seen is not None and not young and _same(found, seen):
+            return
+        known = await self._recaller.stamps(scope.key)  # another process may have been here before us
+        changed = [
+            file for file, state in found.items() if file in young or file not in known or state != _state(known[file])
+        ]
+        edits = _Edits()
+        for name in sorted(changed, key=_rank):
+            looked = seen is not None if name not in known else bool(known[name].digest)
+            # What stood there before we first looked is no edit.
+            await self._load(scope, name, known, edits if looked else _Edits())
+        for name in known.keys() - found.keys():
+            edits.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
+            known.pop(name)
+        self._seen[scope.key] = known
+        edited = edits.by_hand(file, source)
+        if self.found and (edited.added or edited.removed):
+            await self.found(scope.key, edited)
 
     async def _load(self, scope: Scope, file: str, known: dict[str, Stamp], edits: "_Edits") -> None:
         """Index a file, and note what was edited."""
@@ -181,6 +196,12 @@ class _Edits:
 def _rank(file: str) -> tuple[bool, bool, str]:
     """MEMORY.md comes first, then the days, then other notes."""
     return file != MEMORY_FILE, not is_day_file(file), file
+
+
+def _seen(look: asyncio.Future[None]) -> None:
+    """Take note of an error for which nobody waits any more."""
+    if not look.cancelled():
+        look.exception()
 
 
 def _state(stamp: Stamp) -> tuple[int, int]:

@@ -153,14 +153,14 @@ class Ingest:
             failed=failed,
         )
         if not kept:
-            await self._carry_out(replace(plan, outcomes=tuple(draft.outcomes)))
+            await self.carry_out(replace(plan, outcomes=tuple(draft.outcomes)))
             return
         async with self._files.writing():
             await self._follower.refresh(scope)
             room = await self._merger.room(scope)
             for turn, candidate in kept:
                 room -= await self._merger.merge(scope, turn, candidate, draft, room)
-            await self._carry_out(
+            await self.carry_out(
                 replace(
                     plan,
                     added=tuple(draft.added),
@@ -183,7 +183,7 @@ class Ingest:
             await self._follower.refresh(scope)
             outcomes = [Outcome(turn=0, action="add", reason=stage, id=memory.id) for memory in memories]
             plan = Plan(scope=scope.key, folder=scope.folder, stage=stage, at=self._clock().timestamp())
-            await self._carry_out(replace(plan, added=tuple(memories), outcomes=tuple(outcomes)))
+            await self.carry_out(replace(plan, added=tuple(memories), outcomes=tuple(outcomes)))
 
     async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> Outcome:
         """Merge one candidate that the agent itself has named, and return what became of it. `source` has the id 0."""
@@ -192,7 +192,7 @@ class Ingest:
             draft = Draft()
             await self._merger.merge(scope, source, candidate, draft, await self._merger.room(scope))
             plan = Plan(scope=scope.key, folder=scope.folder, stage="save", at=self._clock().timestamp())
-            await self._carry_out(
+            await self.carry_out(
                 replace(
                     plan,
                     added=tuple(draft.added),
@@ -207,7 +207,7 @@ class Ingest:
         async with self._files.writing():
             await self._follower.refresh(scope)
             memory = await self._merger.memory(scope, stored)
-            await self._carry_out(
+            await self.carry_out(
                 Plan(
                     scope=scope.key,
                     folder=scope.folder,
@@ -231,22 +231,26 @@ class Ingest:
                 if isinstance(plan, Refused):
                     refused = refused or plan
                 elif plan and refused:  # an older change is not what was meant
-                    return replace(refused, earlier=[*(item.memory for item in plan.retired), *plan.added][0])
+                    earlier = [item.memory for item in plan.retired] + [item.memory for item in plan.moved]
+                    return replace(refused, earlier=[*earlier, *plan.added][0])
                 elif plan:
-                    await self._carry_out(plan)
+                    await self.carry_out(plan)
                     return change.plan.at, plan
         return refused
 
     async def _inverse(self, scope: Scope, change: Changed, only: str) -> Plan | Refused | None:
         ids = [memory.id for memory in change.plan.added] + [item.memory.id for item in change.plan.retired]
-        if only and only not in ids:
+        moved = [item.memory.id for item in change.plan.moved]
+        if only and only not in (*ids, *moved):
             return None
+        rows = [await self._recaller.get(scope.key, identity) for identity in moved]
+        placed = {row.entry.id: await self._merger.memory(scope, row) for row in rows if row}
         standing: dict[str, Standing] = {}
         for identity, (state, replaced_by) in (await self._ledger.states(scope.key, ids)).items():
             stored = await self._recaller.get(scope.key, identity) if state in ("active", "deleted") else None
             text = stored.entry.text if stored else ""
             standing[identity] = Standing(state=state, replaced_by=replaced_by, text=text)
-        return inverse(change, standing, at=self._clock().timestamp(), only=only)
+        return inverse(change, standing, placed, at=self._clock().timestamp(), only=only)
 
     async def expire(self, scope: Scope) -> int:
         """Take out of the files what held until yesterday, and return how many that were."""
@@ -269,7 +273,7 @@ class Ingest:
                         Outcome(turn=0, action="expired", reason="date", id=memory.id) for memory in memories
                     ),
                 )
-                await self._carry_out(plan)
+                await self.carry_out(plan)
         return len(memories)
 
     async def recover(self) -> int:
@@ -277,10 +281,11 @@ class Ingest:
         plans = await self._journal.plans()
         for number, plan in plans:
             async with self._files.writing():
-                await self._carry_out(plan, number)
+                await self.carry_out(plan, number)
         return len(plans)
 
-    async def _carry_out(self, plan: Plan, number: int | None = None) -> None:
+    async def carry_out(self, plan: Plan, number: int | None = None) -> None:
+        """Do what a plan says, or what is left of it. Call it only within the files' `writing`."""
         events: list[Event] = []
         patches: Sequence[Patch] = ()
         if plan.writes:
@@ -305,11 +310,18 @@ class Ingest:
         for outcome in plan.outcomes:
             self._metrics.count(f"extraction.{plan.stage}.{outcome.action}.{outcome.reason}")
         log.info(
-            "ingest.done", stage=plan.stage, turns=len(plan.turns), added=len(plan.added), retired=len(plan.retired)
+            "ingest.done",
+            stage=plan.stage,
+            turns=len(plan.turns),
+            added=len(plan.added),
+            retired=len(plan.retired),
+            moved=len(plan.moved),
         )
 
     def _events(self, plan: Plan) -> list[Event]:
         """Return what is announced: nothing where nothing changed, or where those who caused it have `notify` off."""
+        if plan.stage == "import":  # thousands of lines are no news; recall and openings have them
+            return []
         replaced = {item.replaced_by: item.memory.id for item in plan.retired if item.replaced_by}
         changes = [
             Change(

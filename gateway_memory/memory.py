@@ -5,7 +5,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -15,18 +15,20 @@ import structlog
 from extractor import clean
 from gateway_memory.commands import Commands
 from gateway_memory.context import Context, as_query
+from gateway_memory.distilling import Distilled
 from gateway_memory.errors import ClosedError, StoreError, UsageError, place_of
 from gateway_memory.metrics import Metrics
 from gateway_memory.observing import clip, tags_of
 from gateway_memory.parts import open_parts
 from gateway_memory.plan import Receipt
 from gateway_memory.reading import Extract
+from gateway_memory.searching import as_filter
 from gateway_memory.session import Owner, Session, is_name, resolve_scope
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import Config
 from gateway_memory.store.markdown import MemoryType
 from gateway_memory.store.session_state import Observation, counts
-from recall import Hit
+from recall import Hit, RecallError
 
 __all__ = ["GatewayMemory"]
 
@@ -102,7 +104,9 @@ class GatewayMemory:
                 caught_up=parts.worker.caught_up,
                 notifier=lambda: parts.notifier.status() if parts.notifier else None,
             )
-            self._openings, self._lifecycle = parts.openings, parts.lifecycle
+            self._openings, self._saver, self._lifecycle = parts.openings, parts.saver, parts.lifecycle
+            self._distiller = parts.distiller
+            self.importer, self.exporter = parts.importer, parts.exporter
             await self._lifecycle.close_abandoned(starting=True)
             self._stack = stack.pop_all()
         log.info("memory.open", slot=parts.slot.number)
@@ -214,16 +218,42 @@ class GatewayMemory:
         try:
             async with asyncio.timeout(_EMBED_SECONDS):
                 await self._recaller.embedded()
-        except TimeoutError:
-            log.warning("memory.flush_without_vectors")
+        except (TimeoutError, RecallError) as error:
+            log.warning("memory.flush_without_vectors", error=type(error).__name__)
 
-    async def search(self, session: Session, query: str, *, limit: int = 5) -> tuple[Hit, ...]:
-        """Return the memories nearest to a query, best first, whatever their score: for a model's tool."""
+    async def search(
+        self,
+        session: Session,
+        query: str,
+        *,
+        limit: int = 5,
+        type: str | None = None,  # noqa: A002 - W, B or O, as the files call it
+        category: str | None = None,
+        since: date | str | None = None,
+        until: date | str | None = None,
+        session_key: str | None = None,
+        explain: bool = False,
+    ) -> tuple[Hit, ...]:
+        """Return the memories that have to do with a query, best first: for a model's tool.
+
+        A hit whose score is below `minScore` is weak; a memory that has nothing in common with the query is none.
+        Without a query, the newest that the filters let through, with a score of 1.
+
+        category: preference, decision, fact or instruction. since, until: the first and the last day (a date,
+        "2026-10-01", or a time).
+        session_key: of the session that it was said in. explain: `parts` of the hits tell what makes their rank.
+
+        Raises:
+            UsageError: there is no such type or day, or the limit is below 1.
+        """
         self._check(session)
+        only = as_filter(
+            type=type, category=category, since=since, until=until, session_key=session_key, zone=self.zone
+        )
         if limit < 1:
             raise UsageError(f"limit={limit}: expected a number from 1")
         await self._begin(session)
-        return await self._context.find(session, as_query(query), limit, self._clock())
+        return await self._context.find(session, as_query(query), limit, self._clock(), only=only, explain=explain)
 
     async def command(self, session: Session, text: str) -> str | None:
         """Answer a `/memory …` command in the user's language; None where the text is none."""
@@ -269,7 +299,7 @@ class GatewayMemory:
         """Save the session's one record in the agent's own words; False where it has one already."""
         self._check(session)
         await self._begin(session)
-        return await self._lifecycle.save_summary(
+        return await self._saver.save_summary(
             session, topic=topic, summary=summary, decisions=tuple(decisions), todos=tuple(todos)
         )
 
@@ -285,7 +315,7 @@ class GatewayMemory:
         """Keep a fact that the agent names (S: a stage summary); return its id, "" where nothing of it may be kept."""
         self._check(session)
         await self._begin(session)
-        outcome = await self._lifecycle.save_fact(
+        outcome = await self._saver.save_fact(
             session, content=content, type=type, entities=tuple(entities), confidence=confidence
         )
         return outcome.id if outcome else ""
@@ -293,10 +323,13 @@ class GatewayMemory:
     async def before_compaction(self, session: Session, *, usage: float, messages: int) -> str:
         """Keep a stage summary before a context is compacted; return the prompt for an agent that can save, or "".
 
-        usage: percent of the context; messages: how many it holds. Within some seconds.
+        usage: percent of the context; messages: how many it holds. Within some seconds. What the session was shown may
+        be injected again from now on; a host that compacts later, after further replies, says so when it has:
+        `session.compacted()`.
         """
         self._check(session)
         await self._begin(session)
+        session.compacted()
         return await self._lifecycle.before_compaction(session, usage=usage, messages=messages)
 
     async def stop(self, session: Session, status: str) -> str:
@@ -320,6 +353,15 @@ class GatewayMemory:
         self._sessions.closed(session)
         self._bus.unsubscribe(session.session_id)
         await self._lifecycle.end(session.session_id, session.scope, session.key, reason)
+
+    async def distill(self, session: Session, *, dry_run: bool = False) -> list[Distilled]:
+        """Move the facts of the session's scope that have earned it up to MEMORY.md now; return them, with why.
+
+        dry_run: only return them. Session ends do this by themselves while `distill.enabled`.
+        """
+        self._check(session)
+        await self._begin(session)
+        return await self._distiller.run(session.scope, session.settings.distill, dry_run=dry_run)
 
     async def session_counts(self) -> dict[str, int]:
         """Return how the workspace's sessions ended and which layer saved them: see `session_state.counts`."""

@@ -19,9 +19,9 @@ from gateway_memory.store.journal import Journal, PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from recall import Recaller, Stored
 
-__all__ = ["Merger"]
+__all__ = ["LINE_OVERHEAD", "Merger"]
 
-_LINE_OVERHEAD: Final = 40
+LINE_OVERHEAD: Final = 40
 """Bytes that a line takes beside its text: the bullet, the comment, the line end."""
 
 
@@ -80,7 +80,7 @@ class Merger:
             curated = curated or memory.file == MEMORY_FILE
             draft.by_rules.remove(memory)
             draft.retired.append(Retired(memory=memory, state="superseded", replaced_by=identity))
-        size = len(text.encode()) + _LINE_OVERHEAD
+        size = len(text.encode()) + LINE_OVERHEAD
         if curated and size > room:
             self._metrics.count("store.memory_md_full")
             await self._journal.mark(scope.key, "memory_md_full")
@@ -133,7 +133,7 @@ class Merger:
         """Return how many bytes MEMORY.md may still grow by."""
         _, size = (await self._files.scan(scope.folder)).get(MEMORY_FILE, (0, 0))
         room = self._settings_of("").store.max_memory_md_bytes - size
-        if room > _LINE_OVERHEAD:
+        if room > LINE_OVERHEAD:
             await self._journal.unmark(scope.key, "memory_md_full")
         return room
 

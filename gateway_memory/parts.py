@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from extractor import Debouncer, Model, has_model
+from extractor.breaker import Breaker
 from gateway_memory.context import ContextBuilder
+from gateway_memory.distilling import Distiller
 from gateway_memory.edits import Edits
 from gateway_memory.errors import WorkspaceError, place_of
+from gateway_memory.exporting import Exporter
 from gateway_memory.follow import Follower
+from gateway_memory.importing import Importer
 from gateway_memory.ingest import Ingest
 from gateway_memory.lifecycle import Lifecycle
 from gateway_memory.merging import Merger
 from gateway_memory.metrics import Metrics
 from gateway_memory.opening import OpeningBuilder
 from gateway_memory.reading import Extract, Reader
+from gateway_memory.saving import Saver
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import MemorySync
 from gateway_memory.store.files import MarkdownFiles
@@ -45,6 +50,8 @@ _GRACE_SECONDS: Final = 5.0
 _DAY_SECONDS: Final = 86400.0
 _CANCEL_SECONDS: Final = 1.0
 _SEND_SECONDS: Final = 2.0
+_EMBEDDING_REST_SECONDS: Final = 30.0
+"""For so long an embedding server that keeps failing is left alone: words answer, and it may only be starting anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +69,15 @@ class Parts:
     ingest: Ingest
     worker: Worker
     openings: OpeningBuilder
+    saver: Saver
+    distiller: Distiller
+    importer: Importer
+    exporter: Exporter
     lifecycle: Lifecycle
     notifier: "Notifier | None"
 
 
-async def open_parts(
+async def open_parts(  # noqa: PLR0915 - a statement a part
     stack: AsyncExitStack,
     *,
     workspace: Path,
@@ -94,7 +105,9 @@ async def open_parts(
     mqtt = settings.notify.mqtt if settings.notify.enabled and settings.notify.mqtt.enabled else None
     await journal.open(slot.number, sends=mqtt is not None, history=settings.notify.mqtt.history_events)
     stack.push_async_callback(journal.close)
-    recaller = Recaller(workspace / "index.sqlite", settings.auto_recall)
+    recaller = Recaller(
+        workspace / "index.sqlite", settings.auto_recall, breaker=Breaker(open_seconds=_EMBEDDING_REST_SECONDS)
+    )
     if await recaller.open():
         log.info("index.rebuilding")
     stack.push_async_callback(recaller.close)
@@ -192,16 +205,48 @@ async def open_parts(
         stack.push_async_callback(_stop_task, watching, "watch")
     running = asyncio.create_task(worker.run(), name="gateway-memory")
     stack.push_async_callback(_stop, worker, running)
-    lifecycle = Lifecycle(
+    saver = Saver(
         workspace=workspace,
         files=files,
         journal=journal,
         ingest=ingest,
         reader=reader,
+        metrics=metrics,
+        zone=zone,
+        clock=clock,
+        settings_of=sessions.settings_of,
+    )
+    distiller = Distiller(
+        files=files,
+        journal=journal,
+        recaller=recaller,
+        follower=follower,
+        merger=merger,
+        ingest=ingest,
+        zone=zone,
+        clock=clock,
+    )
+    importer = Importer(
+        workspace=workspace,
+        files=files,
+        journal=journal,
+        ledger=ledger,
+        recaller=recaller,
+        follower=follower,
+        merger=merger,
+        ingest=ingest,
+        zone=zone,
+        clock=clock,
+        scope_of=sessions.scope_of,
+    )
+    lifecycle = Lifecycle(
+        files=files,
+        journal=journal,
+        saver=saver,
+        distiller=distiller,
         worker=worker,
         slot=slot,
         metrics=metrics,
-        zone=zone,
         clock=clock,
         settings=settings,
         settings_of=sessions.settings_of,
@@ -232,6 +277,10 @@ async def open_parts(
             zone=zone,
             min_score=settings.auto_recall.min_score,
         ),
+        saver=saver,
+        distiller=distiller,
+        importer=importer,
+        exporter=Exporter(workspace=workspace, files=files, journal=journal, recaller=recaller, follower=follower),
         lifecycle=lifecycle,
         notifier=notifier,
     )

@@ -37,6 +37,13 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "status_on": ("On: {on}", "已打开：{on}"),
     "status_off": ("Off: {off}", "已关闭：{off}"),
     "status_count": ("Memories: {count}", "记忆条数：{count}"),
+    "status_words": ("Search: by words alone", "搜索：只按词语"),
+    "status_vectors": (
+        "Search by meaning: {done} of {rows} memories and passages ({encoder})",
+        "语义搜索：{done}/{rows} 条记忆和段落（{encoder}）",
+    ),
+    "encoder_loading": ("the encoder loads", "编码器加载中"),
+    "status_words_meanwhile": ("; words alone answer meanwhile: {problem}", "；目前只按词语：{problem}"),
     "status_queue": (
         "Waiting: {rules} for the rules, {batch} for the batch, oldest {age} s; {outbox} to announce",
         "排队：规则 {rules} 轮，批处理 {batch} 轮，最久 {age} 秒；待通知 {outbox} 条",
@@ -76,7 +83,32 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "list_empty": ("Nothing is remembered yet.", "还没有记忆。"),
     "search_title": ("Found {count}:", "找到 {count} 条："),
     "search_empty": ("Nothing found.", "没有找到。"),
-    "search_usage": ("What to search for? /memory search <words>", "要搜索什么？/memory search <关键词>"),
+    "search_weak": ("Weak, perhaps beside the point ({count}):", "关联较弱，仅供参考（{count} 条）："),
+    "search_usage": (
+        (
+            "What to search for? /memory search <words>, and before or behind them --type W|B|O · --category <name>"
+            " · --since <YYYY-MM-DD> · --until <YYYY-MM-DD> · --session <key> · --limit <n> · --explain"
+        ),
+        (
+            "要搜索什么？/memory search <关键词>，前后可加 --type W|B|O（类型）· --category <名称>（类别）"
+            "· --since <年-月-日>（从）· --until <年-月-日>（到）· --session <会话>· --limit <条数>· --explain（解释）"
+        ),
+    ),
+    "search_option": ("Not understood: {problem}.", "看不懂：{problem}。"),
+    "explain": (
+        "  rank {rank} = {terms}; log-odds {evidence}; {coverage} of the words, cosine {cosine}",
+        "  排序 {rank} = {terms}；对数几率 {evidence}；覆盖关键词 {coverage}，余弦 {cosine}",
+    ),
+    "explain_listed": ("  listed by its filters alone", "  仅按筛选条件列出"),
+    "term_words": ("words", "词语"),
+    "term_meaning": ("meaning", "语义"),
+    "term_recency": ("recency", "新近"),
+    "term_importance": ("importance", "重要性"),
+    "term_form": ("form", "形式"),
+    "term_speaker": ("speaker", "说话人"),
+    "term_date": ("date", "日期"),
+    "term_task": ("task", "任务"),
+    "term_version": ("version", "版本"),
     "forget_usage": (
         "Which one? /memory forget <id>; the ids stand in /memory list.",
         "忘掉哪一条？/memory forget <编号>；编号见 /memory list。",
@@ -126,6 +158,7 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     ),
     "undone_removed": ("- removed {id} · {text}", "- 移除 {id} · {text}"),
     "undone_restored": ("- put back {id} · {text}", "- 恢复 {id} · {text}"),
+    "undone_moved": ("- moved back {id} to {file}", "- 移回 {id} 到 {file}"),
     "history_usage": (
         "Of which one? /memory history <id>; the ids stand in /memory list.",
         "哪一条的来历？/memory history <编号>；编号见 /memory list。",

@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from gateway_memory.store.files import FileEdit
 from gateway_memory.store.markdown import Addition, MemoryType
 from gateway_memory.store.patch import Patch
 
-__all__ = ["Memory", "Outcome", "Plan", "Receipt", "Retired", "Stage"]
+__all__ = ["Memory", "Moved", "Outcome", "Plan", "Receipt", "Retired", "Stage"]
 
-Stage = Literal["rules", "batch", "command", "expiry", "undo", "save", "summary", "distill"]
+Stage = Literal["rules", "batch", "command", "expiry", "undo", "save", "summary", "distill", "import"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +42,14 @@ class Retired:
     memory: Memory
     state: Literal["superseded", "forgotten", "expired", "undone"]
     replaced_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """A memory that goes to another file and stays what it is, its id included: `memory.file` is where it goes."""
+
+    memory: Memory
+    source: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +86,7 @@ class Plan:
     added: tuple[Memory, ...] = ()
     retired: tuple[Retired, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
+    moved: tuple[Moved, ...] = ()
     failed: bool = False
     """Whether the model failed: then the turns wait for `retry` instead of being done."""
     restores: tuple[Patch, ...] = ()
@@ -86,21 +95,24 @@ class Plan:
     @property
     def writes(self) -> bool:
         """Whether any file changes."""
-        return bool(self.added or self.retired)
+        return bool(self.added or self.retired or self.moved)
 
     def edits(self) -> list[FileEdit]:
         """Return the edits of the Markdown files, one for each file."""
-        files = dict.fromkeys([item.memory.file for item in self.retired] + [memory.file for memory in self.added])
+        removed = [item.memory for item in self.retired]
+        removed += [replace(item.memory, file=item.source) for item in self.moved]
+        added = [*self.added, *(item.memory for item in self.moved)]
+        files = dict.fromkeys([memory.file for memory in removed] + [memory.file for memory in added])
         restores = {patch.file: patch for patch in self.restores}
         return [
             FileEdit(
                 file=file,
                 add=tuple(
                     Addition(id=memory.id, text=memory.text, type=memory.type, confidence=memory.confidence)
-                    for memory in self.added
+                    for memory in added
                     if memory.file == file
                 ),
-                remove=tuple(item.memory.id for item in self.retired if item.memory.file == file),
+                remove=tuple(memory.id for memory in removed if memory.file == file),
                 restore=restores.get(file),
             )
             for file in files
@@ -117,6 +129,7 @@ class Plan:
         raw["turns"] = tuple(raw["turns"])
         raw["added"] = tuple(_memory(item) for item in raw["added"])
         raw["retired"] = tuple(Retired(**{**item, "memory": _memory(item["memory"])}) for item in raw["retired"])
+        raw["moved"] = tuple(Moved(**{**item, "memory": _memory(item["memory"])}) for item in raw.get("moved", ()))
         raw["outcomes"] = tuple(Outcome(**item) for item in raw["outcomes"])
         raw["restores"] = tuple(Patch.from_json(item) for item in raw.get("restores", ()))
         return cls(**raw)

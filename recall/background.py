@@ -1,98 +1,177 @@
 """Gives vectors to the rows that have none, in batches small enough that no query waits long behind one."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential_jitter
 
-from recall.embedder import Embedder
+from recall.embedder import Embedder, kind_of
 from recall.index_thread import IndexThread
-from recall.types import RecallError
+from recall.types import EmbeddingError, RecallError
 from recall.worker import BACKGROUND
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from recall.encoder import Encoder
     from recall.index import Index
 
-__all__ = ["Background", "batches"]
+__all__ = ["BUNDLED_BATCHES", "Background", "Batches", "batches"]
 
 _log = structlog.get_logger()
 
-# About 10 ms of the encoder: which is what a query may find itself behind.
-_BATCH_CHARACTERS = 800
-_BATCH_TEXTS = 16
 _READ_AT_ONCE = 256
-_RETRY_SECONDS = 5.0
+_WAITS = wait_exponential_jitter(multiplier=0.5, max=60.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batches:
+    """What one call of the encoder gets at most."""
+
+    texts: int
+    characters: int
+
+
+# About 10 ms of the encoder: which is what a query may find itself behind.
+BUNDLED_BATCHES = Batches(texts=16, characters=800)
 
 
 class Background:
-    """Follows `wake`; `embedded` does what is left at once. One of them works at a time."""
+    """Follows `wake`; `embedded` does what is left at once. One of them works at a time.
 
-    def __init__(self, thread: IndexThread, embedder: Embedder) -> None:
+    `cached` knows the vectors of some texts. `size`: see Batches.
+    """
+
+    def __init__(
+        self,
+        thread: IndexThread,
+        embedder: Embedder,
+        *,
+        cached: "Callable[[str], NDArray[np.float32] | None] | None" = None,
+        size: Batches = BUNDLED_BATCHES,
+    ) -> None:
         self._thread = thread
         self._embedder = embedder
+        self._cached = cached or embedder.cached
+        self._size = size
         self._waiting = asyncio.Event()
         self._working = asyncio.Lock()
-        self._encoder_told = False
 
     def wake(self) -> None:
-        """There may be rows without a vector."""
+        """There may be rows without a vector, or the encoder has just begun to load."""
         self._waiting.set()
 
     async def run(self) -> None:
-        """Work whenever there is something, for ever."""
+        """Work whenever there is something, for ever; what fails is tried again, after longer and longer waits."""
         while True:
             await self._waiting.wait()
             self._waiting.clear()
-            try:
-                if await self._thread.run(_count, BACKGROUND):
-                    await self.embedded()
-            except RecallError as error:
-                _log.warning("recall.embedding_failed", error=type(error.__cause__ or error).__name__)
-                self._waiting.set()
-                await asyncio.sleep(_RETRY_SECONDS)
+            await AsyncRetrying(
+                retry=retry_if_exception_type((RecallError, sqlite3.Error)),
+                wait=_wait,
+                before_sleep=_note,
+                sleep=asyncio.sleep,
+            )(self._once)
+
+    async def _once(self) -> None:
+        # An encoder that has not begun to load is not hurried by nothing.
+        if not self._embedder.started:
+            missing: int = await self._thread.run(_count, BACKGROUND)
+            if not missing:
+                return
+        await self._embed_all(await self._loaded())
+
+    async def _loaded(self) -> "Encoder":
+        try:
+            return await self._embedder.loaded()
+        except RecallError:
+            raise
+        except Exception as error:
+            raise RecallError("the encoder could not be loaded") from error
 
     async def embedded(self) -> None:
         """Work until nothing is left, or the encoder cannot be loaded. Raises RecallError if it fails in between."""
         try:
-            encoder = await self._embedder.loaded()
-        except Exception:  # noqa: BLE001 - it was logged where it failed; words alone work
+            encoder = await self._loaded()
+        except RecallError:  # it was logged where it failed; words alone work
             return
-        async with self._working:
-            if not self._encoder_told:
-                await self._thread.write(lambda index: index.use_encoder(encoder.name, encoder.dimension))
-                self._encoder_told = True
-            while waiting := await self._thread.run(_pending, BACKGROUND):
-                for batch in batches(waiting):
-                    await self._embed(batch)
+        try:
+            await self._embed_all(encoder)
+        except sqlite3.Error as error:
+            raise RecallError(f"the index cannot be read: {error}") from error
 
-    async def _embed(self, batch: Sequence[tuple[int, str]]) -> None:
+    async def _embed_all(self, encoder: "Encoder") -> None:
+        async with self._working:
+            name, dimension, scale = encoder.name, encoder.dimension, encoder.scale
+            ours = await self._thread.write(lambda index: index.use_encoder(name, dimension, scale))
+            while ours and (waiting := await self._thread.run(_pending, BACKGROUND)):
+                for batch in batches(waiting, self._size):
+                    ours = ours and await self._embed(batch)
+            if not ours:
+                _log.warning("recall.another_encoder")
+
+    async def _embed(self, batch: Sequence[tuple[int, str]]) -> bool:
+        """False where another process has changed to another encoder, and nothing was kept."""
         # What was just compared with the memories, before it became one, has its vector already.
-        known = {sequence: vector for sequence, text in batch if (vector := self._embedder.cached(text)) is not None}
+        known = {sequence: vector for sequence, text in batch if (vector := self._cached(text)) is not None}
         missing = [(sequence, text) for sequence, text in batch if sequence not in known]
         if missing:
-            try:
-                made = await self._embedder.submit([text for _, text in missing], query=False)
-            except RecallError:
-                raise
-            except Exception as error:
-                raise RecallError("the encoder failed") from error
+            made = await self._made([text for _, text in missing])
             known.update(zip((sequence for sequence, _ in missing), made, strict=True))
-        await self._thread.write(lambda index: index.put_vectors(list(known), list(known.values())), BACKGROUND)
+        return await self._thread.write(lambda index: index.put_vectors(list(known), list(known.values())), BACKGROUND)
+
+    async def _made(self, texts: Sequence[str]) -> "Sequence[NDArray[np.float32]]":
+        """Vectors of texts. Of those that a server refuses together, each is tried alone: one holds up no other.
+
+        One that is refused alone gets a zero vector: it is found by its words.
+        """
+        try:
+            return list(await self._embedder.submit(texts, query=False))
+        except EmbeddingError as error:
+            if error.kind not in ("bad_request", "unreadable"):
+                raise
+            if len(texts) > 1:
+                return [vector for text in texts for vector in await self._made([text])]
+            _log.warning("recall.no_vector", error=error.kind)
+            return [await self._thread.run(_zero, BACKGROUND)]
+        except RecallError:
+            raise
+        except Exception as error:
+            raise RecallError("the encoder failed") from error
 
 
-def batches(rows: Sequence[tuple[int, str]]) -> Iterator[Sequence[tuple[int, str]]]:
+def batches(rows: Sequence[tuple[int, str]], size: Batches = BUNDLED_BATCHES) -> Iterator[Sequence[tuple[int, str]]]:
     """Rows in their order, as many at once as make no long call of the encoder."""
     start = 0
     while start < len(rows):
         end, characters = start + 1, len(rows[start][1])
-        while end < len(rows) and end - start < _BATCH_TEXTS:
+        while end < len(rows) and end - start < size.texts:
             characters += len(rows[end][1])
-            if characters > _BATCH_CHARACTERS:
+            if characters > size.characters:
                 break
             end += 1
         yield rows[start:end]
         start = end
+
+
+def _wait(state: RetryCallState) -> float:
+    """At least what the server asks for, else longer each time."""
+    error = state.outcome.exception() if state.outcome else None
+    asked = error.retry_after_seconds if isinstance(error, EmbeddingError) else 0.0
+    return max(asked, _WAITS(state))
+
+
+def _note(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    # The first ones, and ever fewer.
+    if error is not None and state.attempt_number & (state.attempt_number - 1) == 0:
+        cause = error if isinstance(error, EmbeddingError) else error.__cause__ or error
+        _log.warning("recall.embedding_failed", error=kind_of(cause), attempt=state.attempt_number)
 
 
 def _count(index: "Index") -> int:
@@ -101,3 +180,9 @@ def _count(index: "Index") -> int:
 
 def _pending(index: "Index") -> list[tuple[int, str]]:
     return index.pending(_READ_AT_ONCE)
+
+
+def _zero(index: "Index") -> "NDArray[np.float32]":
+    import numpy as np
+
+    return np.zeros(index.dimension, np.float32)

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.scale import Scale
 from recall.scope import ScopeRows
 
 Floats = NDArray[np.float32]
@@ -37,7 +38,6 @@ class Candidates:
         """Gather rows by number, counted through the scopes one after the other."""
         vectors = np.zeros((len(rows), scopes[0].matrix.dimension), np.float32)
         embedded = np.zeros(len(rows), bool)
-        counts = np.zeros(len(rows), np.int64)
         terms: list[NDArray[np.uint32]] = [np.zeros(0, np.uint32)] * len(rows)
         first = 0
         for scope in scopes:
@@ -45,30 +45,29 @@ class Candidates:
             if len(places):
                 own = rows[places] - first
                 vectors[places], embedded[places] = scope.matrix.take(own), scope.embedded.values[own]
-                flat, counts[places] = scope.terms_of(own)
-                for place, part in zip(places, np.split(flat, np.cumsum(counts[places])[:-1]), strict=True):
+                for place, part in zip(places.tolist(), scope.terms_of(own), strict=True):
                     terms[place] = part
             first += len(scope)
+        counts = np.array([len(part) for part in terms], np.int64)
         return cls(terms=np.concatenate(terms), counts=counts, vectors=vectors, embedded=embedded)
 
     def coverage(self, terms: NDArray[np.uint32], weights: Floats) -> Floats:
         """The share of the message's own terms (ascending), by their weight, that each row holds."""
-        coverage = np.zeros(len(self.counts), np.float32)
         whole = float(weights.sum())
         if not whole:
-            return coverage
+            return np.zeros(len(self.counts), np.float32)
         at = np.minimum(np.searchsorted(terms, self.terms), len(terms) - 1)
         known = terms[at] == self.terms
         # A row that holds a term twice covers it once.
         pairs = np.unique(self._row_of_each_term()[known] * len(terms) + at[known])
-        np.add.at(coverage, pairs // len(terms), weights[pairs % len(terms)] / np.float32(whole))
-        return coverage
+        covered = np.bincount(pairs // len(terms), weights[pairs % len(terms)] / whole, len(self.counts))
+        return covered.astype(np.float32)
 
     def cosines(self, vector: Floats) -> Floats:
         """Cosine of each row with a vector of length 1; -1 where a row has no vector yet."""
         return np.where(self.embedded, self.vectors @ vector, np.float32(-1))
 
-    def alike(self) -> NDArray[np.bool_]:
+    def alike(self, scale: Scale) -> NDArray[np.bool_]:
         """Which rows say nearly the same, (rows, rows): by the Jaccard similarity of their words, and by meaning."""
         known, at = np.unique(self.terms, return_inverse=True)
         held = np.zeros((len(self.counts), len(known)), np.float32)
@@ -77,7 +76,7 @@ class Candidates:
         each = held.sum(axis=1)
         overlap = both / np.maximum(each[:, None] + each[None, :] - both, 1)
         embedded = self.embedded[:, None] & self.embedded[None, :]
-        meaning = self.vectors @ self.vectors.T
+        meaning = scale.cosines(self.vectors @ self.vectors.T)
         same: NDArray[np.bool_] = np.where(
             embedded, (overlap > _SAME_WORDS) & (meaning > _SAME_MEANING), overlap > _SAME_WORDS_ALONE
         )

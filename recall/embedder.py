@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import structlog
 
 from recall.turns import short_turns
-from recall.types import RecallError
+from recall.types import EmbeddingError, RecallError
 from recall.worker import settle
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from recall.encoder import Encoder
 
-__all__ = ["Embedder"]
+__all__ = ["Embedder", "kind_of"]
 
 _log = structlog.get_logger()
 
@@ -41,11 +41,13 @@ class _Job(NamedTuple):
 class Embedder:
     """Owns one daemon thread, in which the encoder is made (by `load`) and used.
 
-    A daemon, so that an encoder that hangs for ever does not keep the process from ending.
+    A daemon, so that an encoder that hangs for ever does not keep the process from ending. Where it cannot be loaded,
+    that is tried again every `retry_seconds`.
     """
 
-    def __init__(self, load: "Callable[[], Encoder]") -> None:
+    def __init__(self, load: "Callable[[], Encoder]", *, retry_seconds: float = _RETRY_LOADING_SECONDS) -> None:
         self._load = load
+        self._retry_seconds = retry_seconds
         self._condition = threading.Condition()
         self._queries: deque[_Job] = deque()
         self._background: deque[_Job] = deque()
@@ -56,6 +58,13 @@ class Embedder:
         self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._loaded: list[tuple[asyncio.Future[Encoder], asyncio.AbstractEventLoop]] = []
         self._thread: threading.Thread | None = None
+        self.problem = ""
+        """The kind of the last failure, "" since it works."""
+
+    @property
+    def started(self) -> bool:
+        """Whether the encoder loads, or is there."""
+        return self._thread is not None
 
     def start(self) -> None:
         """Begin to load the encoder, in the thread; once is enough."""
@@ -128,10 +137,12 @@ class Embedder:
         while not self._closing:
             if self._encoder is None and not self._make():
                 with self._condition:
-                    self._condition.wait(timeout=_RETRY_LOADING_SECONDS)
+                    self._condition.wait(timeout=self._retry_seconds)
                 continue
             if jobs := self._wait():
                 self._encode(jobs)
+        if self._encoder is not None:
+            self._encoder.close()
 
     def _wait(self) -> list[_Job]:
         """The next batch, waited for; empty when the thread is to end."""
@@ -153,11 +164,12 @@ class Embedder:
             with short_turns():
                 encoder = self._load()
         except Exception as error:  # noqa: BLE001 - without an encoder, words alone work
-            _log.warning("recall.encoder_failed", stage="load", error=type(error).__name__)
+            self.problem = kind_of(error)
+            _log.warning("recall.encoder_failed", stage="load", error=self.problem)
             self._fail(error)
             return False
         with self._condition:
-            self._encoder, self._failure = encoder, None
+            self._encoder, self._failure, self.problem = encoder, None, ""
             waiting, self._loaded = self._loaded, []
         _log.info("recall.encoder_loaded", encoder=encoder.name, seconds=round(time.perf_counter() - started, 3))
         for future, loop in waiting:
@@ -184,12 +196,14 @@ class Embedder:
             with short_turns():
                 vectors = self._encoder.encode(texts)
         except Exception as error:  # noqa: BLE001 - one bad text or a failing server costs these jobs only
-            _log.warning("recall.encoder_failed", stage="encode", texts=len(texts), error=type(error).__name__)
+            self.problem = kind_of(error)
+            _log.warning("recall.encoder_failed", stage="encode", texts=len(texts), error=self.problem)
             for job in jobs:
                 settle(job.loop, job.future, None, error)
             return
         finally:
             self._busy_since = None
+        self.problem = ""
         start = 0
         for job in jobs:
             part = vectors[start : start + len(job.texts)]
@@ -210,3 +224,8 @@ class Embedder:
                 # A copy, since a row would keep its whole batch in memory.
                 yield from ((text, vectors[start + place].copy()) for place, text in enumerate(job.texts))
             start += len(job.texts)
+
+
+def kind_of(error: BaseException) -> str:
+    """What a failure is called in logs and in the status."""
+    return error.kind if isinstance(error, EmbeddingError) else type(error).__name__

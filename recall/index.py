@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.arrays import packed
+from recall.filters import Filter, condition
 from recall.prepared import cleaned, prepare, same_text
 from recall.query import embedded_text
+from recall.scale import BUNDLED, Scale
 from recall.scope import ScopeRows
 from recall.store import IndexedRow, Store
 from recall.topics import traits_of
@@ -16,7 +19,7 @@ from recall.types import Entry, FileChange, Stamp, Stored
 
 __all__ = ["Index"]
 
-# Rows in memory over all scopes; beyond them the scopes that rested longest leave. 2 kB of vector a row.
+# Rows in memory over all scopes; beyond them the scopes that rested longest leave. Half a kilobyte of vector a row.
 _RESIDENT_ROWS = 150_000
 
 
@@ -29,7 +32,11 @@ class Index:
         # Scopes in memory in which another process may have written since they were looked at.
         self._behind: set[str] = set()
         self._data_version = 0
+        # The encoder of this process, once it is loaded, and the one whose vectors the file has: "name:dimension".
+        self._encoder = ""
+        self._stored_encoder = ""
         self.dimension = 0
+        self.scale = BUNDLED
         # Rises with everything that may change what a search finds; what was cached under another one is stale.
         self.version = 0
         # Rises when the file was replaced: everything is to be given to the index again, and sequences begin anew.
@@ -38,7 +45,7 @@ class Index:
     def open(self) -> bool:
         made = self._store.open()
         self._data_version = self._store.data_version()
-        self.dimension = _dimension_of(self._store.meta("encoder"))
+        self._look_at_encoder()
         return made
 
     def close(self) -> None:
@@ -46,24 +53,39 @@ class Index:
         self._store.close()
 
     def fits(self, vector: NDArray[np.float32]) -> bool:
-        """Whether a vector is of the kind that the rows have; at first they have none at all."""
-        return len(vector) == self.dimension
+        """Whether a vector is of the kind that the rows have: of the encoder that the index was told of."""
+        return self.is_ours and len(vector) == self.dimension
 
-    def use_encoder(self, name: str, dimension: int) -> None:
-        """Vectors of another encoder are forgotten; they are made anew in the background."""
+    @property
+    def is_ours(self) -> bool:
+        """Whether the rows' vectors are of this process's encoder. Another process may have another one."""
+        return self._encoder != "" and self._encoder == self._stored_encoder
+
+    def use_encoder(self, name: str, dimension: int, scale: Scale) -> bool:
+        """Say which encoder this process has. Vectors of another one are forgotten, and made anew in the background.
+
+        False if, after this process had its way once, another process has another encoder: the last that started wins.
+        """
         wanted = f"{name}:{dimension}"
-        if self._store.meta("encoder") != wanted:
+        found = self._store.meta("encoder")
+        if found != wanted and (found == "" or self._encoder != wanted):
             with self._store.writing():
-                if self._store.meta("encoder") != wanted:
-                    self._store.forget_vectors(self._store.next_revision())
-                    self._store.set_meta("encoder", wanted)
+                self._store.forget_vectors(self._store.next_revision())
+                self._store.set_meta("encoder", wanted)
+                self._store.set_meta("scale", f"{scale.unrelated} {scale.related}")
+        self._encoder = wanted
+        self._look_at_encoder()
+        return self.is_ours
+
+    def _look_at_encoder(self) -> None:
+        """Notice which encoder's vectors the file has; what was loaded is of no use if they are another one's."""
+        found = self._store.meta("encoder")
+        if found != self._stored_encoder:
             self._scopes.clear()
             self.version += 1
-        if self.dimension != dimension:
-            # Another process named the encoder first, and what was loaded has no room for its vectors.
-            self._scopes.clear()
-            self.version += 1
-        self.dimension = dimension
+        self._stored_encoder, self.dimension = found, _dimension_of(found)
+        scale = self._store.meta("scale").split()
+        self.scale = Scale(float(scale[0]), float(scale[1])) if scale else BUNDLED
 
     # What other processes did
 
@@ -76,10 +98,7 @@ class Index:
         if version != self._data_version:
             self._data_version = version
             self.version += 1
-            dimension = _dimension_of(self._store.meta("encoder"))
-            if dimension != self.dimension:
-                self._scopes.clear()
-                self.dimension = dimension
+            self._look_at_encoder()
             self._behind.update(self._scopes)
         return False
 
@@ -239,6 +258,19 @@ class Index:
         where = "r.scope = ? and r.kind = 'item' order by r.sequence desc limit ?"
         return tuple(self._store.rows(where, (number, limit)))
 
+    def matching(self, scope: str, only: Filter) -> NDArray[np.int64]:
+        """The sequences of a scope's rows that pass a filter."""
+        where, values = condition(only)
+        query = f"select r.sequence from row r where r.scope = ? and {where}"
+        found = self._store.connection.execute(query, (self._store.scope_number(scope), *values)).fetchall()
+        return np.array([sequence for (sequence,) in found], np.int64)
+
+    def listed(self, scope: str, only: Filter, limit: int) -> tuple[Stored, ...]:
+        """The items that pass a filter, the newest first."""
+        where, values = condition(only)
+        where = f"r.scope = ? and r.kind = 'item' and {where} order by r.at desc, r.sequence desc limit ?"
+        return tuple(self._store.rows(where, (self._store.scope_number(scope), *values, limit)))
+
     def count(self, scope: str) -> int:
         number = self._store.scope_number(scope)
         query = "select count(*) from row where scope = ? and kind = 'item'"
@@ -253,14 +285,23 @@ class Index:
     def pending_count(self) -> int:
         return self._store.pending_count()
 
-    def put_vectors(self, sequences: Sequence[int], vectors: Sequence[NDArray[np.float32]]) -> None:
-        """Keep vectors as half floats: a thousandth of error against half of the disk. Raises as `replace_file`."""
-        blobs = [vector.astype("<f2").tobytes() for vector in vectors]
+    def row_count(self) -> int:
+        return int(self._store.connection.execute("select count(*) from row").fetchone()[0])
+
+    def put_vectors(self, sequences: Sequence[int], vectors: Sequence[NDArray[np.float32]]) -> bool:
+        """Keep vectors as bytes, see `arrays.Matrix`. Raises as `replace_file`.
+
+        False, and nothing is kept, if another process has changed to another encoder.
+        """
+        blobs = [vector.tobytes() for vector in packed(np.stack(vectors))] if vectors else []
         with self._store.writing():
+            if self._store.meta("encoder") != self._encoder:
+                return False
             scopes = self._store.put_vectors(self._store.next_revision(), list(zip(sequences, blobs, strict=True)))
         self.version += 1
         for key in scopes & self._scopes.keys():
             self._catch_up(key)
+        return True
 
 
 def _dimension_of(encoder: str) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
+from recall.turns import no_collection
 from recall.types import RecallError
 from recall.worker import WRITE, Worker
 
@@ -112,9 +113,10 @@ def _code(error: sqlite3.Error) -> int:
 
 
 def _make_index(path: Path) -> "Index":
-    import threadpoolctl
+    with no_collection():
+        import threadpoolctl
 
-    from recall.index import Index
+        from recall.index import Index
 
     # A product of a few milliseconds stalls with more threads; and changing the number for each call would race with
     # the encoder's thread, which does the same.

@@ -28,11 +28,12 @@ def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | N
         for start, end in zip(*segment.find(terms), strict=True):
             shared[segment.rows[start:end]] += 1
     shared[~among] = 0
-    best = {int(row) for row in np.argsort(-shared, kind="stable")[: _LOOKED_AT * limit] if shared[row] > 0}
+    best = {row for row in _highest(shared, _LOOKED_AT * limit) if shared[row] > 0}
     cosines = None
     if vector is not None and index.fits(vector):
-        cosines = np.where(among & rows.embedded.values, rows.matrix.product(vector), _NO_VECTOR)
-        best |= {int(row) for row in np.argsort(-cosines, kind="stable")[:limit] if cosines[row] > _NO_VECTOR}
+        near = index.scale.cosines(rows.matrix.products(vector[None])[0])
+        cosines = np.where(among & rows.embedded.values, near, _NO_VECTOR)
+        best |= {row for row in _highest(cosines, limit) if cosines[row] > _NO_VECTOR}
     found = []
     wanted = set(terms.tolist())
     stored = {row.sequence: row for row in index.stored([int(rows.sequences.values[row]) for row in best])}
@@ -48,3 +49,11 @@ def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | N
     by_cosine = sorted(found, key=lambda near: near.cosine or _NO_VECTOR, reverse=True)[:limit]
     kept = {id(near) for near in (*by_overlap, *by_cosine)}
     return tuple(near for near in found if id(near) in kept)
+
+
+def _highest(values: NDArray[np.float32], count: int) -> list[int]:
+    """The places of the highest values, in no order."""
+    if count >= len(values):
+        return list(range(len(values)))
+    places: list[int] = np.argpartition(values, len(values) - count)[-count:].tolist()
+    return places

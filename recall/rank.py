@@ -16,6 +16,7 @@ from recall.postings import Segment
 __all__ = [
     "bm25_into",
     "calibrated",
+    "common_share",
     "covering_alike",
     "dated",
     "evidence",
@@ -138,6 +139,11 @@ def message_vector(own: Floats, preceding: Sequence[Floats], vector_sum: Floats,
     return vector - vector_sum * np.float32(COMMON_SHARE / (vectors + SUPPOSED_ROWS))
 
 
+def common_share(vectors: int) -> float:
+    """How much of the mean of so many vectors `message_vector` takes out."""
+    return COMMON_SHARE * vectors / (vectors + SUPPOSED_ROWS)
+
+
 def scaled(values: Floats, among: NDArray[np.bool_], least_range: float) -> Floats:
     """Min-max over the rows of `among`, 0..1; the others get 0.
 
@@ -145,13 +151,15 @@ def scaled(values: Floats, among: NDArray[np.bool_], least_range: float) -> Floa
     is always the nearest. And 0, which is what a row with nothing in common gets, is in the range: of one row, too, it
     is told how near it is.
     """
-    chosen = values[among]
-    if not len(chosen):
-        return np.zeros_like(values)
-    low, high = min(float(chosen.min()), 0.0), float(chosen.max())
+    everywhere = bool(among.all())
+    chosen = values if everywhere else values[among]
+    low, high = (min(float(chosen.min()), 0.0), float(chosen.max())) if len(chosen) else (0.0, 0.0)
     if high <= low:
         return np.zeros_like(values)
-    return np.where(among, (values - np.float32(low)) / np.float32(max(high - low, least_range)), np.float32(0))
+    result = (values - np.float32(low)) / np.float32(max(high - low, least_range))
+    if not everywhere:
+        result[~among] = 0
+    return result
 
 
 def with_neighbours(words: Floats, sessions: NDArray[np.uint32]) -> Floats:
@@ -203,17 +211,18 @@ def newest_first(
     `ranks` descend; of two rows of one time the one of the higher number is newer. A plan that was changed, a number
     that grew: what was said last holds.
     """
-    if not np.tril(alike, -1).any():
+    earlier = np.tril(alike, -1)
+    later = np.flatnonzero(earlier.any(axis=1)).tolist()
+    if not later:
         return ranks
     ranks = ranks.copy()
-    heads: list[int] = []
+    heads = np.ones(len(ranks), bool)
     versions: dict[int, list[int]] = {}
-    for row in range(len(ranks)):
-        head = next((head for head in heads if alike[row, head]), None)
-        if head is None:
-            heads.append(row)
-        else:
-            versions.setdefault(head, [head]).append(row)
+    for row in later:
+        near = np.flatnonzero(earlier[row] & heads)
+        if len(near):
+            heads[row] = False
+            versions.setdefault(int(near[0]), [int(near[0])]).append(row)
     for rows in versions.values():
         best = ranks[rows[0]]
         newest = max(rows, key=lambda row: (times[row], numbers[row]))

@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from recall.anytime import AnytimeSearch
-from recall.background import Background
+from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.embedder import Embedder
+from recall.filters import Filter
 from recall.index_thread import IndexThread
-from recall.settings import RecallSettings
-from recall.types import Entry, FileChange, Near, Recall, RecallError, Stamp, Stored
+from recall.query import LONGEST_EMBEDDED
+from recall.settings import EmbedderSettings, RecallSettings
+from recall.types import Entry, FileChange, Near, Recall, RecallError, Stamp, Stored, Vectors
 
 if TYPE_CHECKING:
     from recall.encoder import Encoder
     from recall.index import Index
+    from recall.server import Breaker
     from recall.store import IndexedRow
 
 __all__ = ["Recaller"]
@@ -29,13 +32,14 @@ _PREPARED_AT_ONCE = 100
 _ENCODER_START_SECONDS = 2.0
 _IDLE_CHECK_SECONDS = 0.02
 _JOIN_SECONDS = 1.0
+_SERVER_RETRY_SECONDS = 10.0
 
 
 class Recaller:
     """Search over the scopes of one index.sqlite. Lives on the event loop that opened it.
 
     `zone` is where "yesterday" is reckoned. `encoder` makes the encoder, in its own thread; by default it follows the
-    settings. Every method raises RecallError before `open` and after `close`.
+    settings. `breaker` guards an embedding server. Every method raises RecallError before `open` and after `close`.
     """
 
     def __init__(
@@ -45,12 +49,20 @@ class Recaller:
         *,
         zone: tzinfo = UTC,
         encoder: "Callable[[], Encoder] | None" = None,
+        breaker: "Breaker | None" = None,
     ) -> None:
         self._settings = settings
-        load = encoder or (_bundled if settings.embedder.provider == "bundled" else None)
         self._thread = IndexThread(path)
-        self._embedder = None if load is None else Embedder(load)
-        self._background = None if self._embedder is None else Background(self._thread, self._embedder)
+        self._embedders = _embedders(settings.embedder, encoder, breaker)
+        self._embedder = self._embedders[0] if self._embedders else None
+        self._background = None
+        if self._embedder is not None:
+            size = BUNDLED_BATCHES
+            if settings.embedder.provider == "openai" and encoder is None:
+                texts = settings.embedder.batch_size
+                size = Batches(texts=texts, characters=texts * LONGEST_EMBEDDED)
+            cached = self._embedder.cached
+            self._background = Background(self._thread, self._embedders[-1], cached=cached, size=size)
         self._anytime = AnytimeSearch(self._thread, self._embedder, zone)
 
     async def open(self) -> bool:
@@ -75,24 +87,46 @@ class Recaller:
         if self._thread.busy and time.monotonic() < at_last:
             asyncio.get_running_loop().call_later(_IDLE_CHECK_SECONDS, self._start_encoder, at_last)
         else:
-            self._embedder.start()
+            for embedder in self._embedders:
+                embedder.start()
+            if self._background is not None:
+                self._background.wake()
 
     async def close(self) -> None:
         """Stop both threads. One that hangs is left behind; it does not keep the process from ending."""
-        encoding = self._embedder.stop() if self._embedder is not None else None
+        threads = [embedder.stop() for embedder in self._embedders]
         await self._thread.close()
-        if encoding is not None:
-            await asyncio.to_thread(encoding.join, _JOIN_SECONDS)
+        for thread in threads:
+            if thread is not None:
+                await asyncio.to_thread(thread.join, _JOIN_SECONDS)
 
     async def run(self) -> None:
         """Give vectors to what has none yet, for ever. Cancelling stops it; nothing is lost."""
         if self._background is not None:
             await self._background.run()
 
+    async def loaded(self) -> None:
+        """Wait until the encoder can be used; at once if there is none. Raises what loading it raised."""
+        if self._embedder is not None:
+            await self._embedder.loaded()
+
     async def embedded(self) -> None:
         """Wait until nothing waits for a vector; at once if there is no encoder."""
         if self._background is not None:
             await self._background.embedded()
+
+    async def vectors(self) -> Vectors:
+        """How far memories can be found by meaning, over all scopes."""
+
+        def job(index: "Index") -> tuple[int, int]:
+            return index.row_count(), index.pending_count()
+
+        rows, missing = await self._read(job)
+        encoder = None if self._embedder is None else self._embedder.encoder
+        problems = [embedder.problem for embedder in self._embedders if embedder.problem]
+        return Vectors(
+            encoder=encoder.name if encoder else "", rows=rows, missing=missing, problem=problems[0] if problems else ""
+        )
 
     async def _read(self, job: "Callable[[Index], T]") -> T:
         def following(index: "Index") -> T:
@@ -145,6 +179,10 @@ class Recaller:
         """The items inserted last, the newest first."""
         return await self._read(lambda index: index.newest(scope, limit))
 
+    async def listed(self, scope: str, only: Filter, limit: int) -> tuple[Stored, ...]:
+        """The items of a scope that pass a filter, the newest first."""
+        return await self._read(lambda index: index.listed(scope, only, limit))
+
     async def count(self, scope: str) -> int:
         """How many items a scope has."""
         return await self._read(lambda index: index.count(scope))
@@ -164,10 +202,13 @@ class Recaller:
         timeout_seconds: float | None,
         now: float,
         preceding: Sequence[str] = (),
+        only: Filter | None = None,
+        explain: bool = False,
     ) -> Recall:
         """The best memories of these scopes for a message, each at least `min_score`, the best first.
 
-        `preceding`: the turns before it, oldest first. `now`: epoch seconds. Never raises for a part that fails, and
+        `preceding`: the turns before it, oldest first. `now`: epoch seconds. `only`: which memories may be found.
+        `explain`: hits tell what makes their rank. Never raises for a part that fails, and
         returns within `timeout_seconds`; see `Recall` for what its outcome says.
         """
         return await self._anytime.search(
@@ -178,7 +219,13 @@ class Recaller:
             timeout_seconds=timeout_seconds,
             now=now,
             preceding=preceding,
+            only=only,
+            explain=explain,
         )
+
+    def expect(self, query: str) -> None:
+        """Begin with the vector of a message that will be searched for in a moment."""
+        self._anytime.vector_of(query)
 
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None
@@ -190,6 +237,26 @@ class Recaller:
         if timeout_seconds is None:
             timeout_seconds = self._settings.timeout_ms / 1000
         return await self._anytime.nearest(scope, text, limit, timeout_seconds)
+
+
+def _embedders(
+    settings: EmbedderSettings, load: "Callable[[], Encoder] | None", breaker: "Breaker | None"
+) -> tuple[Embedder, ...]:
+    """Who makes the vectors of messages, and, last, who makes those of memories; none for words alone.
+
+    A server does two things at once, so that a message need not wait behind a batch on its way there and back.
+    """
+    if load is not None or settings.provider == "bundled":
+        return (Embedder(load or _bundled),)
+    if settings.provider == "none":
+        return ()
+
+    def serve() -> "Encoder":
+        from recall.server import ServerEncoder
+
+        return ServerEncoder(settings, breaker=breaker)
+
+    return tuple(Embedder(serve, retry_seconds=_SERVER_RETRY_SECONDS) for _ in range(2))
 
 
 def _bundled() -> "Encoder":

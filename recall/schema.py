@@ -2,7 +2,7 @@
 
 __all__ = ["FORMAT", "SCHEMA"]
 
-FORMAT = "2"
+FORMAT = "3"
 SCHEMA = """
 create table meta (key text primary key, value text not null) without rowid;
 create table scope (number integer primary key, key text not null unique);

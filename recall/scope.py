@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall import rank
-from recall.arrays import Growing, Matrix
+from recall.arrays import Growing, Matrix, packed_type, unpacked
 from recall.postings import Postings
 from recall.topics import QUESTION
 
 __all__ = ["ScopeRows"]
 
-_ROWS_AT_ONCE = 2000
+# Fewer than the objects after which Python looks for garbage.
+_ROWS_AT_ONCE = 256
 # Rows that are gone keep their place until this share of a scope is gone; then it is loaded again.
 _DEAD_SHARE = 0.3
 _DEAD_ROWS = 256
@@ -86,7 +87,7 @@ class ScopeRows:
         self.items.values[row] = type_ != "S" and kind == "item"
         if vector is None:
             self.embedded.values[row] = False
-            self.matrix.put(row, np.zeros((1, self.matrix.dimension), np.float32))
+            self.matrix.put(row, np.zeros(1, packed_type(self.matrix.dimension)))
 
     def _append(self, batch: Sequence[Sequence[Any]]) -> None:
         sequences, at, importance, _, types, kinds, files, sessions, traits, speakers, lengths, terms, vectors = zip(
@@ -114,15 +115,15 @@ class ScopeRows:
             self.put_vectors(np.array(present) + first, [vectors[place] for place in present])
 
     def put_vectors(self, rows: NDArray[np.int64], blobs: Sequence[bytes]) -> None:
-        """Half floats as they are stored; rows ascend."""
-        vectors = np.frombuffer(b"".join(blobs), "<f2").reshape(len(rows), -1).astype(np.float32)
+        """Vectors as they are stored, see `arrays.packed`; rows ascend."""
+        vectors = np.frombuffer(b"".join(blobs), packed_type(self.matrix.dimension))
         if len(rows) == rows[-1] - rows[0] + 1:
             self.matrix.put(int(rows[0]), vectors)
         else:
-            for row, vector in zip(rows, vectors, strict=True):
-                self.matrix.put(int(row), vector[None])
+            for place, row in enumerate(rows):
+                self.matrix.put(int(row), vectors[place : place + 1])
         self.embedded.values[rows] = True
-        self.vector_sum += vectors.sum(axis=0)
+        self.vector_sum += unpacked(vectors).sum(axis=0)
         self.vectors += len(rows)
 
     def put_sequences(self, vectors: Sequence[tuple[int, bytes]]) -> None:
@@ -169,12 +170,11 @@ class ScopeRows:
         self.postings.extend(self.terms.values, self.offsets.values, len(self))
         return self.postings
 
-    def terms_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """The terms of some rows, one row after the other with repeats, and how many each has."""
-        starts, ends = self.offsets.values[rows], self.offsets.values[rows + 1]
+    def terms_of(self, rows: NDArray[np.int64]) -> list[NDArray[np.uint32]]:
+        """The terms of each of some rows, with repeats."""
+        starts, ends = self.offsets.values[rows].tolist(), self.offsets.values[rows + 1].tolist()
         terms = self.terms.values
-        parts = [terms[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        return np.concatenate(parts), ends - starts
+        return [terms[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _session_of(file: str, session: str) -> int:

@@ -1,18 +1,21 @@
-"""One search through the index: words first, then, when the message's vector has come, the ranking of both."""
+"""One search through the index: by words, then the ranking of words and meaning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall import rank
 from recall.candidates import Candidates
+from recall.filters import Filter
 from recall.index import Index
+from recall.meaning import Asked, multiply
 from recall.query import Query, prepare_query
 from recall.scope import ScopeRows
+from recall.terms import Terms
 from recall.topics import STANDING
 from recall.types import Hit
 
@@ -20,6 +23,9 @@ Floats = NDArray[np.float32]
 
 __all__ = ["Words", "ranked", "search_words"]
 
+# A row that shares less of the query's words and lies farther from it has nothing to do with it, even as the nearest.
+_RELATED_COVERAGE = 0.1
+_RELATED_COSINE = 0.3
 _CANDIDATES = 50
 _LOOKED_AT = 10
 _APPLYING = 3
@@ -27,24 +33,39 @@ _APPLYING = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """The first half of a search: BM25 of every row of the scopes, in one array; valid for one version of the index.
+    """The first half of a search: BM25 of every row of the scopes, in one array.
 
     `terms`: the message's own terms, ascending; `idf`: theirs. `most`: the sum of the weights of all terms.
+    `among`: the rows that may be found.
     """
 
-    version: int
     query: Query
     scopes: tuple[tuple[str, ScopeRows], ...]
     scores: Floats
+    among: NDArray[np.bool_]
     terms: NDArray[np.uint32]
     idf: Floats
     most: float
 
 
+class _Found(NamedTuple):
+    row: int
+    score: float
+    related: bool
+    applies: bool
+    parts: dict[str, float]
+
+
 def search_words(
-    index: Index, scopes: Sequence[str], message: str, preceding: Sequence[str], now: float, zone: tzinfo
+    index: Index,
+    scopes: Sequence[str],
+    message: str,
+    preceding: Sequence[str],
+    now: float,
+    zone: tzinfo,
+    only: Filter | None = None,
 ) -> Words:
-    """Rank every row of the scopes by words."""
+    """Rank every row of the scopes by words; `only`: what of them may be found."""
     query = prepare_query(message, preceding, now, zone)
     present = tuple(
         (key, rows) for key in dict.fromkeys(scopes) if (rows := index.scope(key)) is not None and len(rows)
@@ -72,67 +93,100 @@ def search_words(
             first += len(rows)
     order = np.argsort(wanted[: query.own])
     return Words(
-        version=index.version,
         query=query,
         scopes=present,
         scores=scores,
+        among=_among(index, present, only),
         terms=wanted[: query.own][order],
         idf=idf[: query.own][order],
         most=sum(weights),
     )
 
 
+def _among(index: Index, scopes: Sequence[tuple[str, ScopeRows]], only: Filter | None) -> NDArray[np.bool_]:
+    if not scopes:
+        return np.zeros(0, bool)
+    parts = [rows.searchable.values for _, rows in scopes]
+    if only is not None:
+        parts = [
+            part & np.isin(rows.sequences.values, index.matching(key, only), assume_unique=True)
+            for part, (key, rows) in zip(parts, scopes, strict=True)
+        ]
+    return _joined(parts)
+
+
 def ranked(
     index: Index,
     words: Words,
-    vector: Floats | None,
-    preceding: Sequence[Floats],
+    asked: Asked | None,
+    waiting: Sequence[Asked] = (),
     *,
     limit: int,
     min_score: float,
+    explain: bool = False,
 ) -> tuple[Hit, ...]:
-    """The best rows, by words alone if there is no vector. `preceding`: vectors of the turns before, the last first."""
+    """The best rows, by words alone if there is no vector or it is another encoder's.
+
+    waiting: the searches that are to be ranked next. explain: the hits' parts hold what makes their ranks.
+    """
     scopes = [rows for _, rows in words.scopes]
-    if vector is not None and not index.fits(vector):
-        vector = None
+    if asked is not None and not index.fits(asked.vector):
+        asked = None
     total = len(words.scores)
     if not total or limit <= 0:
         return ()
-    among = _joined([rows.searchable.values for rows in scopes])
+    among = words.among
     if not among.any():
         return ()
-    scores = _scores(words, vector, preceding, among)
-    traits = _joined([rows.traits.values for rows in scopes])
-    applies = np.flatnonzero((traits & words.query.topics != 0) & (traits & STANDING != 0) & among)
-    scores[applies] += np.float32(rank.TOPIC_WEIGHT)
+    terms = Terms(total, kept=explain)
+    scores = _scores(index, words, asked, waiting, terms)
+    applies = np.empty(0, np.int64)
+    if words.query.topics:
+        traits = _joined([rows.traits.values for rows in scopes])
+        applies = np.flatnonzero((traits & words.query.topics != 0) & (traits & STANDING != 0) & among)
+        scores[applies] += np.float32(rank.TOPIC_WEIGHT)
+        terms.added("task", scores)
     scores[~among] = -np.inf
     count = min(max(_CANDIDATES, limit), total)
     best = np.argpartition(scores, total - count)[total - count :] if count < total else np.arange(total)
     best = best[np.isfinite(scores[best])].astype(np.int64)
     # The preferences that apply are looked at even where neither words nor meaning are near.
     applying = set(applies[np.argsort(-scores[applies], kind="stable")][:_APPLYING].tolist())
-    best = np.union1d(best, np.array(sorted(applying), np.int64))
+    best = np.append(best, np.array(sorted(applying.difference(best.tolist())), np.int64))
     best = best[np.lexsort((best, -scores[best]))]
     near = Candidates.of(scopes, best)
     times = _joined([rows.at.values for rows in scopes])[best]
     coverage = near.coverage(words.terms, words.idf)
-    meaning = None if vector is None else near.cosines(vector)
+    meaning = None if asked is None else index.scale.cosines(near.cosines(asked.vector))
     fits = rank.dated(times, words.query.spans)
     evidence = _evidence(words.query, scores[best], coverage, meaning, fits)
-    ranks = rank.newest_first(scores[best], times, best, near.alike() & rank.covering_alike(coverage))
+    if not applying and rank.calibrated(evidence, 0.0, applies=False) < min_score:
+        return ()
+    ranks = rank.newest_first(scores[best], times, best, near.alike(index.scale) & rank.covering_alike(coverage))
     foremost = float(ranks.max())
-    found: list[tuple[int, float, dict[str, float]]] = []
+    found: list[_Found] = []
     for place in np.argsort(-ranks, kind="stable").tolist():
         row = int(best[place])
         score = rank.calibrated(evidence, foremost - float(ranks[place]), applies=row in applying)
         if score < min_score:
             continue
-        parts = {"rank": float(ranks[place]), "words": float(coverage[place]), "date": float(fits[place])}
-        if meaning is not None:
-            parts["meaning"] = float(meaning[place])
-        if row in applying:
-            parts["applies"] = 1.0
-        found.append((row, score, parts))
+        related = bool(
+            coverage[place] >= _RELATED_COVERAGE
+            or (meaning is not None and meaning[place] >= _RELATED_COSINE)
+            or fits[place] > 0
+            or row in applying
+        )
+        parts: dict[str, float] = {}
+        if terms.kept:
+            parts = terms.of(row) | {
+                "version": float(ranks[place] - scores[row]),
+                "rank": float(ranks[place]),
+                "evidence": evidence,
+                "coverage": float(coverage[place]),
+            }
+            if meaning is not None:
+                parts["cosine"] = float(meaning[place])
+        found.append(_Found(row, score, related, row in applying, parts))
     return _hits(index, words, _with_a_preference(found, limit))
 
 
@@ -155,44 +209,47 @@ def _evidence(query: Query, scores: Floats, coverage: Floats, meaning: Floats | 
     )
 
 
-def _with_a_preference(
-    found: list[tuple[int, float, dict[str, float]]], limit: int
-) -> list[tuple[int, float, dict[str, float]]]:
+def _with_a_preference(found: list[_Found], limit: int) -> list[_Found]:
     """The first `limit`; a preference that applies to the task takes the last place if none is among them."""
     chosen, rest = found[:limit], found[limit:]
-    if not any("applies" in parts for _, _, parts in chosen):
-        chosen[len(chosen) - 1 :] = [*(one for one in rest if "applies" in one[2]), *chosen[-1:]][:1]
+    if not any(one.applies for one in chosen):
+        chosen[len(chosen) - 1 :] = [*(one for one in rest if one.applies), *chosen[-1:]][:1]
     return chosen
 
 
-def _scores(words: Words, vector: Floats | None, preceding: Sequence[Floats], among: NDArray[np.bool_]) -> Floats:
+def _scores(index: Index, words: Words, asked: Asked | None, waiting: Sequence[Asked], terms: Terms) -> Floats:
     scopes = [rows for _, rows in words.scopes]
-    query = words.query
+    query, among = words.query, words.among
     sessions = _joined([rows.sessions.values for rows in scopes])
     scores = rank.with_neighbours(
         np.float32(rank.WORDS_WEIGHT) * rank.scaled(words.scores, among, words.most * rank.LEAST_WORDS_SHARE), sessions
     )
-    if vector is not None:
+    terms.added("words", scores)
+    if asked is not None:
         embedded = among & _joined([rows.embedded.values for rows in scopes])
         if embedded.any():
             count = sum(rows.vectors for rows in scopes)
-            vector_sum = sum((rows.vector_sum for rows in scopes), np.zeros_like(vector))
-            wanted = rank.message_vector(vector, preceding, vector_sum, count)
-            cosines = _joined([rows.matrix.product(wanted) for rows in scopes])
-            weight = rank.MEANING_WITH_CONTEXT_WEIGHT if preceding else rank.MEANING_WEIGHT
+            products = multiply(index, scopes, asked, waiting)
+            cosines = index.scale.less_common(products, rank.common_share(count))
+            weight = rank.MEANING_WITH_CONTEXT_WEIGHT if asked.preceding else rank.MEANING_WEIGHT
             scores += np.float32(weight) * rank.scaled(cosines, embedded, rank.LEAST_MEANING_RANGE)
+    terms.added("meaning", scores)
     first = 0
     for rows in scopes:
         part = scores[first : first + len(rows)]
         if not query.looks_back:
             part += rows.recency()
+            terms.added("recency", scores)
         part += rows.standing_scores()
+        terms.added("form", scores)
         if query.own:
             spoken = np.isin(rows.speakers.values, words.terms) if rows.has_speakers else None
             if spoken is not None:
                 part += np.float32(rank.SPEAKER_WEIGHT) * spoken
+                terms.added("speaker", scores)
         if query.spans:
             part += np.float32(rank.DATE_WEIGHT) * rank.dated(rows.at.values, query.spans)
+            terms.added("date", scores)
         first += len(rows)
     return scores
 
@@ -202,28 +259,33 @@ def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _hits(index: Index, words: Words, found: Sequence[tuple[int, float, dict[str, float]]]) -> tuple[Hit, ...]:
-    sequences = np.concatenate([rows.sequences.values for _, rows in words.scopes])
-    wanted = [int(sequences[row]) for row, _, _ in found]
+def _hits(index: Index, words: Words, found: Sequence[_Found]) -> tuple[Hit, ...]:
+    sequences = _joined([rows.sequences.values for _, rows in words.scopes])
+    wanted = [int(sequences[one.row]) for one in found]
     stored = {row.sequence: row for row in index.stored(wanted)}
     hits = []
-    for sequence, (_, score, parts) in zip(wanted, found, strict=True):
+    for sequence, one in zip(wanted, found, strict=True):
         row = stored.get(sequence)
         if row is None:
             continue
         entry = row.entry
+        if one.parts:
+            # What a row gets for its form holds what it gets for its importance.
+            one.parts["importance"] = rank.IMPORTANCE_WEIGHT * (entry.importance - 0.5)
+            one.parts["form"] -= one.parts["importance"]
         hits.append(
             Hit(
                 id=entry.id,
                 text=entry.text,
-                score=score,
+                score=one.score,
                 at=entry.at,
                 scope=row.scope,
                 file=row.file,
                 type=entry.type,
                 category=entry.category,
                 confidence=entry.confidence,
-                parts=parts,
+                related=one.related,
+                parts=one.parts,
             )
         )
     return tuple(hits)

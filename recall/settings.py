@@ -3,16 +3,25 @@
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge, Gt, Le, MinLen
 
 __all__ = ["EmbedderSettings", "RecallSettings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderSettings:
-    """Where a sentence's vector comes from: the bundled encoder, or none (words alone)."""
+    """Where a sentence's vector comes from: the bundled encoder, a server of OpenAI's protocol, or none (words alone).
 
-    provider: Literal["bundled", "none"] = "bundled"
+    The other keys are the server's. `dimensions` 0: the model's own.
+    """
+
+    provider: Literal["bundled", "openai", "none"] = "bundled"
+    base_url: str = ""
+    model: Annotated[str, MinLen(1)] = "text-embedding-3-small"
+    api_key_env: str = ""
+    dimensions: Annotated[int, Ge(0)] = 0
+    timeout_seconds: Annotated[float, Gt(0)] = 10
+    batch_size: Annotated[int, Gt(0), Le(2048)] = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["Entry", "FileChange", "Hit", "Near", "Outcome", "Recall", "RecallError", "Stamp", "Stored"]
+__all__ = [
+    "EmbeddingError",
+    "Entry",
+    "FileChange",
+    "Hit",
+    "Near",
+    "Outcome",
+    "Recall",
+    "RecallError",
+    "Stamp",
+    "Stored",
+    "Vectors",
+]
 
 Outcome = Literal["full", "partial", "empty", "timeout"]
 
@@ -14,6 +26,19 @@ class RecallError(Exception):
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or self.__doc__)
+
+
+class EmbeddingError(RecallError):
+    """An embedding server gave no usable vectors.
+
+    kind: "no_key", "timeout", "connection", "overloaded", "rate_limit", "refused" (a key, a model), "bad_request" (a
+    text, perhaps), "unreadable", "dimension" (another one than at first) or "circuit_open". Its text holds no memory.
+    """
+
+    def __init__(self, kind: str, *, retry_after_seconds: float = 0.0) -> None:
+        super().__init__(f"the embedding server gave no usable vectors: {kind}")
+        self.kind = kind
+        self.retry_after_seconds = retry_after_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +92,13 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A memory that was found. `score` is calibrated: .5 means as likely as not useful. `parts` explains it."""
+    """A memory that was found. `score` is calibrated: .5 means as likely as not useful.
+
+    `related`: whether it has words, meaning, a day or a task in common with the query at all; of rows that have not,
+    one is still the nearest. `parts`, where it was asked for: the terms of the rank (`words`, `meaning`, `recency`,
+    `importance`, `form`: its length, and whether it asks; `speaker`, `date`, `task`, `version`) and their sum `rank`;
+    the log-odds `evidence` that the best rows are useful; the share `coverage` of the query's words; the `cosine`.
+    """
 
     id: str
     text: str
@@ -78,6 +109,7 @@ class Hit:
     type: str = "W"
     category: str = ""
     confidence: float = 1.0
+    related: bool = True
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -102,3 +134,17 @@ class Near:
     stored: Stored
     cosine: float | None
     overlap: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vectors:
+    """How far memories can be found by meaning, over all scopes. `missing` of `rows` wait for their vector.
+
+    `encoder`: its name, "" while it loads or where there is none. `problem`: the kind of its last failure, "" while it
+    works.
+    """
+
+    encoder: str = ""
+    rows: int = 0
+    missing: int = 0
+    problem: str = ""

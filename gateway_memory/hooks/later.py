@@ -46,16 +46,17 @@ def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | 
             return
     import asyncio
 
-    from gateway_memory.cli import configure_logging
     from gateway_memory.config import load_config
+    from gateway_memory.logs import configure_logging
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.session import OWNER
 
-    configure_logging(verbose=False)
+    loaded = load_config(config)
+    configure_logging(verbose=False, workspace=workspace, settings=loaded.defaults.logs)
     reason = str(given.get("reason") or given.get("final_status") or "completed")[:40]
 
     async def close() -> None:
-        async with GatewayMemory(load_config(config), workspace) as memory:
+        async with GatewayMemory(loaded, workspace) as memory:
             session = await memory.start_session(hook_key(session_id), user=OWNER)
             await memory.end_session(session, reason=reason)
 

@@ -5,14 +5,19 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.hooks.run import workspace_of
-from gateway_memory.hooks.words import best, lines_of
+from gateway_memory.hooks.state import STATE_FOLDER, settings_of
+from gateway_memory.hooks.words import best, index_follows, lines_of
+
+if TYPE_CHECKING:
+    from recall.encoder import Encoder
 
 __all__ = ["main"]
 
 _MIN_SHARE: Final = 0.2
+_SEARCH_SECONDS: Final = 30.0
 
 
 def main(arguments: list[str]) -> int:
@@ -40,22 +45,66 @@ def main(arguments: list[str]) -> int:
 
 
 def _by_meaning(workspace: Path, config: Path | None, query: str, limit: int) -> list[dict[str, Any]]:
+    """Ask the index as it stands, by recall's own ranking; where it has not followed the files, a whole memory."""
     import asyncio
 
-    from gateway_memory.cli import configure_logging
+    if not index_follows(workspace):
+        return asyncio.run(_by_memory(workspace, config, query, limit))
+    return asyncio.run(_by_index(workspace, config, query, limit))
+
+
+async def _by_index(workspace: Path, config: Path | None, query: str, limit: int) -> list[dict[str, Any]]:
+    import logging
+    import time
+
+    import structlog
+
+    from extractor.redact import clean
+    from recall import EmbedderSettings, Recaller, RecallSettings
+
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    provider = settings_of(workspace, config)["autoRecall"]["embedder"]["provider"]
+
+    def encoder() -> "Encoder":
+        from recall.encoder import BundledEncoder
+
+        return BundledEncoder(tables=workspace / STATE_FOLDER / "encoder.tables")
+
+    recall = RecallSettings(embedder=EmbedderSettings(provider=provider))
+    recaller = Recaller(workspace / "index.sqlite", recall, encoder=None if provider == "none" else encoder)
+    await recaller.open()
+    try:
+        try:
+            await recaller.loaded()
+        except Exception as error:  # noqa: BLE001 - words alone are searched, as in a gateway
+            sys.stderr.write(f"the encoder could not be loaded: {type(error).__name__}\n")
+        found = await recaller.search(
+            ["owner"],
+            clean(query).text,
+            limit=limit,
+            min_score=0.0,
+            timeout_seconds=_SEARCH_SECONDS,
+            now=time.time(),
+        )
+    finally:
+        await recaller.close()
+    return [_result(hit.text, hit.type, round(hit.score, 3), hit.file, hit.at) for hit in found.hits]
+
+
+async def _by_memory(workspace: Path, config: Path | None, query: str, limit: int) -> list[dict[str, Any]]:
     from gateway_memory.config import load_config
+    from gateway_memory.logs import configure_logging
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.session import OWNER
 
     configure_logging(verbose=False)
-
-    async def search() -> list[dict[str, Any]]:
-        async with GatewayMemory(load_config(config), workspace) as memory:
-            session = await memory.start_session("agent:main:shell", user=OWNER)
-            hits = await memory.search(session, query, limit=limit)
-            return [_result(hit.text, hit.type, round(hit.score, 3), hit.file, hit.at) for hit in hits]
-
-    return asyncio.run(search())
+    async with GatewayMemory(load_config(config), workspace) as memory:
+        session = await memory.start_session("agent:main:shell", user=OWNER)
+        hits = await memory.search(session, query, limit=limit)
+        return [_result(hit.text, hit.type, round(hit.score, 3), hit.file, hit.at) for hit in hits]
 
 
 def _result(text: str, kind: str, score: float, file: str, at: float) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gateway_memory.store.migrations import MIGRATIONS
 
-__all__ = ["hook_key", "locked", "open_journal", "register", "settings_of"]
+__all__ = ["STATE_FOLDER", "hook_key", "locked", "open_journal", "register", "settings_of"]
 
 STATE_FOLDER: Final = ".gateway-memory"
 _BUSY_SECONDS: Final = 2.0

@@ -120,6 +120,20 @@ class MarkdownFiles:
 
         return await self._write(work)
 
+    async def create(self, folder: str, file: str, text: str) -> None:
+        """Write a new file of somebody else's prose, whole. Call it only within `writing`, where there is none.
+
+        Raises:
+            OSError: it can't be written.
+        """
+
+        def work() -> None:
+            path = self._workspace / folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, text.encode("utf-8", "replace"), None, last=True)
+
+        await self._write(work)
+
     async def _read(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._reader, work)
 

@@ -187,6 +187,7 @@ class Journal:
         """
         rows = [_memory_row(plan.scope, memory, "active", "", plan.at) for memory in plan.added]
         rows += [_memory_row(plan.scope, item.memory, item.state, item.replaced_by, plan.at) for item in plan.retired]
+        rows += [_memory_row(plan.scope, item.memory, "active", "", plan.at) for item in plan.moved]
         marks = ", ".join("?" * len(rows[0])) if rows else ""
 
         def work(database: sqlite3.Connection) -> tuple[int, list[Event]]:
@@ -212,7 +213,8 @@ class Journal:
             "rules": "UPDATE turns SET stage = 1 WHERE id = ?",
             "batch": f"UPDATE turns SET stage = {_FAILED} WHERE id = ?" if plan.failed else _DONE,
         }.get(plan.stage, _DONE)
-        keys = {memory.session_key for memory in plan.added} | {item.memory.session_key for item in plan.retired}
+        keys = {memory.session_key for memory in plan.added}
+        keys |= {item.memory.session_key for item in plan.retired} | {item.memory.session_key for item in plan.moved}
         outcomes = [[item.turn, item.action, item.reason, item.id] for item in plan.outcomes]
         receipt = (
             plan.scope,
@@ -349,6 +351,8 @@ def _history(plan: Plan) -> Iterable[tuple[str, str, float, str, str]]:
         yield plan.scope, item.memory.id, plan.at, item.state, item.replaced_by
     for memory in plan.added:
         yield plan.scope, memory.id, plan.at, added, replaced.get(memory.id, "")
+    for moved in plan.moved:
+        yield plan.scope, moved.memory.id, plan.at, "restored" if plan.stage == "undo" else plan.stage, ""
 
 
 def _memory_row(scope: str, memory: Memory, state: str, replaced_by: str, changed_at: float) -> tuple[object, ...]:

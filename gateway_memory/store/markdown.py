@@ -6,8 +6,8 @@ its text. Everything else stays byte for byte: lines are cut at LF only and writ
 """
 
 import hashlib
+import os
 import re
-import secrets
 import unicodedata
 from base64 import b32encode
 from collections.abc import Iterable, Sequence
@@ -57,7 +57,7 @@ class Addition:
 
 def new_id() -> str:
     """Return a fresh memory id: eight characters of base32, 40 random bits."""
-    return b32encode(secrets.token_bytes(5)).decode().lower()
+    return b32encode(os.urandom(5)).decode().lower()
 
 
 def content_id(*parts: str) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gateway_memory.store.migrations_sessions import SESSIONS
+from gateway_memory.store.migrations_sessions import DISTILLATION, SESSIONS
 
 __all__ = ["MIGRATIONS"]
 
@@ -172,4 +172,5 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
         """,
     ),
     SESSIONS,
+    DISTILLATION,
 )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-__all__ = ["SESSIONS"]
+__all__ = ["DISTILLATION", "SESSIONS"]
 
 SESSIONS: Final = (
     "0004_sessions",
@@ -44,5 +44,26 @@ SESSIONS: Final = (
         session_id TEXT PRIMARY KEY,
         position INTEGER NOT NULL
     ) WITHOUT ROWID;
+    """,
+)
+
+DISTILLATION: Final = (
+    "0005_distillation",
+    """
+    CREATE TABLE uses (               -- on which days a memory was recalled for a reply, or said again
+        scope TEXT NOT NULL,
+        memory TEXT NOT NULL,
+        day TEXT NOT NULL,
+        recalled INTEGER NOT NULL,
+        repeated INTEGER NOT NULL,
+        PRIMARY KEY (scope, memory, day)
+    ) WITHOUT ROWID;
+    CREATE TABLE uses_read (          -- up to which reply and receipt they were counted
+        scope TEXT PRIMARY KEY,
+        reply INTEGER NOT NULL,
+        receipt INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX memories_important ON memories (scope)
+        WHERE state = 'active' AND importance = 'high' AND file <> 'MEMORY.md';
     """,
 )

@@ -8,7 +8,6 @@ Plain functions over a file and a connection in a transaction: hooks use them wi
 import json
 import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -19,10 +18,15 @@ __all__ = [
     "DAMAGED_FILE",
     "SESSIONS_FILE",
     "SessionRecord",
+    "append",
+    "follow",
     "is_saved",
+    "known",
     "last_record",
     "new_record_id",
     "read_records",
+    "remember",
+    "replace",
     "save",
     "tidy",
 ]
@@ -94,8 +98,8 @@ def read_records(path: Path) -> tuple[list[dict[str, Any]], list[bytes]]:
 
 def is_saved(database: sqlite3.Connection, scope: str, path: Path, session_id: str) -> bool:
     """Return whether a session has a record anywhere in the file, or had one. Within a transaction."""
-    _follow(database, scope, path)
-    return _known(database, scope, session_id)
+    follow(database, scope, path)
+    return known(database, scope, session_id)
 
 
 def save(database: sqlite3.Connection, scope: str, path: Path, record: SessionRecord, at: float) -> bool:
@@ -108,15 +112,15 @@ def save(database: sqlite3.Connection, scope: str, path: Path, record: SessionRe
         OSError: the line could not be written; nothing of it stands in the file.
     """
     _close_last_line(path)
-    _follow(database, scope, path)
-    if _known(database, scope, record.session_id):
+    follow(database, scope, path)
+    if known(database, scope, record.session_id):
         database.execute(
             "INSERT INTO session_counts VALUES ('doubles_prevented', 1) "
             "ON CONFLICT (name) DO UPDATE SET number = number + 1"
         )
         return False
-    _append(path, record.to_line())
-    _follow(database, scope, path)
+    append(path, record.to_line())
+    follow(database, scope, path)
     database.execute(
         "UPDATE saved_sessions SET layer = ?, at = ? WHERE scope = ? AND session_id = ?",
         (record.layer, at, scope, record.session_id),
@@ -129,27 +133,28 @@ def tidy(database: sqlite3.Connection, scope: str, path: Path, *, keep: int = KE
 
     Within a transaction, and under the workspace's lock. The new file takes the old one's place whole.
     """
-    _follow(database, scope, path)
+    follow(database, scope, path)
     row = database.execute("SELECT records, damaged FROM session_logs WHERE scope = ?", (scope,)).fetchone()
     if row is None or (row[0] <= keep and not row[1]):
         return 0
     records, damaged = read_records(path)
     if damaged:
-        _append(path.with_name(DAMAGED_FILE), b"".join(line + b"\n" for line in damaged))
+        append(path.with_name(DAMAGED_FILE), b"".join(line + b"\n" for line in damaged))
     kept = records[-keep:]
-    _replace(
+    replace(
         path, b"".join(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for record in kept)
     )
-    _remember(database, scope, path, records=len(kept), damaged=0)
+    remember(database, scope, path, records=len(kept), damaged=0)
     return len(records) - len(kept)
 
 
-def _known(database: sqlite3.Connection, scope: str, session_id: str) -> bool:
+def known(database: sqlite3.Connection, scope: str, session_id: str) -> bool:
+    """Return whether the index of ids has a session; `follow` first."""
     query = "SELECT 1 FROM saved_sessions WHERE scope = ? AND session_id = ?"
     return database.execute(query, (scope, session_id)).fetchone() is not None
 
 
-def _follow(database: sqlite3.Connection, scope: str, path: Path) -> None:
+def follow(database: sqlite3.Connection, scope: str, path: Path) -> None:
     """Read into the index what stands in the file behind the place last read; all of it where it is another file."""
     row = database.execute("SELECT size, tail, records, damaged FROM session_logs WHERE scope = ?", (scope,)).fetchone()
     size, tail, records, damaged = row or (0, b"", 0, 0)
@@ -177,12 +182,13 @@ def _follow(database: sqlite3.Connection, scope: str, path: Path) -> None:
         elif line.strip():
             damaged += 1
     database.executemany("INSERT OR IGNORE INTO saved_sessions VALUES (?, ?, ?, ?)", found)
-    _remember(database, scope, path, records=records, damaged=damaged, size=size + len(whole))
+    remember(database, scope, path, records=records, damaged=damaged, size=size + len(whole))
 
 
-def _remember(
+def remember(
     database: sqlite3.Connection, scope: str, path: Path, *, records: int, damaged: int, size: int | None = None
 ) -> None:
+    """Note how far the file has been read: to its end, or to `size`."""
     with path.open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size if size is None else size
         stream.seek(max(0, size - _TAIL))
@@ -229,7 +235,8 @@ def _close_last_line(path: Path) -> None:
         return
 
 
-def _append(path: Path, line: bytes) -> None:
+def append(path: Path, line: bytes) -> None:
+    """Append to a file, or change nothing. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
@@ -246,7 +253,10 @@ def _append(path: Path, line: bytes) -> None:
         os.close(descriptor)
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace(path: Path, content: bytes) -> None:
+    """Put a whole new file in the old one's place. Raises OSError."""
+    import tempfile  # which the reading hooks can do without
+
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     temporary = Path(name)
     try:

@@ -14,6 +14,7 @@ import gateway_memory.opening
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.commands import Commands
 from gateway_memory.context import ContextBuilder
+from gateway_memory.distilling import Distiller
 from gateway_memory.session import FEATURES, Feature
 from gateway_memory.store.journal import Journal
 from notifier import Bus
@@ -27,6 +28,7 @@ CODE: dict[str, list[tuple[Any, str]]] = {
     "opening": [(gateway_memory.opening.OpeningBuilder, "build")],
     "commands": [(Commands, "answer")],
     "observations": [(Journal, "observe")],
+    "distill": [(Distiller, "run")],
 }
 """By feature, its code: what must run when it is on, and must not when it is off."""
 
@@ -48,6 +50,7 @@ async def live(config: Config, workspace: Path) -> None:
             file.write("- 手写的一行\n")
         await memory.before_reply(listener, "我的工位在哪里？")
         await memory.command(listener, "/memory status")
+        await memory.end_session(speaker, reason="completed")
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, calls: list[str]) -> None:

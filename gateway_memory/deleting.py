@@ -1,0 +1,278 @@
+"""Deleting one person's or group's memory everywhere that it lies, and showing that it is gone.
+
+Works on a workspace that no process has open: without an event loop, table by table and file by file. Done twice, or
+again after a crash, it is the same as once.
+"""
+
+import contextlib
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+
+from gateway_memory.errors import StoreError, UsageError
+from gateway_memory.hooks.state import STATE_FOLDER, locked, open_journal, transaction
+from gateway_memory.session import OWNER, OWNER_KEY, Scope, resolve_scope
+from gateway_memory.store.markdown import parse
+from gateway_memory.store.session_log import DAMAGED_FILE, SESSIONS_FILE, read_records
+
+__all__ = ["Proof", "delete", "scope_named", "survey"]
+
+_BY_SCOPE: Final = (
+    "turns", "memories", "receipts", "marks", "observations", "replies", "history", "changes", "events", "noticed",
+    "session_memories", "saved_sessions", "session_logs", "uses", "uses_read",
+)  # fmt: skip
+_BY_SESSION: Final = ("told", "transcripts")
+_NEEDLES: Final = 300
+_SHORTEST_NEEDLE: Final = 8
+
+
+@dataclass(slots=True, kw_only=True)
+class Proof:
+    """What lay where before and after, and what was looked through for it.
+
+    before, after: rows, lines or files by place. found: files in which a text or an id of the scope stands still.
+    left: links whose target lies elsewhere; only the link is ours to delete.
+    """
+
+    before: dict[str, int] = field(default_factory=dict)
+    after: dict[str, int] = field(default_factory=dict)
+    files: int = 0
+    bytes: int = 0
+    needles: int = 0
+    found: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is left."""
+        return not self.found and not any(self.after.values())
+
+
+def scope_named(name: str) -> Scope:
+    """Return the scope of "owner", "user:NAME" or "room:NAME".
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    kind, _, who = name.partition(":")
+    if name == OWNER_KEY:
+        return resolve_scope(user=OWNER, room=None)
+    if kind not in ("user", "room") or not who.strip():
+        raise UsageError(f"--scope {name}: expected owner, user:NAME or room:NAME")
+    return resolve_scope(user=who if kind == "user" else None, room=who if kind == "room" else None)
+
+
+def survey(workspace: Path, scope: Scope) -> dict[str, int]:
+    """Return how much of a scope lies where, by place."""
+    counts = {"files": len(_files(workspace, scope)), "set aside": len(_set_aside(workspace))}
+    with _journal(workspace) as database:
+        if database:
+            counts |= _count(database, scope)
+            counts["log lines"] = sum(len(lines) for _, lines, _ in _logs(workspace, _log_needles(database, scope)))
+    counts["index"] = _index_rows(workspace, scope)
+    return counts
+
+
+def delete(workspace: Path, scope: Scope) -> Proof:
+    """Delete everything of a scope, and return the proof.
+
+    The index is deleted whole, since it is made again; so are journals that were set aside as damaged, in which nothing
+    can be told apart.
+
+    Raises:
+        UsageError: another process has the workspace open.
+        StoreError: something can't be read or deleted; what was deleted is gone, and it can be done again.
+    """
+    proof = Proof()
+    try:
+        with _alone(workspace), locked(workspace):
+            proof.before = survey(workspace, scope)
+            with _journal(workspace) as database:
+                needles = _needles(workspace, scope, database)
+                in_logs = _log_needles(database, scope) if database else []
+                if database:
+                    _empty(database, scope)
+            for path, _, kept in _logs(workspace, in_logs):
+                path.write_bytes(b"".join(kept))
+            for path in _files(workspace, scope):
+                if path.is_symlink():
+                    proof.left.append(f"{path} → {path.resolve()}")
+                path.unlink()
+            folder = workspace / scope.folder if scope.folder else workspace / "memory"
+            if folder.is_dir():
+                shutil.rmtree(folder)
+            for path in [*_set_aside(workspace), *sorted(workspace.glob("index.sqlite*"))]:
+                path.unlink()
+            proof.after = survey(workspace, scope)
+            proof.needles = len(needles)
+            _look_through(workspace, needles, proof)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"{workspace}: {error}; not everything could be deleted, do it again") from error
+    return proof
+
+
+@contextlib.contextmanager
+def _alone(workspace: Path) -> Iterator[None]:
+    """Hold every slot that there is, so that no living process has the workspace open."""
+    slots = workspace / STATE_FOLDER / "slots"
+    slots.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        for path in {slots / "slot-0.lock", *slots.glob("slot-*.lock")}:
+            lock = FileLock(path, timeout=0, thread_local=False, is_singleton=False)
+            try:
+                lock.acquire()
+            except Timeout:
+                message = f"{workspace}: another process has this memory open; end it first"
+                raise UsageError(message) from None
+            stack.callback(lock.release)
+        yield
+
+
+@contextlib.contextmanager
+def _journal(workspace: Path) -> Iterator[sqlite3.Connection | None]:
+    if not (workspace / "journal.sqlite").exists():
+        yield None
+        return
+    database = open_journal(workspace)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+# The journal
+
+
+def _sessions(database: sqlite3.Connection, scope: Scope) -> list[str]:
+    rows = database.execute("SELECT session_id FROM sessions WHERE scope = ?", (scope.key,))
+    return [str(row[0]) for row in rows]
+
+
+def _count(database: sqlite3.Connection, scope: Scope) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for table in ("sessions", *_BY_SCOPE):
+        query = f"SELECT count(*) FROM {table} WHERE scope = ?"
+        counts[f"journal {table}"] = int(database.execute(query, (scope.key,)).fetchone()[0])
+    counts["journal plans"] = len(_plans(database, scope))
+    sessions = json.dumps(_sessions(database, scope))
+    for table in _BY_SESSION:
+        query = f"SELECT count(*) FROM {table} WHERE session_id IN (SELECT value FROM json_each(?))"
+        counts[f"journal {table}"] = int(database.execute(query, (sessions,)).fetchone()[0])
+    return counts
+
+
+def _plans(database: sqlite3.Connection, scope: Scope) -> list[int]:
+    query = "SELECT id FROM plans WHERE json_extract(body, '$.scope') = ?"
+    return [int(row[0]) for row in database.execute(query, (scope.key,))]
+
+
+def _empty(database: sqlite3.Connection, scope: Scope) -> None:
+    """Delete a scope's rows, and write the file anew, so that no page of it holds what they said."""
+    database.execute("PRAGMA secure_delete = ON")
+    with transaction(database):
+        sessions = json.dumps(_sessions(database, scope))
+        for table in _BY_SESSION:
+            query = f"DELETE FROM {table} WHERE session_id IN (SELECT value FROM json_each(?))"
+            database.execute(query, (sessions,))
+        database.executemany("DELETE FROM plans WHERE id = ?", [(number,) for number in _plans(database, scope)])
+        for table in (*_BY_SCOPE, "sessions"):
+            database.execute(f"DELETE FROM {table} WHERE scope = ?", (scope.key,))
+    database.execute("VACUUM")
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+# Files, index, logs
+
+
+def _files(workspace: Path, scope: Scope) -> list[Path]:
+    if scope.folder:
+        return [path for path in (workspace / scope.folder).rglob("*") if path.is_file() or path.is_symlink()]
+    found = [workspace / name for name in ("MEMORY.md", SESSIONS_FILE, DAMAGED_FILE)]
+    found += [
+        *workspace.glob(".MEMORY.md.*"),
+        *workspace.glob(f".{SESSIONS_FILE}.*"),
+        *(workspace / "memory").rglob("*"),
+    ]
+    return [path for path in found if path.is_file() or path.is_symlink()]
+
+
+def _set_aside(workspace: Path) -> list[Path]:
+    return sorted(workspace.glob("journal.sqlite.damaged-*"))
+
+
+def _index_rows(workspace: Path, scope: Scope) -> int:
+    path = workspace / "index.sqlite"
+    if not path.exists():
+        return 0
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as index:
+        query = "SELECT count(*) FROM row JOIN scope ON scope.number = row.scope WHERE scope.key = ?"
+        return int(index.execute(query, (scope.key,)).fetchone()[0])
+    return 0
+
+
+def _log_needles(database: sqlite3.Connection, scope: Scope) -> list[bytes]:
+    named = [] if scope.key == OWNER_KEY else [json.dumps(scope.key)[1:-1], scope.key, scope.folder]
+    return [name.encode() for name in (*_sessions(database, scope), *named)]
+
+
+def _logs(workspace: Path, needles: Sequence[bytes]) -> list[tuple[Path, list[bytes], list[bytes]]]:
+    """Return the log files that name a scope or its sessions: their lines that do, and those that don't."""
+    found = []
+    for path in sorted((workspace / "logs").glob("*.jsonl")):
+        lines = path.read_bytes().splitlines(keepends=True)
+        named = [line for line in lines if any(needle in line for needle in needles)]
+        if named:
+            found.append((path, named, [line for line in lines if line not in set(named)]))
+    return found
+
+
+# The proof
+
+
+def _needles(workspace: Path, scope: Scope, database: sqlite3.Connection | None) -> list[bytes]:
+    """Return texts and ids that stand nowhere but in this scope, in each form in which a file may hold them."""
+    texts: set[str] = set()
+    others: set[str] = set()
+    if database:
+        texts.update(_sessions(database, scope))
+        queries = (
+            "SELECT text FROM memories WHERE scope {} ?", "SELECT id FROM memories WHERE scope {} ?",
+            "SELECT content FROM observations WHERE scope {} ?", "SELECT user FROM turns WHERE scope {} ?",
+        )  # fmt: skip
+        for query in queries:
+            texts.update(str(row[0]) for row in database.execute(query.format("="), (scope.key,)))
+            others.update(str(row[0]) for row in database.execute(query.format("<>"), (scope.key,)))
+    mine = set(_files(workspace, scope))
+    rest = b""
+    for path in workspace.rglob("*.md"):
+        content = path.read_bytes()
+        if path in mine:
+            texts.update(block.text for block in parse(content.decode("utf-8", "replace"), file=path.name))
+        else:
+            rest += content
+    for record in read_records(workspace / scope.folder / SESSIONS_FILE)[0]:
+        texts.update(str(record.get(key, "")) for key in ("topic", "summary", "session_id"))
+    found = sorted(text for text in texts - others if len(text) >= _SHORTEST_NEEDLE and text.encode() not in rest)
+    step = max(1, len(found) // _NEEDLES)
+    forms = {
+        form.encode("utf-8", "replace")
+        for text in found[::step][:_NEEDLES]
+        for form in (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
+    }
+    return sorted(forms)
+
+
+def _look_through(workspace: Path, needles: Sequence[bytes], proof: Proof) -> None:
+    for path in sorted(workspace.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            content = path.read_bytes()
+            proof.files += 1
+            proof.bytes += len(content)
+            if any(needle in content for needle in needles):
+                proof.found.append(str(path.relative_to(workspace)))

@@ -1,0 +1,170 @@
+"""Distillation: facts of the log that have earned it move up to MEMORY.md. One way, and never a stage summary."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from typing import Final, Literal
+
+import structlog
+
+from extractor import Candidate, decide
+from gateway_memory.clock import day_of
+from gateway_memory.draft import drafted, known
+from gateway_memory.follow import Follower
+from gateway_memory.ingest import Ingest
+from gateway_memory.merging import LINE_OVERHEAD, Merger
+from gateway_memory.plan import Memory, Moved, Outcome, Plan
+from gateway_memory.reading import NEAREST, NEAREST_SECONDS
+from gateway_memory.session import Scope
+from gateway_memory.settings import DistillSettings
+from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, is_day_file
+from gateway_memory.store.journal import Journal
+from gateway_memory.store.session_state import Database
+from gateway_memory.store.uses import Uses, count_uses, distilled_before, important, used
+from recall import Recaller
+
+__all__ = ["Distilled", "Distiller", "earned"]
+
+log = structlog.get_logger()
+
+Reason = Literal["important", "recalled", "repeated"]
+
+_AT_ONCE: Final = 20
+"""Facts that move at one time: a person should be able to read what was added to the notes about them."""
+_LOOK_SECONDS: Final = 3.0
+"""A session's end waits no longer for what has earned it to be compared; the next end goes on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distilled:
+    """A fact that has earned it, and why. outcome: "moved", "known" (MEMORY.md says it), "full" (it has no room)."""
+
+    memory: Memory
+    reason: Reason
+    uses: Uses
+    outcome: Literal["moved", "known", "full"]
+
+
+def earned(memory: Memory, uses: Uses, settings: DistillSettings) -> Reason | None:
+    """Return why a memory of the log has earned a place in MEMORY.md, None where it has not.
+
+    It must be sure enough and have no end, and be important, or of use often enough on days enough.
+    """
+    if memory.type == "S" or memory.expires or memory.confidence < settings.min_confidence:
+        return None
+    if memory.importance == "high":
+        return "important"
+    if uses.recalled + uses.repeated < settings.min_uses or uses.days < settings.min_days:
+        return None
+    return "repeated" if uses.repeated > uses.recalled else "recalled"
+
+
+class Distiller:
+    """Moves facts of one workspace."""
+
+    def __init__(
+        self,
+        *,
+        files: MarkdownFiles,
+        journal: Journal,
+        recaller: Recaller,
+        follower: Follower,
+        merger: Merger,
+        ingest: Ingest,
+        zone: tzinfo | None,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._files = files
+        self._journal = journal
+        self._recaller = recaller
+        self._follower = follower
+        self._merger = merger
+        self._ingest = ingest
+        self._zone = zone
+        self._clock = clock
+
+    async def run(self, scope: Scope, settings: DistillSettings, *, dry_run: bool = False) -> list[Distilled]:
+        """Move what has earned it, and return it, the most used first. dry_run: only return it."""
+        candidates = await self._candidates(scope, settings)
+        if not candidates:
+            return []
+        async with self._files.writing():
+            await self._follower.refresh(scope)
+            found = await self._decide(scope, settings, candidates)
+            moved = [each for each in found if each.outcome == "moved"]
+            if moved and not dry_run:
+                plan = Plan(
+                    scope=scope.key,
+                    folder=scope.folder,
+                    stage="distill",
+                    at=self._clock().timestamp(),
+                    moved=tuple(
+                        Moved(memory=replace(each.memory, file=MEMORY_FILE), source=each.memory.file) for each in moved
+                    ),
+                    outcomes=tuple(
+                        Outcome(turn=0, action="moved", reason=each.reason, id=each.memory.id) for each in moved
+                    ),
+                )
+                await self._ingest.carry_out(plan)
+                log.info("distill.done", moved=len(moved))
+        return found
+
+    async def _candidates(self, scope: Scope, settings: DistillSettings) -> list[tuple[str, Uses]]:
+        """Return the ids that may have earned it, the most used first."""
+
+        def work(database: Database) -> list[tuple[str, Uses]]:
+            count_uses(database, scope.key, lambda at: day_of(at, self._zone))
+            uses = used(database, scope.key, uses=settings.min_uses, days=settings.min_days)
+            ids = dict.fromkeys(
+                [*sorted(uses, key=lambda identity: -_total(uses[identity])), *important(database, scope.key)]
+            )
+            before = distilled_before(database, scope.key) if ids else set()
+            return [(identity, uses.get(identity, Uses())) for identity in ids if identity not in before]
+
+        return await self._journal.transact(work)
+
+    async def _decide(
+        self, scope: Scope, settings: DistillSettings, candidates: Sequence[tuple[str, Uses]]
+    ) -> list[Distilled]:
+        room = await self._merger.room(scope)
+        found: list[Distilled] = []
+        moved: list[Memory] = []
+        until = asyncio.get_running_loop().time() + _LOOK_SECONDS
+        for identity, uses in candidates:
+            stored = await self._recaller.get(scope.key, identity)
+            if stored is None or stored.entry.kind != "item" or not is_day_file(stored.file):
+                continue
+            memory = await self._merger.memory(scope, stored)
+            reason = earned(memory, uses, settings)
+            if reason is None:
+                continue
+            size = len(memory.text.encode("utf-8", "replace")) + LINE_OVERHEAD
+            outcome: Literal["moved", "known", "full"] = "full" if size > room else "moved"
+            if outcome == "moved" and await self._stands_there(scope, memory, moved):
+                outcome = "known"
+            found.append(Distilled(memory=memory, reason=reason, uses=uses, outcome=outcome))
+            if outcome == "moved":
+                room -= size
+                moved.append(memory)
+            if len(moved) == _AT_ONCE or asyncio.get_running_loop().time() > until:
+                break
+        return found
+
+    async def _stands_there(self, scope: Scope, memory: Memory, moved: Sequence[Memory]) -> bool:
+        """Return whether a line of MEMORY.md, or one that moves there now, says the same or something about it."""
+        near = await self._recaller.nearest(scope.key, memory.text, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        compared = [known(item) for item in near if item.stored.file == MEMORY_FILE]
+        compared += [drafted(other, memory.text) for other in moved]
+        candidate = Candidate(
+            content=memory.text,
+            category="preference" if memory.type == "O" else "fact",
+            type="W" if memory.type == "S" else memory.type,
+            importance=memory.importance,
+            confidence=memory.confidence,
+        )
+        return decide(candidate, compared).reason != "new"
+
+
+def _total(uses: Uses) -> int:
+    return uses.recalled + uses.repeated

@@ -1,0 +1,270 @@
+"""Taking in what another memory holds: nothing twice, nothing that was forgotten here, nothing over a limit."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import Final
+
+from gateway_memory.clock import day_of
+from gateway_memory.follow import Follower
+from gateway_memory.ingest import Ingest
+from gateway_memory.items import Ignored, Item, MemoryItem, NoteItem, Problem, SummaryItem
+from gateway_memory.merging import LINE_OVERHEAD, Merger
+from gateway_memory.plan import Memory, Outcome, Plan
+from gateway_memory.session import OWNER_KEY, Scope, is_name
+from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file
+from gateway_memory.store.journal import Journal
+from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
+from gateway_memory.store.session_log import SESSIONS_FILE
+from gateway_memory.store.session_merge import merge
+from gateway_memory.store.session_state import Database
+from recall import Recaller
+
+__all__ = ["ImportReport", "Importer"]
+
+_AT_ONCE: Final = 2_000
+"""Memories of one plan: what one `/memory undo` takes back."""
+_CHUNK: Final = 500
+_ALL: Final = 1 << 40
+
+
+@dataclass(slots=True, kw_only=True)
+class ImportReport:
+    """What became of an import.
+
+    counts: memories.added, .known, .forgotten, .empty, .shortened, .to_log (there was no room in MEMORY.md);
+    summaries.added, .known; notes.added, .known; ignored.<kind>.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    problems: list[Problem] = field(default_factory=list)
+
+
+class Importer:
+    """Takes items into one workspace."""
+
+    def __init__(
+        self,
+        *,
+        workspace: Path,
+        files: MarkdownFiles,
+        journal: Journal,
+        ledger: Ledger,
+        recaller: Recaller,
+        follower: Follower,
+        merger: Merger,
+        ingest: Ingest,
+        zone: tzinfo | None,
+        clock: Callable[[], datetime],
+        scope_of: Callable[[str], Scope],
+    ) -> None:
+        self._workspace = workspace
+        self._files = files
+        self._journal = journal
+        self._ledger = ledger
+        self._recaller = recaller
+        self._follower = follower
+        self._merger = merger
+        self._ingest = ingest
+        self._zone = zone
+        self._clock = clock
+        self._scope_of = scope_of
+
+    async def run(  # noqa: C901 - a case a kind
+        self,
+        items: Iterable[Item],
+        *,
+        scope: Scope,
+        forced: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int], object] = lambda _: None,
+    ) -> ImportReport:
+        """Take items in, and report. scope: where those go that name none; forced: all of them.
+
+        progress: is told of items as they are done. dry_run: only report.
+        """
+        report = ImportReport()
+        memories: defaultdict[Scope, list[MemoryItem]] = defaultdict(list)
+        summaries: defaultdict[Scope, list[SummaryItem]] = defaultdict(list)
+        notes: list[tuple[Scope, NoteItem]] = []
+        for item in items:
+            whose = scope if forced else self._scope(item, scope)
+            match item:
+                case Problem():
+                    report.problems.append(item)
+                case Ignored():
+                    report.counts[f"ignored.{item.kind}"] += 1
+                case _ if whose is None:
+                    report.problems.append(Problem(place=item.place, reason="scope: expected owner, user:… or room:…"))
+                case MemoryItem():
+                    memories[whose].append(item)
+                    continue
+                case SummaryItem():
+                    summaries[whose].append(item)
+                    continue
+                case NoteItem():
+                    notes.append((whose, item))
+                    continue
+            progress(1)
+        for whose, found in memories.items():
+            await self._memories(whose, found, report, dry_run=dry_run, progress=progress)
+        for whose, note in notes:
+            made = await self._note(whose, note, dry_run=dry_run)
+            report.counts["notes.added" if made else "notes.known"] += 1
+            progress(1)
+        for whose, records in summaries.items():
+            added = await self._summaries(whose, records, dry_run=dry_run)
+            report.counts["summaries.added"] += added
+            report.counts["summaries.known"] += len(records) - added
+            progress(len(records))
+        return report
+
+    def _scope(self, item: Item, default: Scope) -> Scope | None:
+        """Return whose an item is, None where it names nobody that there can be."""
+        if isinstance(item, Problem | Ignored) or not item.scope:
+            return default
+        kind, _, name = item.scope.partition(":")
+        if item.scope != OWNER_KEY and kind not in ("user", "room"):
+            return None
+        return self._scope_of(item.scope) if item.scope == OWNER_KEY or is_name(name) else None
+
+    async def _memories(
+        self,
+        scope: Scope,
+        items: Sequence[MemoryItem],
+        report: ImportReport,
+        *,
+        dry_run: bool,
+        progress: Callable[[int], object],
+    ) -> None:
+        standing = Standing()
+        for start in range(0, len(items), _AT_ONCE):
+            part = items[start : start + _AT_ONCE]
+            async with self._files.writing():
+                await self._follower.refresh(scope)
+                if start == 0:
+                    for row in await self._recaller.newest(scope.key, _ALL):
+                        standing.add(row.entry.id, row.entry.text)
+                    standing.before()
+                ids = [item.id or content_id(one_line(item.text)) for item in part]
+                gone = await self._gone(scope, ids)
+                added = self._decide(part, ids, gone, standing, await self._merger.room(scope), report)
+                if added and not dry_run:
+                    await self._ingest.carry_out(
+                        Plan(
+                            scope=scope.key,
+                            folder=scope.folder,
+                            stage="import",
+                            at=self._clock().timestamp(),
+                            added=tuple(added),
+                            outcomes=tuple(
+                                Outcome(turn=0, action="add", reason="import", id=memory.id) for memory in added
+                            ),
+                        )
+                    )
+            progress(len(part))
+
+    async def _gone(self, scope: Scope, ids: Sequence[str]) -> set[str]:
+        """Return what was here and has left by somebody's will or by time: it does not come back."""
+        gone: set[str] = set()
+        for start in range(0, len(ids), _CHUNK):
+            states = await self._ledger.states(scope.key, list(ids[start : start + _CHUNK]))
+            gone.update(identity for identity, (state, _) in states.items() if state not in ("active", "undone"))
+        return gone
+
+    def _decide(
+        self,
+        items: Sequence[MemoryItem],
+        ids: Sequence[str],
+        gone: set[str],
+        standing: "Standing",
+        room: int,
+        report: ImportReport,
+    ) -> list[Memory]:
+        now = self._clock().timestamp()
+        added: list[Memory] = []
+        for item, identity in zip(items, ids, strict=True):
+            text = one_line(item.text)
+            reason = "empty" if not text else "forgotten" if identity in gone else ""
+            if reason or not standing.takes(identity, text, own_id=bool(item.id)):
+                report.counts[f"memories.{reason or 'known'}"] += 1
+                continue
+            at = min(max(0.0, now if item.at is None else item.at), now)
+            size = len(text.encode()) + LINE_OVERHEAD
+            curated = item.curated and item.type != "S"
+            if curated and size > room:
+                report.counts["memories.to_log"] += 1
+                curated = False
+            room -= size if curated else 0
+            report.counts["memories.added"] += 1
+            report.counts["memories.shortened"] += len(item.text) > MAX_TEXT_LENGTH
+            added.append(
+                Memory(
+                    id=identity,
+                    text=text,
+                    file=MEMORY_FILE if curated else day_file(day_of(at, self._zone)),
+                    at=at,
+                    session_key=item.session_key,
+                    type=item.type,
+                    category=item.category,
+                    importance=item.importance,
+                    confidence=item.confidence,
+                    entities=item.entities,
+                    expires=item.expires,
+                )
+            )
+        return added
+
+    async def _note(self, scope: Scope, note: NoteItem, *, dry_run: bool) -> bool:
+        if not note.text.strip():
+            return False
+        async with self._files.writing():
+            number = 1
+            file, text = note.file, f"{note.text.strip()}\n"
+            while (read := await self._files.read(scope.folder, file)) is not None:
+                if read[0].strip() == text.strip():
+                    return False
+                number += 1
+                file = f"{note.file.removesuffix('.md')}-{number}.md"
+            if not dry_run:
+                await self._files.create(scope.folder, file, text)
+                await self._follower.refresh(scope)
+        return True
+
+    async def _summaries(self, scope: Scope, items: Sequence[SummaryItem], *, dry_run: bool) -> int:
+        path = self._workspace / scope.folder / SESSIONS_FILE
+        records = [item.record for item in items]
+
+        def work(database: Database) -> int:
+            return merge(database, scope.key, path, records, dry_run=dry_run)
+
+        async with self._files.writing():
+            return await self._journal.transact(work)
+
+
+class Standing:
+    """Ids and texts that stand, or were just taken in. Two lines of one export may say the same under two ids."""
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+        self._texts: set[str] = set()
+        self._texts_before: frozenset[str] = frozenset()
+
+    def add(self, identity: str, text: str) -> None:
+        """Note a line."""
+        self._ids.add(identity)
+        self._texts.add(content_id(text))
+
+    def before(self) -> None:
+        """Say that what was noted so far stood before the import."""
+        self._texts_before = frozenset(self._texts)
+
+    def takes(self, identity: str, text: str, *, own_id: bool) -> bool:
+        """Return whether a line is new, and note it."""
+        if identity in self._ids or content_id(text) in (self._texts_before if own_id else self._texts):
+            return False
+        self.add(identity, text)
+        return True

@@ -1,0 +1,156 @@
+"""One row of JSON as what it imports: our own export's, or a fact or a summary in the documented form.
+
+Nothing in it is believed: texts are cleaned as a turn's are; ids, types, dates and names are checked.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, get_args
+
+from extractor import clean, written
+from gateway_memory.items import Ignored, Item, MemoryItem, NoteItem, SummaryItem
+from gateway_memory.store.files import MEMORY_FILE, is_day_file
+from gateway_memory.store.markdown import MemoryType, one_line
+from gateway_memory.store.session_log import SessionRecord
+
+__all__ = ["item_of"]
+
+_ID: Final = re.compile(r"[a-z0-9]{6,12}")
+_NOTE: Final = re.compile(r"memory/[\w][\w.-]{0,80}\.md")
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
+_ENTITIES: Final = 20
+_NAME_LENGTH: Final = 200
+
+
+def item_of(raw: dict[str, Any], place: str, default_at: float) -> Item:
+    """Return what a row holds. default_at: its time where it says none, in epoch seconds.
+
+    Raises:
+        ValueError, TypeError, OverflowError: it is none; the message says what was expected.
+    """
+    kind = raw.get("kind", raw.get("type"))
+    if raw.get("deleted_at"):
+        return Ignored(place=place, kind="deleted")
+    scope = _text(raw, "scope")
+    if kind == "note":
+        return _note(raw, place, scope)
+    if "session_id" in raw and ("summary" in raw or "topic" in raw):
+        return SummaryItem(place=place, scope=scope, record=_record(raw))
+    if kind in ("memory", "fact") or (kind in (None, *_TYPES) and "content" in raw):
+        return _memory(raw, place, scope, default_at)
+    return Ignored(place=place)
+
+
+def _memory(raw: dict[str, Any], place: str, scope: str, default_at: float) -> MemoryItem:
+    own = raw.get("kind") == "memory"
+    text = raw.get("text") if own else raw.get("content")
+    if not isinstance(text, str):
+        raise TypeError(f"{'text' if own else 'content'}: expected a string")
+    named = raw.get("memory_type", raw.get("type") if raw.get("type") in _TYPES else "W")
+    kind = next((each for each in _TYPES if each == named), None)
+    if kind is None:
+        raise ValueError("the memory's type: expected W, B, O or S")
+    source = raw.get("source")
+    session = source.get("session") if isinstance(source, dict) else raw.get("session", "")
+    identity, expires = _text(raw, "id"), _text(raw, "expires")
+    if expires and not _DAY.fullmatch(expires):
+        raise ValueError("expires: expected YYYY-MM-DD")
+    return MemoryItem(
+        place=place,
+        scope=scope,
+        text=clean(text).text,
+        at=_time(raw.get("at", raw.get("timestamp")), default_at),
+        id=identity if own and _ID.fullmatch(identity) else "",
+        curated=raw.get("file") == MEMORY_FILE,
+        type=kind,
+        category=_name(_text(raw, "category"))[:40],
+        importance="high" if raw.get("importance") == "high" else "normal",
+        confidence=_share(raw.get("confidence", 1.0)),
+        entities=_names(raw.get("entities")),
+        session_key=_session_key(session, own=own),
+        expires=expires,
+    )
+
+
+def _record(raw: dict[str, Any]) -> SessionRecord:
+    session, summary = _text(raw, "session_id"), _text(raw, "summary")
+    if not one_line(session):
+        raise ValueError("session_id: expected a string that is not empty")
+    kept = written(_text(raw, "topic"), summary, _list(raw, "decisions"), _list(raw, "todos"))
+    brief = _text(raw, "brief")
+    at = _time(raw.get("timestamp"), 0.0)
+    return SessionRecord(
+        id=_name(_text(raw, "id"))[:40] or "sum-imported",
+        session_id=_name(session),
+        topic=kept.topic,
+        summary=kept.detailed,
+        timestamp=f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}" if at else "",
+        decisions=kept.decisions,
+        todos=kept.todos,
+        brief=written("", brief, (), ()).brief if brief else kept.brief,
+        auto_generated=raw.get("auto_generated") is True,
+        layer=raw["layer"] if raw.get("layer") in ("agent", "followup", "end") else "imported",
+    )
+
+
+def _note(raw: dict[str, Any], place: str, scope: str) -> NoteItem:
+    file, text = raw.get("file"), raw.get("text")
+    if not isinstance(file, str) or not _NOTE.fullmatch(file) or is_day_file(file):
+        raise ValueError("file: expected memory/<name>.md that is no day's log")
+    if not isinstance(text, str):
+        raise TypeError("text: expected a string")
+    return NoteItem(place=place, scope=scope, file=file, text=clean(text).text)
+
+
+# Values
+
+
+def _text(raw: Mapping[str, Any], key: str) -> str:
+    value = raw.get(key, "")
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError(f"{key}: expected a string")
+    return value
+
+
+def _list(raw: Mapping[str, Any], key: str) -> list[str]:
+    value = raw.get(key) or []
+    if not isinstance(value, list):
+        raise TypeError(f"{key}: expected a list")
+    return [item for item in value if isinstance(item, str)]
+
+
+def _name(text: str) -> str:
+    return one_line(clean(text).text)[:_NAME_LENGTH].strip()
+
+
+def _names(value: object) -> tuple[str, ...]:
+    items = value if isinstance(value, list) else []
+    names = [_name(item)[:80] for item in items[:_ENTITIES] if isinstance(item, str)]
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _session_key(value: object, *, own: bool) -> str:
+    name = _name(value) if isinstance(value, str) else ""
+    return name if own or not name else f"hook:{name}"
+
+
+def _share(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError("confidence: expected a number from 0 to 1")
+    return min(1.0, max(0.0, float(value)))
+
+
+def _time(value: object, default: float) -> float:
+    if value is None or value == "":
+        return default
+    if not isinstance(value, str):
+        raise TypeError("the time: expected ISO 8601")
+    try:
+        return datetime.fromisoformat(value).astimezone(UTC).timestamp()
+    except (ValueError, OverflowError):
+        raise ValueError("the time: expected ISO 8601") from None

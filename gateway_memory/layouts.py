@@ -1,0 +1,154 @@
+"""What can be imported, read as it lies on disk: the editor's memory folder, an OpenClaw workspace, our own export.
+
+A line that is none is a `Problem` with its place, not the end of the import.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+from extractor import clean
+from gateway_memory.errors import UsageError
+from gateway_memory.item_rows import item_of
+from gateway_memory.items import Item, MemoryItem, NoteItem, Problem
+from gateway_memory.store.files import MEMORY_FILE, is_day_file
+from gateway_memory.store.markdown import Block, parse
+
+__all__ = ["LAYOUTS", "Layout", "note_file", "prose_of", "read_layout"]
+
+Layout = Literal["cursor-memory", "openclaw", "jsonl"]
+LAYOUTS: Final = get_args(Layout)
+
+LONGEST_LINE: Final = 1 << 20
+_MARK: Final = re.compile(
+    r"<!--(\s{0,8}gm:[a-z0-9]{6,12}(?:[ \t]+[^\s<>]{1,12}){0,8}\s{0,8}-->[ \t\r]*)$", re.MULTILINE
+)
+_KEPT_MARK: Final = "\ue000"
+"""Stands for the beginning of our comment while a file is cleaned: in a message such a line is an echo, and cut."""
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def read_layout(layout: Layout, path: Path) -> Iterator[Item]:
+    """Yield what a layout holds, in order.
+
+    Raises:
+        UsageError: there is nothing of that layout at the path.
+    """
+    try:
+        if layout == "jsonl":
+            if not path.is_file():
+                raise UsageError(f"{path}: expected a file of JSON lines")
+            yield from _json_lines(path)
+            return
+        curated = [path / name for name in ("MEMORY.md", "memory.md") if (path / name).is_file()][:1]
+        days = sorted((path / "memory").glob("*.md"))
+        logs = [*sorted((path / "daily").glob("*.jsonl")), path / "facts.jsonl", path / "sessions.jsonl"]
+        logs = [log for log in logs if log.is_file()]
+        if not (curated or days or logs):
+            raise UsageError(f"{path}: there is no {layout} memory here: no MEMORY.md and nothing beside it")
+        for file in [*curated, *days]:
+            yield from _markdown(file, MEMORY_FILE if file in curated else f"memory/{file.name}")
+        for log in logs:
+            yield from _json_lines(log)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
+
+
+# JSON lines
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
+    """Yield a file's lines with their numbers from 1; None for one that is too long to be one of these."""
+    with path.open("rb") as stream:
+        number = 0
+        while line := stream.readline(LONGEST_LINE + 1):
+            number += 1
+            if len(line) > LONGEST_LINE:
+                while line and not line.endswith(b"\n"):
+                    line = stream.readline(LONGEST_LINE)
+                yield number, None
+            elif line.strip():
+                yield number, line
+
+
+def _json_lines(path: Path) -> Iterator[Item]:
+    day = path.stem if _DAY.fullmatch(path.stem) else ""
+    default_at = _noon(day) if day else path.stat().st_mtime
+    for number, line in _lines(path):
+        place = f"{path}:{number}"
+        if line is None:
+            yield Problem(place=place, reason=f"longer than {LONGEST_LINE >> 20} MiB")
+            continue
+        try:
+            raw = json.loads(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
+            if not isinstance(raw, dict):
+                raise TypeError("expected an object")  # noqa: TRY301 - every mistake ends in the same place
+            yield item_of(raw, place, default_at)
+        except json.JSONDecodeError as error:
+            yield Problem(place=place, reason=f"no JSON: {error.msg} at column {error.colno}")
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            reason = (
+                "no JSON that can be read" if isinstance(error, UnicodeDecodeError | RecursionError) else str(error)
+            )
+            yield Problem(place=place, reason=reason)
+
+
+# Markdown
+
+
+def _markdown(path: Path, file: str) -> Iterator[Item]:
+    lines: list[str] = []
+    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+        if len(line) > LONGEST_LINE:
+            yield Problem(place=f"{path}:{number}", reason=f"longer than {LONGEST_LINE >> 20} MiB")
+        else:
+            lines.append(line.decode("utf-8", "replace"))
+    marked = _MARK.sub(rf"{_KEPT_MARK}\1", "\n".join(lines).replace(_KEPT_MARK, ""))
+    text = clean(marked).text.replace(_KEPT_MARK, "<!--")
+    at = _noon(path.stem) if is_day_file(file) and _DAY.fullmatch(path.stem) else path.stat().st_mtime
+    own = file == MEMORY_FILE or is_day_file(file)
+    blocks = parse(text, file=file, memories=own)
+    for block in blocks:
+        if block.kind == "item":
+            yield MemoryItem(
+                place=f"{path}:{block.first + 1}",
+                text=block.text,
+                at=at,
+                id=block.id if block.marked else "",
+                curated=file == MEMORY_FILE,
+                importance="high" if file == MEMORY_FILE else "normal",
+                type=block.type,
+                confidence=block.confidence,
+            )
+    prose = prose_of(blocks) if own else text
+    if prose.strip():
+        yield NoteItem(place=str(path), file=note_file(f"{path.stem}-notes" if own else path.stem), text=prose)
+
+
+def prose_of(blocks: Iterable[Block]) -> str:
+    """Return what of a file is no list item, under the headings that it stood under."""
+    prose: list[str] = []
+    heading = ""
+    for block in blocks:
+        if block.kind == "paragraph":
+            if block.heading and block.heading != heading:
+                prose.append(f"## {block.heading}")
+                heading = block.heading
+            prose.append(block.text)
+    return "\n\n".join(prose)
+
+
+def note_file(stem: str) -> str:
+    """Return the name under which prose is kept: a note below memory/, never a day's log."""
+    name = re.sub(r"[^\w.-]+", "-", stem).strip(".-")[:80] or "note"
+    return f"memory/{name}-notes.md" if _DAY.fullmatch(name) else f"memory/{name}.md"
+
+
+def _noon(day: str) -> float:
+    try:
+        return datetime.fromisoformat(f"{day}T12:00:00").astimezone().timestamp()
+    except (ValueError, OverflowError):
+        return 0.0

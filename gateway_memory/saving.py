@@ -1,0 +1,163 @@
+"""What is saved of a session: its one record, the facts that its agent names, and its stage summaries."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Final, Literal
+
+from extractor import Candidate, Summary, SummaryInput, clean, summarize, written
+from gateway_memory.clock import day_of
+from gateway_memory.compute import compute
+from gateway_memory.ingest import Ingest
+from gateway_memory.metrics import Metrics
+from gateway_memory.plan import Memory, Outcome
+from gateway_memory.reading import Reader
+from gateway_memory.session import Scope, Session
+from gateway_memory.settings import MemorySync
+from gateway_memory.store import session_log, session_state
+from gateway_memory.store.files import MarkdownFiles, day_file
+from gateway_memory.store.journal import Journal, PendingTurn
+from gateway_memory.store.markdown import MemoryType, new_id, one_line
+from gateway_memory.store.session_log import SESSIONS_FILE, SessionRecord, new_record_id
+
+__all__ = ["Saver"]
+
+Layer = Literal["agent", "followup", "end"]
+
+_STAGE_LENGTH: Final = 900
+
+
+class Saver:
+    """Saves for one workspace's sessions, each record once."""
+
+    def __init__(
+        self,
+        *,
+        workspace: Path,
+        files: MarkdownFiles,
+        journal: Journal,
+        ingest: Ingest,
+        reader: Reader,
+        metrics: Metrics,
+        zone: tzinfo | None,
+        clock: Callable[[], datetime],
+        settings_of: Callable[[str], MemorySync],
+    ) -> None:
+        self._workspace = workspace
+        self._files = files
+        self._journal = journal
+        self._ingest = ingest
+        self._reader = reader
+        self._metrics = metrics
+        self._zone = zone
+        self._clock = clock
+        self._settings_of = settings_of
+
+    def path(self, scope: Scope) -> Path:
+        """Return the file of a scope's records."""
+        return self._workspace / scope.folder / SESSIONS_FILE
+
+    async def save_summary(
+        self, session: Session, *, topic: str, summary: str, decisions: tuple[str, ...], todos: tuple[str, ...]
+    ) -> bool:
+        """Save the session's record in the agent's words; False where it has one."""
+        given = written(topic, summary, decisions, todos)
+
+        def asked(database: session_state.Database) -> bool:
+            return session_state.was_followed_up(database, session.session_id)
+
+        layer: Layer = "followup" if await self._journal.transact(asked) else "agent"
+        return await self.save(session.scope, session.session_id, given, layer)
+
+    async def save_fact(
+        self,
+        session: Session,
+        *,
+        content: str,
+        type: MemoryType,  # noqa: A002 - the option's name
+        entities: tuple[str, ...],
+        confidence: float,
+    ) -> Outcome | None:
+        """Keep a fact that the agent names, or a stage summary (S); None where nothing of it may be kept."""
+        text = clean(content).text
+        if not text:
+            return None
+        if type == "S":
+            return await self.keep_stage(session.scope, session.key, session.session_id, text)
+        at = self._clock().timestamp()
+        source = PendingTurn(
+            id=0, scope=session.scope.key, session_key=session.key, session_id=session.session_id, user="", reply="",
+            at=at, accepted_at=at,
+        )  # fmt: skip
+        candidate = Candidate(
+            content=text,
+            category="preference" if type == "O" else "fact",
+            type=type,
+            importance="normal",
+            confidence=confidence,
+            entities=entities,
+        )
+        outcome = await self._ingest.save(session.scope, source, candidate)
+
+        def note(database: session_state.Database) -> None:
+            session_state.note_memory(database, session.scope.key, session.session_id, outcome.id, type, at)
+
+        if outcome.id:  # what the memory knew already is this session's fact too
+            await self._journal.transact(note)
+        return outcome
+
+    async def summarize(self, key: str, given: SummaryInput, *, seconds: float) -> Summary | None:
+        """Return a summary: by the model within so many seconds, else by rules; None where there is nothing to say."""
+        summary = None
+        if seconds:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    summary = await self._reader.summary(self._settings_of(key).auto_extract, given)
+        if summary is not None:
+            self._metrics.count("sessions.summaries.model")
+            return summary
+        self._metrics.count("sessions.summaries.heuristic")
+        return await compute(summarize, given)
+
+    async def keep_stage(self, scope: Scope, key: str, session_id: str, text: str) -> Outcome:
+        """Keep a stage summary in the log of the day; it is never loaded, recalled or distilled."""
+        at = self._clock().timestamp()
+        memory = Memory(
+            id=new_id(),
+            text=one_line(text[:_STAGE_LENGTH]),
+            file=day_file(day_of(at, self._zone)),
+            at=at,
+            session_key=key,
+            session_id=session_id,
+            type="S",
+        )
+        await self._ingest.keep(scope, "summary", [memory])
+        self._metrics.count("sessions.stages")
+        return Outcome(turn=0, action="add", reason="summary", id=memory.id)
+
+    async def save(self, scope: Scope, session_id: str, summary: Summary, layer: Layer) -> bool:
+        """Append the session's record; False where it has one."""
+        now = self._clock()
+        record = SessionRecord(
+            id=new_record_id(now),
+            session_id=session_id,
+            topic=summary.topic,
+            summary=summary.detailed,
+            timestamp=f"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+            decisions=summary.decisions,
+            todos=summary.todos,
+            brief=summary.brief,
+            auto_generated=layer == "end",
+            layer=layer,
+        )
+        path, at = self.path(scope), now.timestamp()
+
+        def work(database: session_state.Database) -> bool:
+            return session_log.save(database, scope.key, path, record, at)
+
+        async with self._files.writing():
+            saved = await self._journal.transact(work)
+        self._metrics.count(f"sessions.saved.{layer}" if saved else "sessions.doubles_prevented")
+        return saved

@@ -1,0 +1,59 @@
+"""Records that come from elsewhere, put among a scope's own by their time: the last one must stay the last."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gateway_memory.store.session_log import (
+    DAMAGED_FILE,
+    SessionRecord,
+    append,
+    follow,
+    known,
+    read_records,
+    remember,
+    replace,
+)
+
+__all__ = ["merge"]
+
+
+def merge(
+    database: sqlite3.Connection, scope: str, path: Path, records: Sequence[SessionRecord], *, dry_run: bool
+) -> int:
+    """Put records among those of the file, each before the first one that is newer; return how many were put there.
+
+    One whose session has a record, or had one, or is open, is left out. Within a transaction, and under the workspace's
+    lock; the new file takes the old one's place whole, and damaged lines are put aside. dry_run: only count.
+    """
+    follow(database, scope, path)
+    query = "SELECT 1 FROM sessions WHERE session_id = ? AND ended_at IS NULL"
+    fresh: dict[str, SessionRecord] = {}
+    for record in records:
+        running = database.execute(query, (record.session_id,)).fetchone()
+        if not running and not known(database, scope, record.session_id):
+            fresh.setdefault(record.session_id, record)
+    if not fresh or dry_run:
+        return len(fresh)
+    standing, damaged = read_records(path)
+    lines: list[bytes] = []
+    waiting = sorted(fresh.values(), key=lambda record: record.timestamp)
+    for row in standing:
+        while waiting and _time(row) and waiting[0].timestamp < _time(row):
+            lines.append(waiting.pop(0).to_line())
+        lines.append(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+    lines += [record.to_line() for record in waiting]
+    if damaged:
+        append(path.with_name(DAMAGED_FILE), b"".join(line + b"\n" for line in damaged))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace(path, b"".join(lines))
+    rows = [(scope, record.session_id, record.layer) for record in fresh.values()]
+    database.executemany("INSERT OR IGNORE INTO saved_sessions VALUES (?, ?, ?, 0)", rows)
+    remember(database, scope, path, records=len(lines), damaged=0)
+    return len(fresh)
+
+
+def _time(row: dict[str, Any]) -> str:
+    return str(row.get("timestamp", ""))

@@ -1,0 +1,80 @@
+"""How often a memory was of use, by day: recalled for a reply, or said again. Counted when somebody asks.
+
+Plain functions over a connection in a transaction. What is counted is what was added since the last time, so that the
+paths of a reply and of a turn do nothing for it.
+"""
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["Uses", "count_uses", "distilled_before", "important", "used"]
+
+_SAID_AGAIN: Final = frozenset({"same_text", "known", "known_in_other_language", "richer", "reworded"})
+"""Reasons of a receipt that say: this memory was there already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uses:
+    """How often a memory was recalled and said again, and on how many days one of the two."""
+
+    recalled: int = 0
+    repeated: int = 0
+    days: int = 0
+
+
+def count_uses(database: sqlite3.Connection, scope: str, day_of: Callable[[float], str]) -> None:
+    """Count a scope's replies and receipts that were not counted yet. day_of: epoch seconds → YYYY-MM-DD."""
+    row = database.execute("SELECT reply, receipt FROM uses_read WHERE scope = ?", (scope,)).fetchone()
+    reply, receipt = row or (0, 0)
+    recalled: Counter[tuple[str, str]] = Counter()
+    repeated: Counter[tuple[str, str]] = Counter()
+    for turn, at, ids in database.execute(
+        "SELECT turn, at, recalled FROM replies WHERE turn > ? AND scope = ? ORDER BY turn", (reply, scope)
+    ):
+        recalled.update((identity, day_of(at)) for identity in json.loads(ids))
+        reply = turn
+    for number, at, outcomes in database.execute(
+        "SELECT id, at, outcome FROM receipts WHERE id > ? AND scope = ? ORDER BY id", (receipt, scope)
+    ):
+        repeated.update(
+            (identity, day_of(at))
+            for _, _, reason, identity in json.loads(outcomes)
+            if reason in _SAID_AGAIN and identity
+        )
+        receipt = number
+    database.executemany(
+        "INSERT INTO uses VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+        "recalled = recalled + excluded.recalled, repeated = repeated + excluded.repeated",
+        [(scope, *key, recalled[key], repeated[key]) for key in sorted({*recalled, *repeated})],
+    )
+    database.execute("INSERT OR REPLACE INTO uses_read VALUES (?, ?, ?)", (scope, reply, receipt))
+
+
+def used(database: sqlite3.Connection, scope: str, *, uses: int, days: int) -> dict[str, Uses]:
+    """Return what was of use so often and on so many days, at least, by memory."""
+    rows = database.execute(
+        "SELECT memory, sum(recalled), sum(repeated), count(*) FROM uses WHERE scope = ? GROUP BY memory "
+        "HAVING sum(recalled + repeated) >= ? AND count(*) >= ?",
+        (scope, uses, days),
+    )
+    return {memory: Uses(recalled=recalled, repeated=repeated, days=on) for memory, recalled, repeated, on in rows}
+
+
+def important(database: sqlite3.Connection, scope: str) -> list[str]:
+    """Return the important memories that stand outside of MEMORY.md, oldest first."""
+    rows = database.execute(
+        "SELECT id FROM memories WHERE scope = ? AND state = 'active' AND importance = 'high' "
+        "AND file <> 'MEMORY.md' ORDER BY at",
+        (scope,),
+    )
+    return [str(row[0]) for row in rows]
+
+
+def distilled_before(database: sqlite3.Connection, scope: str) -> set[str]:
+    """Return the memories that were moved up once: where somebody took one back, it stays there."""
+    rows = database.execute("SELECT DISTINCT memory FROM history WHERE scope = ? AND event = 'distill'", (scope,))
+    return {str(row[0]) for row in rows}

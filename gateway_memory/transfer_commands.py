@@ -1,0 +1,150 @@
+"""`gateway-memory import`, `export` and `delete`: how memories come and go."""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from gateway_memory.layouts import LAYOUTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gateway_memory.importing import ImportReport
+    from gateway_memory.items import Item
+
+__all__ = ["add_parsers"]
+
+_SHOWN: Final = 20
+
+
+def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the commands; the parsed arguments carry `run`."""
+    taking = subparsers.add_parser("import", help="take in what another memory holds; twice is the same as once")
+    taking.add_argument("layout", choices=LAYOUTS)
+    taking.add_argument("path", type=Path, help="its folder; for jsonl, the file that export wrote")
+    taking.add_argument("--dry-run", action="store_true", help="only report what would be taken in")
+    whose = taking.add_mutually_exclusive_group()
+    whose.add_argument("--user", metavar="NAME", help="all of it into a person's memory")
+    whose.add_argument("--room", metavar="NAME", help="all of it into a group's memory")
+    taking.set_defaults(run=_import)
+    giving = subparsers.add_parser("export", help="write everything that stands in the memory")
+    giving.add_argument("--format", choices=["jsonl", "markdown"], default="jsonl")
+    giving.add_argument("--output", type=Path, help="jsonl: the file, else standard output; markdown: a new folder")
+    giving.set_defaults(run=_export)
+    deleting = subparsers.add_parser("delete", help="delete a person's or a group's memory everywhere, with proof")
+    deleting.add_argument("--scope", required=True, help="owner, user:NAME or room:NAME")
+    deleting.add_argument("--yes", action="store_true", help="do it; without this only what there is is shown")
+    deleting.set_defaults(run=_delete, leaves_no_log=True)
+    for parser in (taking, giving, deleting):
+        parser.add_argument("--workspace", type=Path, default=Path("workspace"), help="default: %(default)s")
+    for parser in (taking, giving):
+        parser.add_argument("--config", type=Path, help="a config.json5 (default: the built-in settings)")
+
+
+def _import(args: argparse.Namespace) -> int:
+    from gateway_memory.layouts import read_layout
+
+    items = list(read_layout(args.layout, args.path))
+    if args.dry_run and not args.workspace.is_dir():
+        with tempfile.TemporaryDirectory() as folder:  # what would come into an empty one
+            report = asyncio.run(_take_in(args, items, Path(folder)))
+    else:
+        report = asyncio.run(_take_in(args, items, args.workspace))
+    counts = report.counts
+    would = "would be " if args.dry_run else ""
+    for name in ("memories", "summaries", "notes"):
+        rest = [
+            f"{number} {key.partition('.')[2].replace('_', ' ')}"
+            for key, number in sorted(counts.items())
+            if key.startswith(f"{name}.") and not key.endswith(".added") and number
+        ]
+        said = f" ({', '.join(rest)})" if rest else ""
+        print(f"{name}: {counts[f'{name}.added']} {would}added{said}")  # noqa: T201
+    ignored = sum(number for key, number in counts.items() if key.startswith("ignored."))
+    if ignored:
+        print(f"{ignored} lines are no memories (events, deleted ones)")  # noqa: T201
+    for problem in report.problems[:_SHOWN]:
+        print(f"{problem.place}: {problem.reason}")  # noqa: T201
+    if len(report.problems) > _SHOWN:
+        print(f"… and {len(report.problems) - _SHOWN} more lines")  # noqa: T201
+    return 0
+
+
+async def _take_in(args: argparse.Namespace, items: "Sequence[Item]", workspace: Path) -> "ImportReport":
+    from tqdm import tqdm
+
+    from gateway_memory.config import load_config
+    from gateway_memory.memory import GatewayMemory
+    from gateway_memory.session import OWNER, resolve_scope
+
+    scope = resolve_scope(user=None if args.room else args.user or OWNER, room=args.room)
+    async with GatewayMemory(load_config(args.config), workspace) as memory:
+        with tqdm(total=len(items), unit="line", disable=None) as bar:
+            return await memory.importer.run(
+                items, scope=scope, forced=bool(args.user or args.room), dry_run=args.dry_run, progress=bar.update
+            )
+
+
+def _export(args: argparse.Namespace) -> int:
+    if not args.workspace.is_dir():
+        sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
+        return 1
+    if args.format == "markdown" and args.output is None:
+        sys.stderr.write("--format markdown needs --output FOLDER\n")
+        return 2
+    return asyncio.run(_give(args))
+
+
+async def _give(args: argparse.Namespace) -> int:
+    from gateway_memory.config import load_config
+    from gateway_memory.exporting import to_line
+    from gateway_memory.memory import GatewayMemory
+
+    async with GatewayMemory(load_config(args.config), args.workspace) as memory:
+        if args.format == "markdown":
+            said = f"{await memory.exporter.copy(args.output)} files"
+        else:
+            rows = [row async for row in memory.exporter.rows()]
+            lines = [to_line(row) for row in rows]
+            if args.output:
+                args.output.touch(mode=0o600)
+                args.output.write_text("".join(lines), "utf-8")
+            else:
+                sys.stdout.writelines(lines)
+            said = f"{len(lines)} lines"
+        for folder in (await memory.exporter.scopes())[1]:
+            sys.stderr.write(f"{folder}: whose this is stands nowhere any more; it was left out\n")
+    sys.stderr.write(f"{said} exported\n")
+    return 0
+
+
+def _delete(args: argparse.Namespace) -> int:
+    from gateway_memory.deleting import delete, scope_named, survey
+
+    scope = scope_named(args.scope)
+    if not args.workspace.is_dir():
+        sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
+        return 1
+    if not args.yes:
+        print("\n".join(_places(survey(args.workspace, scope))))  # noqa: T201
+        sys.stderr.write("nothing was deleted; say --yes to delete it, and it cannot be taken back\n")
+        return 1
+    proof = delete(args.workspace, scope)
+    print("\n".join(_places(proof.before, proof.after)))  # noqa: T201
+    looked = f"looked through {proof.files} files ({proof.bytes} bytes) for {proof.needles} of its texts and ids"
+    print(f"{looked}: found in {len(proof.found)}")  # noqa: T201
+    for line in (*proof.found, *(f"a link was deleted, not what it names: {link}" for link in proof.left)):
+        print(f"  {line}")  # noqa: T201
+    return 0 if proof.holds else 1
+
+
+def _places(before: "Mapping[str, int]", after: "Mapping[str, int] | None" = None) -> list[str]:
+    """Return a line for each place where something lies, or lay."""
+    return [
+        f"{place:<26}{number:>8}" + ("" if after is None else f" → {after.get(place, 0)}")
+        for place, number in before.items()
+        if number or (after or {}).get(place)
+    ]

@@ -1,0 +1,89 @@
+"""Brings another encoder's cosines to the bundled one's scale, which ranking, scores and merging were fitted with.
+
+Encoders differ in what a cosine means: unrelated texts have about 0 with one, and .75 with another. A few memories,
+each with a message that it answers, tell two points of an encoder's scale: how near what is unrelated lies, and how
+near what is related. The points are laid on the bundled encoder's, straight lines between; the same text stays at 1.
+
+That is a scale, and no fit: how well an encoder tells a useful memory from a near one differs too.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+__all__ = ["BUNDLED", "SAMPLES", "Scale", "scale_of"]
+
+_ENGLISH = (
+    ("Allergic to peanuts and shellfish.", "Can I eat the satay at this restaurant?"),
+    ("Flies to Lisbon on the twelfth of May.", "When does my plane to Portugal leave?"),
+    ("The production database runs on PostgreSQL 16.", "Which version of Postgres do we use in production?"),
+    ("Her sister Anna teaches chemistry in Graz.", "What does my sister do for a living?"),
+    ("Prefers short answers without bullet points.", "How should replies to me be written?"),
+    ("The washing machine was repaired in October.", "Has the laundry machine been fixed?"),
+)
+_CHINESE = (
+    ("对花生和贝类过敏。", "这家餐厅的沙爹我能吃吗？"),
+    ("五月十二日飞往里斯本。", "我去葡萄牙的飞机什么时候起飞？"),
+    ("生产数据库用的是 PostgreSQL 16。", "我们线上用的是哪个版本的 Postgres？"),
+    ("姐姐安娜在格拉茨教化学。", "我姐姐是做什么工作的？"),
+    ("喜欢简短的回答，不要列要点。", "给我的回复应该怎么写？"),
+    ("洗衣机十月份修好了。", "洗衣机修了吗？"),
+)
+SAMPLES = tuple(text for pair in (*_ENGLISH, *_CHINESE) for text in pair)
+"""Memory and message in turn, first in English, then the same in Chinese."""
+# With less between the two points an encoder tells nothing apart, and stretching that would make up meaning.
+_LEAST_GAP = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The mean cosine of unrelated pairs of a memory and a message, and of related ones."""
+
+    unrelated: float
+    related: float
+
+    @property
+    def slope(self) -> float:
+        """How much of the bundled encoder's cosine one of this encoder's is, up to what is related."""
+        return (BUNDLED.related - BUNDLED.unrelated) / (self.related - self.unrelated)
+
+    def cosines(self, values: Floats) -> Floats:
+        """Cosines of this encoder as the bundled one's; -1, which stands for no vector, remains."""
+        if self == BUNDLED:
+            return values
+        below = BUNDLED.unrelated + (values - self.unrelated) * self.slope
+        rest = (1 - BUNDLED.related) / max(1 - self.related, _LEAST_GAP)
+        above = BUNDLED.related + (values - self.related) * rest
+        found: Floats = np.clip(np.where(values <= self.related, below, above), -1, 1).astype(np.float32)
+        return np.where(values <= -1, np.float32(-1), found)
+
+    def less_common(self, values: Floats, share: float) -> Floats:
+        """Products with a message from which so much of what all rows share was taken (`rank.message_vector`).
+
+        Of x = c - share * m, where c and the mean m are cosines, it makes what it would be had both been mapped.
+        """
+        if self == BUNDLED:
+            return values
+        moved = (1 - share) * (BUNDLED.unrelated - self.slope * self.unrelated)
+        return (np.float32(self.slope) * values + np.float32(moved)).astype(np.float32)
+
+
+BUNDLED = Scale(0.0442, 0.3826)
+"""Of the bundled encoder, by `scale_of` over `SAMPLES`."""
+
+
+def scale_of(vectors: NDArray[Any]) -> Scale:
+    """The scale of an encoder, given the unit vectors of `SAMPLES`: of the language in which it tells more apart."""
+    half = len(SAMPLES) // 2
+    found = []
+    for part in (vectors[:half], vectors[half:]):
+        near = np.asarray(part[0::2] @ part[1::2].T, np.float64)
+        related = float(np.trace(near)) / len(near)
+        unrelated = (float(near.sum()) - float(np.trace(near))) / (near.size - len(near))
+        found.append(Scale(round(unrelated, 4), round(related, 4)))
+    best = max(found, key=lambda scale: (scale.related - scale.unrelated) / max(1 - scale.unrelated, _LEAST_GAP))
+    return best if best.related - best.unrelated >= _LEAST_GAP and best.related < 1 else BUNDLED

@@ -1,0 +1,178 @@
+"""An encoder behind an OpenAI-compatible `/v1/embeddings`: one attempt a call, within its own deadline, and checked.
+
+Who asks decides whether to ask again: a message's vector that is late is of no use, the background waits and comes
+back. The SDK's own retries are off, and it is imported in the encoder's thread.
+"""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall.scale import SAMPLES, scale_of
+from recall.settings import EmbedderSettings
+from recall.types import EmbeddingError
+
+__all__ = ["Breaker", "ServerEncoder"]
+
+_RATE_LIMIT: Final = 429
+_SERVER_ERROR: Final = 500
+_KINDS: Final = {
+    400: "bad_request", 413: "bad_request", 422: "bad_request", 408: "timeout", 504: "timeout", 429: "rate_limit",
+}  # fmt: skip
+# At the finest level the SDK logs whole requests, which hold memories.
+_TALKATIVE: Final = ("openai._base_client", "openai._response", "openai._legacy_response")
+
+
+class Breaker(Protocol):
+    """Leaves a server alone that keeps failing. Times are seconds of one monotonic clock."""
+
+    def allows(self, now: float) -> bool: ...
+
+    def succeeded(self) -> None: ...
+
+    def failed(self, now: float) -> None: ...
+
+
+def _is_not_ours(record: logging.LogRecord) -> bool:
+    return not (record.threadName or "").startswith("recall-")
+
+
+class ServerEncoder:
+    """Made and used in one thread, since it runs an event loop of its own there: only so has a call one deadline.
+
+    Making one asks for the vectors of some sample texts, which tell the dimension and the scale. Raises EmbeddingError.
+    """
+
+    def __init__(
+        self,
+        settings: EmbedderSettings,
+        *,
+        breaker: Breaker | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        key = os.environ.get(settings.api_key_env or "OPENAI_API_KEY", "").strip()
+        if not key and not settings.base_url:
+            raise EmbeddingError("no_key")
+        import openai
+
+        for name in _TALKATIVE:
+            logging.getLogger(name).addFilter(_is_not_ours)
+        self._sdk: Any = openai
+        self._settings = settings
+        self._breaker = breaker
+        self._clock = clock
+        self._loop = asyncio.new_event_loop()
+        # A local server asks for no key, and the SDK insists on one.
+        self._client = openai.AsyncOpenAI(
+            api_key=key or "none",
+            base_url=settings.base_url or None,
+            max_retries=0,
+            timeout=settings.timeout_seconds,
+        )
+        self.dimension = 0
+        try:
+            found = self._samples()
+        except BaseException:
+            self.close()
+            raise
+        self.dimension = found.shape[1]
+        self.scale = scale_of(found)
+        # The server is part of the name: another one's model of the same name may be another model.
+        place = urlsplit(str(self._client.base_url))
+        self.name = f"{settings.model}@{place.hostname}:{place.port or ''}{place.path.rstrip('/')}"
+
+    def close(self) -> None:
+        """Close the connections and the loop."""
+        try:
+            self._loop.run_until_complete(self._client.close())
+        finally:
+            self._loop.close()
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(len(texts), dimension), rows of length 1; zero for a text of which the server makes no number.
+
+        Raises EmbeddingError, whatever it is that fails.
+        """
+        found = np.zeros((len(texts), self.dimension), np.float32)
+        for start in range(0, len(texts), self._settings.batch_size):
+            if self._breaker is not None and not self._breaker.allows(self._clock()):
+                raise EmbeddingError("circuit_open")
+            try:
+                rows = self._batch(
+                    [text if text.strip() else "." for text in texts[start:][: self._settings.batch_size]]
+                )
+            except EmbeddingError:
+                if self._breaker is not None:
+                    self._breaker.failed(self._clock())
+                raise
+            if self._breaker is not None:
+                self._breaker.succeeded()
+            for place, row in enumerate(rows):
+                if row is not None:
+                    found[start + place] = row
+        return found
+
+    def _samples(self) -> NDArray[np.float32]:
+        rows = self._batch(SAMPLES)
+        if any(row is None for row in rows):
+            raise EmbeddingError("unreadable")
+        return np.stack([row for row in rows if row is not None])
+
+    def _batch(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
+        answer = self._loop.run_until_complete(self._ask(texts))
+        try:
+            data = sorted(answer.data, key=lambda each: each.index)
+            if [each.index for each in data] != list(range(len(texts))):
+                raise EmbeddingError("unreadable")
+            rows = [np.asarray(each.embedding, np.float64) for each in data]
+        except (AttributeError, TypeError, ValueError):
+            raise EmbeddingError("unreadable") from None
+        wanted = self.dimension or self._settings.dimensions or (rows[0].size if rows else 0)
+        if any(row.shape != (wanted,) for row in rows):
+            raise EmbeddingError("dimension")
+        return [_unit(row) for row in rows]
+
+    async def _ask(self, texts: Sequence[str]) -> Any:
+        asked: dict[str, Any] = {"model": self._settings.model, "input": list(texts), "encoding_format": "float"}
+        if self._settings.dimensions:
+            asked["dimensions"] = self._settings.dimensions
+        try:
+            async with asyncio.timeout(self._settings.timeout_seconds):
+                return await self._client.embeddings.create(**asked)
+        except TimeoutError:
+            raise EmbeddingError("timeout") from None
+        except self._sdk.OpenAIError as error:
+            raise self._translated(error) from None
+        except (AttributeError, IndexError, TypeError, ValueError):  # a proxy's page, a body cut off
+            raise EmbeddingError("unreadable") from None
+
+    def _translated(self, error: Any) -> EmbeddingError:
+        if isinstance(error, self._sdk.APIStatusError):
+            status: int = error.status_code
+            retry_after = _retry_after(error.response.headers.get("retry-after")) if status == _RATE_LIMIT else 0.0
+            kind = _KINDS.get(status, "overloaded" if status >= _SERVER_ERROR else "refused")
+            return EmbeddingError(kind, retry_after_seconds=retry_after)
+        if isinstance(error, self._sdk.APITimeoutError):
+            return EmbeddingError("timeout")
+        return EmbeddingError("connection" if isinstance(error, self._sdk.APIConnectionError) else "unreadable")
+
+
+def _unit(row: NDArray[np.float64]) -> NDArray[np.float32] | None:
+    """The vector at length 1; None if it has none, or is no number."""
+    length = float(np.linalg.norm(row))
+    return (row / length).astype(np.float32) if np.isfinite(length) and length > 0 else None
+
+
+def _retry_after(value: str | None) -> float:
+    """Seconds that the server asks to wait; 0 where it names none, or a date."""
+    try:
+        return max(0.0, float(value or 0))
+    except ValueError:
+        return 0.0

@@ -1,0 +1,130 @@
+"""One person's memory is deleted everywhere, and the proof is a search of our own through every byte."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gateway_memory import OWNER, Config, GatewayMemory, UsageError
+from gateway_memory.cli import main
+from gateway_memory.deleting import delete, scope_named
+from recall import EmbedderSettings, RecallSettings
+
+WORDS = Config(
+    defaults=replace(Config().defaults, auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none")))
+)
+SHARED = "The office is closed on Fridays"
+
+
+async def live(workspace: Path) -> dict[str, str]:
+    """The owner, Zoe and a room, each with everything that a scope can have; returns their session ids."""
+    ids: dict[str, str] = {}
+    async with GatewayMemory(WORDS, workspace) as memory:
+        for name, who in (("owner", {"user": OWNER}), ("zoe", {"user": "zoe"}), ("room", {"room": "chess"})):
+            session = await memory.start_session(f"session of {name}", **who)
+            ids[name] = session.session_id
+            await memory.after_reply(session, user=f"记住：{name} 的暗号是 aardvark-{name}", reply=f"quokka-{name}")
+            await memory.observe(session, kind="tool", tool="bash", content=f"echo wombat-{name}")
+            await memory.save_fact(session, content=f"{name} keeps a numbat-{name} in the garden")
+            await memory.save_fact(session, content=SHARED)
+            forgotten = await memory.save_fact(session, content=f"{name} had a dugong-{name}")
+            await memory.flush()
+            await memory.command(session, f"/memory forget {forgotten}")
+            await memory.before_reply(session, f"where is the numbat-{name}?")
+            await memory.save_summary(session, topic=f"bilby-{name}", summary=f"all about the bilby-{name}")
+            await memory.end_session(session, reason="completed")
+            await memory.after_reply(session, user=f"a turn that waits: potoroo-{name}", reply="ok")
+    logs = workspace / "logs"
+    logs.mkdir(exist_ok=True)
+    lines = [json.dumps({"event": "session.ended", "session_id": identity}) for identity in ids.values()]
+    (logs / "gateway-memory-2026-01-01.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    (workspace / "journal.sqlite.damaged-20260101-000000").write_bytes(b"numbat-zoe numbat-owner")
+    return ids
+
+
+WORDS_OF = ("aardvark", "quokka", "wombat", "numbat", "dugong", "bilby", "potoroo")
+
+
+def found(workspace: Path, name: str) -> list[str]:
+    """Our own grep, over every file and every word."""
+    needles = [f"{word}-{name}".encode() for word in WORDS_OF]
+    files = [path for path in workspace.rglob("*") if path.is_file()]
+    return [path.name for path in files if any(needle in path.read_bytes() for needle in needles)]
+
+
+@pytest.mark.parametrize(("scope", "name"), [("user:zoe", "zoe"), ("room:chess", "room"), ("owner", "owner")])
+async def test_everything_of_one_scope_is_gone_and_nothing_of_the_others(tmp_path: Path, scope: str, name: str) -> None:
+    ids = await live(tmp_path)
+    assert len(found(tmp_path, name)) >= 4
+    proof = delete(tmp_path, scope_named(scope))
+    assert proof.holds, proof
+    assert proof.before["journal memories"] >= 3
+    assert proof.before["log lines"] == 1
+    assert proof.needles > 5
+    assert found(tmp_path, name) == []
+    assert not any(ids[name].encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    for other in {"owner", "zoe", "room"} - {name}:
+        assert len(found(tmp_path, other)) >= 3
+        assert any(ids[other].encode() in path.read_bytes() for path in (tmp_path / "logs").iterdir())
+    again = delete(tmp_path, scope_named(scope))
+    assert again.holds
+    assert sum(again.before.values()) == 0
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("later", user="zoe" if name != "zoe" else OWNER)
+        hits = await memory.search(session, "numbat in the garden")
+        assert [hit for hit in hits if f"numbat-{name}" in hit.text] == []
+        assert hits
+
+
+async def test_while_a_process_has_it_open_nothing_is_deleted(tmp_path: Path) -> None:
+    await live(tmp_path)
+    async with GatewayMemory(WORDS, tmp_path):
+        with pytest.raises(UsageError, match="another process"):
+            delete(tmp_path, scope_named("user:zoe"))
+    assert found(tmp_path, "zoe")
+
+
+async def test_a_link_is_deleted_and_what_it_names_is_told_of(tmp_path: Path) -> None:
+    workspace, elsewhere = tmp_path / "w", tmp_path / "notes.md"
+    elsewhere.write_text("- my own file of notes\n", "utf-8")
+    workspace.mkdir()
+    (workspace / "MEMORY.md").symlink_to(elsewhere)
+    proof = delete(workspace, scope_named("owner"))
+    assert proof.holds
+    assert proof.left == [f"{workspace / 'MEMORY.md'} → {elsewhere}"]
+    assert elsewhere.exists()
+    assert not (workspace / "MEMORY.md").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["", "zoe", "user:", "user: ", "people:zoe", "owner:x"])
+def test_a_scope_that_is_none_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="expected owner"):
+        scope_named(name)
+
+
+async def test_the_command_asks_first_and_proves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    await live(tmp_path)
+    command = [
+        sys.executable,
+        "-m",
+        "gateway_memory.entry",
+        "delete",
+        "--scope",
+        "user:zoe",
+        "--workspace",
+        str(tmp_path),
+    ]
+    asked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert asked.returncode == 1
+    assert "nothing was deleted" in asked.stderr
+    assert found(tmp_path, "zoe")
+    done = subprocess.run([*command, "--yes"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "→ 0" in done.stdout
+    assert "found in 0" in done.stdout
+    assert found(tmp_path, "zoe") == []
+    assert main(["delete", "--scope", "user:zoe", "--workspace", str(tmp_path / "gone"), "--yes"]) == 1
+    assert "no such folder" in capsys.readouterr().err

