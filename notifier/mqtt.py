@@ -5,12 +5,10 @@ closed; a refused subscription or publication is an error or is counted; a wait 
 """
 
 import asyncio
-import os
 import ssl
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Final, Literal, Never
 
 import aiomqtt
@@ -20,10 +18,11 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from notifier.credentials import Credentials
 from notifier.settings import MqttSettings
 from notifier.types import NotifierError
 
-__all__ = ["Connection", "Credentials", "LinkError", "connect", "credentials"]
+__all__ = ["Connection", "LinkError", "connect"]
 
 Kind = Literal["unreachable", "tls", "credentials", "refused", "subscribe", "lost"]
 
@@ -40,34 +39,6 @@ class LinkError(NotifierError):
     def __init__(self, kind: Kind, message: str) -> None:
         super().__init__(message)
         self.kind = kind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credentials:
-    """User and password, None where there are none."""
-
-    username: str | None = None
-    password: str | None = None
-
-    def __repr__(self) -> str:
-        return "<Credentials>"
-
-
-def credentials(settings: MqttSettings) -> Credentials:
-    """Read user and password from the environment variables that the settings name.
-
-    Raises:
-        KeyError: a variable that is named isn't set; its argument is the key of the settings.
-    """
-
-    def read(name: str, key: str) -> str | None:
-        if name and name not in os.environ:
-            raise KeyError(key)
-        return os.environ[name] if name else None
-
-    return Credentials(
-        username=read(settings.username_env, "usernameEnv"), password=read(settings.password_env, "passwordEnv")
-    )
 
 
 class _Client(aiomqtt.Client):
