@@ -58,7 +58,9 @@ class _Client(aiomqtt.Client):
         """Publish; the future is done when the broker has acknowledged."""
         future = self._loop.create_future()
         info = self._client.publish(topic, payload, 1, False, properties)  # noqa: FBT003 - not retained
-        if info.rc or self.lost.done():
+        if info.rc and not self.lost.done():
+            self.lost.set_exception(aiomqtt.MqttCodeError(info.rc, "could not publish"))
+        if self.lost.done():
             _fail(future)
         else:
             self.unacknowledged[info.mid] = future
@@ -84,7 +86,11 @@ class _Client(aiomqtt.Client):
             _fail(self.unacknowledged.popitem()[1])
 
     def _on_message(self, client: Any, userdata: Any, message: Any) -> None:  # noqa: ARG002 - paho's
-        self.receive(message.topic, message.payload)
+        try:
+            topic = message.topic
+        except UnicodeDecodeError:  # none of ours
+            return
+        self.receive(topic, message.payload)
 
     def _on_publish(self, client: Any, userdata: Any, mid: int, reason_code: ReasonCode, properties: Any) -> None:
         if getattr(reason_code, "value", 0) >= _FAILED:
