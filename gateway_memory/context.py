@@ -13,6 +13,7 @@ from gateway_memory.clock import day_of, local_time
 from gateway_memory.follow import Follower
 from gateway_memory.metrics import Metrics
 from gateway_memory.phrases import language_of, say
+from gateway_memory.searching import as_hit
 from gateway_memory.session import Session
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
@@ -28,7 +29,11 @@ T = TypeVar("T")
 _REFRESH_SHARE: Final = 0.25
 """Of the deadline, what looking at the files may take: a hung disk leaves time for what memory holds already."""
 _TOLD_SHARE: Final = 0.1
-"""Of the deadline, what noting that a session was told may take: where it takes longer, a restart tells it again."""
+"""Of the deadline, what the journal may take for what matters less: where noting that a session was told takes longer,
+a restart tells it again."""
+_LAST_SHARE: Final = 0.02
+"""Of the deadline, what is kept for handing over what is ready by then, and for asking whether it still holds."""
+_HANGING_SECONDS: Final = 0.02
 _CHANGES_SHOWN: Final = 10
 _NOTICE_TOKENS: Final = 120
 _FIND_SECONDS: Final = 10.0
@@ -87,13 +92,13 @@ class ContextBuilder:
         self._zone = zone
         self._fail = fail
         self._background: set[asyncio.Future[Any]] = set()
+        self._looking: dict[str, asyncio.Future[tuple[int, int, tuple[Stored, ...]]]] = {}
 
-    async def build(self, session: Session, message: str, now: datetime) -> Context:
-        """Return what the session is told before its reply to a message."""
+    async def build(self, session: Session, message: str, now: datetime, deadline: float) -> Context:
+        """Return what the session is told before its reply to a message; `deadline` by the loop's clock."""
         loop = asyncio.get_running_loop()
         settings = session.settings
-        span = settings.auto_recall.timeout_ms / 1000
-        deadline = loop.time() + span
+        span = max(0.0, deadline - loop.time())
         blocks: list[str] = []
         if session.on("autoRecall"):
             self._recaller.expect(message)
@@ -102,7 +107,7 @@ class ContextBuilder:
         updates = self._news(session, now)
         changes: tuple[Stored, ...] = ()
         if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
-            looked = await self._within("sync", span * _REFRESH_SHARE, self._changes(session))
+            looked = await self._look_for_changes(session, span * _REFRESH_SHARE)
             if looked:  # one that is late leaves the session as it is: what nobody was told stays news
                 session.generation, session.sequence, rows = looked
                 changes = tuple(row for row in rows if not session.was_told(row.entry.id, row.entry.text))
@@ -123,17 +128,16 @@ class ContextBuilder:
         outcome: Outcome = "disabled"
         recalled: tuple[Hit, ...] = ()
         if session.on("autoRecall"):
-            found = await self._recall(session, message, now, deadline)
+            found = await self._recall(session, message, now, deadline, span * _LAST_SHARE)
             outcome, recalled = (found.outcome, found.hits) if found else ("timeout", ())
-            recalled = await self._standing(session, recalled, now)
+            recalled = await self._standing(session, recalled, now, max(0.0, deadline - loop.time()))
             fresh = [hit for hit in recalled if not session.holds(hit.id, hit.text)]
             if fresh:
                 blocks.append(self._render_recalled(fresh, settings.auto_recall.max_injected_tokens))
                 session.hold([(hit.id, hit.text) for hit in fresh])
         self._metrics.count(f"recall.{outcome}")
-        if await self._within(
-            "notice", max(0.0, deadline - loop.time()), self._journal.tell(session.scope.key, "memory_md_full")
-        ):
+        left = min(deadline - loop.time(), span * _TOLD_SHARE)  # without any, what is asked would count as told
+        if left > 0 and await self._within("notice", left, self._journal.tell(session.scope.key, "memory_md_full")):
             blocks.append(render_block("Memory Notice", "For the assistant.", [_MEMORY_FULL], _NOTICE_TOKENS))
         return Context(
             text="\n\n".join(block for block in blocks if block),
@@ -149,7 +153,7 @@ class ContextBuilder:
         """Return the best related hits of a search that was asked for: weak ones too, and the deadline is generous."""
         await self._within("sync", _FIND_SECONDS, self._follower.refresh(session.scope))
         if not query.strip():
-            return await self._standing(session, await self._listed(session, only, limit), now)
+            return await self._standing(session, await self._listed(session, only, limit), now, _FIND_SECONDS)
         search = self._recaller.search(
             [session.scope.key],
             query,
@@ -162,26 +166,13 @@ class ContextBuilder:
         )
         found = await self._within("search", _FIND_SECONDS + 1, search)
         hits = tuple(hit for hit in found.hits if hit.related) if found else ()
-        return await self._standing(session, hits, now)
+        return await self._standing(session, hits, now, _FIND_SECONDS)
 
     async def _listed(self, session: Session, only: Filter | None, limit: int) -> tuple[Hit, ...]:
         if only is None:
             return ()
         rows = await self._within("search", _FIND_SECONDS, self._recaller.listed(session.scope.key, only, limit)) or ()
-        return tuple(
-            Hit(
-                id=row.entry.id,
-                text=row.entry.text,
-                score=1.0,
-                at=row.entry.at,
-                scope=row.scope,
-                file=row.file,
-                type=row.entry.type,
-                category=row.entry.category,
-                confidence=row.entry.confidence,
-            )
-            for row in rows
-        )
+        return tuple(as_hit(row) for row in rows)
 
     async def look(self, session: Session, seconds: float) -> int | None:
         """Let the index follow a session's files and warm it; return the newest line, None when that takes longer."""
@@ -203,26 +194,49 @@ class ContextBuilder:
         sequence, rows = await self._recaller.added_since(session.scope.key, session.sequence)
         return generation, sequence, tuple(row for row in rows if row.entry.type != "S")
 
-    async def _recall(self, session: Session, message: str, now: datetime, deadline: float) -> Recall | None:
+    async def _recall(
+        self, session: Session, message: str, now: datetime, deadline: float, share: float
+    ) -> Recall | None:
         settings = session.settings.auto_recall
-        left = max(0.0, deadline - asyncio.get_running_loop().time())
+        left = max(0.0, deadline - share - asyncio.get_running_loop().time())
         search = self._recaller.search(
             [session.scope.key],
             message,
             limit=settings.max_results,
             min_score=settings.min_score,
-            timeout_seconds=left,
+            timeout_seconds=max(0.0, left - share),
             now=now.timestamp(),
             preceding=tuple(session.recent),
         )
         return await self._within("recall", left, search)
 
-    async def _standing(self, session: Session, hits: tuple[Hit, ...], now: datetime) -> tuple[Hit, ...]:
-        """Return the hits that still hold: what was of use until yesterday may stand in its file a little longer."""
+    async def _standing(
+        self, session: Session, hits: tuple[Hit, ...], now: datetime, seconds: float
+    ) -> tuple[Hit, ...]:
+        """Return the hits that still hold: what was of use until yesterday may stand in its file a little longer.
+
+        Where the journal is late, all of them.
+        """
         if not hits:
             return ()
-        expired = await self._ledger.expired(session.scope.key, day_of(now.timestamp(), self._zone))
+        looked_up = self._ledger.expired(session.scope.key, day_of(now.timestamp(), self._zone))
+        expired = await self._within("standing", seconds, looked_up) or []
         return tuple(hit for hit in hits if hit.id not in expired)
+
+    async def _look_for_changes(self, session: Session, seconds: float) -> tuple[int, int, tuple[Stored, ...]] | None:
+        """Look for new lines, one look at a time: while the disk hangs, only the first message waits for it long."""
+        key = session.session_id
+        looking = self._looking.get(key)
+        if looking is None:
+            looking = self._looking[key] = asyncio.ensure_future(self._changes(session))
+            looking.add_done_callback(lambda _: self._looking.pop(key, None))
+        else:
+            seconds = min(seconds, _HANGING_SECONDS)
+        return await self._within("sync", seconds, looking)
+
+    async def begun(self, place: str, seconds: float, work: Awaitable[object]) -> bool:
+        """Return whether a part that a message needs was done within so long; a late one goes on behind."""
+        return await self._within(place, seconds, _done(work)) is True
 
     async def _within(self, place: str, seconds: float, work: Awaitable[T]) -> T | None:
         """Await a part for so long; a late one goes on behind, where it warms what the next message needs."""
@@ -230,8 +244,9 @@ class ContextBuilder:
         with self._metrics.timed(f"before_reply.{place}"):
             done, _ = await asyncio.wait([task], timeout=seconds)
         if not done:
-            self._background.add(task)
-            task.add_done_callback(self._settle)
+            if task not in self._background:
+                self._background.add(task)
+                task.add_done_callback(self._settle)
             self._metrics.count(f"late.{place}")
             return None
         error = task.exception()
@@ -280,6 +295,11 @@ class ContextBuilder:
     def _render_recalled(self, hits: list[Hit], max_tokens: int) -> str:
         lines = [f"({hit.id}, {day_of(hit.at, self._zone)}) {hit.text}" for hit in hits]
         return render_block("Relevant Memory", _NOTES, lines, max_tokens)
+
+
+async def _done(work: Awaitable[object]) -> bool:
+    await work
+    return True
 
 
 def _said(change: Change) -> str:

@@ -147,13 +147,13 @@ class GatewayMemory:
     async def before_reply(self, session: Session, message: str, *, at: datetime | None = None) -> Context:
         """Return what to add to this reply's prompt, within `timeoutMs`. A part that fails is left out, and logged."""
         self._check(session)
-        await self._begin(session)
+        deadline = asyncio.get_running_loop().time() + session.settings.auto_recall.timeout_ms / 1000
         message = as_query(message)
         if session.on("autoExtract"):
             self.metrics.message_seen()
         try:
             with self.metrics.timed("before_reply"):
-                context = await self._context.build(session, message, at or self._clock())
+                context = await self._told(session, message, at or self._clock(), deadline)
         except Exception as error:  # noqa: BLE001 - the reply matters more than its memory
             log.error("context.failed", error=type(error).__name__, place=place_of(error))
             self._fail("context", error)
@@ -161,6 +161,13 @@ class GatewayMemory:
         session.hears(message)
         session.recalled = tuple(hit.id for hit in context.recalled)
         return context
+
+    async def _told(self, session: Session, message: str, at: datetime, deadline: float) -> Context:
+        if session.ended or session.starting.locked():
+            left = deadline - asyncio.get_running_loop().time()
+            if not await self._context.begun("begin", left, self._begin(session)):
+                return Context(outcome="timeout")
+        return await self._context.build(session, message, at, deadline)
 
     async def after_reply(self, session: Session, *, user: str, reply: str, at: datetime | None = None) -> int:
         """Accept a turn: it is on disk when this returns, and is processed behind.
@@ -405,14 +412,21 @@ class GatewayMemory:
             self._subscribe(session)
             waiting = set() if opened or not session.on("notify") else await self._restore(session, now.timestamp())
             session.generation = self._recaller.generation
-            await self._ingest.expire(session.scope)
+            await self._context.begun("expire", _OPENING_SECONDS, self._ingest.expire(session.scope))
             session.sequence = await self._context.look(session, _OPENING_SECONDS)
             if session.settings.opening.enabled:
-                session.opening, held = await self._openings.build(session.scope, session.settings.opening, now)
-                # Its conversation goes on after a restart: what waited for it is told, though a new opening has it too.
-                session.hold([item for item in held if item[0] not in waiting])
+                await self._context.begun("opening", _OPENING_SECONDS, self._open(session, waiting, now))
             session.ended = False
             log.info("session.open", session_id=session_id, type=session.type)
+
+    async def _open(self, session: Session, waiting: set[str], now: datetime) -> None:
+        """Give a session its opening; a late one, of a disk that hangs, is there for whoever looks later."""
+        session_id = session.session_id
+        opening, held = await self._openings.build(session.scope, session.settings.opening, now)
+        if session.session_id == session_id:
+            session.opening = opening
+            # Its conversation goes on after a restart: what waited for it is told, though a new opening has it too.
+            session.hold([item for item in held if item[0] not in waiting])
 
     async def _restore(self, session: Session, now: float) -> set[str]:
         """Give a session that was open before a restart the updates that waited for it; return their ids."""

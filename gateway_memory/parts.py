@@ -36,7 +36,7 @@ from gateway_memory.store.slots import Slot
 from gateway_memory.watch import check_watching, watch
 from gateway_memory.worker import Worker
 from notifier import Bus, Event, MqttSettings
-from recall import Recaller
+from recall import Recaller, RecallError
 
 if TYPE_CHECKING:
     from notifier.notifier import Notifier
@@ -77,7 +77,7 @@ class Parts:
     notifier: "Notifier | None"
 
 
-async def open_parts(  # noqa: PLR0915 - a statement a part
+async def open_parts(
     stack: AsyncExitStack,
     *,
     workspace: Path,
@@ -105,12 +105,7 @@ async def open_parts(  # noqa: PLR0915 - a statement a part
     mqtt = settings.notify.mqtt if settings.notify.enabled and settings.notify.mqtt.enabled else None
     await journal.open(slot.number, sends=mqtt is not None, history=settings.notify.mqtt.history_events)
     stack.push_async_callback(journal.close)
-    recaller = Recaller(
-        workspace / "index.sqlite", settings.auto_recall, breaker=Breaker(open_seconds=_EMBEDDING_REST_SECONDS)
-    )
-    if await recaller.open():
-        log.info("index.rebuilding")
-    stack.push_async_callback(recaller.close)
+    recaller = await _open_recaller(stack, workspace / "index.sqlite", settings)
     await asyncio.to_thread(_keep_to_the_owner, workspace)
     files = MarkdownFiles(workspace, state)
     stack.callback(files.close)
@@ -284,6 +279,17 @@ async def open_parts(  # noqa: PLR0915 - a statement a part
         lifecycle=lifecycle,
         notifier=notifier,
     )
+
+
+async def _open_recaller(stack: AsyncExitStack, path: Path, settings: MemorySync) -> Recaller:
+    recaller = Recaller(path, settings.auto_recall, breaker=Breaker(open_seconds=_EMBEDDING_REST_SECONDS))
+    try:
+        if await recaller.open():
+            log.info("index.rebuilding")
+    except RecallError as error:
+        raise WorkspaceError(f"{error}; another process may have it locked") from error
+    stack.push_async_callback(recaller.close)
+    return recaller
 
 
 async def _open_notifier(

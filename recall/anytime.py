@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,7 +13,7 @@ import structlog
 
 from recall.embedder import Embedder
 from recall.filters import Filter
-from recall.index_thread import IndexThread
+from recall.index_thread import LOCK_RETRY_SECONDS, IndexThread, is_locked
 from recall.query import LONGEST_EMBEDDED, PRECEDING_TURNS
 from recall.types import Hit, Near, Outcome, Recall, RecallError
 from recall.words import clean_text
@@ -38,6 +38,10 @@ _CACHE_SECONDS = 600
 # What words and ranking took lately, times this, is kept back from the encoder's time; it is at least so long.
 _RESERVE_FACTOR = 2.0
 _LEAST_RESERVE_SECONDS = 0.02
+# A search without a deadline waits so long for an index that another process has locked.
+_LOCK_PATIENCE_SECONDS = 30.0
+# So many texts may wait for an encoder that hangs; beyond them none is handed to it.
+_MOST_COMING = 512
 
 
 class AnytimeSearch:
@@ -48,7 +52,7 @@ class AnytimeSearch:
         self._embedder = embedder
         self._zone = zone
         self._found: OrderedDict[Any, tuple[int, Recall]] = OrderedDict()
-        self._ranking_seconds = _LEAST_RESERVE_SECONDS
+        self._ranking_seconds = 0.0
         self._asked: list[Asked] = []
         self._coming: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
 
@@ -71,14 +75,17 @@ class AnytimeSearch:
         key = (tuple(scopes), message, limit, min_score, tuple(preceding), only, explain, int(now // _CACHE_SECONDS))
         stages: dict[str, float] = {}
 
+        self._thread.load(scopes)
         patient = deadline is None
         vector = self.vector_of(message, patient=patient)
         before = [self.vector_of(turn, patient=patient) for turn in reversed(preceding[-PRECEDING_TURNS:])]
         try:
             # One after the other: two threads that compute in Python at once take each other's turns, and both are
             # later than the second would be.
-            meaning = await self._meaning(vector, deadline)
-            context = [turn for each in before if (turn := await self._meaning(each, deadline)) is not None]
+            until = None if deadline is None else self._latest_vector(deadline)
+            meaning = await self._meaning(vector, until)
+            turns = [] if meaning is None else [await self._meaning(each, until) for each in before]
+            context = [turn for turn in turns if turn is not None]
             stages["meaning"] = time.perf_counter() - started
 
             def rank(index: "Index") -> "Recall | tuple[int, tuple[Hit, ...], bool, float]":
@@ -97,7 +104,7 @@ class AnytimeSearch:
 
             asked = None if meaning is None else _asked(scopes, meaning, context)
             with self._waiting(asked):
-                answer = await _by(deadline, self._thread.run(rank, SEARCH))
+                answer = await self._unlocked(deadline, rank)
             if isinstance(answer, Recall):
                 return answer
             version, hits, ranked_by_meaning, stages["words"] = answer
@@ -116,6 +123,18 @@ class AnytimeSearch:
         if complete:
             self._remember(key, version, recall)
         return recall
+
+    async def _unlocked(self, deadline: float | None, job: "Callable[[Index], T]") -> T:
+        """Run a job of a search; again, until the deadline, where another process has the index locked."""
+        patience = deadline or time.perf_counter() + _LOCK_PATIENCE_SECONDS
+        while True:
+            try:
+                return await _by(deadline, self._thread.run(job, SEARCH))
+            except sqlite3.Error as error:
+                left = patience - time.perf_counter()
+                if not is_locked(error) or left <= 0:
+                    raise
+            await asyncio.sleep(min(LOCK_RETRY_SECONDS, left))
 
     @contextmanager
     def _waiting(self, asked: "Asked | None") -> Iterator[None]:
@@ -155,23 +174,27 @@ class AnytimeSearch:
         if cached is not None:
             return cached
         future = self._coming.get(text)
+        late = self._embedder.encoder is None or self._embedder.hangs(time.monotonic())
         if future is None:
+            if late and len(self._coming) >= _MOST_COMING:
+                return None
             # Asked for even where nobody waits: what comes late serves the next message.
             future = self._coming[text] = self._embedder.submit([text], query=True)
             future.add_done_callback(_seen)
             future.add_done_callback(lambda _: self._coming.pop(text))
-        late = self._embedder.encoder is None or self._embedder.hangs(time.monotonic())
         return None if late and not patient else future
+
+    def _latest_vector(self, deadline: float) -> float:
+        """Until when vectors are waited for: the deadline less what words and ranking will take."""
+        left = deadline - time.perf_counter()
+        return deadline - min(max(_RESERVE_FACTOR * self._ranking_seconds, _LEAST_RESERVE_SECONDS), left / 2)
 
     async def _meaning(
         self, vector: "asyncio.Future[NDArray[np.float32]] | NDArray[np.float32] | None", deadline: float | None
     ) -> "NDArray[np.float32] | None":
-        """The vector if it comes in time, which is the deadline less what ranking will take."""
+        """The vector if it comes by then."""
         if not isinstance(vector, asyncio.Future):
             return vector
-        if deadline is not None:
-            left = deadline - time.perf_counter()
-            deadline -= min(max(_RESERVE_FACTOR * self._ranking_seconds, _LEAST_RESERVE_SECONDS), left / 2)
         try:
             vectors = await _by(deadline, vector, keep=True)
         except TimeoutError:
@@ -183,7 +206,8 @@ class AnytimeSearch:
 
     async def nearest(self, scope: str, text: str, limit: int, timeout_seconds: float) -> tuple[Near, ...]:
         """See `Recaller.nearest`."""
-        meaning = await self._meaning(self.vector_of(text), time.perf_counter() + timeout_seconds)
+        by = self._latest_vector(time.perf_counter() + timeout_seconds)
+        meaning = await self._meaning(self.vector_of(text), by)
 
         def job(index: "Index") -> tuple[Near, ...]:
             from recall.nearest import nearest

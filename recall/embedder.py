@@ -141,8 +141,12 @@ class Embedder:
                 continue
             if jobs := self._wait():
                 self._encode(jobs)
-        if self._encoder is not None:
-            self._encoder.close()
+        encoder, self._encoder = self._encoder, None
+        if encoder is not None:
+            encoder.close()
+        # A closed memory is a circle of objects, which may wait long for the garbage collector: not with 100 MB.
+        del encoder
+        self._cache.clear()
 
     def _wait(self) -> list[_Job]:
         """The next batch, waited for; empty when the thread is to end."""

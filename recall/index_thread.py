@@ -3,6 +3,8 @@
 import asyncio
 import sqlite3
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -10,14 +12,14 @@ import structlog
 
 from recall.turns import no_collection
 from recall.types import RecallError
-from recall.worker import WRITE, Worker
+from recall.worker import SEARCH, WRITE, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recall.index import Index
 
-__all__ = ["IndexThread"]
+__all__ = ["LOCK_RETRY_SECONDS", "IndexThread", "is_locked"]
 
 _log = structlog.get_logger()
 
@@ -25,8 +27,9 @@ T = TypeVar("T")
 
 _BUSY, _LOCKED, _CORRUPT, _NOT_A_DATABASE = 5, 6, 11, 26
 # A write that finds another process writing tries again after so long, so that searches go between; in all so long.
-_LOCK_RETRY_SECONDS = 0.05
+LOCK_RETRY_SECONDS = 0.05
 _LOCK_PATIENCE_SECONDS = 30.0
+_OPEN_PATIENCE_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 
 
@@ -49,7 +52,10 @@ class IndexThread:
         return 0 if self._index is None else self._index.generation
 
     async def open(self) -> bool:
-        """Start the thread and open the index; True if it was made anew. Raises RecallError if that can't be."""
+        """Start the thread and open the index; True if it was made anew. Raises RecallError if that can't be.
+
+        One that another process has locked is tried again for some seconds.
+        """
 
         def job() -> bool:
             index = _make_index(self._path)
@@ -58,11 +64,15 @@ class IndexThread:
             return made
 
         self._worker.start()
-        try:
-            return await self._worker.submit(job)
-        except (OSError, sqlite3.Error) as error:
-            self._worker.stop()
-            raise RecallError(f"the index {self._path} cannot be opened: {error}") from error
+        patience = time.monotonic() + _OPEN_PATIENCE_SECONDS
+        while True:
+            try:
+                return await self._worker.submit(job)
+            except (OSError, sqlite3.Error) as error:
+                if not is_locked(error) or time.monotonic() > patience:
+                    self._worker.stop()
+                    raise RecallError(f"the index {self._path} cannot be opened: {error}") from error
+            await asyncio.sleep(LOCK_RETRY_SECONDS)
 
     async def close(self) -> None:
         """Close the index and end the thread. One that hangs is left behind after a second."""
@@ -92,6 +102,16 @@ class IndexThread:
 
         return self._worker.submit(guarded, priority=priority)
 
+    def load(self, scopes: Sequence[str]) -> None:
+        """Begin to load those of the scopes that rest, while a message's vector is being made."""
+        index = self._index
+        if index is None:
+            return
+        for scope in scopes:
+            if not index.holds(scope):
+                loading = self.run(partial(_load, scope), SEARCH)
+                loading.add_done_callback(_seen)
+
     async def write(self, job: "Callable[[Index], T]", priority: int = WRITE) -> T:
         """A job that writes; while another process writes it is put off, and searches go on meanwhile.
 
@@ -102,9 +122,24 @@ class IndexThread:
             try:
                 return await self.run(job, priority)
             except sqlite3.Error as error:
-                if _code(error) not in (_BUSY, _LOCKED) or time.monotonic() > patience:
+                if not is_locked(error) or time.monotonic() > patience:
                     raise RecallError(f"the index cannot be written: {error}") from error
-            await asyncio.sleep(_LOCK_RETRY_SECONDS)
+            await asyncio.sleep(LOCK_RETRY_SECONDS)
+
+
+def _load(scope: str, index: "Index") -> None:
+    index.scope(scope)
+
+
+def _seen(future: "asyncio.Future[None]") -> None:
+    """Take note of an error: whoever searches meets it again."""
+    if not future.cancelled():
+        future.exception()
+
+
+def is_locked(error: BaseException) -> bool:
+    """Whether another process has what was asked for, and may soon let go of it."""
+    return isinstance(error, BlockingIOError) or (isinstance(error, sqlite3.Error) and _code(error) in (_BUSY, _LOCKED))
 
 
 def _code(error: sqlite3.Error) -> int:

@@ -114,7 +114,9 @@ class Recaller:
         """How far memories can be found by meaning, over all scopes."""
 
         def job(index: "Index") -> tuple[int, int]:
-            return index.row_count(), index.pending_count()
+            rows = index.row_count()
+            # Vectors of another encoder find nothing.
+            return rows, index.pending_count() if index.is_ours else rows
 
         rows, missing = await self._read(job)
         encoder = None if self._embedder is None else self._embedder.encoder
@@ -255,9 +257,9 @@ def _embedders(
 
 
 def _bundled() -> "Encoder":
-    from recall.encoder import BundledEncoder
+    from recall.encoder import bundled_encoder
 
-    return BundledEncoder()
+    return bundled_encoder()
 
 
 def _preparing(entries: Sequence[Entry]) -> "Callable[[Index], dict[str, IndexedRow]]":

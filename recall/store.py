@@ -44,7 +44,10 @@ class IndexedRow(NamedTuple):
 
 
 class Store:
-    """One connection, used from one thread. Methods raise sqlite3.Error; `lost()` says when the file was replaced."""
+    """One connection, used from one thread. Methods raise sqlite3.Error; `lost()` says when the file was replaced.
+
+    `open` raises BlockingIOError while another process opens the file.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -62,7 +65,7 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # Two processes that find the same damage must not each remove what the other has just made.
         with Path(f"{self.path}.lock").open("w", encoding="utf-8") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who opens tries again
             if self.path.exists():
                 try:
                     self._connect()

@@ -118,7 +118,7 @@ async def test_the_terms_of_a_rank_are_all_there(memory: GatewayMemory, session:
         terms = {
             name: value for name, value in hit.parts.items() if name not in ("rank", "evidence", "coverage", "cosine")
         }
-        assert terms.keys() >= {"words", "meaning", "recency", "importance", "form", "date", "task", "version"}
+        assert terms.keys() >= {"words", "meaning", "recency", "importance", "form", "date", "version"}
         assert sum(terms.values()) == pytest.approx(hit.parts["rank"], abs=1e-4)
     assert all(not hit.parts for hit in await memory.search(session, "coffee last Friday"))
 

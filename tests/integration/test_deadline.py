@@ -1,0 +1,253 @@
+"""A reply never waits longer than its deadline: whatever hangs, the outcome says so, and the next call recovers.
+
+Nothing here measures time. What hangs hangs until it is let go, so that a call which waited for it would never return.
+"""
+
+import asyncio
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from locking import locked
+
+from gateway_memory import OWNER, Config, Context, GatewayMemory, Session, WorkspaceError, load_config
+from recall import EmbedderSettings
+from recall.encoder import BundledEncoder
+from recall.store import Store
+
+LINES = ["The boat leaves from pier nine", "Lena is allergic to peanuts", "The rent is due on the first"]
+ASKED = "which pier does the boat leave from?"
+
+
+def hasty(**values: Any) -> Config:
+    defaults = load_config().defaults
+    return Config(defaults=replace(defaults, auto_recall=replace(defaults.auto_recall, timeout_ms=300, **values)))
+
+
+WORDS = EmbedderSettings(provider="none")
+
+
+def kept(workspace: Path) -> None:
+    (workspace / "MEMORY.md").write_text("".join(f"- {line}\n" for line in LINES))
+
+
+async def ask(memory: GatewayMemory, session: Session, message: str = ASKED) -> Context:
+    session.compacted()
+    async with asyncio.timeout(60):
+        return await memory.before_reply(session, message)
+
+
+async def until(outcome: str, memory: GatewayMemory, session: Session, message: str = ASKED) -> Context:
+    async with asyncio.timeout(60):
+        while True:
+            context = await ask(memory, session, message)
+            if context.outcome == outcome:
+                return context
+            await asyncio.sleep(0.01)
+
+
+class Gate:
+    """Threads that come to it wait while it is shut."""
+
+    def __init__(self) -> None:
+        self.open = threading.Event()
+        self.open.set()
+        self.reached = threading.Event()
+
+    def __call__(self) -> None:
+        if not self.open.is_set():
+            self.reached.set()
+            assert self.open.wait(120)
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    gate = Gate()
+    yield gate
+    gate.open.set()
+
+
+async def test_an_encoder_that_hangs(tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    encode = BundledEncoder.encode
+
+    def hanging(self: BundledEncoder, texts: Sequence[str]) -> Any:
+        gate()
+        return encode(self, texts)
+
+    monkeypatch.setattr(BundledEncoder, "encode", hanging)
+    kept(tmp_path)
+    async with GatewayMemory(hasty(), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await memory.flush()
+        assert (await until("full", memory, session)).text
+        gate.open.clear()
+        for number in range(3):
+            context = await ask(memory, session, f"{ASKED} {number}")
+            assert context.outcome == "partial"
+            assert LINES[0] in context.text, "words have found it"
+        gate.open.set()
+        await until("full", memory, session, f"{ASKED} now")
+
+
+async def test_an_encoder_that_hangs_while_it_loads(
+    tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = BundledEncoder.__init__
+
+    def hanging(self: BundledEncoder) -> None:
+        gate()
+        make(self)
+
+    monkeypatch.setattr(BundledEncoder, "__init__", hanging)
+    gate.open.clear()
+    kept(tmp_path)
+    async with GatewayMemory(hasty(), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        context = await ask(memory, session)
+        assert (context.outcome, LINES[0] in context.text) == ("partial", True)
+        gate.open.set()
+        await until("full", memory, session)
+
+
+async def test_an_index_that_another_process_has_locked(tmp_path: Path) -> None:
+    kept(tmp_path)
+    async with GatewayMemory(hasty(embedder=WORDS), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await until("full", memory, session)
+        with locked("shm", tmp_path / "index.sqlite"):
+            context = await ask(memory, session, "is Lena allergic to peanuts?")
+            assert (context.outcome, context.text) == ("timeout", "")
+        context = await until("full", memory, session, "is Lena allergic to peanuts?")
+        assert LINES[1] in context.text
+
+
+async def test_what_was_found_before_answers_while_the_index_is_locked(tmp_path: Path) -> None:
+    kept(tmp_path)
+    noon = load_config().defaults.zone()
+    async with GatewayMemory(hasty(embedder=WORDS), tmp_path) as memory:
+        at = memory.now().astimezone(noon).replace(hour=12, minute=0, second=0)
+        session = await memory.start_session("one", user=OWNER)
+        other = await memory.start_session("two", user=OWNER)
+        found = await memory.before_reply(session, ASKED, at=at)
+        with locked("shm", tmp_path / "index.sqlite"):
+            other.compacted()
+            async with asyncio.timeout(60):
+                context = await memory.before_reply(other, ASKED, at=at)
+        assert (context.outcome, context.recalled) == ("partial", found.recalled)
+        assert LINES[0] in context.text
+
+
+async def test_an_index_that_another_process_writes_is_read_all_the_same(tmp_path: Path) -> None:
+    kept(tmp_path)
+    async with GatewayMemory(hasty(embedder=WORDS), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await until("full", memory, session)
+        with locked("write", tmp_path / "index.sqlite"):
+            (tmp_path / "memory").mkdir(exist_ok=True)
+            (tmp_path / "memory" / "notes.md").write_text("- The ferry is yellow\n")
+            context = await ask(memory, session, "is Lena allergic to peanuts?")
+            assert context.outcome in ("full", "partial")
+            assert LINES[1] in context.text
+        context = await until("full", memory, session, "which colour is the ferry?")
+        assert "yellow" in context.text
+
+
+@pytest.mark.parametrize("kind", ["exclusive", "flock"])
+async def test_an_index_that_is_locked_when_it_is_opened(
+    kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept(tmp_path)
+    async with GatewayMemory(hasty(embedder=WORDS), tmp_path) as memory:
+        await memory.start_session("one", user=OWNER)
+    monkeypatch.setattr("recall.index_thread._OPEN_PATIENCE_SECONDS", 0.2)
+    path = tmp_path / "index.sqlite"
+    with locked(kind, path if kind == "exclusive" else Path(f"{path}.lock")):
+        with pytest.raises(WorkspaceError, match=r"index\.sqlite"):
+            await GatewayMemory(hasty(embedder=WORDS), tmp_path).__aenter__()
+        monkeypatch.setattr("recall.index_thread._OPEN_PATIENCE_SECONDS", 60.0)
+        opening = asyncio.ensure_future(GatewayMemory(hasty(embedder=WORDS), tmp_path).__aenter__())
+        await asyncio.sleep(0)
+        assert not opening.done()
+    memory = await opening
+    session = await memory.start_session("one", user=OWNER)
+    assert (await until("full", memory, session)).text
+    await memory.__aexit__(None, None, None)
+
+
+async def test_a_journal_that_another_process_has_locked(tmp_path: Path) -> None:
+    kept(tmp_path)
+    async with GatewayMemory(hasty(embedder=WORDS), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await until("full", memory, session)
+        with locked("shm", tmp_path / "journal.sqlite"):
+            context = await ask(memory, session, "is Lena allergic to peanuts?")
+            assert LINES[1] in context.text
+            assert context.outcome == "full"
+        await until("full", memory, session)
+
+
+async def test_a_disk_on_which_the_files_stall(tmp_path: Path) -> None:
+    kept(tmp_path)
+    async with GatewayMemory(hasty(embedder=WORDS), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await until("full", memory, session)
+        # Whoever opens a pipe to read waits until somebody writes: as with a disk that does not answer.
+        (tmp_path / "MEMORY.md").unlink()
+        os.mkfifo(tmp_path / "MEMORY.md")
+        for _ in range(3):
+            context = await ask(memory, session)
+            assert context.outcome == "full", "what the index holds is found"
+            assert LINES[0] in context.text
+        zoe = await memory.start_session("new", user="zoe")
+        assert (await ask(memory, zoe)).outcome in ("empty", "full")
+        with (tmp_path / "MEMORY.md").open("w") as pipe:
+            pipe.write("- The boat leaves from pier four\n")
+        (tmp_path / "MEMORY.md").unlink()
+        (tmp_path / "MEMORY.md").write_text("- The boat leaves from pier four\n")
+        async with asyncio.timeout(60):
+            while "pier four" not in (await ask(memory, session)).text:
+                await asyncio.sleep(0.01)
+
+
+async def test_a_disk_on_which_the_index_stalls(tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Store.by_sequences
+
+    def hanging(self: Store, sequences: list[int]) -> Any:
+        gate()
+        return read(self, sequences)
+
+    monkeypatch.setattr(Store, "by_sequences", hanging)
+    kept(tmp_path)
+    async with GatewayMemory(hasty(embedder=WORDS), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await until("full", memory, session)
+        gate.open.clear()
+        for number in range(3):
+            context = await ask(memory, session, f"is Lena allergic to peanuts? {number}")
+            assert (context.outcome, context.text) == ("timeout", "")
+        assert gate.reached.is_set()
+        gate.open.set()
+        assert LINES[1] in (await until("full", memory, session, "is Lena allergic to peanuts?")).text
+
+
+async def test_a_session_that_cannot_begin_in_time(tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept(tmp_path)
+    async with GatewayMemory(hasty(embedder=WORDS), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await memory.end_session(session, reason="reset")
+        opened = asyncio.Event()
+        open_session = memory._journal.open_session
+
+        async def hanging(*args: Any) -> tuple[str, bool]:
+            await opened.wait()
+            return await open_session(*args)
+
+        monkeypatch.setattr(memory._journal, "open_session", hanging)
+        context = await ask(memory, session)
+        assert (context.outcome, context.text) == ("timeout", "")
+        opened.set()
+        assert (await until("full", memory, session)).recalled
