@@ -35,6 +35,8 @@ __all__ = ["Ingest"]
 log = structlog.get_logger()
 
 _UNDONE_WITHIN: Final = 200
+_REPLY_KEPT: Final = 400
+_REPLIES_KEPT: Final = 1000
 """Changes back from the newest in which an undo looks."""
 
 
@@ -79,6 +81,8 @@ class Ingest:
         self._publish = publish
         self._announce = announce
         self._hold = hold
+        # What was replied last, by session: a message tells more where it answers.
+        self._replied: dict[str, str] = {}
 
     async def rules(self, turns: Sequence[PendingTurn]) -> None:
         """The stage at once: what the user plainly said, by rules. One plan a scope."""
@@ -98,7 +102,10 @@ class Ingest:
             scope = self._scope_of(key)
             settings = self._settings_of(group[0].session_key).auto_extract
             read = [read_turn(turn, self._zone) for turn in group]
-            verdict = await compute(judge, read, settings)
+            verdict = await compute(judge, read, settings, self._replied.get(group[0].session_id, ""))
+            self._replied[group[-1].session_id] = group[-1].reply[-_REPLY_KEPT:]
+            if len(self._replied) > _REPLIES_KEPT:
+                del self._replied[next(iter(self._replied))]
             if not verdict.keep:
                 await self._store(scope, "batch", [(turn, ()) for turn in group], empty=verdict.reason)
                 continue

@@ -1,5 +1,6 @@
 """Which batches are worth the debounced stage, in both languages, and the reason that is named when not."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -86,3 +87,18 @@ def test_each_gate_tells_much_from_little() -> None:
 )
 def test_the_language_of_a_message(text: str, chinese: bool) -> None:  # noqa: FBT001 - a table's column
     assert is_chinese(text) is chinese
+
+
+def test_the_same_words_count_for_more_where_they_answer() -> None:
+    (turn,) = turns("Yes, two of them.")
+    asked = judge([turn], SETTINGS, "Do you have any pets?").score
+    assert asked > judge([turn], SETTINGS, "Goodbye, take care!").score
+
+
+def test_within_a_batch_the_reply_is_what_a_message_answers() -> None:
+    one, two = "Tell me about pets.", "Yes, two of them."
+    scores = []
+    for reply in ("Do you have any pets?", "Goodbye, take care!"):
+        first, second = turns(one, two)
+        scores.append(judge([replace(first, reply=reply), second], SETTINGS).score)
+    assert scores[0] > scores[1]
