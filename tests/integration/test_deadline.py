@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import pytest
 from locking import locked
@@ -103,6 +104,7 @@ async def test_an_encoder_that_hangs_while_it_loads(
         make(self)
 
     monkeypatch.setattr(BundledEncoder, "__init__", hanging)
+    monkeypatch.setattr("recall.encoder._shared", WeakValueDictionary())  # the tests' own is loaded already
     gate.open.clear()
     kept(tmp_path)
     async with GatewayMemory(hasty(), tmp_path) as memory:
