@@ -26,7 +26,8 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -88,17 +89,33 @@ class Writer:
 
 
 class Stalls:
-    """The longest time that the event loop did not turn, in seconds."""
+    """The longest time that the event loop did not turn, in seconds.
+
+    Looking every millisecond takes turns away from what is measured, so replies are timed while nobody looks, and
+    watched in a pass of their own.
+    """
 
     def __init__(self) -> None:
         self.longest = 0.0
+        self._looking = asyncio.Event()
+        self._looking.set()
 
     async def watch(self) -> None:
         """Measure until cancelled."""
         while True:
+            await self._looking.wait()
             started = time.perf_counter()
             await asyncio.sleep(0.001)
             self.longest = max(self.longest, time.perf_counter() - started - 0.001)
+
+    @contextmanager
+    def off(self) -> Iterator[None]:
+        """Look at nothing within."""
+        self._looking.clear()
+        try:
+            yield
+        finally:
+            self._looking.set()
 
     def take(self) -> float:
         """Return the longest stall since the last call, in milliseconds."""
@@ -271,17 +288,22 @@ async def measure(memories: int, messages: int, scopes: int, distinct: int) -> d
             for length in LENGTHS:
                 asked = [writer.message(length) for _ in range(messages)]
                 stages.clear()
-                measured = await replies(memory, sessions if scopes > 1 else sessions[:1], asked)
+                speaking = sessions if scopes > 1 else sessions[:1]
+                with stalls.off():
+                    measured = await replies(memory, speaking, asked)
                 result[f"before_reply_{length}"] = measured | {"stages": stages.mean_milliseconds()}
+                await replies(memory, speaking, [writer.message(length) for _ in range(messages // 2)])
             result["stall_before_reply_ms"] = stalls.take()
-            result["at_once"] = await at_once(memory, sessions, writer)
+            with stalls.off():
+                result["at_once"] = await at_once(memory, sessions, writer)
+            await at_once(memory, sessions, writer)
             result["stall_at_once_ms"] = stalls.take()
             result["rss_mb"] = rss_megabytes()
             if scopes > SPEAKERS:
                 result["rested"] = await rested(memory, scopes, min(messages, scopes - SPEAKERS), writer)
                 result["rss_all_mb"] = rss_megabytes()
                 stalls.take()
-            seconds = []
+            seconds: list[float] = []
             for number in range(messages):
                 said = f"Remember that box {number} is {writer.message(20)}"
                 started = time.perf_counter()
