@@ -2,13 +2,16 @@
 
     python benchmarks/hooks.py --memories 10000 --runs 20
 
-Also how long the opening's last record takes to find in a sessions.jsonl of 100 and of 100,000 records.
+And how long a session takes to start beside a sessions.jsonl of 100 and of 100,000 imported records that nothing has
+truncated yet: as a hook, and within a gateway. The two are measured in turns, so that their ratio holds on a busy
+machine.
 """
 
 import argparse
-import json
+import asyncio
 import os
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -18,10 +21,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from gateway_memory import OWNER, GatewayMemory, load_config
+from gateway_memory.logs import configure_logging
 from gateway_memory.store.session_log import SessionRecord
 
 NAMES = "billing login search cache export import audit report mobile web queue worker index backup mail chat".split()
 VERBS = "uses needs replaces calls blocks writes reads moves".split()
+FEW, MANY = 100, 100_000
+ENTRY = [sys.executable, "-m", "gateway_memory.entry"]
 
 
 def main() -> None:
@@ -30,22 +37,51 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--runs", type=int, default=20)
     args = parser.parse_args()
+    configure_logging(verbose=False)
     with tempfile.TemporaryDirectory() as folder:
-        workspace = Path(folder) / ".memory"
-        fill(workspace, args.memories)
-        write_log(workspace / "sessions.jsonl", 100)
-        entry = [sys.executable, "-m", "gateway_memory.entry"]
-        place = ["--workspace", str(workspace)]
-        given = json.dumps({"conversation_id": "bench"}).encode()
-        search = [*entry, "search", *place, "billing cache", "--max-results", "5"]
-        subprocess.run([*search, "--semantic"], check=True, capture_output=True)  # noqa: S603 - ours; it makes the index
-        show("python -c pass", args.runs, lambda: process([sys.executable, "-c", "pass"]))
-        start = [*entry, "hook", "sessionStart", *place]
-        show(f"hook sessionStart, {args.memories} memories", args.runs, lambda: process(start, given))
-        write_log(workspace / "sessions.jsonl", 100_000)
-        show("hook sessionStart, 100,000 sessions", args.runs, lambda: process(start, given))
-        show("search by words", args.runs, lambda: process(search))
-        show("search --semantic", max(3, args.runs // 4), lambda: process([*search, "--semantic"]))
+        few, many = Path(folder) / "few" / ".memory", Path(folder) / "many" / ".memory"
+        fill(few, args.memories)
+        search = [*ENTRY, "search", "billing cache", "--max-results", "5", "--workspace", str(few)]
+        process([*ENTRY, "list", "--workspace", str(few)])  # which makes the index
+        process([*search, "--semantic"])  # which waits for the encoder once
+        shutil.copytree(few, many, copy_function=shutil.copy2)
+        for workspace, number in ((few, FEW), (many, MANY)):
+            path = Path(folder) / f"{number}.jsonl"
+            write_log(path, number)
+            started = time.perf_counter()
+            process([*ENTRY, "import", "jsonl", str(path), "--workspace", str(workspace)])
+            print(f"import of {number} summaries: {time.perf_counter() - started:.1f} s")
+        show("python -c pass", measure(args.runs, lambda: process([sys.executable, "-c", "pass"])))
+        starts = measure(args.runs, lambda: start(few), lambda: start(many))
+        show(f"hook sessionStart, {args.memories} memories, {FEW} sessions", starts[:1])
+        show(f"hook sessionStart, {args.memories} memories, {MANY} sessions", starts[1:])
+        ratio(starts)
+        within = asyncio.run(starting(few, many, args.runs))
+        show(f"start_session, {FEW} sessions", within[:1])
+        show(f"start_session, {MANY} sessions", within[1:])
+        ratio(within)
+        show("search by words", measure(args.runs, lambda: process(search)))
+        show("search --semantic", measure(max(5, args.runs // 2), lambda: process([*search, "--semantic"])))
+
+
+def start(workspace: Path) -> None:
+    """A session starts in an editor."""
+    process([*ENTRY, "hook", "sessionStart", "--workspace", str(workspace)], b'{"conversation_id": "bench"}')
+
+
+async def starting(few: Path, many: Path, runs: int) -> list[list[float]]:
+    """Return the milliseconds that `start_session` takes within a gateway of each workspace, taken in turns."""
+    times: list[list[float]] = [[], []]
+    async with GatewayMemory(load_config(), few) as one, GatewayMemory(load_config(), many) as two:
+        for memory in (one, two):
+            await memory.flush()
+        for number in range(5 * runs + 1):
+            both = list(zip((one, two), times, strict=True))
+            for memory, taken in both if number % 2 else reversed(both):
+                started = time.perf_counter()
+                await memory.start_session(f"session {number}", user=OWNER)
+                taken.append((time.perf_counter() - started) * 1000)
+    return [taken[1:] for taken in times]
 
 
 def fill(workspace: Path, memories: int) -> None:
@@ -82,15 +118,27 @@ def process(command: list[str], given: bytes = b"") -> None:
     subprocess.run(command, input=given, check=True, capture_output=True, env=environment)  # noqa: S603 - ours
 
 
-def show(name: str, runs: int, work: Callable[[], None]) -> None:
-    """Measure and print one line; the first run warms the disk and is left out."""
-    times = []
+def measure(runs: int, *works: Callable[[], None]) -> list[list[float]]:
+    """Return the milliseconds of each work, taken in turns; the first round warms the disk and is left out."""
+    times: list[list[float]] = [[] for _ in works]
     for _ in range(runs + 1):
-        started = time.perf_counter()
-        work()
-        times.append((time.perf_counter() - started) * 1000)
-    times = sorted(times[1:])
-    print(f"{name:<42} p50 {statistics.median(times):7.0f} ms   p95 {times[int(len(times) * 0.95)]:7.0f} ms")
+        for work, taken in zip(works, times, strict=True):
+            started = time.perf_counter()
+            work()
+            taken.append((time.perf_counter() - started) * 1000)
+    return [taken[1:] for taken in times]
+
+
+def show(name: str, times: list[list[float]]) -> None:
+    """Print one line."""
+    taken = sorted(times[0])
+    p50, p95 = statistics.median(taken), taken[int(len(taken) * 0.95)]
+    print(f"{name:<58} p50 {p50:7.1f} ms   p95 {p95:7.1f} ms   least {taken[0]:7.1f} ms")
+
+
+def ratio(times: list[list[float]]) -> None:
+    """Print how many times as long the second of two works takes."""
+    print(f"  ratio of the p50: {statistics.median(times[1]) / statistics.median(times[0]):.3f}")
 
 
 if __name__ == "__main__":

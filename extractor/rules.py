@@ -63,9 +63,10 @@ _REDO = re.compile(
 _NAMED_ONLY = re.compile(r"(?:[\w'-]+ ){1,5}for (?:later|now|reference|future use)$", re.IGNORECASE)
 # "Let's go with option 1" says nothing without what it was chosen from.
 _CHOSEN_FROM = re.compile(
-    r"\b(?:option|choice|(?<=with )number) ?#?(?:\d{1,2}|[a-e]|one|two|three|four|five)\b|\bthat's the one\b"
+    r"\b(?:option|choice|(?<=with )number) ?#?(?:\d{1,2}|[a-e]|one|two|three|four|five)\b(?! ?[:(—-]+ ?\w.{5})"
+    r"|\bthat's the one\b"
     r"|\bthe (?:first|second|third|fourth|last|former|latter) (?:one|option|choice|idea|suggestion)\b"
-    r"|(?:方案|选项)[一二三四五\dA-Ea-e]|第[一二三四五\d]+(?:个|种|套)(?:方案|选项|建议|$)",
+    r"|(?:方案|选项)[一二三四五\dA-Ea-e](?! ?[：:（(]+ ?\w.{3})|第[一二三四五\d]+(?:个|种|套)(?:方案|选项|建议|$)",
     re.IGNORECASE,
 )
 _ENTITY = re.compile(

@@ -10,7 +10,8 @@ from gateway_memory.session import Scope
 from gateway_memory.store.event_log import EventLog
 from gateway_memory.store.slots import Slot
 from notifier import Event, MqttSettings, NotifierError, journal_of
-from notifier.mqtt import Credentials, connect, credentials
+from notifier.credentials import Credentials, credentials
+from notifier.mqtt import connect
 from notifier.notifier import Notifier
 from notifier.wire import Wire, read_secrets
 

@@ -74,13 +74,22 @@ async def _listen(settings: MqttSettings, wire: Wire, *, as_json: bool) -> None:
     # Its own name and no kept session: nothing of the gateways is disturbed.
     name = client_id(f"listen-{secrets.token_hex(4)}")
 
-    def show(topic: str, payload: bytes) -> None:
-        sys.stdout.write("".join(f"{line}\n" for line in _lines(wire, topic, payload, as_json=as_json)))
-        sys.stdout.flush()
+    came: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
 
-    async with connect(settings, login, client_id=name, filters=wire.filters[:1], keep=False, receive=show) as link:
+    def receive(topic: str, payload: bytes) -> None:
+        came.put_nowait((topic, payload))
+
+    async with connect(settings, login, client_id=name, filters=wire.filters[:1], keep=False, receive=receive) as link:
         sys.stderr.write(f"listening to {wire.filters[0]} at {settings.host}:{settings.port}\n")
-        await link.lost()
+        lost = asyncio.ensure_future(link.lost())
+        while True:
+            next_one = asyncio.ensure_future(came.get())
+            await asyncio.wait((lost, next_one), return_when=asyncio.FIRST_COMPLETED)
+            if not next_one.done():
+                next_one.cancel()
+                await lost
+            sys.stdout.write("".join(f"{line}\n" for line in _lines(wire, *next_one.result(), as_json=as_json)))
+            sys.stdout.flush()
 
 
 def _lines(wire: Wire, topic: str, payload: bytes, *, as_json: bool) -> Iterator[str]:

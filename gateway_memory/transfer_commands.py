@@ -45,9 +45,11 @@ def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def _import(args: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
     from gateway_memory.layouts import read_layout
 
-    items = list(read_layout(args.layout, args.path))
+    items = list(tqdm(read_layout(args.layout, args.path), desc="read", unit="line", disable=None))
     if args.dry_run and not args.workspace.is_dir():
         with tempfile.TemporaryDirectory() as folder:  # what would come into an empty one
             report = asyncio.run(_take_in(args, items, Path(folder)))
@@ -82,7 +84,7 @@ async def _take_in(args: argparse.Namespace, items: "Sequence[Item]", workspace:
 
     scope = resolve_scope(user=None if args.room else args.user or OWNER, room=args.room)
     async with GatewayMemory(load_config(args.config), workspace) as memory:
-        with tqdm(total=len(items), unit="line", disable=None) as bar:
+        with tqdm(total=len(items), desc="taken in", unit="line", disable=None) as bar:
             return await memory.importer.run(
                 items, scope=scope, forced=bool(args.user or args.room), dry_run=args.dry_run, progress=bar.update
             )

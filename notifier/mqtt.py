@@ -5,12 +5,10 @@ closed; a refused subscription or publication is an error or is counted; a wait 
 """
 
 import asyncio
-import os
 import ssl
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Final, Literal, Never
 
 import aiomqtt
@@ -20,10 +18,11 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from notifier.credentials import Credentials
 from notifier.settings import MqttSettings
 from notifier.types import NotifierError
 
-__all__ = ["Connection", "Credentials", "LinkError", "connect", "credentials"]
+__all__ = ["Connection", "LinkError", "connect"]
 
 Kind = Literal["unreachable", "tls", "credentials", "refused", "subscribe", "lost"]
 
@@ -40,34 +39,6 @@ class LinkError(NotifierError):
     def __init__(self, kind: Kind, message: str) -> None:
         super().__init__(message)
         self.kind = kind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credentials:
-    """User and password, None where there are none."""
-
-    username: str | None = None
-    password: str | None = None
-
-    def __repr__(self) -> str:
-        return "<Credentials>"
-
-
-def credentials(settings: MqttSettings) -> Credentials:
-    """Read user and password from the environment variables that the settings name.
-
-    Raises:
-        KeyError: a variable that is named isn't set; its argument is the key of the settings.
-    """
-
-    def read(name: str, key: str) -> str | None:
-        if name and name not in os.environ:
-            raise KeyError(key)
-        return os.environ[name] if name else None
-
-    return Credentials(
-        username=read(settings.username_env, "usernameEnv"), password=read(settings.password_env, "passwordEnv")
-    )
 
 
 class _Client(aiomqtt.Client):
@@ -87,7 +58,9 @@ class _Client(aiomqtt.Client):
         """Publish; the future is done when the broker has acknowledged."""
         future = self._loop.create_future()
         info = self._client.publish(topic, payload, 1, False, properties)  # noqa: FBT003 - not retained
-        if info.rc or self.lost.done():
+        if info.rc and not self.lost.done():
+            self.lost.set_exception(aiomqtt.MqttCodeError(info.rc, "could not publish"))
+        if self.lost.done():
             _fail(future)
         else:
             self.unacknowledged[info.mid] = future
@@ -113,7 +86,11 @@ class _Client(aiomqtt.Client):
             _fail(self.unacknowledged.popitem()[1])
 
     def _on_message(self, client: Any, userdata: Any, message: Any) -> None:  # noqa: ARG002 - paho's
-        self.receive(message.topic, message.payload)
+        try:
+            topic = message.topic
+        except UnicodeDecodeError:  # none of ours
+            return
+        self.receive(topic, message.payload)
 
     def _on_publish(self, client: Any, userdata: Any, mid: int, reason_code: ReasonCode, properties: Any) -> None:
         if getattr(reason_code, "value", 0) >= _FAILED:

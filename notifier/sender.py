@@ -67,7 +67,8 @@ class Sender:
     def announce(self, event: Event) -> None:
         """Send an event, which is on disk and ready, as soon as there is a connection: at once, where all is sent."""
         self._idle.clear()
-        if self._link and event.number == self._posted + 1 and len(self._under_way) < _BATCH:
+        room = len(self._under_way) < _BATCH and not self._in_hand  # what waits in hand may have waited for this one
+        if self._link and event.number == self._posted + 1 and room:
             self._post(self._link, event)
             return
         if len(self._in_hand) < _IN_HAND:
@@ -117,10 +118,10 @@ class Sender:
 
     def _note(self, number: int, acknowledged: asyncio.Future[None]) -> None:
         """Note what the broker has; a later event that it has before an earlier one waits for that one."""
-        if self._under_way.get(number) is not acknowledged or acknowledged.cancelled() or acknowledged.exception():
-            return  # the connection is lost
-        while self._under_way and (first := next(iter(self._under_way.items())))[1].done():
-            self.upto = first[0]
+        if self._under_way.get(number) is not acknowledged:
+            return  # it belongs to a connection that is gone
+        while self._under_way and _has_it(next(iter(self._under_way.values()))):
+            self.upto = next(iter(self._under_way))
             self.sent += 1
             del self._under_way[self.upto]
         self._mark(self._wire.instance, self.upto)
@@ -194,3 +195,7 @@ class Sender:
             messages += [self._wire.changed(event, now, to=to) for event in wanted]
             await link.send(messages)
             return len(wanted)
+
+
+def _has_it(acknowledged: asyncio.Future[None]) -> bool:
+    return acknowledged.done() and not acknowledged.cancelled() and acknowledged.exception() is None

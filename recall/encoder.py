@@ -1,5 +1,7 @@
 """The bundled sentence encoder, and what any encoder must be."""
 
+import threading
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,7 +13,7 @@ from recall.scale import BUNDLED, Scale
 from recall.tokenizer import tokenizer
 from recall.turns import no_collection
 
-__all__ = ["BundledEncoder", "Encoder"]
+__all__ = ["BundledEncoder", "Encoder", "bundled_encoder"]
 
 _LARGEST_TABLE = 10_500_000
 
@@ -45,7 +47,7 @@ class Encoder(Protocol):
 
 
 class BundledEncoder:
-    """Universal Sentence Encoder multilingual v3 in numpy: 512 dimensions, about 2 ms a sentence.
+    """Universal Sentence Encoder multilingual v3 in numpy: 512 dimensions, about 2 ms a sentence. Thread-safe.
 
     Making one loads 65 MB of weights and takes about a second; `tables`, a file, spares half of it: see `tokenizer`.
     """
@@ -64,14 +66,29 @@ class BundledEncoder:
             if tables is not None and hasattr(self._model, "_sp"):  # else it makes its own
                 self._model._sp = tokenizer(tables)  # noqa: SLF001 - it takes none from outside
             self._model.encode("warm")
+        self._encoding = threading.Lock()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Nothing is open, and others may use it."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         # An empty text has no tokens to average over.
-        vectors: NDArray[np.float32] = self._model.encode([text if text.strip() else "." for text in texts])
+        with self._encoding:
+            vectors: NDArray[np.float32] = self._model.encode([text if text.strip() else "." for text in texts])
         return vectors
+
+
+_making = threading.Lock()
+_shared: weakref.WeakValueDictionary[str, BundledEncoder] = weakref.WeakValueDictionary()
+
+
+def bundled_encoder() -> BundledEncoder:
+    """The process's bundled encoder: several memories in one process share it, and it leaves with the last of them."""
+    with _making:
+        encoder = _shared.get(BundledEncoder.name)
+        if encoder is None:
+            encoder = _shared[BundledEncoder.name] = BundledEncoder()
+        return encoder
 
 
 def _touch_memory(size: int) -> None:

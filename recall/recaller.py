@@ -262,9 +262,9 @@ def _embedders(
 
 
 def _bundled() -> "Encoder":
-    from recall.encoder import BundledEncoder
+    from recall.encoder import bundled_encoder
 
-    return BundledEncoder()
+    return bundled_encoder()
 
 
 def _preparing(entries: Sequence[Entry]) -> "Callable[[Index], dict[str, IndexedRow]]":

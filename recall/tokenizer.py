@@ -31,8 +31,11 @@ def tokenizer(kept: Path) -> Any:
         normalizer = vars(made._normalizer)  # noqa: SLF001 - the whole state, whatever its names
         tables = {**vars(made), "_normalizer": dict(normalizer), "_scores": made._scores.tobytes()}  # noqa: SLF001
         temporary = kept.with_name(f"{kept.name}.{os.getpid()}.tmp")
-        temporary.write_bytes(marshal.dumps((mark, tables)))
-        temporary.replace(kept)
+        try:
+            temporary.write_bytes(marshal.dumps((mark, tables)))
+            temporary.replace(kept)
+        finally:
+            temporary.unlink(missing_ok=True)
     return made
 
 

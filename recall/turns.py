@@ -13,8 +13,6 @@ _SECONDS = 0.0005
 _lock = threading.Lock()
 _computing = 0
 _usual = 0.0
-_making = 0
-_collected = True
 
 
 @contextmanager
@@ -44,21 +42,15 @@ def no_collection() -> Iterator[None]:
     """Look for no garbage while so many objects are made that Python would look through all there are, under its lock.
 
     Importing numpy or reading the encoder's vocabulary makes hundreds of thousands of objects, of which no garbage
-    stays; a look takes 30 ms and more. It is the process's setting as well: of several the last one puts it back.
+    stays; a look takes 30 ms and more. It is the process's setting as well: whoever turned it off turns it on again.
     """
-    global _making, _collected  # noqa: PLW0603 - as above
-    with _lock:
-        if not _making:
-            _collected = gc.isenabled()
-            gc.disable()
-        _making += 1
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
     try:
         yield
     finally:
-        with _lock:
-            _making -= 1
-            if not _making and _collected:
-                gc.enable()
-                # What is new now stays, and is looked at this once; otherwise it would be once more with all that
-                # comes after it.
-                gc.collect(1)
+        gc.enable()
+        # What is new now stays, and is looked at this once; otherwise it would be once more with all that comes after.
+        gc.collect(1)

@@ -9,6 +9,8 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from recall.encoder import bundled_encoder
+
 # deadline: a shared or slow machine is no defect; what must be fast has its benchmark
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000)
@@ -34,6 +36,14 @@ def _logging_as_it_comes() -> Iterator[None]:
     """A command configures logging for its process; the next test starts without."""
     yield
     structlog.reset_defaults()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_encoder() -> Iterator[None]:
+    """The memories of a process share the bundled encoder while one of them is open; here it stays for all tests."""
+    encoder = bundled_encoder()
+    yield
+    encoder.close()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -45,36 +45,35 @@ def main(arguments: list[str]) -> int:
 
 
 def _by_meaning(workspace: Path, config: Path | None, query: str, limit: int) -> list[dict[str, Any]]:
-    """Ask the index as it stands, by recall's own ranking; where it has not followed the files, a whole memory."""
+    """Ask the index as it stands, by recall's own ranking; where that needs more, such as a server, a whole memory."""
     import asyncio
 
-    if not index_follows(workspace):
+    embedder = settings_of(workspace, config)["autoRecall"]["embedder"]["provider"]
+    if embedder != "bundled" or not index_follows(workspace, embedded=True):
         return asyncio.run(_by_memory(workspace, config, query, limit))
-    return asyncio.run(_by_index(workspace, config, query, limit))
+    return asyncio.run(_by_index(workspace, query, limit))
 
 
-async def _by_index(workspace: Path, config: Path | None, query: str, limit: int) -> list[dict[str, Any]]:
+async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, Any]]:
     import logging
     import time
 
     import structlog
 
     from extractor.redact import clean
-    from recall import EmbedderSettings, Recaller, RecallSettings
+    from recall import Recaller, RecallSettings
 
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-    provider = settings_of(workspace, config)["autoRecall"]["embedder"]["provider"]
 
     def encoder() -> "Encoder":
         from recall.encoder import BundledEncoder
 
         return BundledEncoder(tables=workspace / STATE_FOLDER / "encoder.tables")
 
-    recall = RecallSettings(embedder=EmbedderSettings(provider=provider))
-    recaller = Recaller(workspace / "index.sqlite", recall, encoder=None if provider == "none" else encoder)
+    recaller = Recaller(workspace / "index.sqlite", RecallSettings(), encoder=encoder)
     await recaller.open()
     try:
         try:
@@ -103,6 +102,7 @@ async def _by_memory(workspace: Path, config: Path | None, query: str, limit: in
     configure_logging(verbose=False)
     async with GatewayMemory(load_config(config), workspace) as memory:
         session = await memory.start_session("agent:main:shell", user=OWNER)
+        await memory.flush()  # until what is new has its vectors
         hits = await memory.search(session, query, limit=limit)
         return [_result(hit.text, hit.type, round(hit.score, 3), hit.file, hit.at) for hit in hits]
 

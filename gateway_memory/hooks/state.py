@@ -135,8 +135,12 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
     from gateway_memory.config import load_config, render_config
 
     settings: dict[str, Any] = json.loads(render_config(load_config(config)))["agents"]["defaults"]["memorySync"]
+    temporary = compiled.with_name(f"{compiled.name}.{os.getpid()}.tmp")
     with contextlib.suppress(OSError):
-        temporary = compiled.with_name(f"{compiled.name}.{os.getpid()}.tmp")
-        temporary.write_text(json.dumps(settings), "utf-8")
-        temporary.replace(compiled)
+        try:
+            temporary.write_text(json.dumps(settings), "utf-8")
+            temporary.replace(compiled)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
     return settings

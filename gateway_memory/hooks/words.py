@@ -78,8 +78,11 @@ def lines_of(workspace: Path) -> list[Line]:
     return list(_lines_of_files(workspace))
 
 
-def index_follows(workspace: Path) -> bool:
-    """Return whether the index was made from the owner's files as they stand: by their names, times and sizes."""
+def index_follows(workspace: Path, *, embedded: bool = False) -> bool:
+    """Return whether the index was made from the owner's files as they stand: by their names, times and sizes.
+
+    embedded: whether every line has its vector, too.
+    """
     path = workspace / "index.sqlite"
     if not path.exists():
         return False
@@ -89,6 +92,8 @@ def index_follows(workspace: Path) -> bool:
             rows = connection.execute(
                 "SELECT f.name, f.mtime_ns, f.size FROM file f JOIN scope s ON s.number = f.scope WHERE s.key = 'owner'"
             ).fetchall()
+            if embedded and connection.execute("SELECT 1 FROM row WHERE embedded = 0 LIMIT 1").fetchone():
+                return False
         finally:
             connection.close()
     except sqlite3.Error:

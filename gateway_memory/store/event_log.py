@@ -16,6 +16,7 @@ from notifier import Change, Event, decode, encode, split
 __all__ = ["EventLog"]
 
 _BUSY_SECONDS: Final = 10.0
+_MOVED_SECONDS: Final = 5.0
 _SEEN: Final = 1000
 """Events of a scope that are looked through for what a session wasn't told."""
 
@@ -237,7 +238,7 @@ def _noticed(database: sqlite3.Connection, scope: str, change: Change, now: floa
     """Write down an edit by hand, and return whether it is one and is news."""
     found = database.execute("SELECT state FROM memories WHERE scope = ? AND id = ?", (scope, change.id)).fetchone()
     state, removed = found[0] if found else "", change.action == "removed"
-    if removed and state not in ("", "active"):
+    if removed and (state not in ("", "active") or _moves(database, scope, change.id, now)):
         return False
     digest = "" if removed else hashlib.blake2b(change.text.encode(), digest_size=8).hexdigest()
     query = (
@@ -254,3 +255,11 @@ def _noticed(database: sqlite3.Connection, scope: str, change: Change, now: floa
         query = "INSERT INTO history (scope, memory, at, event, other) VALUES (?, ?, ?, ?, '')"
         database.execute(query, (scope, change.id, now, event))
     return True
+
+
+def _moves(database: sqlite3.Connection, scope: str, identity: str, now: float) -> bool:
+    """Return whether we move a memory just now: somebody may have looked when it had left one file for the other."""
+    if database.execute("SELECT 1 FROM plans WHERE instr(body, ?)", (f'"id": "{identity}"',)).fetchone():
+        return True
+    query = "SELECT 1 FROM history WHERE scope = ? AND memory = ? AND event IN ('distill', 'restored') AND at > ?"
+    return database.execute(query, (scope, identity, now - _MOVED_SECONDS)).fetchone() is not None

@@ -1,6 +1,7 @@
 """One person's memory is deleted everywhere, and the proof is a search of our own through every byte."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -8,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway_memory import OWNER, Config, GatewayMemory, UsageError
+from gateway_memory import OWNER, Config, GatewayMemory, UsageError, deleting
 from gateway_memory.cli import main
 from gateway_memory.deleting import delete, scope_named
+from gateway_memory.store.migrations import MIGRATIONS
 from recall import EmbedderSettings, RecallSettings
 
 WORDS = Config(
@@ -97,6 +99,20 @@ async def test_a_link_is_deleted_and_what_it_names_is_told_of(tmp_path: Path) ->
     assert proof.left == [f"{workspace / 'MEMORY.md'} → {elsewhere}"]
     assert elsewhere.exists()
     assert not (workspace / "MEMORY.md").is_symlink()
+
+
+def test_every_table_of_the_journal_that_knows_scopes_or_sessions_is_emptied() -> None:
+    journal = sqlite3.connect(":memory:")
+    for _, script in MIGRATIONS:
+        journal.executescript(script)
+    tables = [row[0] for row in journal.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    columns = {table: {row[1] for row in journal.execute(f"PRAGMA table_info({table})")} for table in tables}
+    by_scope = {table for table in tables if "scope" in columns[table]}
+    assert by_scope == {*deleting._BY_SCOPE, "sessions"}
+    assert {table for table in tables if "session_id" in columns[table]} - by_scope == set(deleting._BY_SESSION)
+    rest = set(tables) - by_scope - {*deleting._BY_SESSION, "plans", "sqlite_sequence"}
+    assert rest == {"identity", "sources", "heard", "usage", "session_counts"}, "which say nothing of anybody"
+    journal.close()
 
 
 @pytest.mark.parametrize("name", ["", "zoe", "user:", "user: ", "people:zoe", "owner:x"])

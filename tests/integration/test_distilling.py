@@ -1,5 +1,6 @@
 """Facts of the log that have earned it move up to MEMORY.md at a session's end: one way, once, with a reason."""
 
+import asyncio
 import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ from gateway_memory.cli import main
 from gateway_memory.distilling import earned
 from gateway_memory.plan import Memory
 from gateway_memory.settings import DistillSettings, MemorySync
+from gateway_memory.store import files
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.uses import Uses
@@ -181,6 +183,34 @@ async def test_a_crash_between_the_decision_and_its_record_is_carried_out_later(
         everything = "".join(path.read_text("utf-8") for path in tmp_path.rglob("*.md"))
         assert everything.count(FACT) == 1
         assert FACT in (tmp_path / "MEMORY.md").read_text("utf-8")
+
+
+async def test_whoever_looks_between_the_two_files_hears_of_no_deletion(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, loop, edit = Clock(), asyncio.get_running_loop(), files._edit
+    async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
+        await said_on_days(memory, clock, FACT, 5)
+        listener = await memory.start_session("listener", user=OWNER)
+        looks = 0
+
+        def watched(folder: Path, change: files.FileEdit) -> object:
+            nonlocal looks
+            patch = edit(folder, change)
+            asyncio.run_coroutine_threadsafe(memory._follower.refresh(listener.scope), loop).result(30)
+            looks += 1
+            return patch
+
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "_edit", watched)
+            session = await end(memory)
+            await memory.command(session, "/memory undo")
+        assert looks == 4
+        context = await memory.before_reply(listener, "hello")
+        assert context.updates == ()
+        assert "deleted" not in context.text
+        events = [row[0] for row in await memory._journal.rows("SELECT event FROM history ORDER BY id")]
+        assert events == ["added", "distill", "restored"], "nothing of it was done by hand"
 
 
 async def test_nobodys_facts_reach_anothers_memory_md(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import recall.recaller
 from extractor.breaker import Breaker
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from recall import EmbedderSettings, EmbeddingError, Vectors
-from recall.encoder import BundledEncoder
+from recall.encoder import bundled_encoder
 from recall.scale import BUNDLED, SAMPLES, Scale, scale_of
 from recall.server import ServerEncoder
 
@@ -200,7 +200,7 @@ def as_another_encoder(vectors: NDArray[Any]) -> NDArray[Any]:
 
 
 def test_the_bundled_encoders_scale_is_what_it_measures() -> None:
-    samples = BundledEncoder().encode(list(SAMPLES))
+    samples = bundled_encoder().encode(list(SAMPLES))
     assert scale_of(samples) == BUNDLED
     moved = scale_of(as_another_encoder(samples))
     assert moved.unrelated > 0.7
@@ -218,7 +218,7 @@ def test_the_bundled_encoders_scale_is_what_it_measures() -> None:
 async def test_another_encoders_scores_mean_what_the_bundled_ones_do(
     server: EmbeddingServer, settings: EmbedderSettings, tmp_path: Path
 ) -> None:
-    encoder = BundledEncoder()
+    encoder = bundled_encoder()
     server.make = lambda texts: as_another_encoder(encoder.encode(list(texts)))
     questions = [
         ASKED,

@@ -2,52 +2,13 @@
 
 import json
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from gateway_memory.hooks.run import EVENTS
-from gateway_memory.store.session_log import read_records
-
-WORTH = "请把登录接口改成用 JWT 认证，旧的会话先保留两周，然后通知前端同事"
-
-
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "gateway_memory.entry", *arguments]
-
-
-def run(*arguments: str, given: bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.run(
-        command(*arguments), input=given, capture_output=True, check=False, cwd=cwd, env=environment, timeout=60
-    )
-
-
-def hook(event: str, workspace: Path, **given: Any) -> dict[str, Any]:
-    given = {"conversation_id": "conv-1", "workspace_roots": [str(workspace.parent)], **given}
-    done = run("hook", event, "--workspace", str(workspace), given=json.dumps(given).encode())
-    assert done.returncode == 0
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
-
-
-def transcript(path: Path, *messages: tuple[str, Any]) -> str:
-    with path.open("a", encoding="utf-8") as stream:
-        for role, content in messages:
-            stream.write(json.dumps({"type": role, "message": {"role": role, "content": content}}) + "\n")
-    return str(path)
-
-
-def records(workspace: Path) -> list[dict[str, Any]]:
-    found, damaged = read_records(workspace / "sessions.jsonl")
-    assert damaged == []
-    return found
+from editor import WORDS_ALONE, WORTH, hook, records, run, transcript
 
 
 def test_a_session_of_an_editor_from_start_to_the_next_start(tmp_path: Path) -> None:
@@ -125,85 +86,13 @@ def test_claude_codes_names_and_shapes(tmp_path: Path) -> None:
     assert [record["session_id"] for record in records(workspace)] == ["s-1"]
 
 
-@pytest.mark.parametrize("event", list(EVENTS))
-@pytest.mark.parametrize(
-    "given", [b"", b"{", b"[]", b"\xff\xfe", b'{"conversation_id": 5, "workspace_roots": "x"}', b"nul"]
-)
-def test_bad_input_fails_no_editor(event: str, given: bytes, tmp_path: Path) -> None:
-    done = run("hook", event, given=given, cwd=tmp_path)
-    assert done.returncode == 0
-    assert isinstance(json.loads(done.stdout), dict)
-
-
-@pytest.mark.parametrize("event", list(EVENTS))
-def test_a_workspace_that_cannot_be_fails_no_editor(event: str, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", "utf-8")
-    given = json.dumps({"conversation_id": "c"}).encode()
-    for place in (tmp_path / "file" / "inside", Path("/proc/none"), Path("/dev/null")):  # nothing can be written there
-        done = run("hook", event, "--workspace", str(place), given=given)
-        assert done.returncode == 0
-        assert json.loads(done.stdout) == {}
-    given = json.dumps({"conversation_id": "c", "workspace_roots": [str(tmp_path / "gone")]}).encode()
-    assert json.loads(run("hook", event, given=given).stdout) == {}
-
-
-@pytest.mark.parametrize("event", list(EVENTS))
-def test_a_damaged_journal_fails_no_editor_and_the_opening_is_still_told(event: str, tmp_path: Path) -> None:
-    workspace = tmp_path / ".memory"
-    workspace.mkdir()
-    (workspace / "MEMORY.md").write_text("- 我的工位在三楼\n", "utf-8")
-    (workspace / "journal.sqlite").write_bytes(b"no database at all " * 400)
-    answer = hook(event, workspace, status="completed")
-    if event == "sessionStart":
-        assert "三楼" in answer["additional_context"]
-    (log,) = (workspace / "logs").glob("hooks-*.jsonl")
-    row = json.loads(log.read_text("utf-8").splitlines()[0])
-    assert row["error"].startswith("DatabaseError")
-
-
-@pytest.mark.parametrize("event", ["preCompact", "stop", "sessionEnd"])
-def test_a_transcript_of_ten_megabytes_is_read_in_time(event: str, tmp_path: Path) -> None:
-    workspace = tmp_path / ".memory"
-    path = transcript(tmp_path / "t.jsonl", *[("user", f"{number} " + WORTH * 10) for number in range(10_000)])
-    assert Path(path).stat().st_size > 10_000_000
-    started = time.monotonic()
-    hook(event, workspace, transcript_path=path, status="completed")
-    assert time.monotonic() - started < EVENTS[event]
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_in_the_middle_leaves_valid_json_and_whole_files(number: signal.Signals, tmp_path: Path) -> None:
-    path = transcript(tmp_path / "t.jsonl", ("user", WORTH))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    given = json.dumps({"conversation_id": "c", "transcript_path": path}).encode()
-    for later in (0.0, 0.2, 0.6, 0.8):
-        workspace = tmp_path / f"memory-{later}"
-        with subprocess.Popen(
-            command("hook", "sessionEnd", "--workspace", str(workspace)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-        ) as process:
-            assert process.stdin
-            assert process.stdout
-            process.stdin.write(given)
-            process.stdin.close()
-            while not (workspace / "journal.sqlite").exists() and process.poll() is None:
-                time.sleep(0.005)  # until it is at work
-            time.sleep(later)  # a signal has no better moment than any
-            process.send_signal(number)
-            assert json.loads(process.stdout.read()) == {}
-        assert process.returncode == 0
-        assert hook("sessionEnd", workspace, conversation_id="c", transcript_path=path) == {}
-        assert len(records(workspace)) == 1
-
-
 def test_the_start_imports_next_to_nothing(tmp_path: Path) -> None:
     workspace = tmp_path / ".memory"
     hook("sessionStart", workspace)  # which compiles the config
     code = (
         "import io, json, sys; from gateway_memory.entry import main; "
-        f"sys.argv = ['gateway-memory', 'hook', 'sessionStart', '--workspace', {str(workspace)!r}]; main(); "
+        f"sys.argv = ['gateway-memory', 'hook', 'sessionStart', '--workspace', {str(workspace)!r}, "
+        f"'--config', {WORDS_ALONE!r}]; main(); "
         "heavy = ('pydantic', 'structlog', 'aiosqlite', 'numpy', 'asyncio', 'extractor', 'recall', 'argparse'); "
         "print([name for name in heavy if name in sys.modules])"
     )
@@ -270,3 +159,28 @@ def test_a_broken_hooks_file_is_left_as_it_is(tmp_path: Path) -> None:
     done = run("hooks", "install", "cursor", "--project", str(tmp_path))
     assert done.returncode == 1
     assert path.read_text("utf-8") == "{broken"
+
+
+def test_search_by_meaning_finds_what_is_said_in_other_words(tmp_path: Path) -> None:
+    workspace = tmp_path / ".memory"
+    workspace.mkdir()
+    lines = ["The cat is called Tigger", "我的工位在三楼", "Invoices are sent on the third of each month"]
+    (workspace / "MEMORY.md").write_text("".join(f"- {line}\n" for line in lines), "utf-8")
+    search = ["search", "--workspace", str(workspace), "--max-results", "1", "--semantic"]
+    for added in ("", "- My bicycle is kept in the cellar\n"):  # at first there is no index, later one that fell behind
+        with (workspace / "MEMORY.md").open("a", encoding="utf-8") as stream:
+            stream.write(added)
+        for query, found in (("when do we bill the customers", lines[2]), ("what is the name of our pet?", lines[0])):
+            done = run(*search, query)
+            assert [each["content"] for each in json.loads(done.stdout)["results"]] == [found], done.stderr
+    assert (workspace / ".gateway-memory" / "encoder.tables").exists(), "the short way was gone"
+
+
+def test_search_by_words_reads_files_that_the_index_has_not_followed(tmp_path: Path) -> None:
+    workspace = tmp_path / ".memory"
+    workspace.mkdir()
+    (workspace / "MEMORY.md").write_text("- The cat is called Tigger\n", "utf-8")
+    assert run("list", "--workspace", str(workspace)).returncode == 0
+    (workspace / "MEMORY.md").write_text("- The cat is called Shere Khan\n", "utf-8")
+    done = run("search", "--workspace", str(workspace), "cat", "--max-results", "5")
+    assert [each["content"] for each in json.loads(done.stdout)["results"]] == ["The cat is called Shere Khan"]

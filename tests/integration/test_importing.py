@@ -83,10 +83,8 @@ def as_set(rows: list[dict[str, Any]]) -> set[str]:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    kinds = (".md", ".jsonl")
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.suffix in kinds
-    }
+    found = [path for path in folder.rglob("*") if path.suffix in (".md", ".jsonl") and path.parent.name != "logs"]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
 async def test_the_editors_memory_folder_is_taken_in(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from gateway_memory import OWNER, Config, ConfigError, GatewayMemory, Session
 from gateway_memory.broker import client_id
 from gateway_memory.settings import MemorySync
 from notifier import Change, Event, MqttSettings, NotifierSettings
-from notifier.mqtt import Connection, Credentials, connect
+from notifier.credentials import Credentials
+from notifier.mqtt import Connection, connect
 from notifier.wire import Wire
 from recall.settings import EmbedderSettings, RecallSettings
 

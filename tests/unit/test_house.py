@@ -88,7 +88,19 @@ def test_the_readmes_table_names_every_key_and_its_default(name: str) -> None:
             assert f"{path.split('.')[-1]}: {default}" in reference_text(), path
 
 
-@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+async def test_the_calls_of_the_sessions_page_run(tmp_path: Path) -> None:
+    from gateway_memory import OWNER, Config, GatewayMemory
+
+    (snippet,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "sessions.md").read_text("utf-8"), re.DOTALL)
+    names: dict[str, object] = {}
+    body = "".join(f"    {line}\n" for line in snippet.splitlines())
+    exec(compile(f"async def main(memory, OWNER):\n{body}", "sessions.md", "exec"), names)  # noqa: S102 - the same
+    async with GatewayMemory(Config(), tmp_path) as memory:
+        await names["main"](memory, OWNER)  # type: ignore[operator]
+        assert (await memory.session_counts())["ended"] == 1
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md", "docs/sessions.md"])
 def test_the_readmes_shell_commands_exist(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     from gateway_memory.cli import main
 

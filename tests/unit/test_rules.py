@@ -108,7 +108,7 @@ RESUME = "\n".join(
         "再试一次。记住巨龙从来不说话",
         "Remember this guest profile for later:\nName: Mr. Hill\nAge: 40",
         # chosen from what is not said
-        "Let's go with option 1: make a list",
+        "Let's go with option 1, it is cheaper",
         "Let's go with number 2",
         "We decided on the second option.",
         "I've decided that's the one, as it is cheaper",
@@ -130,6 +130,8 @@ def test_a_pasted_or_ordered_text_says_nothing_of_its_user(message: str) -> None
         ("Always reply as briefly as you can", "Always reply as briefly as you can"),
         ("以后请用轻松的语气回答我", "以后请用轻松的语气回答我"),
         ("以后写段落要短一点", "以后写段落要短一点"),
+        ("Let's go with option 1: a list of guests", "Let's go with option 1: a list of guests"),
+        ("我们决定采用方案二：先做移动端", "我们决定采用方案二：先做移动端"),
         ("We decided to ship version 2 in May.", "We decided to ship version 2 in May"),
         ("我们决定用方案评审的方式定接口", "我们决定用方案评审的方式定接口"),
     ],

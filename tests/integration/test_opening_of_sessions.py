@@ -1,0 +1,76 @@
+"""What the next session opens with: where the last one stopped, the newest facts, and nothing of anybody else's."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from ending import CONFIG, WORTH, Clock, opened, said
+
+from gateway_memory import OWNER, Config, GatewayMemory
+
+
+async def test_the_next_session_knows_where_the_last_one_stopped(tmp_path: Path) -> None:
+    clock = Clock()
+    async with opened(tmp_path, clock) as memory:
+        session = await memory.start_session("editor", user=OWNER)
+        await said(memory, session, WORTH)
+        await memory.save_summary(session, topic="登录改造", summary="接口已改好", todos=["补刷新令牌的测试"])
+        await memory.end_session(session, reason="window_close")
+        clock.now += timedelta(minutes=1)
+        later = await memory.start_session("editor", user=OWNER)
+        assert later.session_id != session.session_id
+        assert "[Last Session]" in later.opening
+        assert "登录改造" in later.opening
+        assert "补刷新令牌的测试" in later.opening
+        guest = await memory.start_session("guest", user="zoe")
+        assert "登录" not in guest.opening, "nobody's opening shows another's summary"
+
+
+async def test_a_stage_summary_is_never_loaded_recalled_or_announced(tmp_path: Path) -> None:
+    async with opened(tmp_path, Clock()) as memory:
+        session = await memory.start_session("editor", user=OWNER)
+        listener = await memory.start_session("listener", user=OWNER)
+        await memory.save_fact(session, content="迁移到 Kubernetes 的第二步已经完成", type="S")
+        await memory.flush()
+        context = await memory.before_reply(listener, "迁移到 Kubernetes 的第二步完成了吗？")
+        assert "第二步" not in context.text
+        assert "第二步" not in (await memory.start_session("later", user=OWNER)).opening
+        assert not any("第二步" in hit.text for hit in await memory.search(listener, "Kubernetes 第二步"))
+    assert any("第二步" in path.read_text("utf-8") for path in (tmp_path / "memory").glob("*.md")), "it is kept"
+
+
+async def test_the_host_that_shows_memory_md_itself_gets_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("- 我的工位在三楼\n", "utf-8")
+    defaults = CONFIG.defaults
+    config = Config(defaults=replace(defaults, opening=replace(defaults.opening, include_memory_md=False)))
+    async with GatewayMemory(config, tmp_path, clock=Clock()) as memory:
+        session = await memory.start_session("editor", user=OWNER)
+        await memory.save_summary(session, topic="登录改造", summary="接口已改好")
+        await memory.end_session(session, reason="completed")
+        later = await memory.start_session("editor", user=OWNER)
+        assert "三楼" not in later.opening
+        assert "登录改造" in later.opening
+
+
+async def test_an_opening_takes_more_of_the_newest_days_and_what_the_last_session_left_open(tmp_path: Path) -> None:
+    clock = Clock()
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    for ago in range(9):
+        day = f"{clock.now.astimezone() - timedelta(days=ago):%Y-%m-%d}"
+        lines = [f"- fact number {ago}{item} of that day" for item in range(8)]
+        (folder / f"{day}.md").write_text("\n".join(lines) + "\n", "utf-8")
+    old = f"{clock.now.astimezone() - timedelta(days=60):%Y-%m-%d}"
+    (folder / f"{old}.md").write_text("- The payment gateway Zephyr needs a client certificate\n", "utf-8")
+    async with opened(tmp_path, clock) as memory:
+        session = await memory.start_session("editor", user=OWNER)
+        await memory.save_summary(session, topic="payment gateway Zephyr", summary="s", todos=["client certificate"])
+        await memory.end_session(session, reason="completed")
+        opening = (await memory.start_session("editor", user=OWNER)).opening
+    shown = [line for line in opening.split("\n") if "fact number" in line]
+    assert len(shown) == 15
+    of_day = [sum(f"number {ago}" in line for line in shown) for ago in range(9)]
+    assert of_day == [5, 4, 2, 1, 1, 1, 1, 0, 0]
+    assert "Zephyr needs a client certificate" in opening
+    assert json.dumps(opening)

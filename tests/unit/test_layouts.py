@@ -1,0 +1,83 @@
+"""Whatever stands in a file that is imported: an item, or a reason; and no item holds what a turn would not."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway_memory.item_rows import item_of
+from gateway_memory.items import Ignored, MemoryItem, NoteItem, Problem, SummaryItem
+from gateway_memory.layouts import read_layout
+from gateway_memory.store.markdown import Addition, one_line, parse, render_item
+
+SECRET = "zqxjkv"
+TEXT = st.one_of(
+    st.text(max_size=60),
+    st.text(st.characters(categories=["Cs", "Cc", "Lo", "Po"]), max_size=40),
+    st.sampled_from(
+        [f"a <private>{SECRET}</private> b", f"<private>{SECRET}", "x <!-- gm:aaaaaaa2 S --> y", "- one\n- two"]
+    ),
+)
+VALUE = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), TEXT),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXT, inner, max_size=3)),
+    max_leaves=6,
+)
+KEYS = (
+    "kind type memory_type content text id scope file entities confidence timestamp at source session expires "
+    "deleted_at session_id topic summary decisions todos brief layer auto_generated importance category"
+).split()
+ROW = st.dictionaries(
+    st.sampled_from(KEYS),
+    st.one_of(
+        VALUE,
+        st.sampled_from(
+            ["memory", "fact", "note", "W", "S", "owner", "user:zoe", "MEMORY.md", "memory/a.md", "2026-01-01"]
+        ),
+        st.datetimes().map(str),
+    ),
+)
+
+
+@given(ROW)
+def test_a_row_is_an_item_or_a_mistake_that_is_named(raw: dict[str, object]) -> None:
+    try:
+        item = item_of(raw, "f:1", 0.0)
+    except (ValueError, TypeError, OverflowError):
+        return
+    assert isinstance(item, MemoryItem | SummaryItem | NoteItem | Ignored)
+    if isinstance(item, MemoryItem):
+        assert 0 <= item.confidence <= 1
+        assert item.type in ("W", "B", "O", "S")
+    if not isinstance(item, Ignored):
+        shown = [item.text] if isinstance(item, MemoryItem | NoteItem) else [item.record.summary, item.record.topic]
+        assert SECRET not in "".join(shown)
+    if isinstance(item, NoteItem):
+        assert Path(item.file).parent == Path("memory")
+
+
+@given(st.lists(TEXT, max_size=8))
+def test_markdown_of_any_kind_is_read_and_nothing_private_comes_along(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("claw")
+    text = "\n".join(f"- {line}" if number % 2 else line for number, line in enumerate(lines))
+    (folder / "MEMORY.md").write_bytes(text.encode("utf-8", "surrogatepass"))
+    for item in read_layout("openclaw", folder):
+        assert not isinstance(item, Problem)
+        assert SECRET not in str(item)
+        if isinstance(item, MemoryItem):  # what it will stand as says what was read, under the id that we give it
+            line = render_item(Addition(id="aaaaaaa7", text=item.text))
+            blocks = parse(line, file="MEMORY.md")
+            assert [block.id for block in blocks] == (["aaaaaaa7"] if one_line(item.text) else [])
+
+
+@given(st.binary(max_size=200))
+def test_bytes_of_any_kind_are_lines_with_reasons(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.mktemp("any") / "any.jsonl"
+    path.write_bytes(content + b"\n" + json.dumps({"type": "fact", "content": "good"}).encode())
+    items = list(read_layout("jsonl", path))
+    assert isinstance(items[-1], MemoryItem)
+    assert all(isinstance(item, Problem | Ignored) for item in items[:-1])
