@@ -1,4 +1,4 @@
-"""How well extraction decides: `python -m benchmarks.extraction --data FILE [--run FILE] [--end-to-end] [--json]`.
+"""How well extraction decides: `python benchmarks/extraction.py --data FILE [--run FILE] [--end-to-end] [--json]`.
 
 FILE (gzip JSON lines) says what is measured:
 - messages with a label (id, text, role, lang, source, label): the prefilter, one message at a time. A message is no
@@ -15,12 +15,11 @@ FILE (gzip JSON lines) says what is measured:
 
 import argparse
 import asyncio
-import gzip
 import json
 import logging
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +27,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import structlog
+from train_gate import read
 
 from extractor import Candidate, ExtractorSettings, Known, Turn, decide, judge
 from extractor.overlap import overlap
@@ -36,12 +36,6 @@ from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.store.markdown import parse
 
 Row = dict[str, Any]
-
-
-def read(path: Path) -> Iterator[Row]:
-    """The rows of a file."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
 
 
 def gate(rows: Sequence[Row]) -> tuple[dict[str, float], dict[str, Any]]:
@@ -58,7 +52,7 @@ def gate(rows: Sequence[Row]) -> tuple[dict[str, float], dict[str, Any]]:
             reply=row["text"] if by_assistant else "",
             at=datetime(2026, 1, 1, tzinfo=UTC),
         )
-        verdict = judge([turn], settings)
+        verdict = judge([turn], settings, row["prev"])
         run[row["id"]] = verdict.score
         for group in ("all", f"{row.get('source')} {row.get('lang')} {row.get('role')}"):
             groups[group].append((row, verdict.keep, verdict.reason))

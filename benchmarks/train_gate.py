@@ -1,12 +1,12 @@
-"""Trains the extractor's weights: `python -m benchmarks.train_gate --data DIR` writes extractor/gate_weights.py.
+"""Trains the extractor's weights: `python benchmarks/train_gate.py --data DIR` writes extractor/gate_weights.py.
 
 DIR holds `capture_gate_locomo`, `capture_gate_realmem` and `capture_gate_zh` (gzip JSON lines: id, conv, source, role,
 text, label), and `dedupe` (id, source, a, b, label).
-Three logistic regressions over the features of extractor/gate_features.py: a person's message with Latin letters, a
+Three logistic regressions over the features of extractor/gate_*.py: a person's message with Latin letters, a
 person's message in Chinese, an assistant's reply. A positive weighs more than a negative, since the gate works where
-hardly any positive is left; the ridge keeps weights small. The threshold of each kind is where `RECALL` of each of its
-sources is still kept. Reported beside it is the same by cross-validation over conversations: that is what to expect of
-conversations nobody has seen.
+hardly any positive is left; the ridge keeps weights small. The threshold of each kind is where the `RECALL` of each of
+its sources is still kept. Reported beside it is the same by cross-validation over conversations: that is what to expect
+of conversations nobody has seen.
 A fourth says whether a Chinese remark tells the same or another home, sign or gender than a profile line; its threshold
 is where `WRONG` of the remarks that tell nothing are taken to tell something.
 """
@@ -21,10 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extractor.gate_features import chinese_features, latin_features, reply_features
+from extractor.gate_chinese import chinese_features
+from extractor.gate_latin import latin_features
+from extractor.gate_reply import reply_features
 from extractor.profile_zh import claims
 
-RECALL = 0.985  # above the .98 that is asked for, since unseen conversations keep a little less
+# Above the .98 that is asked for, since unseen conversations keep a little less.
+RECALL = {"locomo": 0.989}
+USUAL_RECALL = 0.985
 POSITIVE_WEIGHT = 15.0
 RIDGE = 20.0
 # Talk among people is where the gate has least to go by; without this weight the other sources' habits decide for it.
@@ -35,14 +39,19 @@ TARGET = Path(__file__).parent.parent / "extractor" / "gate_weights.py"
 
 
 Row = dict[str, Any]
-Features = Callable[[str], dict[str, float]]
+Features = Callable[[Row], dict[str, float]]
 Vector = NDArray[np.float64]
 
 
 def read(path: Path) -> Iterator[Row]:
-    """The rows of a file."""
+    """The rows of a file, each with what was said before it in its session ("prev")."""
+    before: Row = {}
     with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+        for row in map(json.loads, lines):
+            together = all(row.get(key) == before.get(key) for key in ("conv", "session"))
+            row["prev"] = row.get("prev") or (before["text"] if before and together and "conv" in row else "")
+            yield row
+            before = row
 
 
 def fit(features: Vector, labels: Vector, weights: Vector, ridge: float) -> Vector:
@@ -60,19 +69,24 @@ def fit(features: Vector, labels: Vector, weights: Vector, ridge: float) -> Vect
     return fitted
 
 
-def threshold_at(scores: Vector, labels: Vector, sources: NDArray[np.str_], recall: float) -> float:
-    """The highest threshold that keeps this recall in every source with at least 100 positives."""
+def threshold_at(scores: Vector, labels: Vector, sources: NDArray[np.str_]) -> float:
+    """The highest threshold that keeps its recall in every source with at least 100 positives."""
     lowest = []
     for source in set(sources):
         positive = np.sort(scores[(sources == source) & (labels == 1)])
+        recall = RECALL.get(source, USUAL_RECALL)
         if len(positive) >= 100:
             lowest.append(positive[int((1 - recall) * len(positive))])
     return float(min(lowest)) - 1e-6
 
 
+def _latin(row: Row) -> dict[str, float]:
+    return latin_features(row["text"], row["prev"])
+
+
 def train(kind: str, rows: list[Row], features_of: Features) -> tuple[dict[str, float], float, float]:
     """The weights by name, the intercept and the threshold (log odds)."""
-    found = [features_of(row["text"]) for row in rows]
+    found = [features_of(row) for row in rows]
     counts: dict[str, int] = {}
     for features in found:
         for name, value in features.items():
@@ -90,8 +104,8 @@ def train(kind: str, rows: list[Row], features_of: Features) -> tuple[dict[str, 
         held_out[~inside] = matrix[~inside] @ fit(matrix[inside], labels[inside], weights[inside], RIDGE)
     solution = fit(matrix, labels, weights, RIDGE).round(2)
     scores = matrix @ solution
-    threshold = round(threshold_at(scores, labels, sources, RECALL), 3) - 0.001
-    unseen = threshold_at(held_out, labels, sources, RECALL)
+    threshold = round(threshold_at(scores, labels, sources), 3) - 0.001
+    unseen = threshold_at(held_out, labels, sources)
     for source in sorted(set(sources)):
         here = sources == source
         report(f"{kind} {source} fitted", scores[here], labels[here], threshold)
@@ -164,9 +178,11 @@ def main() -> None:
     replies = [row for row in rows if row["role"] == "assistant"]
     said = [row for row in rows if row["role"] != "assistant"]
     trained = {
-        "LATIN": train("latin", [row for row in said if row["lang"] == "en"], latin_features),
-        "CHINESE": train("chinese", [row for row in said if row["lang"] == "zh"], chinese_features),
-        "REPLY": train("reply", replies, reply_features),
+        "LATIN": train("latin", [row for row in said if row["lang"] == "en"], _latin),
+        "CHINESE": train(
+            "chinese", [row for row in said if row["lang"] == "zh"], lambda row: chinese_features(row["text"])
+        ),
+        "REPLY": train("reply", replies, lambda row: reply_features(row["text"])),
         "PROFILE": train_profile([row for row in read(folder / "dedupe.jsonl.gz") if row["source"] == "kvpi"]),
     }
     lines = ['"""The prefilter\'s weights (log odds). Made by benchmarks/train_gate.py; do not edit."""', ""]

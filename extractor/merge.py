@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from .gate_features import is_chinese
+from .gate_chinese import is_chinese
 from .gate_weights import PROFILE
 from .profile_zh import Claim, claims
 from .slots import slots

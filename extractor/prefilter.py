@@ -4,8 +4,10 @@ import math
 import re
 from collections.abc import Sequence
 
-from .gate_features import chinese_features, is_chinese, latin_features, reply_features
+from .gate_chinese import chinese_features, is_chinese
+from .gate_latin import latin_features
 from .gate_model import Gate
+from .gate_reply import reply_features
 from .gate_weights import CHINESE, LATIN, REPLY
 from .patterns_zh import QUESTION
 from .rules import extract_rules
@@ -75,17 +77,20 @@ _TROUBLE = re.compile(
 )
 
 
-def judge(turns: Sequence[Turn], settings: ExtractorSettings) -> Verdict:  # noqa: PLR0911 - a return a reason
+def judge(  # noqa: PLR0911 - a return a reason
+    turns: Sequence[Turn], settings: ExtractorSettings, before: str = ""
+) -> Verdict:
     """Keeps a batch when a rule finds something in it or the gate's score reaches a half; else says why not.
 
-    The length of `min_conversation_length` is counted over users and replies of the whole batch, and waived by a
-    priority keyword.
+    before: what was replied before the first of them. The length of `min_conversation_length` is counted over users and
+    replies of the whole batch, and waived by a priority keyword.
     """
     said = [turn for turn in turns if turn.user.strip() or turn.reply.strip()]
     if not said:
         return Verdict(keep=False, reason="empty", score=0.0)
     found = [candidate for turn in said for candidate in extract_rules(turn)]
-    score = Gate.score(max(map(_margin, said)))
+    heard = [before, *(turn.reply for turn in said)]
+    score = Gate.score(max(_margin(turn, earlier) for turn, earlier in zip(said, heard, strict=False)))
     if any(candidate.explicit or candidate.category in ("preference", "instruction") for candidate in found):
         return Verdict(keep=True, reason="priority_keyword", score=max(KEPT, score))
     if found:
@@ -103,10 +108,11 @@ def judge(turns: Sequence[Turn], settings: ExtractorSettings) -> Verdict:  # noq
     return Verdict(keep=False, reason="question_only" if only_asks else "uninformative", score=score)
 
 
-def _margin(turn: Turn) -> float:
+def _margin(turn: Turn, before: str) -> float:
     margins = []
     if turn.user.strip():
-        margins.append(_chinese_margin(turn.user) if is_chinese(turn.user) else LATIN.margin(latin_features(turn.user)))
+        chinese = is_chinese(turn.user)
+        margins.append(_chinese_margin(turn.user) if chinese else LATIN.margin(latin_features(turn.user, before)))
     if turn.reply.strip() and not (turn.user.strip() and _plain_reason(turn)):
         margins.append(REPLY.margin(reply_features(turn.reply)))
     return max(margins, default=-30.0)

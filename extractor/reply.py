@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, Final, get_args
 
-from .gate_features import is_chinese
+from .gate_chinese import is_chinese
 from .injection import commands_the_machine
 from .redact import clean
 from .sentences import is_machine_line, without_code_blocks

@@ -105,11 +105,6 @@ class Recaller:
         if self._background is not None:
             await self._background.run()
 
-    async def loaded(self) -> None:
-        """Wait until the encoder can be used; at once if there is none. Raises what loading it raised."""
-        if self._embedder is not None:
-            await self._embedder.loaded()
-
     async def embedded(self) -> None:
         """Wait until nothing waits for a vector; at once if there is no encoder."""
         if self._background is not None:

@@ -61,7 +61,7 @@ async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, A
     import structlog
 
     from extractor.redact import clean
-    from recall import Recaller, RecallSettings
+    from recall import Recaller, RecallError, RecallSettings
 
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
@@ -77,9 +77,9 @@ async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, A
     await recaller.open()
     try:
         try:
-            await recaller.loaded()
-        except Exception as error:  # noqa: BLE001 - words alone are searched, as in a gateway
-            sys.stderr.write(f"the encoder could not be loaded: {type(error).__name__}\n")
+            await recaller.embedded()  # by which the index learns whose vectors it has
+        except RecallError as error:  # words alone are searched, as in a gateway
+            sys.stderr.write(f"{error}\n")
         found = await recaller.search(
             ["owner"],
             clean(query).text,
