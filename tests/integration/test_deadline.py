@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from weakref import WeakValueDictionary
 
 import pytest
 from locking import locked
@@ -97,14 +96,11 @@ async def test_an_encoder_that_hangs(tmp_path: Path, gate: Gate, monkeypatch: py
 async def test_an_encoder_that_hangs_while_it_loads(
     tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make = BundledEncoder.__init__
-
-    def hanging(self: BundledEncoder) -> None:
+    def hanging() -> BundledEncoder:
         gate()
-        make(self)
+        return BundledEncoder()
 
-    monkeypatch.setattr(BundledEncoder, "__init__", hanging)
-    monkeypatch.setattr("recall.encoder._shared", WeakValueDictionary())  # the tests' own is loaded already
+    monkeypatch.setattr("recall.recaller._bundled", hanging)
     gate.open.clear()
     kept(tmp_path)
     async with GatewayMemory(hasty(), tmp_path) as memory:
