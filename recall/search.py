@@ -176,6 +176,8 @@ def ranked(
             or fits[place] > 0
             or row in applying
         )
+        if asked is None and not related and min_score > 0:
+            continue  # by words alone what shares none of them is a guess
         parts: dict[str, float] = {}
         if terms.kept:
             parts = terms.of(row) | {
