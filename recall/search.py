@@ -164,20 +164,15 @@ def ranked(
         return ()
     ranks = rank.newest_first(scores[best], times, best, near.alike(index.scale) & rank.covering_alike(coverage))
     foremost = float(ranks.max())
+    related = _related(coverage, meaning, fits) | np.isin(best, list(applying))
+    # By words alone, what shares none of them is a guess, however much the message leans on earlier talk.
+    told = related if meaning is None and min_score > 0 else np.ones(len(best), bool)
     found: list[_Found] = []
     for place in np.argsort(-ranks, kind="stable").tolist():
         row = int(best[place])
         score = rank.calibrated(evidence, foremost - float(ranks[place]), applies=row in applying)
-        if score < min_score:
+        if score < min_score or not told[place]:
             continue
-        related = bool(
-            coverage[place] >= _RELATED_COVERAGE
-            or (meaning is not None and meaning[place] >= _RELATED_COSINE)
-            or fits[place] > 0
-            or row in applying
-        )
-        if asked is None and not related and min_score > 0:
-            continue  # by words alone what shares none of them is a guess
         parts: dict[str, float] = {}
         if terms.kept:
             parts = terms.of(row) | {
@@ -188,8 +183,14 @@ def ranked(
             }
             if meaning is not None:
                 parts["cosine"] = float(meaning[place])
-        found.append(_Found(row, score, related, row in applying, parts))
+        found.append(_Found(row, score, bool(related[place]), row in applying, parts))
     return _hits(index, words, _with_a_preference(found, limit))
+
+
+def _related(coverage: Floats, meaning: Floats | None, fits: Floats) -> NDArray[np.bool_]:
+    """Which rows have anything to do with the message: by its words, its day, or by meaning."""
+    related = (coverage >= _RELATED_COVERAGE) | (fits > 0)
+    return related if meaning is None else related | (meaning >= _RELATED_COSINE)
 
 
 def _evidence(query: Query, scores: Floats, coverage: Floats, meaning: Floats | None, fits: Floats) -> float:

@@ -1,4 +1,4 @@
-"""Recall without an encoder: what shares nothing with the message is no answer, however much it leans on earlier talk."""
+"""Recall without an encoder: what shares no words with the message is no answer, however much it leans on the past."""
 
 from pathlib import Path
 
