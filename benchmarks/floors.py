@@ -20,16 +20,6 @@ def percentile(seconds: Sequence[float], share: float) -> float:
     return 1000 * ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
-def timed(work: Callable[[str], object], messages: Sequence[str]) -> list[float]:
-    """Return the seconds that each message takes."""
-    seconds = []
-    for message in messages:
-        started = time.perf_counter()
-        work(message)
-        seconds.append(time.perf_counter() - started)
-    return seconds
-
-
 class Floors:
     """The three bare parts over the same texts."""
 
@@ -60,3 +50,19 @@ class Floors:
             if rows is not None:
                 self._scores[rows] += 1.0 / len(rows)
         return np.argpartition(self._scores, -50)[-50:]
+
+
+def timed(floors: Floors, messages: Sequence[str]) -> dict[str, list[float]]:
+    """Return the seconds that each part takes of each message, one part after the other, as a bare search would."""
+    parts: dict[str, Callable[[str], object]] = {
+        "encoder": floors.encode,
+        "product": floors.product,
+        "words": floors.words,
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in parts}
+    for message in messages:
+        for name, work in parts.items():
+            started = time.perf_counter()
+            work(message)
+            seconds[name].append(time.perf_counter() - started)
+    return seconds

@@ -345,11 +345,7 @@ def compare(result: dict[str, Any], texts: Sequence[str], writer: Writer, messag
     floors.encode("warm")
     for length in LENGTHS:
         asked = [writer.message(length) for _ in range(messages)]
-        parts = {
-            "encoder": timed(floors.encode, asked),
-            "product": timed(floors.product, asked),
-            "words": timed(floors.words, asked),
-        }
+        parts = timed(floors, asked)
         floor = {name: percentile(seconds, 0.95) for name, seconds in parts.items()}
         floor["sum"] = percentile([sum(each) for each in zip(*parts.values(), strict=True)], 0.95)
         measured = result[f"before_reply_{length}"]
