@@ -31,6 +31,7 @@ T = TypeVar("T")
 _PREPARED_AT_ONCE = 100
 _ENCODER_START_SECONDS = 2.0
 _IDLE_CHECK_SECONDS = 0.02
+_IDLE_CHECKS = 5
 _JOIN_SECONDS = 1.0
 _SERVER_RETRY_SECONDS = 10.0
 
@@ -76,16 +77,17 @@ class Recaller:
             self._background.wake()
         return made
 
-    def _start_encoder(self, at_last: float) -> None:
-        """Load the encoder when the index has nothing to do, at the latest `at_last` (monotonic).
+    def _start_encoder(self, at_last: float, idle: int = 0) -> None:
+        """Load the encoder when the index has had nothing to do for a little, at the latest `at_last` (monotonic).
 
         Of two threads that compute for a second each the event loop waits for both in turn, since they share Python's
         lock with it; and whoever opens the index wants words first.
         """
         if self._embedder is None:
             return
-        if self._thread.busy and time.monotonic() < at_last:
-            asyncio.get_running_loop().call_later(_IDLE_CHECK_SECONDS, self._start_encoder, at_last)
+        idle = 0 if self._thread.busy else idle + 1
+        if idle <= _IDLE_CHECKS and time.monotonic() < at_last:
+            asyncio.get_running_loop().call_later(_IDLE_CHECK_SECONDS, self._start_encoder, at_last, idle)
         else:
             for embedder in self._embedders:
                 embedder.start()
