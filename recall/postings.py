@@ -5,12 +5,14 @@ there are about log2(rows) of them and each row is sorted about as often (the wa
 """
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["Postings", "Segment"]
+
+_ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,19 +33,23 @@ class Segment:
     @classmethod
     def build(cls, terms: NDArray[np.uint32], offsets: NDArray[np.int64], first: int, end: int) -> Self:
         """`terms`: all rows' terms one after the other, with repeats; those of row r end where r + 1's offset is."""
-        flat = terms[offsets[first] : offsets[end]]
-        rows = np.repeat(np.arange(first, end, dtype=np.uint64), np.diff(offsets[first : end + 1]))
         # One sort of (term, row) as a single number; equal neighbours are then repeats within a row.
-        keys = np.sort((flat.astype(np.uint64) << np.uint64(32)) | rows)
-        heads = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else np.empty(0, np.int64)
+        keys = terms[offsets[first] : offsets[end]].astype(np.uint64)
+        keys <<= np.uint64(32)
+        for start in range(first, end, _ROWS_AT_ONCE):  # of many rows `repeat` would hold Python's lock for long
+            stop = min(start + _ROWS_AT_ONCE, end)
+            part = slice(int(offsets[start] - offsets[first]), int(offsets[stop] - offsets[first]))
+            keys[part] |= np.repeat(np.arange(start, stop, dtype=np.uint64), np.diff(offsets[start : stop + 1]))
+        keys.sort()
+        heads = _heads(keys)
         frequencies = np.diff(np.append(heads, len(keys))).astype(np.float32)
         keys = keys[heads]
         term_of = (keys >> np.uint64(32)).astype(np.uint32)
-        unique, starts = np.unique(term_of, return_index=True)
+        starts = _heads(term_of)
         return cls(
             first=first,
             end=end,
-            terms=unique,
+            terms=term_of[starts],
             starts=np.append(starts, len(keys)).astype(np.int64),
             rows=(keys & np.uint64(0xFFFFFFFF)).astype(np.int32),
             frequencies=frequencies,
@@ -57,6 +63,13 @@ class Segment:
         return np.where(found, self.starts[known], 0), np.where(
             found, self.starts[np.minimum(known + 1, len(self.starts) - 1)], 0
         )
+
+
+def _heads(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Where a run of equal values begins."""
+    if not len(values):
+        return np.empty(0, np.int64)
+    return np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
 
 
 class Postings:
