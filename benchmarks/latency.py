@@ -17,6 +17,7 @@ The store is made by another process, so that resident memory is that of one tha
 
 import argparse
 import asyncio
+import gc
 import json
 import logging
 import random
@@ -415,6 +416,7 @@ def main() -> int:
         wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+    gc.freeze()  # as a gateway does that has started; see the README
     if args.build:
         folder, memories, scopes, texts = args.build
         print(json.dumps(asyncio.run(build(Path(folder), int(memories), int(scopes), int(texts)))))
