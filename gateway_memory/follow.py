@@ -76,13 +76,14 @@ class Follower:
             file for file, state in found.items() if file in young or file not in known or state != _state(known[file])
         ]
         edits = _Edits()
+        # First, or a line that moved out of such a file would look like its copy and lose its id.
+        for name in known.keys() - found.keys():
+            edits.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
+            known.pop(name)
         for name in sorted(changed, key=_rank):
             looked = seen is not None if name not in known else bool(known[name].digest)
             # What stood there before we first looked is no edit.
             await self._load(scope, name, known, edits if looked else _Edits())
-        for name in known.keys() - found.keys():
-            edits.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
-            known.pop(name)
         self._seen[scope.key] = known
         edited = edits.by_hand(file, source)
         if self.found and (edited.added or edited.removed):

@@ -33,6 +33,8 @@ _ADVICE: Final = {
     "lost": "The connection was lost: does another client use the same client id, or is there a limit?",
 }
 
+_HUNG_UP: Final = "The port is open: does it want tls, or another transport or protocol?"
+
 
 def _open(args: argparse.Namespace) -> tuple[MqttSettings, str]:
     """Return the settings and the journal's id. Raises UsageError or ConfigError."""
@@ -155,7 +157,8 @@ async def _examine(settings: MqttSettings, wire: Wire) -> str:
             connect(settings, login, client_id=f"{name}-b", filters=wire.filters, keep=False, receive=receive),
             connect(settings, login, client_id=name, filters=(), keep=False, refused=refusals.append) as speaks,
         ):
-            _good(f"connected with MQTT {settings.protocol}, and allowed to read {wire.filters[0]}")
+            # Not yet that it may read them: Mosquitto takes any subscription, and holds back what its ACL forbids.
+            _good(f"connected with MQTT {settings.protocol}, and subscribed to {wire.filters[0]}")
             started = time.perf_counter()
             await speaks.send([(topic, payload)])
             if refusals:
@@ -166,10 +169,13 @@ async def _examine(settings: MqttSettings, wire: Wire) -> str:
                 await back.wait()
             _good(f"a message went round in {1000 * (time.perf_counter() - started):.1f} ms")
     except LinkError as error:
-        return f"{error}. {_ADVICE[error.kind]}"
+        advice = _HUNG_UP if error.kind == "unreachable" else _ADVICE[error.kind]
+        return f"{error}. {advice}"
     except TimeoutError:
+        barred = "read" if settings.protocol == "5" else "read or to write"  # 5 says when it doesn't take a message
         return (
-            f"A message to {topic} did not come back: the broker's ACL drops it silently. docs/mqtt.md has a good one."
+            f"A message to {topic} did not come back: the broker's ACL does not allow to {barred} it, "
+            "and says nothing. docs/mqtt.md has one that does."
         )
     if wire.tells_text and settings.trust_broker:
         sys.stdout.write("! trustBroker is true: whoever may publish at this broker can put words into your prompts.\n")

@@ -42,14 +42,15 @@ def clip(kind: str, tool: str, content: str) -> str:
     fields = _fields(content)
     if kind == "tool" and tool:
         text = _text(fields, content)
+        only_asked = bool(fields) and text is content  # a call without what came of it, as transcripts have them
         # An edit's name says it first: "write_file" and "edit_notebook" read nothing.
         if _EDIT.search(tool):
             return _shorten(_with_path(fields, _hunks(text)))
         if _READ.search(tool):
-            path = _path(fields, content)
-            return _shorten(f"{path or '?'} ({len(text)} characters)")
+            path = _path(fields, content) or "?"
+            return _shorten(path if only_asked else f"{path} ({len(text)} characters)")
         if _COMMAND.search(tool):
-            return _command(fields, text)
+            return _command(fields, "" if only_asked else text)
     return _shorten(content)
 
 

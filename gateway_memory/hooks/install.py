@@ -144,7 +144,7 @@ def _status(project: Path | None, workspace: str | None) -> list[str]:
         path = _file(editor, project)
         count = path.read_text("utf-8").count(_OURS) if path.exists() else 0
         lines.append(f"{editor}: {f'{count} hooks' if count else 'not installed'} ({path})")
-    place = workspace_of({"cwd": str(project)} if project else {}, workspace)
+    place = workspace_of({"workspace_roots": [str(project)]} if project else {}, workspace)
     for event in EVENTS:
         ran = place / ".gateway-memory" / "hooks" / event
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(ran.stat().st_mtime)) if ran.exists() else "never"

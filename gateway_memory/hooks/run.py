@@ -34,11 +34,13 @@ def main(arguments: list[str]) -> int:
         signal.signal(number, _interrupt)
     try:
         signal.setitimer(signal.ITIMER_REAL, EVENTS.get(event, 5) - _MARGIN_SECONDS)
+        options = dict(zip(arguments[1::2], arguments[2::2], strict=False))
+        named = options.get("--workspace")
+        workspace = _there_already(named)  # where it is noted that the input can't be read
         given = json.loads(sys.stdin.buffer.read(_LONGEST_INPUT) or b"{}")
         if not isinstance(given, dict):
             raise TypeError("the input is no JSON object")  # noqa: TRY301 - every mistake ends in the same place
-        options = dict(zip(arguments[1::2], arguments[2::2], strict=False))
-        workspace = workspace_of(given, options.get("--workspace"))
+        workspace = workspace_of(given, named)
         config = options.get("--config")
         workspace.mkdir(parents=True, exist_ok=True)
         answer = _run(event, given, workspace, Path(config) if config else None)
@@ -61,11 +63,20 @@ def workspace_of(given: dict[str, Any], named: str | None) -> Path:
     if named:
         return Path(named).expanduser().absolute()
     roots = given.get("workspace_roots")
-    root = roots[0] if isinstance(roots, list) and roots else given.get("cwd") or os.environ.get("CLAUDE_PROJECT_DIR")
+    # Claude Code's cwd follows its agent into subfolders; the project's folder is in the environment.
+    root = roots[0] if isinstance(roots, list) and roots else os.environ.get("CLAUDE_PROJECT_DIR") or given.get("cwd")
     folder = Path(str(root)) if root else Path.cwd()
     if not folder.is_dir():
         raise FileNotFoundError("the project's folder is not there")
     return folder / _FOLDER
+
+
+def _there_already(named: str | None) -> Path | None:
+    try:
+        found = workspace_of({}, named)
+    except OSError:
+        return None
+    return found if found.is_dir() else None
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:

@@ -1,6 +1,7 @@
 """An editor's transcript, read from where the last hook stopped: its turns, tool calls and errors as observations."""
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +16,15 @@ __all__ = ["observations_of", "read_transcript"]
 LONGEST_READ: Final = 2_000_000
 """Bytes that one hook reads: of a longer rest, the newest."""
 _LONGEST_TEXT: Final = 20_000
+_NOT_SAID: Final = ("isMeta", "isSidechain", "isCompactSummary")
+"""Claude Code's marks of what nobody said in this session: its own notes, its subagents' talk, what it compacted."""
+_QUERY: Final = re.compile(r"<user_query>\n?(.*?)(?:</user_query>|\Z)", re.DOTALL)
+"""Cursor puts a user's words so, beside the time and what it attached."""
+_ADDED: Final = re.compile(
+    r"<(system-reminder|command-(?:name|message|args|contents)|local-command-(?:stdout|stderr|caveat))>.*?(?:</\1>|\Z)",
+    re.DOTALL,
+)
+"""What Claude Code adds to a user's words."""
 
 
 def read_transcript(connection: sqlite3.Connection, session_id: str, path: Path, at: float) -> int:
@@ -60,7 +70,7 @@ def observations_of(line: bytes) -> list[Observation]:
     if not isinstance(message, dict):
         return []
     role = message.get("role") or entry.get("role") or entry.get("type")
-    if role not in ("user", "assistant") or entry.get("isMeta"):
+    if role not in ("user", "assistant") or any(entry.get(mark) for mark in _NOT_SAID):
         return []
     content = message.get("content", message.get("text", ""))
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
@@ -70,7 +80,7 @@ def observations_of(line: bytes) -> list[Observation]:
 def _of_part(role: str, part: dict[str, Any]) -> list[Observation]:
     kind = part.get("type", "text")
     if kind == "text" and isinstance(part.get("text"), str):
-        return _kept(role, "", part["text"])
+        return _kept(role, "", _said(part["text"]) if role == "user" else part["text"])
     if kind == "tool_use":
         tool = str(part.get("name", ""))[:80]
         return _kept("tool", tool, json.dumps(part.get("input", {}), ensure_ascii=False))
@@ -78,6 +88,11 @@ def _of_part(role: str, part: dict[str, Any]) -> list[Observation]:
         content = part.get("content", "")
         return _kept("error", "", content if isinstance(content, str) else json.dumps(content, ensure_ascii=False))
     return []
+
+
+def _said(text: str) -> str:
+    """Return the user's own words of a message in which the editor has put more."""
+    return "\n".join(_QUERY.findall(text)) if "<user_query>" in text else _ADDED.sub("", text)
 
 
 def _kept(kind: str, tool: str, text: str) -> list[Observation]:

@@ -90,6 +90,21 @@ async def test_what_was_said_again_on_several_days_moves_up_and_undo_takes_it_ba
         assert read(tmp_path) == before, "what somebody took back stays where it is"
 
 
+async def test_a_fact_keeps_its_id_when_undo_takes_the_memory_md_away_that_it_moved_to(tmp_path: Path) -> None:
+    clock = Clock()
+    async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
+        await said_on_days(memory, clock, FACT, 5)
+        await memory.flush()
+        before, indexed = read(tmp_path), rows(tmp_path)
+        assert "MEMORY.md" not in before
+        session = await end(memory)
+        assert "MEMORY.md" in read(tmp_path)
+        await memory.command(session, "/memory undo")
+        await memory.before_reply(session, "how long are tokens valid?")
+        assert read(tmp_path) == before
+        assert rows(tmp_path) == indexed
+
+
 async def test_what_was_recalled_on_several_days_moves_up(tmp_path: Path) -> None:
     clock = Clock()
     async with GatewayMemory(config(), tmp_path, clock=clock) as memory:

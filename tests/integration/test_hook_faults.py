@@ -63,6 +63,16 @@ def test_bad_input_fails_no_editor(event: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("event", list(EVENTS))
+def test_an_input_that_cannot_be_read_is_noted_in_the_log(event: str, tmp_path: Path) -> None:
+    workspace = remembering(tmp_path)
+    answered(run(*hooked(event), given=b"{", cwd=tmp_path))
+    answered(run(*hooked(event), "--workspace", str(workspace), given=b"[1]", cwd=tmp_path.parent))
+    (log,) = (workspace / "logs").glob("hooks-*.jsonl")
+    rows = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    assert [row["error"].split()[0] for row in rows] == ["JSONDecodeError", "TypeError"]
+
+
+@pytest.mark.parametrize("event", list(EVENTS))
 def test_a_workspace_that_cannot_be_fails_no_editor(event: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", "utf-8")
     for place in (tmp_path / "file" / "inside", Path("/proc/none"), Path("/dev/null")):  # nothing can be written there

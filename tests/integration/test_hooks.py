@@ -8,7 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from editor import WORDS_ALONE, WORTH, hook, records, run, transcript
+
+from gateway_memory.hooks.transcript import observations_of
+from gateway_memory.worth import worth_saving
 
 
 def test_a_session_of_an_editor_from_start_to_the_next_start(tmp_path: Path) -> None:
@@ -63,7 +67,8 @@ def test_an_end_alone_saves_from_the_transcript(tmp_path: Path) -> None:
     assert b"4711" not in b"".join(path.read_bytes() for path in workspace.rglob("*") if path.is_file())
 
 
-def test_claude_codes_names_and_shapes(tmp_path: Path) -> None:
+def test_claude_codes_names_and_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
     workspace = tmp_path / ".memory"
     path = transcript(tmp_path / "t.jsonl", ("user", WORTH), ("assistant", [{"type": "text", "text": "好的"}]))
     base = {"session_id": "s-1", "cwd": str(tmp_path), "transcript_path": path}
@@ -84,6 +89,42 @@ def test_claude_codes_names_and_shapes(tmp_path: Path) -> None:
     assert "save-summary" in stopped["reason"]
     assert claude("SessionEnd", reason="exit") == {}
     assert [record["session_id"] for record in records(workspace)] == ["s-1"]
+
+
+def test_claude_codes_agent_in_a_subfolder_keeps_to_the_projects_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path))
+    inside = tmp_path / "source"
+    inside.mkdir()
+    path = transcript(tmp_path / "t.jsonl", ("user", WORTH))
+    base = {"session_id": "s-1", "cwd": str(inside), "transcript_path": path}
+    for event in ("SessionStart", "Stop", "SessionEnd"):
+        assert run("hook", event, given=json.dumps({**base, "hook_event_name": event}).encode()).returncode == 0
+    assert [record["session_id"] for record in records(tmp_path / ".memory")] == ["s-1"]
+    assert not (inside / ".memory").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "marks", "said"),
+    [
+        (
+            "<timestamp>Saturday, 7:12 PM</timestamp>\n<user_query>\nhi <private>4711</private>\n</user_query>",
+            {},
+            ["hi"],
+        ),
+        ("ok<system-reminder>be brief</system-reminder>", {}, ["ok"]),
+        ("<command-name>/clear</command-name>", {}, []),
+        (WORTH, {"isSidechain": True}, []),
+        (WORTH, {"isCompactSummary": True}, []),
+        ("why <b>bold</b>?", {}, ["why <b>bold</b>?"]),
+    ],
+)
+def test_of_a_transcript_the_users_own_words_are_kept(text: str, marks: dict[str, bool], said: list[str]) -> None:
+    line = {"role": "user", **marks, "message": {"role": "user", "content": [{"type": "text", "text": text}]}}
+    seen = observations_of(json.dumps(line).encode())
+    assert [each.content for each in seen] == said
+    assert not worth_saving(seen)
 
 
 def test_the_start_imports_next_to_nothing(tmp_path: Path) -> None:

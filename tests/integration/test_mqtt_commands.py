@@ -96,6 +96,9 @@ def test_the_doctor_says_whose_certificate_is_not_believed(tmp_path: Path) -> No
         assert "the broker's certificate is not believed" in said
         code, said = doctor(settings(tmp_path, broker.port, tls=True, caFile=str(tmp_path / "ca.pem")))
         assert code == 0, said
+        code, said = doctor(settings(tmp_path, broker.port))
+        assert code == 1
+        assert "does it want tls" in said
 
 
 @needs_mosquitto

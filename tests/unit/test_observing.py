@@ -19,6 +19,11 @@ def test_a_read_file_keeps_its_path_and_size() -> None:
     )
 
 
+def test_of_a_call_without_its_outcome_only_what_was_asked_is_kept() -> None:
+    assert clip("tool", "Read", json.dumps({"file_path": "/src/app/main.py"})) == "/src/app/main.py"
+    assert clip("tool", "Bash", json.dumps({"command": "make test", "description": "runs"})) == "$ make test"
+
+
 def test_a_diff_keeps_its_hunks() -> None:
     diff = "diff --git a/x b/x\nindex 1..2\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n" + " context\n" * 500
     assert clip("tool", "apply_patch", diff) == "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new"
