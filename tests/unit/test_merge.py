@@ -73,6 +73,17 @@ def test_what_becomes_of_a_candidate(old: str, new: str, action: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I live in Leeds", "I live in a small flat"),
+        ("我在小米上班", "我在家上班"),
+    ],
+)
+def test_how_one_lives_is_not_where(old: str, new: str) -> None:
+    assert merged(new, old).action == "add"
+
+
+@pytest.mark.parametrize(
     ("old", "new", "action"),
     [
         ("I prefer pnpm to npm", "I prefer npm to pnpm", "supersede"),
