@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .settings import ExtractorSettings
     from .summary import Seen, Summary, SummaryInput, summarize, written
     from .types import Candidate, Cleaned, Decision, Known, Turn, Usage, Verdict
+    from .vocabulary import polarity
 
 __all__ = [
     "Candidate",
@@ -41,6 +42,7 @@ __all__ = [
     "has_model",
     "judge",
     "permitted",
+    "polarity",
     "same_words",
     "settled",
     "summarize",
@@ -71,6 +73,7 @@ _HOMES = {
     "has_model": "providers",
     "judge": "prefilter",
     "permitted": "authority",
+    "polarity": "vocabulary",
     "same_words": "overlap",
     "settled": "merge",
     "summarize": "summary",

@@ -90,6 +90,21 @@ _ENGLISH_BARE = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?:password|passwd|passcode|pwd|api key|pin)[ \t]{1,4})(?!\[masked)"
     r"(?P<value>(?=[a-z!-/:-@\[-`{-~]{0,60}\d)(?=[\d!-/:-@\[-`{-~]{0,60}[a-z])[!-~]{6,64})",
 )
+# "pw: q9Zz…", "secret wJalr…": names that stand before other things too, so only before what looks like a key.
+_ENGLISH_SHORT = re.compile(
+    r"(?i)(?<![a-z])(?P<lead>(?:pw(?:[ \t]{0,4}[:=]|[ \t]{1,4}is\b)?|pass[ \t]{0,4}[:=])[ \t]{0,4}(?<=[ \t:=]))"
+    r"(?!\[masked)(?P<value>(?=[^\s\d]{0,60}\d)(?=[^\sa-z]{0,60}[a-z])[!-~]{6,64})"
+)
+_KEY_LIKE = re.compile(
+    r"(?i)(?<![a-z])(?P<lead>(?P<name>secret|token)(?:[ \t]{0,4}[:=]|[ \t]{1,4}is\b)?[ \t]{0,4}(?<=[ \t:=]))"
+    r"(?P<value>(?=[a-z+/=_]{0,60}\d)(?=[\d+/=_]{0,60}[a-z])[\w+/=]{16,200})"
+)
+# The words of a passphrase are all of it: "my passphrase is purple monkey dishwasher".
+_PASSPHRASE = re.compile(
+    r"(?i)(?<![a-z])(?P<lead>pass ?phrase(?:[ \t]{1,4}(?:is|was)|[ \t]{0,4}[:=])[ \t]{1,4})(?!\[masked)"
+    r"(?!(?:too|not|very|wrong|so|in|on|the same|required|missing|long|short|weak|strong)\b)"
+    r"(?P<value>[\w'-]{2,20}(?:[ \t][\w'-]{1,20}){2,9})(?=[\s.,;!?]|$)"
+)
 _ENGLISH_AFTER = re.compile(
     r"(?i)(?<=\s)is (?:my|our|the) (?:[\w-]{1,20} ){0,2}(?:password|passcode|passphrase|pin|api key)\b"
 )
@@ -119,7 +134,7 @@ _CARD = re.compile(
     r"|\d{12})(?!\d)"
 )
 _IDENTITY = re.compile(
-    r"[1-9](?<![\dA-Za-z]\d)\d{5}(?:18|19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{3}[\dXx](?![\dA-Za-z])"
+    r"[1-9](?<![\dA-Za-z]\d)\d{5} ?(?:18|19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]) ?\d{3}[\dXx](?![\dA-Za-z])"
 )
 _IDENTITY_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _DIGITS = re.compile(r"\d[\d -]{11}")
@@ -166,6 +181,7 @@ def _mask_pem(text: str, found: Counter[str]) -> str:
 _ENGLISH_NEEDLES = (
     "pass",
     "pwd",
+    "pw",
     "key",
     "token",
     "secret",
@@ -214,7 +230,7 @@ def _mask_phrases(text: str, lower: str, found: Counter[str]) -> str:
 
     patterns: list[re.Pattern[str]] = []
     if english := any(needle in lower for needle in _ENGLISH_NEEDLES):
-        patterns.append(_ENGLISH)
+        patterns += (_PASSPHRASE, _ENGLISH, _ENGLISH_SHORT, _KEY_LIKE)
         if "pass" in lower or "pwd" in lower or "pin" in lower or "api key" in lower:
             patterns.append(_ENGLISH_BARE)
         if any(needle in lower for needle in _SEED_NEEDLES):
@@ -278,5 +294,6 @@ def _passes_luhn(number: str) -> bool:
 
 def _is_identity_number(number: str) -> bool:
     """GB 11643-1999: ISO 7064 MOD 11-2 over the first 17 digits."""
+    number = number.replace(" ", "")
     total = sum(int(digit) * weight for digit, weight in zip(number, _IDENTITY_WEIGHTS, strict=False))
     return "10X98765432"[total % 11] == number[-1].upper()

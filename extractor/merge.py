@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from .gate_chinese import is_chinese
 from .gate_weights import PROFILE
+from .order import swapped, turned
 from .profile_zh import Claim, claims
 from .slots import slots
 from .types import Action, Candidate, Decision, Known
@@ -140,14 +141,15 @@ def _same_language(candidate: Candidate, memory: Known) -> tuple[Action, str] | 
         if new_slots[slot] != old_slots[slot]:
             return "supersede", "newer_value"
         return ("skip", "known") if len(new) <= len(old) + 2 else ("update", "richer")
-    return _moved(new, old) or _left(new, old) or _ordered_otherwise(new, old) or _worded(new, old)
+    other_way: tuple[Action, str] | None = ("supersede", "changed_mind") if turned(new, old) else None
+    return other_way or _moved(new, old) or _left(new, old) or _ordered_otherwise(new, old) or _worded(new, old)
 
 
 def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 - a return a rule
     """By the words of matter that both have, or only one."""
     new_words, old_words = statement_words(new), statement_words(old)
     both, either = new_words & old_words, new_words | old_words
-    if not both or _of_another(new, old):
+    if not both or _of_another(new, old) or swapped(new, old):
         return None
     alike = len(both) / len(either)
     new_side, old_side = polarity(new), polarity(old)

@@ -33,10 +33,12 @@ _ROLE_PLAY = re.compile(
     r"|main|following) (?:scene|character|paragraph|article|essay|story|text|email|letter|review)"
     r"|write (?:a|an|me|the)\b.{0,60}\b(?:story|essay|letter|email|article|post|speech|poem|script|bio|review"
     r"|resume|cover letter)|(?:in|into|for) (?:my|this) (?:cover letter|resume|cv|bio|essay|speech|script|story|poem)"
-    r"|(?:this|here) is (?:an?|the|my) (?:email (?!address)|letter|essay|article|draft|transcript|resume|cv)"
+    r"|(?:this|here) is (?:an?|the|my) (?:email (?!address)|(?:cover )?letter|essay|article|draft|transcript|resume|cv)"
+    r"|(?:fix|correct) (?:this|the following) (?:sentence|text|paragraph)"
     r"|rewrite|rephrase|paraphrase|proofread|translate)\b|\bsummari[sz]e\b[^\n]{0,40}:"
     r"|扮演|假装你|假[设如]你|你(?:现在)?是(?:一[个名位]|我的)|你的(?:任务|角色|身份)是|角色设定|充当|把自己当[作成]"
-    r"|以[^，。\n]{1,12}的(?:身份|口吻)|[写拟]一(?:篇|封|首|段|份|个故事)|起草一?[篇封份]"
+    r"|以[^，。\n]{1,12}的(?:身份|口吻)|[写拟]一(?:篇|封|首|段|份|个故事)|用第一人称|[写讲编]个(?:故事|童话)|[改正](?:一下)?这[个句段](?:病句|句子)"
+    r"|起草一?[篇封份]"
     r"|(?:以下|下面|这)是[^，。\n]{0,6}(?:邮件|信件|文章|故事|简历|稿子|对话|访谈|条款|政策)|改写|润色|翻译"
     r"|(?:总结|概括)[^\n]{0,12}[:：]",
     re.IGNORECASE,

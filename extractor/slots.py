@@ -24,7 +24,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "home",
             (
                 r"^(?:i|the user)(?:'m| am| is)? ?(?:now |currently )*(?:lives? in|living in|based in|moved to|live at"
-                r"|reside in) (?P<v>[\w',. -]{2,50}?)(?: now| with .*| since .*)?$"
+                r"|reside in) (?!(?:an?|my|our) )(?P<v>[\w',. -]{2,50}?)(?: now| with .*| since .*)?$"
             ),
         ),
         (
@@ -46,7 +46,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "employer",
             r"^(?:我|用户)(?:现在|目前|已经|跳槽)*(?:在|到|去|就职于|任职于"
-            r"|供职于)(?P<v>[^，。,；！ 的]{2,16}?)(?:工作|上班|任职|就职|实习)?了?"
+            r"|供职于)(?!家里?(?:工作|上班))(?P<v>[^，。,；！ 的]{2,16}?)(?:工作|上班|任职|就职|实习)?了?"
             r"(?<=工作|上班|任职|就职|实习|作了|班了)" + _END,
         ),
         ("birthday", r"^(?:my birthday(?:'s| is)(?: on| in)?|i was born (?:on|in)) (?P<v>[\w ,./-]{3,30}?)" + _END),

@@ -116,6 +116,8 @@ class ContextBuilder:
                 blocks.append(self._render_changes(changes, settings.auto_recall.max_injected_tokens))
             waited += len(session.inbox)
             updates += self._news(session, now)  # what that look has found deleted
+            now_says = {row.entry.id: row.entry.text for row in changes}
+            updates = tuple(change for change in updates if now_says.get(change.id, change.text) == change.text)
         if waited and session.on("notify"):
             # What was restored may be of origins of which nothing has come since.
             upto = session.restored | {

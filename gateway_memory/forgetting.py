@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from extractor import polarity
 from gateway_memory.store.files import is_writable
 from recall import Near, Stored, text_overlap
 
@@ -29,6 +30,7 @@ _CHINESE: Final = re.compile(
     r"(?:吧|了|哦|啊|好吗|谢谢)*[\s。.!！~]*\Z"
 )
 _MEMORY_WORD: Final = re.compile(r"记忆|记录|这条|那条|\A\W*(?:请|麻烦|你|把|将)*(?:忘|别记|不要记|不用记)")
+_STATES: Final = re.compile(r"(?:i|we|my|our)\b|我", re.IGNORECASE)
 _NOT_TOLD: Final = re.compile(r"[?？]|\b(?:to|how|what|why|when|if)\b.{0,3}\Z|吗\W*\Z", re.IGNORECASE)
 
 CERTAIN: Final = 0.6
@@ -65,9 +67,16 @@ def named(what: str, near: Sequence[Near]) -> Named:
     items = [item for item in near if item.stored.entry.kind == "item" and is_writable(item.stored.file)]
     scored = sorted(((_share(what, item), item.stored) for item in items), key=lambda pair: -pair[0])
     possible = tuple(stored for share, stored in scored if share >= POSSIBLE)[:_SHOWN]
-    if scored and scored[0][0] >= CERTAIN and (len(scored) == 1 or scored[0][0] - scored[1][0] >= STANDS_OUT):
-        return Named(certain=scored[0][1], possible=possible)
+    meant = [pair for pair in scored if not _denies(what, pair[1].entry.text)]
+    if meant and meant[0][0] >= CERTAIN and (len(meant) == 1 or meant[0][0] - meant[1][0] >= STANDS_OUT):
+        return Named(certain=meant[0][1], possible=possible)
     return Named(possible=possible)
+
+
+def _denies(what: str, text: str) -> bool:
+    """Whether a memory says the contrary of what is named: "I like tea" is not "I don't like tea"."""
+    sides = {polarity(what), polarity(text)} if _STATES.match(what) else set()
+    return sides == {True, False}
 
 
 def _share(what: str, item: Near) -> float:

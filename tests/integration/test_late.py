@@ -29,3 +29,16 @@ async def test_news_of_a_slow_disk_comes_with_the_next_reply(tmp_path: Path, mon
         await asyncio.gather(*memory._context._background)
         told = await memory.before_reply(session, "hello again")
         assert "The meeting moved to Thursday" in told.text
+
+
+async def test_what_was_edited_before_it_was_told_is_told_as_it_stands(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        speaker = await memory.start_session("agent:main:laptop:direct:7", user=OWNER)
+        other = await memory.start_session("agent:main:phone:direct:7", user=OWNER)
+        await memory.after_reply(speaker, user="I work at Bosch", reply="ok")
+        await memory.flush()
+        path = tmp_path / "MEMORY.md"
+        path.write_text(path.read_text().replace("Bosch", "Siemens"))
+        context = await memory.before_reply(other, "where do I work?")
+        assert "Siemens" in context.text
+        assert "Bosch" not in context.text

@@ -48,6 +48,20 @@ def test_one_memory_is_certain_when_it_stands_out() -> None:
     assert found.certain.entry.text == "I like green tea"
 
 
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("I like tea", "I don't like tea"),
+        ("I'm not a nurse", "I'm a nurse"),
+        ("I don't live in Leeds", "I live in Leeds"),
+        ("我不喜欢喝茶", "我喜欢喝茶"),
+    ],
+)
+def test_what_says_the_contrary_is_never_certain(what: str, text: str) -> None:
+    assert named(what, near(text)).certain is None
+    assert named(text, near(text, what)).certain is not None
+
+
 def test_two_that_are_alike_are_shown() -> None:
     found = named("I like tea", near("I like green tea", "I like black tea"))
     assert found.certain is None

@@ -72,6 +72,36 @@ def test_what_becomes_of_a_candidate(old: str, new: str, action: str) -> None:
     assert (decision.target is None) == (action == "add")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I live in Leeds", "I live in a small flat"),
+        ("我在小米上班", "我在家上班"),
+    ],
+)
+def test_how_one_lives_is_not_where(old: str, new: str) -> None:
+    assert merged(new, old).action == "add"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "action"),
+    [
+        ("I prefer pnpm to npm", "I prefer npm to pnpm", "supersede"),
+        ("We chose Postgres over MySQL", "We chose MySQL over Postgres", "supersede"),
+        ("I like cats more than dogs", "I like dogs more than cats", "supersede"),
+        ("我们决定用 MySQL，不用 Postgres", "我们决定用 Postgres，不用 MySQL", "supersede"),
+        ("我更喜欢猫而不是狗", "我更喜欢狗而不是猫", "supersede"),
+        ("我喜欢茶胜过咖啡", "我喜欢咖啡胜过茶", "supersede"),
+        ("Tom owes Anna 5 euros", "Anna owes Tom 5 euros", "add"),
+        ("We agreed that Anna reviews Ben's code", "We agreed that Ben reviews Anna's code", "add"),
+        ("Redis and Kafka run on our server", "Kafka and Redis run on our server", "skip"),
+        ("I prefer pnpm to npm", "I really prefer pnpm to npm", "skip"),
+    ],
+)
+def test_the_same_words_the_other_way_round_are_no_repeat(old: str, new: str, action: str) -> None:
+    assert merged(new, old).action == action
+
+
 def test_twenty_statements_of_twenty_boxes_stay_twenty() -> None:
     known = [f"box {number} is blue" for number in range(1, 20)]
     assert merged("box 20 is blue", *known).action == "add"

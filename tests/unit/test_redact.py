@@ -62,6 +62,11 @@ def test_injected_blocks_are_cut_out(block: str) -> None:
         ("密码改成了 qwer!2026", "password", "qwer!2026"),
         ("口令：天王盖地虎", "password", "天王盖地虎"),
         ("token=abcd1234efgh5678", "token", "abcd1234efgh5678"),
+        ("aws, with secret wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "secret", "wJalrXUtnFEMI"),
+        ("log in as ana, pw q9Zz!mmkk", "password", "q9Zz!mmkk"),
+        ("pass: Foo99bar", "password", "Foo99bar"),
+        ("remember: passphrase is correct horse battery staple9", "password", "battery staple9"),
+        ("身份证 110105 19491231 002X", "identity number", "19491231 002X"),
         ("postgres://bob:s3cret@db/x", "password", "s3cret"),
         ("card 4111 1111 1111 1111", "card number", "4111 1111 1111 1111"),
         ("身份证 11010519491231002X", "identity number", "11010519491231002X"),
@@ -84,6 +89,9 @@ def test_secrets_are_masked_with_their_kind(text: str, kind: str, secret: str) -
         "the key is to practise every day",
         "call 13800138000",
         "a token of appreciation",
+        "all tests pass python3.11 now",
+        "the secret ingredient is cinnamon",
+        "my passphrase is too long for this form",
     ],
 )
 def test_what_only_sounds_secret_stays(text: str) -> None:

@@ -94,6 +94,10 @@ RESUME = "\n".join(
         "记者：您做什么工作？\n面试官：我在一家面包店工作。",
         RESUME,
         # parts to be played, texts to be written
+        "Here is my cover letter: Dear Sir, I am a nurse and I love working with children. Please improve it.",
+        "Fix this sentence: I is a teacher and I live in Rome",
+        "用第一人称写个故事：我是海盗，我住在船上，我喜欢朗姆酒",
+        "改一下这个病句：我是一名老师们，我住在罗马里",
         "Put a pun into my cover letter! I am a cheerful plumber.",
         "You are writing a newsletter for a zoo. Never be afraid to praise other zoos.",
         "Hi Robin, my name is June. Please reply as Robin.",
