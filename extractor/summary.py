@@ -40,8 +40,10 @@ _HEADINGS: Final[Mapping[Section, tuple[str, str]]] = {
     "next": ("Next", "下一步"),
 }
 _TODO: Final = re.compile(
-    r"(?im)^[ \t]*(?:[-*+][ \t]+)?(?:(?:TODO|FIXME|to do|next(?: steps?)?|待办|下一步|之后要)[ \t]*[:：][ \t]*"
-    r"|\[ \][ \t]+)(.{2,300})$"
+    r"(?im)(?:^[ \t]*(?:[-*+][ \t]+)?(?:(?:TODO|FIXME|to do|next(?: steps?)?|待办|下一步|之后要)[ \t]*[:：][ \t]*"
+    r"|\[ \][ \t]+)(.{2,300})$|(?:\b(?:still (?:open|to do|missing|left)|remaining|left to do)[ \t]*:"
+    r"|(?:还要做|还没做|还差|未完成|剩下)的?[ \t]*[:：]|(?:下一步|接下来)(?:还?要|需要|是|再))"
+    r"[ \t]*([^。！？!?\n]{2,200}))"
 )
 _END_OF_SENTENCE: Final = re.compile(r"[。！？!?；;]|[.](?=\s)|[，,、](?=.)|\s")
 _JOINING: Final = {"\u200d", "\ufe0e", "\ufe0f"}
@@ -93,9 +95,9 @@ def summarize(given: SummaryInput) -> Summary | None:
     todos = _distinct([*_of(seen, "todo"), *_written_todos([*wanted, *answers, *stages])])
     known = {"user", "assistant", "decision", "error", "todo"}
     tools = [f"{each.tool}: {each.content}" if each.tool else each.content for each in seen if each.kind not in known]
-    done = [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*decisions, *facts, *tools]
-    if not done:
-        done = answers[-1:]
+    # What the agent said last tells how far it came, where no stage does.
+    done = [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] or answers[-1:]
+    done = [*done, *decisions, *facts, *tools]
     sections: dict[Section, Sequence[str]] = {
         "wanted": wanted,
         "done": done,
@@ -229,7 +231,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 
 def _written_todos(texts: Sequence[str]) -> list[str]:
-    return [match[1].strip() for text in texts for match in _TODO.finditer(text)]
+    return [(match[1] or match[2]).strip() for text in texts for match in _TODO.finditer(text)]
 
 
 def _is_chinese(texts: Sequence[str]) -> bool:

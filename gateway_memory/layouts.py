@@ -47,6 +47,11 @@ def read_layout(layout: Layout, path: Path) -> Iterator[Item]:
         days = sorted((path / "memory").glob("*.md"))
         logs = [*sorted((path / "daily").glob("*.jsonl")), path / "facts.jsonl", path / "sessions.jsonl"]
         logs = [log for log in logs if log.is_file()]
+        # What a workspace links to from outside is not of its memory.
+        within = path.resolve()
+        curated, days, logs = (
+            [file for file in files if file.resolve().is_relative_to(within)] for files in (curated, days, logs)
+        )
         if not (curated or days or logs):
             raise UsageError(f"{path}: there is no {layout} memory here: no MEMORY.md and nothing beside it")
         for file in [*curated, *days]:

@@ -150,7 +150,7 @@ class GatewayMemory:
         deadline = asyncio.get_running_loop().time() + session.settings.auto_recall.timeout_ms / 1000
         message = as_query(message)
         if session.on("autoExtract"):
-            self.metrics.message_seen()
+            self.metrics.message_seen(self._clock())
         try:
             with self.metrics.timed("before_reply"):
                 context = await self._told(session, message, at or self._clock(), deadline)

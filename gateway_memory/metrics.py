@@ -54,6 +54,7 @@ class Metrics:
         self._seen = self._processed = 0
         self._waiting_since: datetime | None = None
         self._messages = 0
+        self._silent_since: datetime | None = None
 
     def count(self, name: str, number: int = 1) -> None:
         """Add to a counter."""
@@ -87,8 +88,10 @@ class Metrics:
 
     # Whether what is said is also processed
 
-    def message_seen(self) -> None:
+    def message_seen(self, now: datetime) -> None:
         """Note that a reply is being prepared, after which a turn should come."""
+        if not self._messages:
+            self._silent_since = now
         self._messages += 1
 
     def reply_seen(self, now: datetime, turn: int) -> None:
@@ -111,9 +114,11 @@ class Metrics:
     def capture_alarm(self, now: datetime) -> str | None:
         """Return why capture is not alive, None where it is.
 
-        "stalled": turns wait, and none has been processed for a minute. "silent": replies are prepared, and no turn is
-        handed over.
+        "stalled": turns wait, and none has been processed for a minute. "silent": for a minute replies are prepared,
+        and no turn is handed over.
         """
         if self._lag(now) > STALLED_SECONDS:
             return "stalled"
-        return "silent" if self._messages >= SILENT_MESSAGES else None
+        # Many sessions may be speaking at once: it takes a model some time to reply to the first of them.
+        silent = (now - self._silent_since).total_seconds() if self._silent_since else 0.0
+        return "silent" if self._messages >= SILENT_MESSAGES and silent > STALLED_SECONDS else None

@@ -42,7 +42,10 @@ def main(arguments: list[str]) -> int:
             raise TypeError("the input is no JSON object")  # noqa: TRY301 - every mistake ends in the same place
         workspace = workspace_of(given, named)
         config = options.get("--config")
-        workspace.mkdir(parents=True, exist_ok=True)
+        if not workspace.is_dir():
+            workspace.mkdir(parents=True, exist_ok=True)
+            if workspace.name == _FOLDER:  # in a project: what is said there is nobody else's business
+                (workspace / ".gitignore").write_text("*\n", "utf-8")
         answer = _run(event, given, workspace, Path(config) if config else None)
     except BaseException as error:  # noqa: BLE001 - an editor's work must go on, whatever ours does
         problem = _described(error)

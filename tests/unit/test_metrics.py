@@ -28,13 +28,21 @@ def test_capture_is_alive_while_turns_are_processed() -> None:
 
 def test_replies_without_turns_are_an_alarm() -> None:
     metrics = Metrics()
+    later = NOON + timedelta(seconds=61)
     for _ in range(SILENT_MESSAGES - 1):
-        metrics.message_seen()
-    assert metrics.capture_alarm(NOON) is None
-    metrics.message_seen()
-    assert metrics.capture_alarm(NOON) == "silent"
-    metrics.reply_seen(NOON, 0)
-    assert metrics.capture_alarm(NOON) is None
+        metrics.message_seen(NOON)
+    assert metrics.capture_alarm(later) is None
+    metrics.message_seen(NOON)
+    assert metrics.capture_alarm(later) == "silent"
+    metrics.reply_seen(later, 0)
+    assert metrics.capture_alarm(later) is None
+
+
+def test_many_sessions_that_speak_at_once_are_no_alarm() -> None:
+    metrics = Metrics()
+    for _ in range(10 * SILENT_MESSAGES):
+        metrics.message_seen(NOON)
+    assert metrics.capture_alarm(NOON + timedelta(seconds=30)) is None
 
 
 @pytest.mark.parametrize(("seconds", "bucket"), [(0.0, 0), (0.0005, 0), (0.0006, 1), (10.0, 13), (11.0, 14)])
