@@ -96,8 +96,8 @@ def summarize(given: SummaryInput) -> Summary | None:
     known = {"user", "assistant", "decision", "error", "todo"}
     tools = [f"{each.tool}: {each.content}" if each.tool else each.content for each in seen if each.kind not in known]
     # What the agent said last tells how far it came, where no stage does.
-    done = [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] or answers[-1:]
-    done = [*done, *decisions, *facts, *tools]
+    said = [] if stages else [rest for answer in answers[-1:] if (rest := _TODO.sub("", answer).strip())]
+    done = [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*decisions, *facts, *said, *tools]
     sections: dict[Section, Sequence[str]] = {
         "wanted": wanted,
         "done": done,

@@ -124,6 +124,15 @@ async def test_an_openclaw_workspace_is_taken_in(tmp_path: Path) -> None:
         assert any("pitched a cache" in hit.text for hit in await memory.search(session, "what did the vendor pitch?"))
 
 
+async def test_what_a_workspace_links_to_from_outside_is_not_taken_in(tmp_path: Path) -> None:
+    source = openclaw(tmp_path / "claw")
+    (tmp_path / "private.txt").write_text("- the safe is behind the clock\n", "utf-8")
+    (source / "memory" / "linked.md").symlink_to(tmp_path / "private.txt")
+    report = await take_in(tmp_path / "w", "openclaw", source)
+    assert (report.counts["memories.added"], report.counts["notes.added"]) == (2, 2)
+    assert not any("behind the clock" in path.read_text("utf-8") for path in (tmp_path / "w").rglob("*.md"))
+
+
 @pytest.mark.parametrize("make", [cursor_memory, openclaw])
 async def test_an_export_brings_the_same_set_into_an_empty_workspace(tmp_path: Path, make: Any) -> None:
     layout: Layout = "openclaw" if make is openclaw else "cursor-memory"

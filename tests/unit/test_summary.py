@@ -101,6 +101,7 @@ def test_each_section_has_its_lines_without_repeats_in_the_language_of_the_sessi
         "  - 把登录接口改成 JWT 认证",
         "- 已完成：",
         "  - 令牌有效期 24 小时",
+        "  - 改好了。",
         "  - bash: exit 1 2 failed",
         "- 未解决/风险：",
         "  - TokenExpired 在测试里出现",
@@ -109,6 +110,29 @@ def test_each_section_has_its_lines_without_repeats_in_the_language_of_the_sessi
     ]
     assert summary.decisions == ("令牌有效期 24 小时",)
     assert summary.todos == ("补上刷新令牌的测试",)
+
+
+@pytest.mark.parametrize(
+    ("answer", "done", "todo"),
+    [
+        (
+            "Done: the login endpoint issues tokens; still open: refresh tokens.",
+            "the login endpoint issues tokens",
+            "refresh tokens.",
+        ),
+        ("登录接口改好了，下一步要加刷新令牌。", "登录接口改好了", "加刷新令牌"),
+    ],
+)
+def test_what_was_said_last_tells_how_far_it_came(answer: str, done: str, todo: str) -> None:
+    seen = [
+        Seen(kind="user", content=answer[:2] + " login"),
+        Seen(kind="tool", tool="bash", content="exit 0"),
+        Seen(kind="assistant", content=answer),
+    ]
+    summary = summarize(SummaryInput(seen=seen))
+    assert summary
+    assert done in summary.brief
+    assert summary.todos == (todo,)
 
 
 def test_stage_summaries_come_before_what_was_seen() -> None:
