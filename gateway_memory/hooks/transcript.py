@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,14 +51,40 @@ def read_transcript(connection: sqlite3.Connection, session_id: str, path: Path,
         lines = content[:whole].split(b"\n")
         if start > position:
             lines = lines[1:]  # the rest of a line whose beginning was left out
-        seen = [each for line in lines for each in observations_of(line)]
+        seen = observations_of(lines)
         observe(connection, "owner", session_id, seen, at)
         connection.execute("INSERT OR REPLACE INTO transcripts VALUES (?, ?)", (session_id, start + whole))
     return len(seen)
 
 
-def observations_of(line: bytes) -> list[Observation]:
-    """Return what one line of a transcript says, in Cursor's form or Claude Code's; nothing where it is another's."""
+def observations_of(lines: Sequence[bytes]) -> list[Observation]:
+    """Return what a transcript's lines say, in Cursor's form or Claude Code's; nothing of what is another's.
+
+    A tool's call is kept with what came of it; one whose result isn't there yet, by itself.
+    """
+    seen: list[Observation] = []
+    calls: dict[str, tuple[str, dict[str, Any]]] = {}
+    for role, part in (each for line in lines for each in _parts(line)):
+        kind, content = part.get("type", "text"), part.get("content", "")
+        if kind == "text" and isinstance(part.get("text"), str):
+            seen += _kept(role, "", _said(part["text"]) if role == "user" else part["text"])
+        elif kind == "tool_use":
+            given = part.get("input")
+            calls[str(part.get("id") or f"{len(seen)} {len(calls)}")] = (
+                str(part.get("name", ""))[:80],
+                given if isinstance(given, dict) else {"input": given},
+            )
+        elif kind == "tool_result":
+            text = content if isinstance(content, str) else _text_of(content)
+            call = calls.pop(str(part.get("tool_use_id") or next(iter(calls), "")), None)
+            if call:
+                seen += _called(*call, output=text)
+            if part.get("is_error"):
+                seen += _kept("error", "", text)
+    return [*seen, *(each for call in calls.values() for each in _called(*call))]
+
+
+def _parts(line: bytes) -> list[tuple[str, dict[str, Any]]]:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
@@ -74,20 +101,18 @@ def observations_of(line: bytes) -> list[Observation]:
         return []
     content = message.get("content", message.get("text", ""))
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    return [seen for part in parts if isinstance(part, dict) for seen in _of_part(str(role), part)]
+    return [(str(role), part) for part in parts if isinstance(part, dict)]
 
 
-def _of_part(role: str, part: dict[str, Any]) -> list[Observation]:
-    kind = part.get("type", "text")
-    if kind == "text" and isinstance(part.get("text"), str):
-        return _kept(role, "", _said(part["text"]) if role == "user" else part["text"])
-    if kind == "tool_use":
-        tool = str(part.get("name", ""))[:80]
-        return _kept("tool", tool, json.dumps(part.get("input", {}), ensure_ascii=False))
-    if kind == "tool_result" and part.get("is_error"):
-        content = part.get("content", "")
-        return _kept("error", "", content if isinstance(content, str) else json.dumps(content, ensure_ascii=False))
-    return []
+def _called(tool: str, given: dict[str, Any], *, output: str | None = None) -> list[Observation]:
+    known = given if output is None else {**given, "output": output[:_LONGEST_TEXT]}
+    return _kept("tool", tool, json.dumps(known, ensure_ascii=False))
+
+
+def _text_of(content: Any) -> str:
+    parts = content if isinstance(content, list) else []
+    texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    return "\n".join(texts) if texts else json.dumps(content, ensure_ascii=False)
 
 
 def _said(text: str) -> str:
@@ -96,6 +121,6 @@ def _said(text: str) -> str:
 
 
 def _kept(kind: str, tool: str, text: str) -> list[Observation]:
-    text = clean(text[:_LONGEST_TEXT]).text  # a private span that the cut leaves open is cut out to the end
+    text = clean(text[: 2 * _LONGEST_TEXT]).text  # a private span that the cut leaves open is cut out to the end
     kept = clip(kind, tool, text)
     return [Observation(kind=kind, content=kept, tool=tool, tags=tags_of(kept))] if kept.strip() else []

@@ -103,6 +103,7 @@ def test_claude_codes_agent_in_a_subfolder_keeps_to_the_projects_memory(
         assert run("hook", event, given=json.dumps({**base, "hook_event_name": event}).encode()).returncode == 0
     assert [record["session_id"] for record in records(tmp_path / ".memory")] == ["s-1"]
     assert not (inside / ".memory").exists()
+    assert (tmp_path / ".memory" / ".gitignore").read_text() == "*\n", "what was said is not for the repository"
 
 
 @pytest.mark.parametrize(
@@ -122,9 +123,35 @@ def test_claude_codes_agent_in_a_subfolder_keeps_to_the_projects_memory(
 )
 def test_of_a_transcript_the_users_own_words_are_kept(text: str, marks: dict[str, bool], said: list[str]) -> None:
     line = {"role": "user", **marks, "message": {"role": "user", "content": [{"type": "text", "text": text}]}}
-    seen = observations_of(json.dumps(line).encode())
+    seen = observations_of([json.dumps(line).encode()])
     assert [each.content for each in seen] == said
     assert not worth_saving(seen)
+
+
+def test_a_tools_call_is_kept_with_what_came_of_it_by_its_kind() -> None:
+    def line(role: str, *parts: dict[str, object]) -> bytes:
+        return json.dumps({"type": role, "message": {"role": role, "content": list(parts)}}).encode()
+
+    def use(number: int, tool: str, **given: str) -> dict[str, object]:
+        return {"type": "tool_use", "id": f"t{number}", "name": tool, "input": given}
+
+    def result(number: int, text: str, **more: bool) -> dict[str, object]:
+        content = [{"type": "text", "text": text}]
+        return {"type": "tool_result", "tool_use_id": f"t{number}", "content": content, **more}
+
+    seen = observations_of(
+        [
+            line("assistant", use(1, "Read", file_path="/p/login.py"), use(2, "Bash", command="make test")),
+            line("user", result(1, "x" * 4321), result(2, "line one\nExit code 2", is_error=True)),
+            line("assistant", use(3, "Bash", command="make lint")),
+        ]
+    )
+    assert [(each.kind, each.content) for each in seen] == [
+        ("tool", "/p/login.py (4321 characters)"),
+        ("tool", "$ make test\nline one\nExit code 2"),
+        ("error", "line one\nExit code 2"),
+        ("tool", "$ make lint"),
+    ]
 
 
 def test_the_start_imports_next_to_nothing(tmp_path: Path) -> None:
