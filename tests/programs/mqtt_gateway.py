@@ -44,7 +44,11 @@ async def say(memory: GatewayMemory, name: str, upto: int, in_turn: asyncio.Lock
 async def _say(memory: GatewayMemory, name: str, upto: int) -> None:
     journal, now = memory._journal, memory.now().timestamp()
     while True:
-        ((head,),) = await journal.rows("SELECT head FROM sources WHERE origin = ?", (journal.event_log.instance,))
+        # After a kill it may be another instance that goes on: while somebody looks after the dead one's slot.
+        ((head,),) = await journal.rows(
+            "SELECT coalesce(sum(head), 0) FROM sources WHERE origin IN (SELECT origin FROM events WHERE body LIKE ?)",
+            (f'%"{name}0%',),
+        )
         if head >= upto:
             return
         changes = Change(id=f"{name}{head + 1:06d}", text=f"{name} {head + 1}", at=now, source="me")
