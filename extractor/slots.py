@@ -77,7 +77,8 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             "",
             (
                 r"^(?:my|our|the) (?:new )?(?P<k>(?:[\w-]+ ){0,3}(?:e-?mail(?: address)?|phone(?: number)?"
-                r"|time ?zone|address|job|job title|role|title|position|company|employer|manager|boss|port|version|domain|url|endpoint"
+                r"|time ?zone|address|job|job title|role|title|position|company"
+                r"|employer|manager|boss|port|version|domain|url|endpoint"
                 r"|branch|database|db|editor|ide|os|deadline|due date|release date|launch date|launch|budget"
                 r"|framework|language|region|height|weight|blood type|salary|rent|password policy|shoe size"
                 r"|favou?rite [\w ]{2,24}|wedding|flight|appointment))"
