@@ -10,11 +10,12 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from .changes import HAPPENED, PREDICATE, changed, says_now
 from .gate_chinese import is_chinese
 from .gate_weights import PROFILE
 from .order import swapped, turned
 from .profile_zh import Claim, claims
-from .slots import slots
+from .slots import moved_home, slots
 from .types import Action, Candidate, Decision, Known
 from .vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 
@@ -31,38 +32,8 @@ NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from where on a model is aske
 
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
-_HAPPENED = re.compile(
-    (
-        r"\b(?:yesterday|last (?:night|week|month|year)|ago|went|met|saw|ran|bought|visited)\b|昨天|上周|上个月"
-        r"|去年|刚才|见了|去了|买了"
-    ),
-    re.IGNORECASE,
-)
 _ANSWER = re.compile(
     r"\b(?:answer|reply|respond|replies|responses?|answers|explanations?)\b|回答|回复|答复|解释", re.IGNORECASE
-)
-# What ends a statement's subject: "box 3 is blue" and "box 4 is blue" speak of two things.
-_PREDICATE = re.compile(
-    r"(?:(?<=[a-z\d])'(?:s|re|m)(?= (?:a|an|the|not|now|on|at|in|\d)\b)"
-    r"|\b(?:is|are|was|were|am|be|has|have|had|will|would|can|must|should|costs?|takes?|needs?|wants?|likes?|loves?|hates?|prefers?|enjoys?|uses?|runs?|listens?|opens?|starts?"
-    r"|ends?|closes?|weighs?|earns?|pays?|moved|goes|expires?|lives?|works?|drinks?|eats?|speaks?|plays?|means?|equals?"
-    r"|holds?|contains?|belongs?|parks?|keeps?|gets?|decided|chose|agreed|doesn't|don't|isn't|never|always)\b)|[:：=]"
-    r"|是|为|在|有|要|用|叫|喜欢|讨厌|爱|花|需|开|住|从|到|等于|定|改|换|吃|喝|想|会|能|不",
-    re.IGNORECASE,
-)
-# What says that a thing has another value now, and the verbs behind which a value stands.
-_MOVED = re.compile(
-    r"\b(?:(?:has|have|was|were|is|are|got|will be) )?(?:been |now )*(?:changed|moved|rescheduled|postponed|shifted"
-    r"|pushed|brought) (?:back |forward )?(?:from .{1,40}? )?to\b|\b(?:is|are) now\b"
-    r"|(?:从[^，。]{1,20})?(?:已经?|又|现在)*(?:(?:改|换|变|调|挪|移|推迟|提前|调整)[成为到在]|现在是)",
-    re.IGNORECASE,
-)
-_IS = frozenset("is are was were will starts opens ends closes : ： = 是 为 在 到 定 等于 从".split())
-_WHEN = re.compile(
-    r"\d|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may|june|july|august"
-    r"|september|october|november|december|morning|noon|afternoon|evening|midnight|tomorrow|daily|weekly|monthly)\b"
-    r"|周[一二三四五六日天末]|星期|礼拜|[上下中]午|早上|晚上|[一二三四五六七八九十]点|[一二三四五六七八九十]月|月[初底末]|每[天周月年]",
-    re.IGNORECASE,
 )
 _RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2}
 
@@ -80,7 +51,8 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     if not found:
         return _named(candidate, known) or Decision(action="add", target=None, reason="new")
     _, action, memory, reason = exact or min(found, key=lambda entry: entry[0])
-    if action in ("update", "supersede") and memory.protected and not _may_change(candidate):
+    plainly = action == "supersede" and says_now(candidate.content)
+    if action in ("update", "supersede") and memory.protected and not (plainly or _may_change(candidate)):
         # The weaker word stands beside the line it may not touch, unless it says less.
         return Decision(action="add", target=None, reason="protected")
     return Decision(action=action, target=memory.id, reason=reason)
@@ -133,16 +105,16 @@ def _same_language(candidate: Candidate, memory: Known) -> tuple[Action, str] | 
         return "skip", "same_text"
     if is_chinese(new) != is_chinese(old):
         return None
-    met = claims(old, new.replace("用户", "我"))
+    new_slots, old_slots = slots(new), slots(old)
+    met = () if moved_home(new_slots, old_slots, new) else claims(old, new.replace("用户", "我"))
     if met:  # a line such as "我是射手座": who else is one makes no repeat
         return _profile(new, old, met)
-    new_slots, old_slots = slots(new), slots(old)
     for slot in new_slots.keys() & old_slots.keys():
         if new_slots[slot] != old_slots[slot]:
             return "supersede", "newer_value"
         return ("skip", "known") if len(new) <= len(old) + 2 else ("update", "richer")
     other_way: tuple[Action, str] | None = ("supersede", "changed_mind") if turned(new, old) else None
-    return other_way or _moved(new, old) or _left(new, old) or _ordered_otherwise(new, old) or _worded(new, old)
+    return other_way or changed(new, old) or _left(new, old) or _ordered_otherwise(new, old) or _worded(new, old)
 
 
 def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 - a return a rule
@@ -194,7 +166,7 @@ def _richer(new_words: frozenset[str], old_words: frozenset[str], alike: float) 
 
 def _of_another(new: str, old: str) -> bool:
     """Whether the two name different things where they say what they speak of."""
-    met, met_old = _PREDICATE.search(new), _PREDICATE.search(old)
+    met, met_old = PREDICATE.search(new), PREDICATE.search(old)
     if not met or not met_old:
         return False
     subject, old_subject = new[: met.start()], old[: met_old.start()]
@@ -206,7 +178,7 @@ def _of_another(new: str, old: str) -> bool:
 
 def _renumbered(new: str, old: str, new_words: frozenset[str], old_words: frozenset[str]) -> tuple[Action, str] | None:
     """The same statement with another number, told of the same thing; not what happened twice."""
-    if _HAPPENED.search(new) or _HAPPENED.search(old) or not (_PREDICATE.search(new) and _PREDICATE.search(old)):
+    if HAPPENED.search(new) or HAPPENED.search(old) or not (PREDICATE.search(new) and PREDICATE.search(old)):
         return None
     plain_new = {word for word in new_words if not _NUMBER.search(word)}
     plain_old = {word for word in old_words if not _NUMBER.search(word)}
@@ -236,20 +208,6 @@ def _left(new: str, old: str) -> tuple[Action, str] | None:
             and purpose <= statement_words(new)
         ):
             return "supersede", "changed_mind"
-    return None
-
-
-def _moved(new: str, old: str) -> tuple[Action, str] | None:
-    """The same thing is at another time, or is another one of a kind: "the meeting has moved to Friday"."""
-    met, met_old = _MOVED.search(new), _PREDICATE.search(old)
-    if not met or not met_old or met_old[0].lower() not in _IS:
-        return None
-    subject = statement_words(new[: met.start()])
-    value, old_value = new[met.end() :], old[met_old.end() :]
-    both_when = bool(_WHEN.search(value) and _WHEN.search(old_value))
-    both_of_kind = bool(names_of_kind(value).keys() & names_of_kind(old_value).keys())
-    if subject and subject == statement_words(old[: met_old.start()]) and (both_when or both_of_kind):
-        return "supersede", "newer_value"
     return None
 
 

@@ -114,7 +114,7 @@ BLOCKED = re.compile(
     r"\b(?:traceback|stack ?trace|exception|crash(?:e[sd]|ing)?|not working|doesn't work|don't work"
     r"|isn't working|won't (?:start|run|compile|load)|broken"
     r"|errors?|bugs?|fail(?:s|ed|ing)|undefined|segfault|null pointer|just this once|for now|right now"
-    r"|at the moment|at this point|this time|tonight|until then|for this (?:one|task|answer|reply|question"
+    r"|at the moment|at this point|this time|tonight|until then|for this (?:one|task|run|session|answer|reply|question"
     r"|time)"
     r"|with a passion for|proven track record|results-driven|highly motivated"
     r"|ignore (?:all|any|the|your|previous|prior)|disregard|system prompt|act as|pretend|role-?play|jailbreak)\b",

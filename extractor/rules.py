@@ -9,6 +9,7 @@ from .sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from .shapes import Shape
 from .tables import words_of
 from .types import Candidate, Turn
+from .vocabulary import names_of_kind
 
 __all__ = ["extract_rules"]
 
@@ -71,6 +72,13 @@ _CHOSEN_FROM = re.compile(
     r"|(?:方案|选项)[一二三四五\dA-Ea-e](?! ?[：:（(]+ ?\w.{3})|第[一二三四五\d]+(?:个|种|套)(?:方案|选项|建议|$)",
     re.IGNORECASE,
 )
+# "We decided to skip lunch today" is over tomorrow; "today we decided …" and what names a thing in use are not.
+_OF_TODAY = re.compile(
+    r"(?<!^)(?<!decided )(?<!chose )(?<!agreed )\b(?:today|tonight|this (?:morning|afternoon|evening|run|session))\b"
+    r"|(?:决定|定了|说好|约定|商定|就)[^，。]{0,8}(?:今[天晚早日]|这次|这一次|这一轮)",
+    re.IGNORECASE,
+)
+_OF_A_DAY = {"drink", "taste", "meal", "animal", "sport", "day", "day part", "kin", "length", "spoken"}
 _ENTITY = re.compile(
     r"(?<![\w])(?:[A-Z][\w.+#-]*[\w+#](?: [A-Z][\w.+#-]*[\w+#])*|[a-z]+[A-Z\d][\w.+#-]*)"
     r"|(?<=[\u3400-\u9fff])[A-Za-z][\w.+#-]*[\w+#]?|[“《「]([^”》」]{1,30})[”》」]"
@@ -248,7 +256,7 @@ def _candidate(
     sentence: Sentence, start: int, end: int, shape: Shape | None, language: ModuleType
 ) -> Iterator[Candidate]:
     content = _content(sentence, start, end, language) if shape else None
-    thin = shape is not None and shape.category == "decision" and _CHOSEN_FROM.search(content or "")
+    thin = shape is not None and shape.category == "decision" and _says_little(content or "")
     if shape and content and not thin and _MASK not in content:
         yield Candidate(
             content=content,
@@ -258,6 +266,12 @@ def _candidate(
             confidence=shape.confidence,
             entities=_entities(content),
         )
+
+
+def _says_little(decision: str) -> bool:
+    """Whether a decision can't be read without what it was chosen from, or holds for today only."""
+    lasting = names_of_kind(decision).keys() - _OF_A_DAY
+    return bool(_CHOSEN_FROM.search(decision) or (_OF_TODAY.search(decision) and not lasting))
 
 
 def _content(sentence: Sentence, start: int, end: int, language: ModuleType) -> str | None:

@@ -48,6 +48,11 @@ _THING = (
     r"|default branch|main branch|package manager|build system|test framework|cloud|bot|gateway|system)"
 )
 
+_WHEN = (
+    r"(?:.*\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|.*\b\d{1,2}(?::\d\d)? ?(?:am|pm)\b|.*\b\d\d?:\d\d\b"
+    r"|.*\b(?:january|february|march|april|may|june|july|august|september|october|november|december) \d)"
+)
+
 # A shape: category, type, importance, confidence, and how its clause begins.
 # fmt: off
 SHAPES: tuple[Shape, ...] = (
@@ -130,6 +135,27 @@ SHAPES: tuple[Shape, ...] = (
         r"|these|those|them|your|the (?:first|second|third|last|next|other|same|above|one|following|plan|approach"
         r"|idea|suggestion)|(?:option|number|choice) ?#?\w+\s*$|all|both|another|a different|something|whatever"
         r"|what)\b).{2,}"),
+    # What is so no more
+    Shape("fact", "B", "high", 0.9,
+        r"i(?:'m| am) (?:actually |really )*(?:not|no longer) (?:actually |really )*(?:(?:allergic|intolerant"
+        r"|sensitive) to (?!(?:it|that|this|you|your|the (?:idea|fact))\b)[^,]{3,60}|(?:an? )?(?:vegan|vegetarian"
+        r"|pescatarian|diabetic|pregnant|married|engaged|single|retired|unemployed|smoker|student|muslim|christian"
+        r"|celiac|lactose intolerant)\b(?! (?:enough|but|because|yet)\b)(?: any ?more| any longer| after all"
+        r"| now)?$)"),
+    Shape("fact", "B", "high", 0.9,
+        r"i (?:just |recently |finally )*got (?:married|divorced|engaged)\b(?! (?:to my (?:work|job)|in (?:19"
+        r"|20)))[^,]{0,60}$"),
+    Shape("fact", "B", "high", 0.9,
+        r"i(?:'ve| have)? (?:just |recently |finally |also )*(?:moved|relocated) (?:back )?(?:from .{2,40}? )?to"
+        r" (?!(?:marketing|sales|finance|engineering|product|hr|design|support|operations|legal|management"
+        r"|google|amazon|apple|microsoft|meta|netflix|notion|obsidian|slack|teams|figma|jira|linear|gmail|outlook"
+        r"|proton|spotify|github|gitlab|bitbucket|substack|wordpress|excel|bluesky|mastodon|signal|telegram)\b)"
+        r"(?-i:[A-Z])[\w'.-]+(?:,? (?-i:[A-Z])[\w'.-]+){0,3}(?: (?:last|this) \w+| recently| yesterday"
+        r"| now| \w+ \w+ ago| in (?:20\d\d|(?-i:[A-Z])\w+(?: 20\d\d)?)| with (?:my|the) \w+)*$"),
+    Shape("fact", "W", "high", 0.85,
+        rf"(?:the|our|my) (?!(?:time|date|clock|year|day)\b)(?:[\w-]+ ){{1,4}}?(?:(?:is|are) now|(?:has |have |was "
+        rf"|were |is |got )?(?:been )?(?:now )?(?:moved|changed|rescheduled|postponed|shifted) to)"
+        rf" (?!.*\b(?:today|tomorrow|tonight)\b){_WHEN}.*"),
     # Who the person is
     Shape("fact", "B", "high", 0.92,
         rf"(?:my (?:full |first |last |real |given |nick ?)?name(?:'s| is)|my (?:full |first |last )?name:|i go by"
@@ -191,7 +217,8 @@ SHAPES: tuple[Shape, ...] = (
         r"|native language|mother tongue|first language|job(?: title)?|role|title|position|occupation|profession"
         r"|employer|company|hometown|nationality|blood type|star sign|zodiac sign|mbti|pronouns|github(?: username"
         r"| handle)?|username|handle|major|alma mater|manager|boss|shoe size|height|weight|working hours"
-        r"|work hours|budget|car|laptop|phone|os|operating system|editor|ide|salary)(?:'s| is| are|:) (?!(?:not"
+        r"|work hours|budget|car|laptop|phone|os|operating system|editor|ide|salary)(?:'s| is| are|:"
+        r"| (?:has |was |is )?(?:now )?changed to) (?!(?:not"
         r"|on fire|slow|broken|dead|too|so|very|acting|being|killing|getting|going|really|just|pretty|all|tight"
         r"|limited|important|the (?:problem|issue|same)|an? (?:mess|joke|nightmare|bit|problem|good"
         r"|great))\b).{2,}"),

@@ -4,7 +4,7 @@ import re
 
 from .tables import words_of
 
-__all__ = ["CHANGE", "left_behind", "names_of_kind", "polarity", "statement_words"]
+__all__ = ["CHANGE", "left_behind", "names_of_kind", "polarity", "statement_words", "without_kind"]
 
 # One line a kind; names of one thing are joined by "/".
 _KINDS = """
@@ -83,14 +83,14 @@ _LEFT = re.compile(
 _NEGATIVE = re.compile(
     r"\b(?:not|never|no longer|don't|doesn't|didn't|do not|does not|can't|cannot|won't|isn't|aren't|am not"
     r"|is not|are not|hate|hates|dislike|dislikes|detest|stopped|quit|avoid|without|no)\b"
-    r"|不(?!错|过|仅|但|同|管|论|断|止|只|少|久|得不|动产|锈钢|知)|没有?|别(?!人|的|墅)|讨厌|反感|受不了|无法"
+    r"|不(?!错|过(?!敏)|仅|但|同|管|论|断|止|只|少|久|得不|动产|锈钢|知)|没有?|别(?!人|的|墅)|讨厌|反感|受不了|无法"
     r"|戒了|禁止|勿",
     re.IGNORECASE,
 )
 _CONTRAST = re.compile(
     (
         r"[,，;；] ?(?:but )?(?:not|never|而不是|不是|不要|不用|不喜欢|不)|而不是|instead of|rather than|\bbut\b"
-        r"|但是?|不过|\bover\b"
+        r"|但是?|不过(?!敏)|\bover\b"
     ),
     re.IGNORECASE,
 )
@@ -105,7 +105,7 @@ _FORM = words_of(
     always usually often really very much so too also just only now currently still already more most than then from
     have has had will would can could should may might must like likes love loves enjoy enjoys prefer prefers hate
     hates dislike dislikes want wants use uses using used user user's users please let's let go going decided decide
-    chose choose chosen settled agreed picked switched switch moved anymore longer remember that's
+    chose choose chosen settled agreed picked switched switch moved anymore longer nowadays remember that's
     """
 )
 _FORM_HAN = re.compile(
@@ -124,6 +124,11 @@ def names_of_kind(text: str) -> dict[str, frozenset[str]]:
     return {kind: frozenset(things) for kind, things in found.items()}
 
 
+def without_kind(text: str, kind: str) -> str:
+    """A text in lower case with "#" for each thing of a kind: the same of "Kafka for the queue" and "NATS for …"."""
+    return _THING.sub(lambda match: "#" if _THINGS[match[0]][0] == kind else match[0], text.lower())
+
+
 def polarity(text: str) -> bool | None:
     """False when the statement is negated, None when it has two sides ("coffee, not tea") or several sentences."""
     if _CONTRAST.search(text) or _SEVERAL.search(text):
@@ -139,7 +144,7 @@ def left_behind(text: str) -> str:
 def statement_words(text: str) -> frozenset[str]:
     """The words of matter, lower case, English without its commonest endings, Han by pairs of characters."""
     found: set[str] = set()
-    text = text.lower().replace("’", "'")
+    text = text.lower().replace("’", "'").replace(" after all", "")
     for token in re.findall(r"[a-zÀ-ɏ0-9][\w.+#'-]*|[\u3400-\u9fff]+", text):
         if token[0] >= "\u3400":
             for piece in _FORM_HAN.split(token):

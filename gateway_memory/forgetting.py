@@ -12,7 +12,7 @@ from recall import Near, Stored, text_overlap
 __all__ = ["Named", "asked_to_forget", "named"]
 
 _ENGLISH: Final = re.compile(
-    r"\A\W*(?:(?:please|pls|ok|okay|hey|now|can you|could you|just|and|also)[ ,]+)*"
+    r"\A\W*(?:(?:please|pls|ok|okay|hey|now|can you|could you|you (?:can|may|should)|just|and|also)[ ,]+)*"
     r"(?:forget|(?:remove|delete|erase|drop)(?= .*\b(?:memory|memories)\b)|stop remembering"
     r"|don't remember|do not remember|no longer remember)\s+"
     r"(?:(?:that|about|the (?:fact|memory) (?:that|about)|what i (?:said|told you) about|anything about"
@@ -29,7 +29,9 @@ _CHINESE: Final = re.compile(
     r"(?:忘掉|忘了吧|忘记吧|从记忆里?(?:删掉|删除|去掉)))"
     r"(?:吧|了|哦|啊|好吗|谢谢)*[\s。.!！~]*\Z"
 )
-_MEMORY_WORD: Final = re.compile(r"记忆|记录|这条|那条|\A\W*(?:请|麻烦|你|把|将)*(?:忘|别记|不要记|不用记)")
+_MEMORY_WORD: Final = re.compile(
+    r"记忆|记录|这条|那条|\A\W*(?:请|麻烦|你|把|将)*(?:忘|别记|不要记|不用记)|\A\W*(?:请|麻烦|帮我?|你|可以)*[把将].+忘掉"
+)
 _STATES: Final = re.compile(r"(?:i|we|my|our)\b|我", re.IGNORECASE)
 _NOT_TOLD: Final = re.compile(r"[?？]|\b(?:to|how|what|why|when|if)\b.{0,3}\Z|吗\W*\Z", re.IGNORECASE)
 
@@ -38,6 +40,8 @@ CERTAIN: Final = 0.6
 STANDS_OUT: Final = 0.2
 """… if it is so much nearer than the next."""
 POSSIBLE: Final = 0.2
+NEAR_IN_MEANING: Final = 0.59
+"""Cosine from which a memory in other words, or in the other language, is shown; never one to be forgotten by it."""
 _SHOWN: Final = 5
 _LONGEST: Final = 400
 
@@ -66,7 +70,11 @@ def named(what: str, near: Sequence[Near]) -> Named:
     """Return which memories a request names, given those nearest to it."""
     items = [item for item in near if item.stored.entry.kind == "item" and is_writable(item.stored.file)]
     scored = sorted(((_share(what, item), item.stored) for item in items), key=lambda pair: -pair[0])
-    possible = tuple(stored for share, stored in scored if share >= POSSIBLE)[:_SHOWN]
+    possible = tuple(stored for share, stored in scored if share >= POSSIBLE)
+    alike = sorted(
+        (item for item in items if (item.cosine or 0.0) >= NEAR_IN_MEANING), key=lambda item: -(item.cosine or 0.0)
+    )
+    possible = (*possible, *(item.stored for item in alike if item.stored not in possible))[:_SHOWN]
     meant = [pair for pair in scored if not _denies(what, pair[1].entry.text)]
     if meant and meant[0][0] >= CERTAIN and (len(meant) == 1 or meant[0][0] - meant[1][0] >= STANDS_OUT):
         return Named(certain=meant[0][1], possible=possible)

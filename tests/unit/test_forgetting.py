@@ -1,5 +1,7 @@
 """What "forget that …" names, in both languages."""
 
+from dataclasses import replace
+
 import pytest
 
 from gateway_memory.forgetting import asked_to_forget, named
@@ -27,6 +29,9 @@ def near(*texts: str, file: str = "MEMORY.md") -> list[Near]:
         ("请忘记关于奥斯陆的旅行吧", "奥斯陆的旅行"),
         ("把我住在柏林这条忘掉", "我住在柏林"),
         ("把我喜欢喝茶从记忆里删掉", "我喜欢喝茶"),
+        ("You can forget that I live in Leeds.", "I live in Leeds"),
+        ("把我的手机号忘掉", "我的手机号"),
+        ("我把钥匙忘掉了", None),
         ("Don't forget that I like tea", None),
         ("forget it", None),
         ("forget everything", None),
@@ -66,6 +71,14 @@ def test_two_that_are_alike_are_shown() -> None:
     found = named("I like tea", near("I like green tea", "I like black tea"))
     assert found.certain is None
     assert len(found.possible) == 2
+
+
+def test_its_twin_in_the_other_language_is_shown_and_never_certain() -> None:
+    (twin,) = near("I like tea")
+    found = named("我喜欢喝茶", [replace(twin, cosine=0.9)])
+    assert found.certain is None
+    assert [stored.entry.text for stored in found.possible] == ["I like tea"]
+    assert named("我喜欢喝茶", [replace(twin, cosine=0.3)]).possible == ()
 
 
 def test_nothing_near_is_nothing() -> None:
