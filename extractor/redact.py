@@ -42,7 +42,8 @@ _MESSAGE_ID = re.compile(r"(?m)^\[message_id: [^\]\n]{1,200}\][ \t]*\n?")
 def clean(text: str) -> Cleaned:
     """The message as it may be stored. Never raises; linear in the length of the text.
 
-    Removed: `<private>…</private>` (nested; unclosed, it reaches to the end), our injected blocks and other systems',
+    Removed: `<private>…</private>` (nested; unclosed, it reaches to the end, and unopened, to
+    the beginning), our injected blocks and other systems',
     a gateway's message envelope, control characters and lone surrogates. Masked with their kind: secrets.
     """
     text = _LINE_BREAK.sub("\n", text)
@@ -68,7 +69,7 @@ def _without_private(text: str) -> tuple[str, int]:
             return text, spans
     # Removing tags made new ones three times: somebody plays. Nothing after the next one is kept.
     tag = _PRIVATE_TAG.search(text)
-    return (text[: tag.start()], spans + 1) if tag else (text, spans)
+    return ("" if tag[1] else text[: tag.start()], spans + 1) if tag else (text, spans)
 
 
 def _private_pass(text: str) -> tuple[str, int, int]:
@@ -79,10 +80,13 @@ def _private_pass(text: str) -> tuple[str, int, int]:
         tags += 1
         if not depth:
             kept.append(text[position : tag.start()])
-        if not tag[1]:
+        if not depth and tag[1]:  # its opening is lost, so nothing tells where the private part began
+            kept.clear()
+            spans += 1
+        elif not tag[1]:
             spans += not depth
             depth += 1
-        elif depth:
+        else:
             depth -= 1
         position = tag.end()
     if not depth:

@@ -50,6 +50,7 @@ PRIVATE = [
     ("Remember that <private>PRIVATE-three is never closed. I prefer Rust.", "PRIVATE-three"),
     ("记住 <private>PRIVATE-four 我生病了</private> 我喜欢茶", "PRIVATE-four"),
     ("< private >PRIVATE-five</ private > 好的", "PRIVATE-five"),
+    ("PRIVATE-seven was opened elsewhere</private> I like tea", "PRIVATE-seven"),
     ("&lt;private&gt;PRIVATE-six&lt;/private&gt; fine", "PRIVATE-six"),
 ]
 

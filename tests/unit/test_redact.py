@@ -19,7 +19,9 @@ KEY = "sk-" + "a1B2c3D4" * 4  # put together here, so that no scanner takes it f
         ("a <private reason='tax'>x</private> b", "a   b"),
         ("a &lt;private&gt;x&lt;/private&gt; b", "a   b"),
         ("a ＜private＞x＜/private＞ b", "a   b"),
-        ("a </private> b", "a   b"),
+        ("a </private> b", "b"),
+        ("<private>x</private> mid </private> b", "b"),
+        ("a </private> b <private>c", "b"),
         ("a <relevant-memories><private></relevant-memories>x</private> b", None),
     ],
 )
