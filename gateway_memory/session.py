@@ -122,6 +122,8 @@ class Session:
         """The newest line of the index that this session has seen or was told of; None before it has looked."""
         self.generation = 0
         """Which index that line was counted in."""
+        self.changes = -1
+        """Which change of the scope's files this session was the last to be told of."""
         self.recent: deque[str] = deque(maxlen=_PRECEDING_TURNS)
         """The user's last messages, newest last: they help a query that leans on them."""
         self.recalled: tuple[str, ...] = ()
@@ -153,6 +155,7 @@ class Session:
         self._opening = ""
         self.restored = {}
         self.sequence = None
+        self.changes = -1
         self.recent.clear()
         self._told.clear()
         self._held.clear()

@@ -25,7 +25,7 @@ def check_watching() -> None:
 
 
 async def watch(
-    workspace: Path, scopes: Callable[[], Iterable[Scope]], refresh: Callable[[Scope], Awaitable[None]]
+    workspace: Path, scopes: Callable[[], Iterable[Scope]], refresh: Callable[[Scope], Awaitable[object]]
 ) -> None:
     """Let the index follow whatever is saved, for ever. scopes: those that sessions have, at the time of the call."""
     from watchfiles import Change, DefaultFilter, awatch

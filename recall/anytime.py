@@ -231,12 +231,22 @@ async def _by(deadline: float | None, future: "asyncio.Future[T]", *, keep: bool
     """Wait until the deadline (perf_counter), then raise TimeoutError. The job is dropped then, unless `keep`."""
     if deadline is None:
         return await future
-    done, _ = await asyncio.wait({future}, timeout=max(deadline - time.perf_counter(), 0))
-    if not done:
-        if not keep:
-            future.cancel()
-        raise TimeoutError
-    return future.result()
+    left = max(deadline - time.perf_counter(), 0)
+    if keep:
+        await asyncio.wait({future}, timeout=left)
+        if not future.done():
+            raise TimeoutError
+        return future.result()
+    timer = asyncio.get_running_loop().call_later(left, future.cancel)
+    try:
+        return await future
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise TimeoutError from None
+    finally:
+        timer.cancel()
 
 
 def _seen(future: "asyncio.Future[Any]") -> None:

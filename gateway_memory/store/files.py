@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any, Final, TypeVar
 
 from filelock import FileLock, Timeout
@@ -68,6 +69,7 @@ class MarkdownFiles:
         self._file_lock = FileLock(state / "write.lock", timeout=_LOCK_SECONDS, poll_interval=0.005, thread_local=False)
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-files")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-write")
+        self._scans: dict[str, tuple[Event, asyncio.Future[dict[str, tuple[int, int]]]]] = {}
 
     def close(self) -> None:
         """Let the threads go; a hung one is not waited for."""
@@ -102,7 +104,21 @@ class MarkdownFiles:
 
     async def scan(self, folder: str) -> dict[str, tuple[int, int]]:
         """Return (mtime in ns, size in bytes) of each Markdown file of a scope, by its name relative to the folder."""
-        return await self._read(lambda: _scan(self._workspace / folder))
+        return await asyncio.shield(self.scanning(folder))
+
+    def scanning(self, folder: str) -> "asyncio.Future[dict[str, tuple[int, int]]]":
+        """Return the promise of what `scan` returns. Who asks before it has begun shares it: don't cancel it."""
+        begun, waiting = self._scans.get(folder, (None, None))
+        if begun is None or waiting is None or begun.is_set():
+            begun = Event()
+
+            def work() -> dict[str, tuple[int, int]]:
+                begun.set()
+                return _scan(self._workspace / folder)
+
+            waiting = asyncio.get_running_loop().run_in_executor(self._reader, work)
+            self._scans[folder] = begun, waiting
+        return waiting
 
     async def read(self, folder: str, file: str) -> tuple[str, Stamp] | None:
         """Return a file's text and stamp, or None where there is no such file."""

@@ -16,10 +16,12 @@ from gateway_memory.store.patch import Patch
 from gateway_memory.store.session_state import Observation, observe, remember
 from notifier import Event
 
-__all__ = ["Journal", "PendingTurn"]
+__all__ = ["MEMORY_FULL", "Journal", "PendingTurn"]
 
 T = TypeVar("T")
 
+MEMORY_FULL: Final = "memory_md_full"
+"""The mark of a scope whose MEMORY.md takes no more."""
 _CHUNK: Final = 500
 _PARKED: Final = 100
 _FAILED: Final = 2

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import extractor
+import gateway_memory.context
 import gateway_memory.ingest
 import gateway_memory.opening
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
@@ -23,7 +24,7 @@ from recall import Recaller
 CODE: dict[str, list[tuple[Any, str]]] = {
     "auto_extract": [(gateway_memory.ingest, "extract_rules"), (gateway_memory.ingest, "judge"), (Journal, "accept")],
     "auto_recall": [(Recaller, "search")],
-    "notify": [(Bus, "publish"), (Bus, "subscribe"), (ContextBuilder, "_render_updates")],
+    "notify": [(Bus, "publish"), (Bus, "subscribe"), (gateway_memory.context, "updates_block")],
     "incremental_sync": [(ContextBuilder, "_changes"), (Recaller, "added_since")],
     "opening": [(gateway_memory.opening.OpeningBuilder, "build")],
     "commands": [(Commands, "answer")],
