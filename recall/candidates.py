@@ -36,6 +36,9 @@ class Candidates:
     @classmethod
     def of(cls, scopes: Sequence[ScopeRows], rows: NDArray[np.int64]) -> Self:
         """Gather rows by number, counted through the scopes one after the other."""
+        if len(scopes) == 1:  # as it nearly always is
+            (scope,) = scopes
+            return cls._of(scope.terms_of(rows), scope.matrix.take(rows), scope.embedded.values[rows])
         vectors = np.zeros((len(rows), scopes[0].matrix.dimension), np.float32)
         embedded = np.zeros(len(rows), bool)
         terms: list[NDArray[np.uint32]] = [np.zeros(0, np.uint32)] * len(rows)
@@ -48,6 +51,10 @@ class Candidates:
                 for place, part in zip(places.tolist(), scope.terms_of(own), strict=True):
                     terms[place] = part
             first += len(scope)
+        return cls._of(terms, vectors, embedded)
+
+    @classmethod
+    def _of(cls, terms: Sequence[NDArray[np.uint32]], vectors: Floats, embedded: NDArray[np.bool_]) -> Self:
         counts = np.array([len(part) for part in terms], np.int64)
         return cls(terms=np.concatenate(terms), counts=counts, vectors=vectors, embedded=embedded)
 
@@ -59,9 +66,10 @@ class Candidates:
         at = np.minimum(np.searchsorted(terms, self.terms), len(terms) - 1)
         known = terms[at] == self.terms
         # A row that holds a term twice covers it once.
-        pairs = np.unique(self._row_of_each_term()[known] * len(terms) + at[known])
-        covered = np.bincount(pairs // len(terms), weights[pairs % len(terms)] / whole, len(self.counts))
-        return covered.astype(np.float32)
+        held = np.zeros((len(self.counts), len(terms)), np.float32)
+        held[self._row_of_each_term()[known], at[known]] = 1 / whole
+        covered: Floats = held @ weights
+        return covered
 
     def cosines(self, vector: Floats) -> Floats:
         """Cosine of each row with a vector of length 1; -1 where a row has no vector yet."""
