@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
-from .vocabulary import names_of_kind
+from .vocabulary import TEXTS_KEPT, names_of_kind
 
 __all__ = ["LATELY", "moved_home", "slots"]
 
@@ -110,7 +111,8 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 
 
-def slots(text: str) -> dict[str, str]:
+@lru_cache(maxsize=TEXTS_KEPT)
+def slots(text: str) -> Mapping[str, str]:
     """{"home": "berlin"}; the attributes that one statement tells, values in lower case."""
     text = text.strip().replace("’", "'")
     found: dict[str, str] = {}

@@ -10,6 +10,7 @@ import structlog
 
 from extractor import Candidate, decide
 from gateway_memory.clock import day_of
+from gateway_memory.compute import compute
 from gateway_memory.draft import drafted, known
 from gateway_memory.follow import Follower
 from gateway_memory.ingest import Ingest
@@ -163,7 +164,7 @@ class Distiller:
             importance=memory.importance,
             confidence=memory.confidence,
         )
-        return decide(candidate, compared).reason != "new"
+        return (await compute(decide, candidate, compared)).reason != "new"
 
 
 def _total(uses: Uses) -> int:

@@ -7,6 +7,7 @@ from typing import Final
 
 from extractor import Candidate, Decision, Known, decide, same_words
 from gateway_memory.clock import day_of
+from gateway_memory.compute import compute
 from gateway_memory.draft import Draft, drafted, known
 from gateway_memory.follow import IMPORTANCE
 from gateway_memory.metrics import Metrics
@@ -56,7 +57,7 @@ class Merger:
         gone = {item.memory.id for item in draft.retired} | {memory.id for memory in reworded}
         compared = [known(item) for identity, item in near.items() if identity not in gone]
         compared += [drafted(memory, text) for memory in draft.added]
-        decision = self._decision(candidate, compared, reworded, draft)
+        decision = await compute(self._decision, candidate, compared, reworded, draft)
         if decision.action == "skip":
             draft.outcomes.append(
                 Outcome(turn=turn.id, action="skipped", reason=decision.reason, id=decision.target or "")

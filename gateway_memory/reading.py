@@ -23,6 +23,7 @@ from extractor import (
     unsure,
 )
 from gateway_memory.clock import day_of
+from gateway_memory.compute import compute
 from gateway_memory.draft import known
 from gateway_memory.metrics import Metrics
 from gateway_memory.session import Scope
@@ -159,7 +160,7 @@ class Reader:
         """Ask once about all candidates of which the rules are unsure; without an answer they are added."""
         doubtful: dict[Candidate, list[Known]] = {}
         for candidate in candidates:
-            doubts = unsure(candidate, await self.compared(scope, candidate.content, hidden))
+            doubts = await compute(unsure, candidate, await self.compared(scope, candidate.content, hidden))
             if doubts:
                 doubtful[candidate] = doubts
         if not doubtful or self._model is None or not await self._reserve(settings, _COMPARE_TOKENS):
