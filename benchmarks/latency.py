@@ -20,174 +20,32 @@ import asyncio
 import gc
 import json
 import logging
-import random
 import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from datetime import date, timedelta
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import structlog
+from corpus import Writer, texts_of
 from floors import Floors, percentile, timed
-from numpy.typing import NDArray
+from latency_table import table
+from stalls import Stalls
 
-import recall.recaller
 from gateway_memory import OWNER, GatewayMemory, Session, load_config
-from gateway_memory.session import resolve_scope
 from recall import Recall
-from recall.background import Batches
-from recall.encoder import BundledEncoder
 
 LENGTHS = (20, 100, 500)
-LINES_A_FILE = 500
+BUILDING = Path(__file__).with_name("building.py")
 DISTINCT_TEXTS = 20_000
 SPEAKERS = 100
 AT_ONCE = 50
 ROUNDS = 10
-TOPICS = (
-    "deployment", "database", "kitchen", "travel", "budget", "garden", "music", "school", "release", "holiday",
-    "server", "meeting", "recipe", "training",
-)  # fmt: skip
-VERBS = (
-    "prefers", "plans", "decided", "moved", "bought", "wants", "forgot", "finished", "likes", "paused", "reviewed",
-    "booked",
-)  # fmt: skip
-HAN = "部署数据库厨房旅行预算花园音乐学校发布假期服务器会议菜谱训练喜欢计划决定购买完成预订时间地点朋友项目报告"
-
-
-class Writer:
-    """Makes sentences whose words are spread as in real ones: a few are everywhere, most are rare."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-        self._vocabulary = [f"{self._random.choice(TOPICS)[:4]}{number:x}" for number in range(20_000)]
-
-    def _word(self) -> str:
-        rank = int(len(self._vocabulary) * self._random.random() ** 4)
-        return self._vocabulary[rank]
-
-    def memory(self) -> str:
-        """A memory of ten to twenty words, one in three in Chinese."""
-        if self._random.random() < 0.33:
-            return "用户" + "".join(self._random.choices(HAN, k=self._random.randint(12, 30))) + self._word()
-        words = [self._word() for _ in range(self._random.randint(7, 15))]
-        return f"Lin {self._random.choice(VERBS)} {self._random.choice(TOPICS)} {' '.join(words)}"
-
-    def message(self, length: int) -> str:
-        """A message of so many characters."""
-        text = ""
-        while len(text) < length:
-            text += self.memory() + " "
-        start = self._random.randint(0, max(0, len(text) - length - 1))
-        return text[start : start + length]
-
-
-class Stalls:
-    """The longest time that the event loop did not turn, in seconds.
-
-    Looking every millisecond takes turns away from what is measured, so replies are timed while nobody looks, and
-    watched in a pass of their own.
-    """
-
-    def __init__(self) -> None:
-        self.longest = 0.0
-        self._looking = asyncio.Event()
-        self._looking.set()
-
-    async def watch(self) -> None:
-        """Measure until cancelled."""
-        while True:
-            await self._looking.wait()
-            started = time.perf_counter()
-            await asyncio.sleep(0.001)
-            self.longest = max(self.longest, time.perf_counter() - started - 0.001)
-
-    @contextmanager
-    def off(self) -> Iterator[None]:
-        """Look at nothing within."""
-        self._looking.clear()
-        try:
-            yield
-        finally:
-            self._looking.set()
-
-    def take(self) -> float:
-        """Return the longest stall since the last call, in milliseconds."""
-        longest, self.longest = self.longest, 0.0
-        return 1000 * longest
-
-
-def texts_of(memories: int, distinct: int) -> list[str]:
-    """Return so many texts, of which so many differ."""
-    writer = Writer(1)
-    made = [writer.memory() for _ in range(min(memories, distinct))]
-    return [made[number % len(made)] for number in range(memories)]
-
-
-def folder_of(workspace: Path, scopes: int, scope: int) -> Path:
-    """Return where a scope's files are: the workspace itself, or a person's folder."""
-    return workspace / resolve_scope(user=f"person {scope}", room=None).folder if scopes > 1 else workspace
-
-
-def seed(workspace: Path, texts: Sequence[str], scopes: int) -> None:
-    """Write the memories as the days' logs of their scopes."""
-    each = len(texts) // scopes
-    for scope in range(scopes):
-        folder = folder_of(workspace, scopes, scope) / "memory"
-        folder.mkdir(parents=True)
-        own = texts[scope * each : (scope + 1) * each]
-        for number, start in enumerate(range(0, len(own), LINES_A_FILE)):
-            lines = [
-                f"- {text} <!-- gm:{start + offset:08x} -->"
-                for offset, text in enumerate(own[start : start + LINES_A_FILE])
-            ]
-            day = date(2024, 1, 1) + timedelta(days=number)
-            (folder / f"{day}.md").write_text(f"# {day}\n\n" + "\n".join(lines) + "\n", "utf-8")
-
-
-class Remembering(BundledEncoder):
-    """Encodes a text that it knows without encoding it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._known: dict[str, NDArray[np.float32]] = {}
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors, made where they are not known."""
-        missing = list(dict.fromkeys(text for text in texts if text not in self._known))
-        if missing:
-            self._known.update(zip(missing, super().encode(missing), strict=True))
-        return np.stack([self._known[text] for text in texts])
-
-
-async def build(workspace: Path, memories: int, scopes: int, distinct: int) -> dict[str, Any]:
-    """Make a workspace with its index; return how fast that went."""
-    seed(workspace, texts_of(memories, distinct), scopes)
-    if distinct < memories:
-        recall.recaller._bundled = Remembering  # noqa: SLF001 - an hour's work otherwise
-        recall.recaller.BUNDLED_BATCHES = Batches(texts=256, characters=1_000_000)  # type: ignore[attr-defined]
-    result: dict[str, Any] = {}
-    stalls = Stalls()
-    watching = asyncio.create_task(stalls.watch())
-    async with GatewayMemory(load_config(), workspace) as memory:
-        started = time.perf_counter()
-        for scope in range(scopes):
-            whose = resolve_scope(user=f"person {scope}" if scopes > 1 else OWNER, room=None)
-            await memory._follower.refresh(whose)  # noqa: SLF001 - the moment when the index has everything
-        result["indexed_per_second"] = memories / (time.perf_counter() - started)
-        started = time.perf_counter()
-        await memory._recaller.embedded()  # noqa: SLF001 - flush has a bound
-        result["embedded_per_second"] = memories / (time.perf_counter() - started)
-    watching.cancel()
-    result["stall_building_ms"] = stalls.take()
-    return result
+IN_TURN = 20
 
 
 def rss_megabytes() -> float:
@@ -233,18 +91,18 @@ class Stages:
         return {name: 1000 * seconds / whole.count for name, seconds in parts.items()}
 
 
-async def replies(memory: GatewayMemory, sessions: Sequence[Session], messages: Sequence[str]) -> dict[str, Any]:
-    """Return percentiles of before_reply, one after the other, each in the next session."""
-    seconds, outcomes = [], set()
+async def replies(memory: GatewayMemory, sessions: Sequence[Session], messages: Sequence[str]) -> list[float]:
+    """Return the seconds of before_reply, one after the other, each in the next session."""
+    seconds = []
     for number, message in enumerate(messages):
         started = time.perf_counter()
-        outcomes.add((await memory.before_reply(sessions[number % len(sessions)], message)).outcome)
+        await memory.before_reply(sessions[number % len(sessions)], message)
         seconds.append(time.perf_counter() - started)
-    return percentiles(seconds) | {"outcomes": sorted(outcomes)}
+    return seconds
 
 
-async def at_once(memory: GatewayMemory, sessions: Sequence[Session], writer: Writer) -> dict[str, Any]:
-    """Return percentiles of before_reply of many sessions at the same time."""
+async def at_once(memory: GatewayMemory, sessions: Sequence[Session], writer: Writer, length: int) -> list[float]:
+    """Return the seconds of before_reply of many sessions at the same time."""
     seconds: list[float] = []
 
     async def one(session: Session, message: str) -> None:
@@ -254,8 +112,8 @@ async def at_once(memory: GatewayMemory, sessions: Sequence[Session], writer: Wr
 
     for _ in range(ROUNDS):
         chosen = [sessions[number % len(sessions)] for number in range(AT_ONCE)]
-        await asyncio.gather(*(one(session, writer.message(100)) for session in chosen))
-    return percentiles(seconds)
+        await asyncio.gather(*(one(session, writer.message(length)) for session in chosen))
+    return seconds
 
 
 def percentiles(seconds: Sequence[float]) -> dict[str, float]:
@@ -269,9 +127,11 @@ async def measure(memories: int, messages: int, scopes: int, distinct: int) -> d
     result: dict[str, Any] = {"memories": memories, "scopes": scopes, "distinct_texts": min(distinct, memories)}
     stalls = Stalls()
     with tempfile.TemporaryDirectory() as folder:
-        values = [folder, memories, scopes, distinct]
         built = subprocess.run(  # noqa: ASYNC221, S603 - nothing else runs yet; our own arguments
-            [sys.executable, __file__, "--build", *map(str, values)], check=True, capture_output=True, text=True
+            [sys.executable, str(BUILDING), folder, *map(str, (memories, scopes, distinct))],
+            check=True,
+            capture_output=True,
+            text=True,
         )
         result |= json.loads(built.stdout)
         watching = asyncio.create_task(stalls.watch())
@@ -285,25 +145,34 @@ async def measure(memories: int, messages: int, scopes: int, distinct: int) -> d
             await memory.before_reply(sessions[0], "hello")
             result["stall_opening_ms"] = stalls.take()
             sessions += [await start(memory, scopes, number) for number in people[1:]]
-            stages = Stages(memory)
+            result["stall_starting_ms"] = stalls.take()
+            speaking = sessions if scopes > 1 else sessions[:1]
             for length in LENGTHS:
-                asked = [writer.message(length) for _ in range(messages)]
-                stages.clear()
-                speaking = sessions if scopes > 1 else sessions[:1]
-                with stalls.off():
-                    measured = await replies(memory, speaking, asked)
-                result[f"before_reply_{length}"] = measured | {"stages": stages.mean_milliseconds()}
                 await replies(memory, speaking, [writer.message(length) for _ in range(messages // 2)])
             result["stall_before_reply_ms"] = stalls.take()
-            with stalls.off():
-                result["at_once"] = await at_once(memory, sessions, writer)
-            await at_once(memory, sessions, writer)
+            for length in LENGTHS[:2]:
+                with stalls.off():
+                    result[f"at_once_{length}"] = percentiles(await at_once(memory, sessions, writer, length))
+                await at_once(memory, sessions, writer, length)
             result["stall_at_once_ms"] = stalls.take()
             result["rss_mb"] = rss_megabytes()
-            if scopes > SPEAKERS:
-                result["rested"] = await rested(memory, scopes, min(messages, scopes - SPEAKERS), writer)
-                result["rss_all_mb"] = rss_megabytes()
-                stalls.take()
+            with stalls.off():
+                if scopes > SPEAKERS:
+                    result["rested"] = await rested(memory, scopes, min(messages, scopes - SPEAKERS), writer)
+                    result["rss_all_mb"] = rss_megabytes()
+                    await replies(memory, speaking, [writer.message(20) for _ in speaking])  # they rest too by now
+                texts = texts_of(memories, distinct)
+                each = memories // scopes
+                await compare(
+                    result,
+                    memory,
+                    speaking,
+                    messages,
+                    writer,
+                    [texts[scope * each : (scope + 1) * each] for scope in range(len(speaking))],
+                )
+            await asyncio.sleep(0.01)
+            stalls.take()  # the floors were ours
             seconds: list[float] = []
             for number in range(messages):
                 said = f"Remember that box {number} is {writer.message(20)}"
@@ -316,7 +185,6 @@ async def measure(memories: int, messages: int, scopes: int, distinct: int) -> d
             result["memories_added_per_second"] = messages / (time.perf_counter() - started + sum(seconds))
             result["stall_after_reply_ms"] = stalls.take()
         watching.cancel()
-        compare(result, texts_of(memories, distinct)[: memories // scopes], writer, messages)
     return result
 
 
@@ -332,74 +200,42 @@ async def rested(memory: GatewayMemory, scopes: int, number: int, writer: Writer
     # Every other scope in turn, so that these are the ones that rested longest.
     for scope in range(SPEAKERS + number, scopes):
         await start(memory, scopes, scope)
-    seconds = []
-    for session in sessions:
-        started = time.perf_counter()
-        await memory.before_reply(session, writer.message(20))
-        seconds.append(time.perf_counter() - started)
-    return percentiles(seconds)
+    return percentiles(await replies(memory, sessions, [writer.message(20) for _ in sessions]))
 
 
-def compare(result: dict[str, Any], texts: Sequence[str], writer: Writer, messages: int) -> None:
-    """Add the floors of the same machine at the same moment to what was measured, over the texts of one scope."""
+async def compare(
+    result: dict[str, Any],
+    memory: GatewayMemory,
+    sessions: Sequence[Session],
+    messages: int,
+    writer: Writer,
+    texts: Sequence[Sequence[str]],
+) -> None:
+    """Measure before_reply and its floors in turn, some messages each, so that both meet the machine's same moments.
+
+    texts: of each session's scope.
+    """
     floors = Floors(texts)
-    floors.encode("warm")
+    floors.encode("warm", 0)
+    stages = Stages(memory)
     for length in LENGTHS:
-        asked = [writer.message(length) for _ in range(messages)]
-        parts = timed(floors, asked)
-        floor = {name: percentile(seconds, 0.95) for name, seconds in parts.items()}
-        floor["sum"] = percentile([sum(each) for each in zip(*parts.values(), strict=True)], 0.95)
-        measured = result[f"before_reply_{length}"]
-        measured["floor"] = floor
-        measured["floor_means"] = {name: 1000 * sum(seconds) / len(seconds) for name, seconds in parts.items()}
-        measured["p95_over_floor"] = measured["p95"] / floor["sum"]
-
-
-def table(result: dict[str, Any]) -> str:
-    """Return the result as lines."""
-    over = f" over {result['scopes']} scopes" if result["scopes"] > 1 else ""
-    repeated = f", {result['distinct_texts']} distinct texts" if result["distinct_texts"] < result["memories"] else ""
-    lines = [f"{result['memories']} memories{over}{repeated}"]
-    for length in LENGTHS:
-        row = result[f"before_reply_{length}"]
-        floor, means = row["floor"], row["floor_means"]
-        whole = sum(row["stages"].values())
-        lines.append(
-            f"  before_reply, {length:>3} characters: p50 {row['p50']:6.1f}  p95 {row['p95']:6.1f}"
-            f"  p99 {row['p99']:6.1f} ms"
-            f"   floor p95 {floor['sum']:6.1f} (encoder {floor['encoder']:.1f}, product {floor['product']:.1f},"
-            f" words {floor['words']:.1f})   {row['p95_over_floor']:.2f} x   {'/'.join(row['outcomes'])}"
-        )
-        shares = sorted(row["stages"].items(), key=lambda stage: -stage[1])
-        lines.append(
-            f"      of the mean {whole:.1f} ms: "
-            + ", ".join(f"{name} {value:.1f} ({value / whole:.0%})" for name, value in shares)
-            + "; the floors' means: "
-            + ", ".join(f"{name} {value:.1f}" for name, value in means.items())
-        )
-    for name, key in (
-        (f"before_reply, {AT_ONCE} at once", "at_once"),
-        ("before_reply, a scope that rested", "rested"),
-        ("after_reply", "after_reply"),
-    ):
-        if key in result:
-            row = result[key]
-            numbers = f"p50 {row['p50']:6.1f}  p95 {row['p95']:6.1f}  p99 {row['p99']:6.1f} ms"
-            lines.append(f"  {name + ':':<36}{numbers}")
-    lines += [
-        f"  longest stall of the loop, {name.replace('_', ' ')}: {result[f'stall_{name}_ms']:.1f} ms"
-        for name in ("building", "opening", "before_reply", "at_once", "after_reply")
-    ]
-    whole_rss = f", {result['rss_all_mb']:.0f} MB after every scope was used" if "rss_all_mb" in result else ""
-    lines.append(
-        f"  open {result['open_ms']:.0f} ms, first session after {result['first_session_ms']:.0f} ms,"
-        f" RSS {result['rss_mb']:.0f} MB{whole_rss}"
-    )
-    lines.append(
-        f"  a second: {result['indexed_per_second']:.0f} indexed, {result['embedded_per_second']:.0f} embedded,"
-        f" {result['memories_added_per_second']:.0f} added by turns"
-    )
-    return "\n".join(lines)
+        stages.clear()
+        seconds: list[float] = []
+        bare: dict[str, list[float]] = defaultdict(list)
+        for _ in range(0, messages, IN_TURN):
+            seconds += await replies(memory, sessions, [writer.message(length) for _ in range(IN_TURN)])
+            for name, times in timed(floors, [writer.message(length) for _ in range(IN_TURN)]).items():
+                bare[name] += times
+        floor = {name: percentile(times, 0.95) for name, times in bare.items()}
+        floor["sum"] = percentile([sum(each) for each in zip(*bare.values(), strict=True)], 0.95)
+        measured = percentiles(seconds)
+        result[f"before_reply_{length}"] = {
+            **measured,
+            "stages": stages.mean_milliseconds(),
+            "floor": floor,
+            "floor_means": {name: 1000 * sum(times) / len(times) for name, times in bare.items()},
+            "p95_over_floor": measured["p95"] / floor["sum"],
+        }
 
 
 def main() -> int:
@@ -410,17 +246,12 @@ def main() -> int:
     parser.add_argument("--texts", type=int, help="so many distinct ones")
     parser.add_argument("--messages", type=int, default=200, help="of each length (default: %(default)s)")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--build", nargs=4, metavar=("FOLDER", "MEMORIES", "SCOPES", "TEXTS"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     gc.freeze()  # as a gateway does that has started; see the README
-    if args.build:
-        folder, memories, scopes, texts = args.build
-        print(json.dumps(asyncio.run(build(Path(folder), int(memories), int(scopes), int(texts)))))
-        return 0
     for memories in args.memories:
         texts = args.texts or (DISTINCT_TEXTS if args.scopes > 1 else memories)
         result = asyncio.run(measure(memories, args.messages, args.scopes, texts))

@@ -36,7 +36,6 @@ _LAST_SHARE: Final = 0.04
 _HANGING_SECONDS: Final = 0.02
 _FIND_SECONDS: Final = 10.0
 _QUERY_LENGTH: Final = 8000
-_NO_NOTES: Final[tuple[frozenset[str], frozenset[str]]] = (frozenset(), frozenset())
 
 Outcome = Literal["full", "partial", "empty", "disabled", "timeout"]
 
@@ -112,7 +111,6 @@ class ContextBuilder:
             updates += self._news(session, now)  # what that look has found deleted
             now_says = {row.entry.id: row.entry.text for row in changes}
             updates = tuple(change for change in updates if now_says.get(change.id, change.text) == change.text)
-        noted = asyncio.ensure_future(self._notes(session, now))
         if waited and session.on("notify"):
             # What was restored may be of origins of which nothing has come since.
             upto = session.restored | {
@@ -127,16 +125,15 @@ class ContextBuilder:
         if session.on("autoRecall"):
             found = await self._recall(session, message, now, deadline - span * _LAST_SHARE)
             outcome, recalled = (found.outcome, found.hits) if found else ("timeout", ())
+            left = max(0.0, min(deadline - loop.time(), span * _TOLD_SHARE))
+            recalled = await self._standing(session, recalled, now, left)
+            fresh = [hit for hit in recalled if not session.holds(hit.id, hit.text)]
+            if fresh:
+                blocks.append(recalled_block(fresh, self._zone, budget))
+                session.hold([(hit.id, hit.text) for hit in fresh])
         self._metrics.count(f"recall.{outcome}")
-        left = max(0.0, min(deadline - loop.time(), span * _TOLD_SHARE))
-        expired, marks = await self._within("notes", left, noted) or _NO_NOTES
-        recalled = tuple(hit for hit in recalled if hit.id not in expired)
-        fresh = [hit for hit in recalled if not session.holds(hit.id, hit.text)]
-        if fresh:
-            blocks.append(recalled_block(fresh, self._zone, budget))
-            session.hold([(hit.id, hit.text) for hit in fresh])
-        left = min(deadline - loop.time(), span * _TOLD_SHARE)
-        due = MEMORY_FULL in marks and left > 0  # without any time, what is asked would count as told
+        left = min(deadline - loop.time(), span * _TOLD_SHARE)  # without any, what is asked would count as told
+        due = left > 0 and self._journal.is_untold(session.scope.key, MEMORY_FULL)
         if due and await self._within("notice", left, self._journal.tell(session.scope.key, MEMORY_FULL)):
             blocks.append(full_block())
         return Context(
@@ -156,8 +153,7 @@ class ContextBuilder:
             hits = await self._found(session, query, limit, now, only=only, explain=explain)
         else:
             hits = await self._listed(session, only, limit)
-        expired, _ = await self._within("notes", _FIND_SECONDS, self._notes(session, now)) or _NO_NOTES
-        return tuple(hit for hit in hits if hit.id not in expired)
+        return await self._standing(session, hits, now, _FIND_SECONDS)
 
     async def _found(
         self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
@@ -220,9 +216,18 @@ class ContextBuilder:
                 self._note("recall", error)
                 return None
 
-    async def _notes(self, session: Session, now: datetime) -> tuple[frozenset[str], frozenset[str]]:
-        """Return what was of use until yesterday, though it may still stand in its file, and what is to be told."""
-        return await self._ledger.notes(session.scope.key, day_of(now.timestamp(), self._zone))
+    async def _standing(
+        self, session: Session, hits: tuple[Hit, ...], now: datetime, seconds: float
+    ) -> tuple[Hit, ...]:
+        """Return the hits that still hold: what was of use until yesterday may stand in its file a little longer.
+
+        Where the journal is late, all of them.
+        """
+        if not hits:
+            return ()
+        looked_up = self._ledger.expired(session.scope.key, day_of(now.timestamp(), self._zone))
+        expired = await self._within("standing", seconds, looked_up) or []
+        return tuple(hit for hit in hits if hit.id not in expired)
 
     async def _look_for_changes(
         self, session: Session, seconds: float

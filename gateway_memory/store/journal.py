@@ -54,6 +54,7 @@ class Journal:
         self._path = path
         self._connection: Connection | None = None
         self.slot = -1
+        self._untold: set[tuple[str, str]] = set()
 
     async def open(self, slot: int, *, sends: bool = False, history: int = 1000) -> None:
         """Open the file, or make it, for the process that holds this slot. sends, history: see EventLog.
@@ -67,6 +68,9 @@ class Journal:
         self._connection = await open_database(self._path)
         self.event_log = EventLog(self._connection, self._path, slot=slot, sends=sends, history=history)
         try:
+            self._untold = {
+                (scope, name) for scope, name in await self.rows("SELECT scope, name FROM marks WHERE NOT told")
+            }
             await self.event_log.open()
         except BaseException:
             await self.close()
@@ -271,17 +275,22 @@ class Journal:
 
     async def mark(self, scope: str, name: str) -> None:
         """Note that something holds of a scope, until `unmark`; it is told once."""
-        await self._change("INSERT OR IGNORE INTO marks (scope, name) VALUES (?, ?)", (scope, name))
+        if await self._change("INSERT OR IGNORE INTO marks (scope, name) VALUES (?, ?)", (scope, name)):
+            self._untold.add((scope, name))
 
     async def unmark(self, scope: str, name: str) -> None:
         """Note that it holds no longer."""
+        self._untold.discard((scope, name))
         if await self.rows("SELECT 1 FROM marks WHERE scope = ? AND name = ?", (scope, name)):
             await self._change("DELETE FROM marks WHERE scope = ? AND name = ?", (scope, name))
 
+    def is_untold(self, scope: str, name: str) -> bool:
+        """Return whether it may have to be told: by what this process has marked, or found when it began."""
+        return (scope, name) in self._untold
+
     async def tell(self, scope: str, name: str) -> bool:
-        """Return whether it is to be told now: it holds and was not told yet."""
-        if not await self.rows("SELECT 1 FROM marks WHERE scope = ? AND name = ? AND NOT told", (scope, name)):
-            return False
+        """Return whether it is to be told now: it holds and nobody has told it yet."""
+        self._untold.discard((scope, name))
         return bool(
             await self._change("UPDATE marks SET told = 1 WHERE scope = ? AND name = ? AND NOT told", (scope, name))
         )

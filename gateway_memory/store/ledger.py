@@ -133,15 +133,6 @@ class Ledger:
         )
         return [str(row[0]) for row in rows]
 
-    async def notes(self, scope: str, day: str) -> tuple[frozenset[str], frozenset[str]]:
-        """Return what `expired` does, and the names of what was marked and not told yet, in one look."""
-        rows = await self._journal.rows(
-            "SELECT id, '' FROM memories WHERE scope = ? AND state = 'active' AND expires <> '' AND expires < ? "
-            "UNION ALL SELECT '', name FROM marks WHERE scope = ? AND NOT told",
-            (scope, day, scope),
-        )
-        return frozenset(str(row[0]) for row in rows if row[0]), frozenset(str(row[1]) for row in rows if row[1])
-
     async def states(self, scope: str, ids: list[str]) -> dict[str, tuple[str, str]]:
         """Return (state, replaced by) of each of these memories that the journal knows."""
         marks = ",".join("?" * len(ids))

@@ -1,0 +1,82 @@
+"""Makes a workspace of many memories with its index, in a process of its own.
+
+    python benchmarks/building.py FOLDER MEMORIES SCOPES TEXTS
+
+Prints as JSON how fast that went. latency.py calls it, so that it measures a process that only serves.
+"""
+
+import asyncio
+import gc
+import json
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import structlog
+from corpus import seed, texts_of
+from numpy.typing import NDArray
+from stalls import Stalls
+
+import recall.recaller
+from gateway_memory import OWNER, GatewayMemory, load_config
+from gateway_memory.session import resolve_scope
+from recall.background import Batches
+from recall.encoder import BundledEncoder
+
+
+class Remembering(BundledEncoder):
+    """Encodes a text that it knows without encoding it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[str, NDArray[np.float32]] = {}
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors, made where they are not known."""
+        missing = list(dict.fromkeys(text for text in texts if text not in self._known))
+        if missing:
+            self._known.update(zip(missing, super().encode(missing), strict=True))
+        return np.stack([self._known[text] for text in texts])
+
+
+async def build(workspace: Path, memories: int, scopes: int, distinct: int) -> dict[str, Any]:
+    """Make a workspace with its index; return how fast that went."""
+    seed(workspace, texts_of(memories, distinct), scopes)
+    if distinct < memories:
+        recall.recaller._bundled = Remembering  # noqa: SLF001 - an hour's work otherwise
+        recall.recaller.BUNDLED_BATCHES = Batches(texts=256, characters=1_000_000)  # type: ignore[attr-defined]
+    result: dict[str, Any] = {}
+    stalls = Stalls()
+    watching = asyncio.create_task(stalls.watch())
+    async with GatewayMemory(load_config(), workspace) as memory:
+        started = time.perf_counter()
+        for scope in range(scopes):
+            whose = resolve_scope(user=f"person {scope}" if scopes > 1 else OWNER, room=None)
+            await memory._follower.refresh(whose)  # noqa: SLF001 - the moment when the index has everything
+        result["indexed_per_second"] = memories / (time.perf_counter() - started)
+        started = time.perf_counter()
+        await memory._recaller.embedded()  # noqa: SLF001 - flush has a bound
+        result["embedded_per_second"] = memories / (time.perf_counter() - started)
+    watching.cancel()
+    result["stall_building_ms"] = stalls.take()
+    return result
+
+
+def main() -> int:
+    """Build what the arguments say."""
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    gc.freeze()  # as a gateway does that has started; see the README
+    folder, *numbers = sys.argv[1:]
+    print(json.dumps(asyncio.run(build(Path(folder), *map(int, numbers)))))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
