@@ -6,7 +6,8 @@
 Prints before_reply and after_reply (p50, p95, p99); before_reply beside the bare floors of the same run (encoder +
 numpy product + bare postings, one after the other), and what each of its stages takes; fifty at once; the longest stall
 of the event loop, resident memory, the time to open, and the memories that are indexed and embedded in a second.
-Machines are noisy: compare the ratios, not the milliseconds.
+Replies and floors are measured in turn, some messages each. Beside the stalls stands that of a loop that does nothing
+while the bare encoder works in a thread. Machines are noisy: compare the ratios, not the milliseconds.
 
 --scopes: the memories are spread over so many people. A hundred of them speak; the others rest, and one that rested is
 loaded when it speaks. --texts: so many distinct texts (default: 20,000 where there are scopes, else all differ).
@@ -163,29 +164,33 @@ async def measure(memories: int, messages: int, scopes: int, distinct: int) -> d
                     await replies(memory, speaking, [writer.message(20) for _ in speaking])  # they rest too by now
                 texts = texts_of(memories, distinct)
                 each = memories // scopes
-                await compare(
-                    result,
-                    memory,
-                    speaking,
-                    messages,
-                    writer,
-                    [texts[scope * each : (scope + 1) * each] for scope in range(len(speaking))],
-                )
+                floors = Floors([texts[scope * each : (scope + 1) * each] for scope in range(len(speaking))])
+                floors.encode("warm", 0)
+                await compare(result, memory, speaking, messages, writer, floors)
             await asyncio.sleep(0.01)
             stalls.take()  # the floors were ours
-            seconds: list[float] = []
-            for number in range(messages):
-                said = f"Remember that box {number} is {writer.message(20)}"
-                started = time.perf_counter()
-                await memory.after_reply(sessions[0], user=said, reply="OK")
-                seconds.append(time.perf_counter() - started)
-            result["after_reply"] = percentiles(seconds)
-            started = time.perf_counter()
-            await memory.flush()
-            result["memories_added_per_second"] = messages / (time.perf_counter() - started + sum(seconds))
+            for length in LENGTHS:
+                for _ in range(messages // 2):
+                    await asyncio.to_thread(floors.encode, writer.message(length), 0)
+            result["stall_bare_ms"] = stalls.take()
+            result |= await turns(memory, sessions[0], writer, messages)
             result["stall_after_reply_ms"] = stalls.take()
         watching.cancel()
     return result
+
+
+async def turns(memory: GatewayMemory, session: Session, writer: Writer, messages: int) -> dict[str, Any]:
+    """Return percentiles of after_reply, and how many memories of turns are added in a second."""
+    seconds = []
+    for number in range(messages):
+        said = f"Remember that box {number} is {writer.message(20)}"
+        started = time.perf_counter()
+        await memory.after_reply(session, user=said, reply="OK")
+        seconds.append(time.perf_counter() - started)
+    started = time.perf_counter()
+    await memory.flush()
+    added = messages / (time.perf_counter() - started + sum(seconds))
+    return {"after_reply": percentiles(seconds), "memories_added_per_second": added}
 
 
 async def start(memory: GatewayMemory, scopes: int, number: int) -> Session:
@@ -209,14 +214,9 @@ async def compare(
     sessions: Sequence[Session],
     messages: int,
     writer: Writer,
-    texts: Sequence[Sequence[str]],
+    floors: Floors,
 ) -> None:
-    """Measure before_reply and its floors in turn, some messages each, so that both meet the machine's same moments.
-
-    texts: of each session's scope.
-    """
-    floors = Floors(texts)
-    floors.encode("warm", 0)
+    """Measure before_reply and its floors in turn, some messages each, so that both meet the machine's same moments."""
     stages = Stages(memory)
     for length in LENGTHS:
         stages.clear()

@@ -38,8 +38,16 @@ def table(result: dict[str, Any]) -> str:
             numbers = f"p50 {row['p50']:6.1f}  p95 {row['p95']:6.1f}  p99 {row['p99']:6.1f} ms"
             lines.append(f"  {name + ':':<36}{numbers}")
     lines += [
-        f"  longest stall of the loop, {name.replace('_', ' ')}: {result[f'stall_{name}_ms']:.1f} ms"
-        for name in ("building", "opening", "starting", "before_reply", "at_once", "after_reply")
+        f"  longest stall of the loop, {name}: {result[f'stall_{key}_ms']:.1f} ms"
+        for name, key in (
+            ("building", "building"),
+            ("opening", "opening"),
+            ("sessions starting", "starting"),
+            ("before_reply", "before_reply"),
+            ("before_reply, 50 at once", "at_once"),
+            ("after_reply", "after_reply"),
+            ("nothing but the bare encoder in a thread", "bare"),
+        )
     ]
     whole_rss = f", {result['rss_all_mb']:.0f} MB after every scope was used" if "rss_all_mb" in result else ""
     lines.append(
