@@ -1,7 +1,6 @@
 """GatewayMemory: the lifecycle, and the calls that a gateway makes."""
 
 import asyncio
-import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
@@ -13,6 +12,7 @@ from typing import Final, Self
 import structlog
 
 from extractor import clean
+from gateway_memory.beginning import Beginning
 from gateway_memory.commands import Commands
 from gateway_memory.context import Context, as_query
 from gateway_memory.distilling import Distilled
@@ -34,7 +34,6 @@ __all__ = ["GatewayMemory"]
 
 log = structlog.get_logger()
 
-_OPENING_SECONDS: Final = 2.0
 _EMBED_SECONDS: Final = 60.0
 
 
@@ -89,6 +88,7 @@ class GatewayMemory:
                 extract=self._extract,
             )
             self._bus, self._worker, self._notifier = parts.bus, parts.worker, parts.notifier
+            self._beginning = Beginning(parts, self._sessions, self._clock)
             self._journal, self._ledger = parts.journal, parts.ledger
             self._recaller = parts.recaller
             self._follower, self._context, self._ingest = parts.follower, parts.context, parts.ingest
@@ -99,12 +99,12 @@ class GatewayMemory:
                 ledger=parts.ledger,
                 recaller=parts.recaller,
                 follower=parts.follower,
-                switched=self._subscribe,
+                switched=self._beginning.subscribe,
                 waiting=parts.bus.waiting,
                 caught_up=parts.worker.caught_up,
                 notifier=lambda: parts.notifier.status() if parts.notifier else None,
             )
-            self._openings, self._saver, self._lifecycle = parts.openings, parts.saver, parts.lifecycle
+            self._saver, self._lifecycle = parts.saver, parts.lifecycle
             self._distiller = parts.distiller
             self.importer, self.exporter = parts.importer, parts.exporter
             await self._lifecycle.close_abandoned(starting=True)
@@ -141,7 +141,7 @@ class GatewayMemory:
             raise UsageError(f"key={key!r}: expected a session key that is not empty")
         scope = resolve_scope(user=user, room=room)
         session = self._sessions.get(key, scope, memory=self)
-        await self._begin(session)
+        await self._beginning.begin(session)
         return session
 
     async def before_reply(self, session: Session, message: str, *, at: datetime | None = None) -> Context:
@@ -165,7 +165,7 @@ class GatewayMemory:
     async def _told(self, session: Session, message: str, at: datetime, deadline: float) -> Context:
         if session.ended or session.starting.locked():
             left = deadline - asyncio.get_running_loop().time()
-            if not await self._context.begun("begin", left, self._begin(session)):
+            if not await self._context.begun("begin", left, self._beginning.begin(session)):
                 return Context(outcome="timeout")
         return await self._context.build(session, message, at, deadline)
 
@@ -178,7 +178,7 @@ class GatewayMemory:
             StoreError: the turn could not be written (the disk is full, say); nothing of it was kept.
         """
         self._check(session)
-        await self._begin(session)
+        await self._beginning.begin(session)
         if not session.on("autoExtract"):
             return 0
         self.metrics.count("turns.seen")
@@ -259,7 +259,7 @@ class GatewayMemory:
         )
         if limit < 1:
             raise UsageError(f"limit={limit}: expected a number from 1")
-        await self._begin(session)
+        await self._beginning.begin(session)
         return await self._context.find(session, as_query(query), limit, self._clock(), only=only, explain=explain)
 
     async def command(self, session: Session, text: str) -> str | None:
@@ -277,7 +277,7 @@ class GatewayMemory:
         self._check(session)
         if not session.on("observations"):
             return
-        await self._begin(session)
+        await self._beginning.begin(session)
         kept = clip(kind, tool, "" if private else clean(content).text)
         seen = Observation(kind=kind, content=kept, tool=tool, tags=tags_of(kept), private=private)
         now = self._clock().timestamp()
@@ -294,7 +294,7 @@ class GatewayMemory:
         path = (folder / file).resolve()
         if not path.is_relative_to(folder) or path.suffix != ".md":
             raise UsageError(f"file={file!r}: expected MEMORY.md or memory/….md inside {folder}")
-        await self._begin(session)
+        await self._beginning.begin(session)
         name = path.relative_to(folder).as_posix()
         await self._follower.refresh(session.scope, file=name, source=session.key)  # which tells the others
         _, rows = await self._recaller.added_since(session.scope.key, session.sequence or 0)
@@ -305,7 +305,7 @@ class GatewayMemory:
     ) -> bool:
         """Save the session's one record in the agent's own words; False where it has one already."""
         self._check(session)
-        await self._begin(session)
+        await self._beginning.begin(session)
         return await self._saver.save_summary(
             session, topic=topic, summary=summary, decisions=tuple(decisions), todos=tuple(todos)
         )
@@ -321,7 +321,7 @@ class GatewayMemory:
     ) -> str:
         """Keep a fact that the agent names (S: a stage summary); return its id, "" where nothing of it may be kept."""
         self._check(session)
-        await self._begin(session)
+        await self._beginning.begin(session)
         outcome = await self._saver.save_fact(
             session, content=content, type=type, entities=tuple(entities), confidence=confidence
         )
@@ -335,7 +335,7 @@ class GatewayMemory:
         `session.compacted()`.
         """
         self._check(session)
-        await self._begin(session)
+        await self._beginning.begin(session)
         session.compacted()
         return await self._lifecycle.before_compaction(session, usage=usage, messages=messages)
 
@@ -367,7 +367,7 @@ class GatewayMemory:
         dry_run: only return them. Session ends do this by themselves while `distill.enabled`.
         """
         self._check(session)
-        await self._begin(session)
+        await self._beginning.begin(session)
         return await self._distiller.run(session.scope, session.settings.distill, dry_run=dry_run)
 
     async def session_counts(self) -> dict[str, int]:
@@ -398,47 +398,6 @@ class GatewayMemory:
 
     # Within
 
-    async def _begin(self, session: Session) -> None:
-        """Open an incarnation of the session where none is open: at its start, and at a message after its end."""
-        async with session.starting:
-            if not session.ended:
-                return
-            now = self._clock()
-            session_id, opened = await self._journal.open_session(
-                session.key, session.scope.key, secrets.token_hex(8), now.timestamp()
-            )
-            session.begin(session_id)
-            self._sessions.opened(session)
-            self._subscribe(session)
-            waiting = set() if opened or not session.on("notify") else await self._restore(session, now.timestamp())
-            session.generation = self._recaller.generation
-            await self._context.begun("expire", _OPENING_SECONDS, self._ingest.expire(session.scope))
-            session.sequence = await self._context.look(session, _OPENING_SECONDS)
-            if session.settings.opening.enabled:
-                await self._context.begun("opening", _OPENING_SECONDS, self._open(session, waiting, now))
-            session.ended = False
-            log.info("session.open", session_id=session_id, type=session.type)
-
-    async def _open(self, session: Session, waiting: set[str], now: datetime) -> None:
-        """Give a session its opening; a late one, of a disk that hangs, is there for whoever looks later."""
-        session_id = session.session_id
-        opening, held = await self._openings.build(session.scope, session.settings.opening, now)
-        if session.session_id == session_id:
-            session.opening = opening
-            # Its conversation goes on after a restart: what waited for it is told, though a new opening has it too.
-            session.hold([item for item in held if item[0] not in waiting])
-
-    async def _restore(self, session: Session, now: float) -> set[str]:
-        """Give a session that was open before a restart the updates that waited for it; return their ids."""
-        if self._notifier:  # what came by MQTT before this session was there is looked up where it is kept
-            await self._notifier.keep()
-        since = now - session.settings.notify.pending_max_age_seconds
-        events = await self._journal.event_log.untold(session.session_id, since=since)
-        waited = [(event.at, change) for event in events for change in event.changes if change.source != session.key]
-        session.inbox.restore(waited)
-        session.restored = {event.origin: event.number for event in sorted(events, key=lambda event: event.number)}
-        return {change.id for _, change in waited}
-
     @staticmethod
     def _seen_of_turn(session: Session, said: str, answered: str) -> list[Observation]:
         if not session.on("observations"):
@@ -448,11 +407,6 @@ class GatewayMemory:
             for kind, text in (("user", said), ("assistant", answered))
             if text
         ]
-
-    def _subscribe(self, session: Session) -> None:
-        self._bus.unsubscribe(session.session_id)
-        if session.on("notify"):
-            self._bus.subscribe(session.session_id, session.key, [session.scope.key], session.inbox)
 
     def _fail(self, place: str, error: BaseException) -> None:
         self.metrics.fail(self._clock(), place, error)

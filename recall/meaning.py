@@ -48,8 +48,8 @@ def multiply(index: Index, scopes: Sequence[ScopeRows], asked: Asked, waiting: S
         ]
         together = [asked, *others[: _AT_ONCE - 1]]
         count = sum(rows.vectors for rows in scopes)
-        vector_sum = sum((rows.vector_sum for rows in scopes), np.zeros_like(asked.vector))
-        wanted = np.stack([rank.message_vector(each.vector, each.preceding, vector_sum, count) for each in together])
+        vector_sum = scopes[0].vector_sum if len(scopes) == 1 else np.sum([rows.vector_sum for rows in scopes], axis=0)
+        wanted = np.array([rank.message_vector(each.vector, each.preceding, vector_sum, count) for each in together])
         parts = [rows.matrix.products(wanted) for rows in scopes]
         products = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         for each, own in zip(together, products, strict=True):

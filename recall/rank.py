@@ -136,14 +136,17 @@ def message_vector(own: Floats, preceding: Sequence[Floats], vector_sum: Floats,
 
     `vector_sum` over `vectors` rows tells what they share; of a few rows it would be what they say.
     """
-    vector = own.astype(np.float32)
+    vector = own
     if preceding:
-        context = sum(
-            (turn * np.float32(CONTEXT_FADING**age) for age, turn in enumerate(preceding)), np.zeros_like(own)
-        )
-        vector = vector + context * np.float32(CONTEXT_WEIGHT / max(float(np.linalg.norm(context)), 1e-6))
-        vector /= np.float32(max(float(np.linalg.norm(vector)), 1e-6))
+        fading = np.array([CONTEXT_FADING**age for age in range(len(preceding))], np.float32)
+        context = fading @ np.array(preceding, np.float32)
+        vector = vector + context * np.float32(CONTEXT_WEIGHT / max(_length(context), 1e-6))
+        vector /= np.float32(max(_length(vector), 1e-6))
     return vector - vector_sum * np.float32(COMMON_SHARE / (vectors + SUPPOSED_ROWS))
+
+
+def _length(vector: Floats) -> float:
+    return math.sqrt(float(vector @ vector))
 
 
 def common_share(vectors: int) -> float:

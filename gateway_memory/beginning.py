@@ -1,0 +1,74 @@
+"""How a session begins: it is opened in the journal, hears what waited for it, and gets its opening."""
+
+import secrets
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+import structlog
+
+from gateway_memory.parts import Parts
+from gateway_memory.session import Session
+from gateway_memory.sessions import Sessions
+
+__all__ = ["Beginning"]
+
+log = structlog.get_logger()
+
+_OPENING_SECONDS: Final = 2.0
+
+
+class Beginning:
+    """Begins the sessions of one memory."""
+
+    def __init__(self, parts: Parts, sessions: Sessions, clock: Callable[[], datetime]) -> None:
+        self._parts = parts
+        self._sessions = sessions
+        self._clock = clock
+
+    async def begin(self, session: Session) -> None:
+        """Open an incarnation of the session where none is open: at its start, and at a message after its end."""
+        async with session.starting:
+            if not session.ended:
+                return
+            now = self._clock()
+            session_id, opened = await self._parts.journal.open_session(
+                session.key, session.scope.key, secrets.token_hex(8), now.timestamp()
+            )
+            session.begin(session_id)
+            self._sessions.opened(session)
+            self.subscribe(session)
+            waiting = set() if opened or not session.on("notify") else await self._restore(session, now.timestamp())
+            session.generation = self._parts.recaller.generation
+            await self._parts.context.begun("expire", _OPENING_SECONDS, self._parts.ingest.expire(session.scope))
+            session.sequence = await self._parts.context.look(session, _OPENING_SECONDS)
+            if session.settings.opening.enabled:
+                await self._parts.context.begun("opening", _OPENING_SECONDS, self._open(session, waiting, now))
+            session.ended = False
+            log.info("session.open", session_id=session_id, type=session.type)
+
+    def subscribe(self, session: Session) -> None:
+        """Let a session hear of the others, or not, as it is switched."""
+        self._parts.bus.unsubscribe(session.session_id)
+        if session.on("notify"):
+            self._parts.bus.subscribe(session.session_id, session.key, [session.scope.key], session.inbox)
+
+    async def _open(self, session: Session, waiting: set[str], now: datetime) -> None:
+        """Give a session its opening; a late one, of a disk that hangs, is there for whoever looks later."""
+        session_id = session.session_id
+        opening, held = await self._parts.openings.build(session.scope, session.settings.opening, now)
+        if session.session_id == session_id:
+            session.opening = opening
+            # Its conversation goes on after a restart: what waited for it is told, though a new opening has it too.
+            session.hold([item for item in held if item[0] not in waiting])
+
+    async def _restore(self, session: Session, now: float) -> set[str]:
+        """Give a session that was open before a restart the updates that waited for it; return their ids."""
+        if self._parts.notifier:  # what came by MQTT before this session was there is looked up where it is kept
+            await self._parts.notifier.keep()
+        since = now - session.settings.notify.pending_max_age_seconds
+        events = await self._parts.journal.event_log.untold(session.session_id, since=since)
+        waited = [(event.at, change) for event in events for change in event.changes if change.source != session.key]
+        session.inbox.restore(waited)
+        session.restored = {event.origin: event.number for event in sorted(events, key=lambda event: event.number)}
+        return {change.id for _, change in waited}
