@@ -21,6 +21,7 @@ import asyncio
 import gc
 import json
 import logging
+import os
 import resource
 import subprocess
 import sys
@@ -135,6 +136,7 @@ async def measure(memories: int, messages: int, scopes: int, distinct: int) -> d
             text=True,
         )
         result |= json.loads(built.stdout)
+        os.sync()  # what was built is not still being written while it is opened
         watching = asyncio.create_task(stalls.watch())
         started = time.perf_counter()
         async with GatewayMemory(load_config(), folder) as memory:

@@ -71,9 +71,9 @@ CONTEXT_WEIGHT = 0.8
 CONTEXT_FADING = 0.6
 
 # The calibration: log-odds of a logistic fit on whether the best three held a labelled memory, against messages that
-# no memory answers (filler chats, small talk), in stores of one to seven hundred rows. .5 is where 9 in 100 filler
+# no memory answers (filler chats, small talk), in stores of one to seven hundred rows. .5 is where 10 in 100 filler
 # messages would get a block.
-NO_EVIDENCE = -6.0
+NO_EVIDENCE = -6.06
 LEAD_EVIDENCE = 2.1
 FIRST_EVIDENCE = 0.65
 MEANING_EVIDENCE = 4.8
