@@ -1,0 +1,105 @@
+"""The files are looked at before each reply, at next to no cost while nothing has changed."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+import gateway_memory.store.files
+from gateway_memory import OWNER, Config, GatewayMemory, load_config
+from gateway_memory.store.files import MarkdownFiles
+from recall import Stored
+
+
+def saved_long_ago(path: Path, text: str) -> None:
+    path.write_text(text)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+async def test_the_index_is_asked_for_news_only_when_a_file_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved_long_ago(tmp_path / "MEMORY.md", "- The ferry leaves at nine\n")
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        one = await memory.start_session("one", user=OWNER)
+        other = await memory.start_session("other", user=OWNER)
+        for session in (one, other):
+            await memory.before_reply(session, "hello")
+        asked: list[str] = []
+        added_since = memory._recaller.added_since
+
+        async def counted(scope: str, sequence: int) -> tuple[int, Sequence[Stored]]:
+            asked.append(scope)
+            return await added_since(scope, sequence)
+
+        monkeypatch.setattr(memory._recaller, "added_since", counted)
+        await memory.before_reply(one, "hello again")
+        assert asked == []
+        saved_long_ago(tmp_path / "MEMORY.md", "- The ferry leaves at nine\n- The cabin has a stove\n")
+        for session in (one, other):
+            assert "The cabin has a stove" in (await memory.before_reply(session, "and now?")).text
+        assert len(asked) == 2
+        for session in (one, other):
+            assert "[Memory Changes]" not in (await memory.before_reply(session, "and then?")).text
+        assert len(asked) == 2
+
+
+async def test_what_a_session_says_reaches_one_that_has_looked(tmp_path: Path) -> None:
+    """With what other sessions learn switched off, it comes as a change of the files, once."""
+    defaults = load_config().defaults
+    async with GatewayMemory(
+        Config(defaults=replace(defaults, notify=replace(defaults.notify, enabled=False))), tmp_path
+    ) as memory:
+        speaker = await memory.start_session("speaker", user=OWNER)
+        listener = await memory.start_session("listener", user=OWNER)
+        for message in ("hello", "hello again"):
+            await memory.before_reply(listener, message)
+        await memory.after_reply(speaker, user="Remember that the gate code is on the fridge", reply="OK")
+        await memory.flush()
+        told = ["[Memory Changes]" in (await memory.before_reply(listener, "so?")).text for _ in range(3)]
+        assert told == [True, False, False]
+
+
+async def test_who_asks_while_a_look_has_not_begun_shares_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = MarkdownFiles(tmp_path, tmp_path)
+    began, go_on = Event(), Event()
+    scan = gateway_memory.store.files._scan
+
+    def slow(folder: Path) -> dict[str, tuple[int, int]]:
+        began.set()
+        go_on.wait(10)
+        return scan(folder)
+
+    monkeypatch.setattr(gateway_memory.store.files, "_scan", slow)
+    try:
+        first = files.scanning("")
+        await asyncio.to_thread(began.wait, 10)
+        second, third = files.scanning(""), files.scanning("")
+        assert second is third, "it has not begun"
+        assert second is not first, "what changes now, the first may not see any more"
+        (tmp_path / "MEMORY.md").write_text("- late\n")
+        go_on.set()
+        assert "MEMORY.md" in await second
+    finally:
+        go_on.set()
+        files.close()
+
+
+async def test_a_full_memory_md_is_told_once_after_a_restart_too(tmp_path: Path) -> None:
+    defaults = load_config().defaults
+    config = Config(defaults=replace(defaults, store=replace(defaults.store, max_memory_md_bytes=200)))
+    async with GatewayMemory(config, tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        for number in range(6):
+            said = f"Remember that drawer number {number} holds the {number * 7} mm screws."
+            await memory.after_reply(session, user=said, reply="OK")
+        await memory.flush()
+    for expected in ([True, False], [False, False]):
+        async with GatewayMemory(config, tmp_path) as memory:
+            session = await memory.start_session("two", user=OWNER)
+            texts = [(await memory.before_reply(session, f"message {number}")).text for number in range(2)]
+            assert ["[Memory Notice]" in text for text in texts] == expected
