@@ -11,9 +11,10 @@ from typing import Final, Self
 
 import structlog
 
-from extractor import clean
+from extractor import Cleaned, clean
 from gateway_memory.beginning import Beginning
 from gateway_memory.commands import Commands
+from gateway_memory.compute import compute
 from gateway_memory.context import Context, as_query
 from gateway_memory.distilling import Distilled
 from gateway_memory.errors import ClosedError, StoreError, UsageError, place_of
@@ -35,6 +36,8 @@ __all__ = ["GatewayMemory"]
 log = structlog.get_logger()
 
 _EMBED_SECONDS: Final = 60.0
+_CLEANED_AT_ONCE: Final = 8000
+"""Characters: a longer text, which takes milliseconds, is cleaned beside the event loop."""
 
 
 class GatewayMemory:
@@ -187,7 +190,7 @@ class GatewayMemory:
             self.metrics.reply_seen(self._clock(), 0)
             return 0
         now = self._clock()
-        said, answered = clean(user), clean(reply)
+        said, answered = await _cleaned(user), await _cleaned(reply)
         try:
             with self.metrics.timed("after_reply"):
                 turn = await self._journal.accept(
@@ -278,7 +281,7 @@ class GatewayMemory:
         if not session.on("observations"):
             return
         await self._beginning.begin(session)
-        kept = clip(kind, tool, "" if private else clean(content).text)
+        kept = clip(kind, tool, "" if private else (await _cleaned(content)).text)
         seen = Observation(kind=kind, content=kept, tool=tool, tags=tags_of(kept), private=private)
         now = self._clock().timestamp()
         await self._journal.observe(scope=session.scope.key, session_id=session.session_id, seen=[seen], at=now)
@@ -410,3 +413,7 @@ class GatewayMemory:
 
     def _fail(self, place: str, error: BaseException) -> None:
         self.metrics.fail(self._clock(), place, error)
+
+
+async def _cleaned(text: str) -> Cleaned:
+    return clean(text) if len(text) <= _CLEANED_AT_ONCE else await compute(clean, text)
