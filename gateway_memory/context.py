@@ -95,6 +95,7 @@ class ContextBuilder:
         blocks: list[str] = []
         if session.on("autoRecall"):
             self._recaller.expect(message)
+            await asyncio.sleep(0)  # the encoder has Python's lock at once, and not after all that follows here
 
         waited = len(session.inbox)
         updates = self._news(session, now)
