@@ -63,15 +63,18 @@ def _postings(texts: Sequence[str]) -> dict[int, NDArray[np.int32]]:
     return {term: np.array(rows, dtype=np.int32) for term, rows in found.items()}
 
 
-def timed(floors: Floors, messages: Sequence[str]) -> dict[str, list[float]]:
-    """Return the seconds that each part takes of each message, one part after the other, as a bare search would."""
+def timed(floors: Floors, messages: Sequence[str], first: int = 0) -> dict[str, list[float]]:
+    """Return the seconds that each part takes of each message, one part after the other, as a bare search would.
+
+    first: the number of the first message, which says whose scope is its.
+    """
     parts: dict[str, Callable[[str, int], object]] = {
         "encoder": floors.encode,
         "product": floors.product,
         "words": floors.words,
     }
     seconds: dict[str, list[float]] = {name: [] for name in parts}
-    for number, message in enumerate(messages):
+    for number, message in enumerate(messages, first):
         for name, work in parts.items():
             started = time.perf_counter()
             work(message, number)

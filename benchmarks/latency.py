@@ -93,14 +93,17 @@ class Stages:
         return {name: 1000 * seconds / whole.count for name, seconds in parts.items()}
 
 
-async def replies(memory: GatewayMemory, sessions: Sequence[Session], messages: Sequence[str]) -> list[float]:
-    """Return the seconds of before_reply, one after the other, each in the next session."""
-    seconds = []
-    for number, message in enumerate(messages):
+async def replies(
+    memory: GatewayMemory, sessions: Sequence[Session], messages: Sequence[str], first: int = 0
+) -> tuple[list[float], set[str]]:
+    """Return the seconds of before_reply, one after the other, each in the next session, and their outcomes."""
+    seconds: list[float] = []
+    outcomes: set[str] = set()
+    for number, message in enumerate(messages, first):
         started = time.perf_counter()
-        await memory.before_reply(sessions[number % len(sessions)], message)
+        outcomes.add((await memory.before_reply(sessions[number % len(sessions)], message)).outcome)
         seconds.append(time.perf_counter() - started)
-    return seconds
+    return seconds, outcomes
 
 
 async def at_once(memory: GatewayMemory, sessions: Sequence[Session], writer: Writer, length: int) -> list[float]:
@@ -207,7 +210,8 @@ async def rested(memory: GatewayMemory, scopes: int, number: int, writer: Writer
     # Every other scope in turn, so that these are the ones that rested longest.
     for scope in range(SPEAKERS + number, scopes):
         await start(memory, scopes, scope)
-    return percentiles(await replies(memory, sessions, [writer.message(20) for _ in sessions]))
+    seconds, _ = await replies(memory, sessions, [writer.message(20) for _ in sessions])
+    return percentiles(seconds)
 
 
 async def compare(
@@ -223,16 +227,21 @@ async def compare(
     for length in LENGTHS:
         stages.clear()
         seconds: list[float] = []
+        outcomes: set[str] = set()
         bare: dict[str, list[float]] = defaultdict(list)
-        for _ in range(0, messages, IN_TURN):
-            seconds += await replies(memory, sessions, [writer.message(length) for _ in range(IN_TURN)])
-            for name, times in timed(floors, [writer.message(length) for _ in range(IN_TURN)]).items():
+        for first in range(0, messages, IN_TURN):
+            count = min(IN_TURN, messages - first)
+            took, came = await replies(memory, sessions, [writer.message(length) for _ in range(count)], first)
+            seconds += took
+            outcomes |= came
+            for name, times in timed(floors, [writer.message(length) for _ in range(count)], first).items():
                 bare[name] += times
         floor = {name: percentile(times, 0.95) for name, times in bare.items()}
         floor["sum"] = percentile([sum(each) for each in zip(*bare.values(), strict=True)], 0.95)
         measured = percentiles(seconds)
         result[f"before_reply_{length}"] = {
             **measured,
+            "outcomes": sorted(outcomes),
             "stages": stages.mean_milliseconds(),
             "floor": floor,
             "floor_means": {name: 1000 * sum(times) / len(times) for name, times in bare.items()},
@@ -254,10 +263,17 @@ def main() -> int:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     gc.freeze()  # as a gateway does that has started; see the README
-    for memories in args.memories:
-        texts = args.texts or (DISTINCT_TEXTS if args.scopes > 1 else memories)
-        result = asyncio.run(measure(memories, args.messages, args.scopes, texts))
-        print(json.dumps(result, indent=1) if args.json else table(result), flush=True)
+    if len(args.memories) > 1:  # each in a process of its own, or one's memory would be counted with the next one's
+        common = ["--scopes", str(args.scopes), "--messages", str(args.messages)]
+        common += ["--texts", str(args.texts)] if args.texts else []
+        common += ["--json"] if args.json else []
+        for memories in args.memories:
+            subprocess.run([sys.executable, __file__, "--memories", str(memories), *common], check=True)  # noqa: S603
+        return 0
+    (memories,) = args.memories
+    texts = args.texts or (DISTINCT_TEXTS if args.scopes > 1 else memories)
+    result = asyncio.run(measure(memories, args.messages, args.scopes, texts))
+    print(json.dumps(result, indent=1) if args.json else table(result), flush=True)
     return 0
 
 

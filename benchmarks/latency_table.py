@@ -18,7 +18,7 @@ def table(result: dict[str, Any]) -> str:
             f"  before_reply, {length:>3} characters: p50 {row['p50']:6.1f}  p95 {row['p95']:6.1f}"
             f"  p99 {row['p99']:6.1f} ms"
             f"   floor p95 {floor['sum']:6.1f} (encoder {floor['encoder']:.1f}, product {floor['product']:.1f},"
-            f" words {floor['words']:.1f})   {row['p95_over_floor']:.2f} x"
+            f" words {floor['words']:.1f})   {row['p95_over_floor']:.2f} x   {'/'.join(row['outcomes'])}"
         )
         shares = sorted(row["stages"].items(), key=lambda stage: -stage[1])
         lines.append(

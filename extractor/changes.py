@@ -4,10 +4,10 @@ Strict, as a wrong answer loses a memory: all other words are the same, and the 
 """
 
 import re
-from functools import lru_cache
 from typing import Literal
 
-from .vocabulary import TEXTS_KEPT, names_of_kind, statement_words, without_kind
+from .kept import kept
+from .vocabulary import names_of_kind, statement_words, without_kind
 
 __all__ = ["HAPPENED", "PREDICATE", "changed", "says_now"]
 
@@ -177,7 +177,7 @@ def _rechosen(new: str, old: str) -> bool:
     return False
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
+@kept
 def _plain(text: str) -> str:
     """Lower case, one space, none beside Han, without what says "now" or ends a statement."""
     text = _NOW.sub(" ", text.lower().replace("’", "'"))

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 
-from .vocabulary import TEXTS_KEPT, names_of_kind
+from .kept import kept
+from .vocabulary import names_of_kind
 
 __all__ = ["LATELY", "moved_home", "slots"]
 
@@ -111,7 +111,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
+@kept
 def slots(text: str) -> Mapping[str, str]:
     """{"home": "berlin"}; the attributes that one statement tells, values in lower case."""
     text = text.strip().replace("’", "'")

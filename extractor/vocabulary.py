@@ -2,14 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 
+from .kept import kept
 from .tables import words_of
 
-__all__ = ["CHANGE", "TEXTS_KEPT", "left_behind", "names_of_kind", "polarity", "statement_words", "without_kind"]
-
-# A candidate is compared with a dozen memories, in several ways each: a text is read once.
-TEXTS_KEPT = 1024
+__all__ = ["CHANGE", "left_behind", "names_of_kind", "polarity", "statement_words", "without_kind"]
 
 # One line a kind; names of one thing are joined by "/".
 _KINDS = """
@@ -120,7 +117,7 @@ _FORM_HAN = re.compile(
 )
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
+@kept
 def names_of_kind(text: str) -> Mapping[str, frozenset[str]]:
     """By kind, the things named: {"language": {"python"}}."""
     found: dict[str, set[str]] = {}
@@ -135,7 +132,7 @@ def without_kind(text: str, kind: str) -> str:
     return _THING.sub(lambda match: "#" if _THINGS[match[0]][0] == kind else match[0], text.lower())
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
+@kept
 def polarity(text: str) -> bool | None:
     """False when the statement is negated, None when it has two sides ("coffee, not tea") or several sentences."""
     if _CONTRAST.search(text) or _SEVERAL.search(text):
@@ -148,7 +145,7 @@ def left_behind(text: str) -> str:
     return " ".join(group for match in _LEFT.finditer(text) for group in match.groups() if group)
 
 
-@lru_cache(maxsize=TEXTS_KEPT)
+@kept
 def statement_words(text: str) -> frozenset[str]:
     """The words of matter, lower case, English without its commonest endings, Han by pairs of characters."""
     found: set[str] = set()

@@ -39,6 +39,7 @@ class Beginning:
             self._sessions.opened(session)
             self.subscribe(session)
             waiting = set() if opened or not session.on("notify") else await self._restore(session, now.timestamp())
+            await self._parts.journal.look_for_untold()
             session.generation = self._parts.recaller.generation
             await self._parts.context.begun("expire", _OPENING_SECONDS, self._parts.ingest.expire(session.scope))
             session.sequence = await self._parts.context.look(session, _OPENING_SECONDS)

@@ -1,6 +1,7 @@
 """What a session is told before a reply: up to three blocks, within their budgets and within the deadline."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -84,6 +85,7 @@ class ContextBuilder:
         self._zone = zone
         self._fail = fail
         self._background: set[asyncio.Future[Any]] = set()
+        self._glancing: set[str] = set()
         self._looking: dict[str, asyncio.Future[tuple[int, int, int, tuple[Stored, ...]]]] = {}
 
     async def build(self, session: Session, message: str, now: datetime, deadline: float) -> Context:
@@ -126,8 +128,7 @@ class ContextBuilder:
         if session.on("autoRecall"):
             found = await self._recall(session, message, now, deadline - span * _LAST_SHARE)
             outcome, recalled = (found.outcome, found.hits) if found else ("timeout", ())
-            left = max(0.0, min(deadline - loop.time(), span * _TOLD_SHARE))
-            recalled = await self._standing(session, recalled, now, left)
+            recalled = await self._standing(session, recalled, now, max(0.0, deadline - loop.time()))
             fresh = [hit for hit in recalled if not session.holds(hit.id, hit.text)]
             if fresh:
                 blocks.append(recalled_block(fresh, self._zone, budget))
@@ -241,14 +242,26 @@ class ContextBuilder:
         looking = self._looking.get(key)
         if looking is not None:
             return await self._within("sync", min(seconds, _HANGING_SECONDS), looking)
-        loop = asyncio.get_running_loop()
-        until = loop.time() + seconds
-        with self._metrics.timed("before_reply.sync"):
-            if await self._follower.glance(session.scope, seconds) == session.changes:
-                return None
-        looking = self._looking[key] = asyncio.ensure_future(self._changes(session))
-        looking.add_done_callback(lambda _: self._looking.pop(key, None))
-        return await self._within("sync", max(0.0, until - loop.time()), looking)
+        began = time.perf_counter()
+        if await self._is_unchanged(session, min(seconds, _HANGING_SECONDS) if key in self._glancing else seconds):
+            return None
+        looking = self._looking.get(key)  # another message may have begun one
+        if looking is None:
+            looking = self._looking[key] = asyncio.ensure_future(self._changes(session))
+            looking.add_done_callback(lambda _: self._looking.pop(key, None))
+        return await self._within("sync", max(0.0, seconds - (time.perf_counter() - began)), looking)
+
+    async def _is_unchanged(self, session: Session, seconds: float) -> bool:
+        """Return whether a glance finds the files as they were when the session was last told of them."""
+        self._glancing.add(session.session_id)
+        try:
+            with self._metrics.timed("before_reply.glance"):
+                return await self._follower.glance(session.scope, seconds) == session.changes
+        except Exception as error:  # noqa: BLE001 - the look itself will say what is wrong
+            log.debug("context.glance_failed", error=type(error).__name__)
+            return False
+        finally:
+            self._glancing.discard(session.session_id)
 
     async def begun(self, place: str, seconds: float, work: Awaitable[object]) -> bool:
         """Return whether a part that a message needs was done within so long; a late one goes on behind."""

@@ -45,8 +45,8 @@ class Follower:
     async def refresh(self, scope: Scope, *, file: str = "", source: str = "") -> int:
         """Index what has changed in a scope's files since they were last looked at.
 
-        Returns a number that rises when anything has: while it stays, the index has no new line. Whoever asks while
-        another look goes on shares the next one. source: the key of the session that has just written `file`.
+        Returns a number that rises when anything has: while it stays, the files have brought no new line. Whoever asks
+        while another look goes on shares the next one. source: the key of the session that has just written `file`.
         """
         if source:
             async with self._locks[scope.key]:
@@ -81,15 +81,16 @@ class Follower:
             return await self._look(scope)
 
     async def _look(self, scope: Scope, file: str = "", source: str = "") -> int:
-        if self._generation != self._recaller.generation:
-            self._generation = self._recaller.generation
-            self._seen.clear()
         found = await self._files.scan(scope.folder)
         if self._is_known(scope, found):
             return self._changes[scope.key]
         seen, young = self._seen.get(scope.key), self._young[scope.key]
         self._changes[scope.key] += 1
         known = await self._recaller.stamps(scope.key)  # another process may have been here before us
+        if self._generation != self._recaller.generation:  # which may have been found only now
+            self._generation = self._recaller.generation
+            self._seen.clear()
+        seen, young = self._seen.get(scope.key), self._young[scope.key]
         changed = [
             file for file, state in found.items() if file in young or file not in known or state != _state(known[file])
         ]

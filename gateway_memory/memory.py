@@ -94,7 +94,7 @@ class GatewayMemory:
             self._beginning = Beginning(parts, self._sessions, self._clock)
             self._journal, self._ledger = parts.journal, parts.ledger
             self._recaller = parts.recaller
-            self._follower, self._context, self._ingest = parts.follower, parts.context, parts.ingest
+            self._follower, self._context = parts.follower, parts.context
             self._commands = Commands(
                 self,
                 ingest=parts.ingest,
@@ -189,21 +189,22 @@ class GatewayMemory:
             self.metrics.count("extraction.accept.skipped.session_type")
             self.metrics.reply_seen(self._clock(), 0)
             return 0
-        now = self._clock()
-        said, answered = await _cleaned(user), await _cleaned(reply)
+        now, session_id, recalled = self._clock(), session.session_id, session.recalled
         try:
-            with self.metrics.timed("after_reply"):
-                turn = await self._journal.accept(
-                    scope=session.scope.key,
-                    session_key=session.key,
-                    session_id=session.session_id,
-                    user=said.text,
-                    reply=answered.text,
-                    at=(at or now).timestamp(),
-                    now=now.timestamp(),
-                    recalled=session.recalled,
-                    seen=self._seen_of_turn(session, said.text, answered.text),
-                )
+            async with session.accepting:
+                said, answered = await _cleaned(user), await _cleaned(reply)
+                with self.metrics.timed("after_reply"):
+                    turn = await self._journal.accept(
+                        scope=session.scope.key,
+                        session_key=session.key,
+                        session_id=session_id,
+                        user=said.text,
+                        reply=answered.text,
+                        at=(at or now).timestamp(),
+                        now=now.timestamp(),
+                        recalled=recalled,
+                        seen=self._seen_of_turn(session, said.text, answered.text),
+                    )
         except (OSError, sqlite3.Error) as error:
             self._fail("journal", error)
             message = f"{self.workspace}: the turn could not be kept ({error}); free some space and send it again"
@@ -281,10 +282,11 @@ class GatewayMemory:
         if not session.on("observations"):
             return
         await self._beginning.begin(session)
-        kept = clip(kind, tool, "" if private else (await _cleaned(content)).text)
-        seen = Observation(kind=kind, content=kept, tool=tool, tags=tags_of(kept), private=private)
-        now = self._clock().timestamp()
-        await self._journal.observe(scope=session.scope.key, session_id=session.session_id, seen=[seen], at=now)
+        now, session_id = self._clock().timestamp(), session.session_id
+        async with session.accepting:
+            kept = clip(kind, tool, "" if private else (await _cleaned(content)).text)
+            seen = Observation(kind=kind, content=kept, tool=tool, tags=tags_of(kept), private=private)
+            await self._journal.observe(scope=session.scope.key, session_id=session_id, seen=[seen], at=now)
         self.metrics.count("observations.kept")
 
     async def file_written(self, session: Session, file: str) -> None:
@@ -359,10 +361,12 @@ class GatewayMemory:
         self._check(session)
         if session.ended:
             return
-        session.ended = True
+        session.ended, session_id = True, session.session_id
         self._sessions.closed(session)
-        self._bus.unsubscribe(session.session_id)
-        await self._lifecycle.end(session.session_id, session.scope, session.key, reason)
+        self._bus.unsubscribe(session_id)
+        async with session.accepting:  # what is being kept belongs to it
+            pass
+        await self._lifecycle.end(session_id, session.scope, session.key, reason)
 
     async def distill(self, session: Session, *, dry_run: bool = False) -> list[Distilled]:
         """Move the facts of the session's scope that have earned it up to MEMORY.md now; return them, with why.

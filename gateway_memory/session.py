@@ -114,6 +114,8 @@ class Session:
         self._opening = ""
         self.ended = True
         self.starting = asyncio.Lock()
+        self.accepting = asyncio.Lock()
+        """What was said first is kept first, however long it is; and an end waits for what is being kept."""
         self.language: Literal["zh", "en"] = "en"
         self.inbox = Inbox(settings.notify.max_pending_updates, max_age_seconds=settings.notify.pending_max_age_seconds)
         self.restored: dict[str, int] = {}

@@ -237,12 +237,13 @@ async def _by(deadline: float | None, future: "asyncio.Future[T]", *, keep: bool
         if not future.done():
             raise TimeoutError
         return future.result()
+    task = asyncio.current_task()
+    cancelled = task.cancelling() if task else 0
     timer = asyncio.get_running_loop().call_later(left, future.cancel)
     try:
         return await future
     except asyncio.CancelledError:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
+        if task is not None and task.cancelling() > cancelled:
             raise
         raise TimeoutError from None
     finally:

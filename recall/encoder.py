@@ -69,8 +69,9 @@ class BundledEncoder:
             if tables is not None and hasattr(self._model, "_sp"):  # else it makes its own
                 self._model._sp = tokenizer(tables)  # noqa: SLF001 - it takes none from outside
             self._model.encode("warm")
-            if hasattr(self._model._model, "_threadpool"):  # noqa: SLF001 - it has no switch for it
-                self._model._model._threadpool = None  # noqa: SLF001
+            backend: Any = getattr(self._model, "_model", None)
+            if hasattr(backend, "_threadpool"):  # it has no switch for it
+                backend._threadpool = None  # noqa: SLF001
         self._encoding = threading.Lock()
 
     def close(self) -> None:

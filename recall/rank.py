@@ -60,7 +60,7 @@ COVERING_ALIKE = 0.5
 # What a difference must be to count fully: of cosines, and of words' scores as a share of what all terms could give.
 LEAST_MEANING_RANGE = 0.35
 LEAST_WORDS_SHARE = 0.2
-# numpy holds Python's lock while it adds: a millisecond.
+# Postings: numpy holds Python's lock while it adds them, for a millisecond.
 _ADDED_AT_ONCE = 250_000
 # A small store is ranked as if it held so many more rows that have nothing to do with the message.
 SUPPOSED_ROWS = 20
@@ -119,16 +119,18 @@ def bm25_into(
     """Add the terms' BM25 to `scores`, given where each term's postings are in the segment, and its weighted idf."""
     counts = ends - starts
     upto = np.cumsum(counts)
-    total = int(upto[-1])
-    # The places of all terms' postings, one term's after the other's.
-    at = np.arange(total) + np.repeat(ends - upto, counts)
-    rows = segment.rows[at]
-    frequencies = segment.frequencies[at]
-    gains = np.repeat(weights * np.float32(K1 + 1), counts) * frequencies
-    gains /= frequencies + norms[rows]
-    for start in range(0, total, _ADDED_AT_ONCE):
-        part = slice(start, start + _ADDED_AT_ONCE)
-        np.add.at(scores, rows[part], gains[part])
+    first = done = 0
+    while done < upto[-1]:
+        last = max(int(np.searchsorted(upto, done + _ADDED_AT_ONCE, side="right")), first + 1)
+        part = slice(first, last)
+        # The places of these terms' postings, one term's after the other's.
+        at = np.arange(done, upto[last - 1]) + np.repeat(ends[part] - upto[part], counts[part])
+        rows = segment.rows[at]
+        frequencies = segment.frequencies[at]
+        gains = np.repeat(weights[part] * np.float32(K1 + 1), counts[part]) * frequencies
+        gains /= frequencies + norms[rows]
+        np.add.at(scores, rows, gains)
+        first, done = last, int(upto[last - 1])
 
 
 def message_vector(own: Floats, preceding: Sequence[Floats], vector_sum: Floats, vectors: int) -> Floats:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
+from recall.read_ahead import read_ahead
 from recall.schema import FORMAT, SCHEMA
 from recall.types import Entry, Stamp, Stored
 
@@ -104,6 +105,7 @@ class Store:
         self._connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0.05)
         self._inode = self.path.stat().st_ino
         self._scopes = {}
+        read_ahead(self.path)
         self.connection.execute("pragma journal_mode = wal")
         # Losing the last writes at a power cut costs nothing: stamps go with the rows, so the files are read again.
         self.connection.execute("pragma synchronous = normal")

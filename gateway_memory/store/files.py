@@ -117,6 +117,7 @@ class MarkdownFiles:
                 return _scan(self._workspace / folder)
 
             waiting = asyncio.get_running_loop().run_in_executor(self._reader, work)
+            waiting.add_done_callback(_seen)
             self._scans[folder] = begun, waiting
         return waiting
 
@@ -155,6 +156,12 @@ class MarkdownFiles:
 
     async def _write(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._writer, work)
+
+
+def _seen(scanning: "asyncio.Future[dict[str, tuple[int, int]]]") -> None:
+    """Take note of an error for which nobody waits any more."""
+    if not scanning.cancelled():
+        scanning.exception()
 
 
 def _scan(folder: Path) -> dict[str, tuple[int, int]]:

@@ -68,9 +68,6 @@ class Journal:
         self._connection = await open_database(self._path)
         self.event_log = EventLog(self._connection, self._path, slot=slot, sends=sends, history=history)
         try:
-            self._untold = {
-                (scope, name) for scope, name in await self.rows("SELECT scope, name FROM marks WHERE NOT told")
-            }
             await self.event_log.open()
         except BaseException:
             await self.close()
@@ -275,8 +272,8 @@ class Journal:
 
     async def mark(self, scope: str, name: str) -> None:
         """Note that something holds of a scope, until `unmark`; it is told once."""
-        if await self._change("INSERT OR IGNORE INTO marks (scope, name) VALUES (?, ?)", (scope, name)):
-            self._untold.add((scope, name))
+        await self._change("INSERT OR IGNORE INTO marks (scope, name) VALUES (?, ?)", (scope, name))
+        self._untold.add((scope, name))  # another process may have marked it, and told it too: `tell` finds out
 
     async def unmark(self, scope: str, name: str) -> None:
         """Note that it holds no longer."""
@@ -285,15 +282,20 @@ class Journal:
             await self._change("DELETE FROM marks WHERE scope = ? AND name = ?", (scope, name))
 
     def is_untold(self, scope: str, name: str) -> bool:
-        """Return whether it may have to be told: by what this process has marked, or found when it began."""
+        """Return whether it may have to be told: by what this process has marked, or found when it looked last."""
         return (scope, name) in self._untold
+
+    async def look_for_untold(self) -> None:
+        """Take note of what other processes have marked."""
+        rows = await self.rows("SELECT scope, name FROM marks WHERE NOT told")
+        self._untold |= {(scope, name) for scope, name in rows}
 
     async def tell(self, scope: str, name: str) -> bool:
         """Return whether it is to be told now: it holds and nobody has told it yet."""
+        query = "UPDATE marks SET told = 1 WHERE scope = ? AND name = ? AND NOT told"
+        due = bool(await self._change(query, (scope, name)))
         self._untold.discard((scope, name))
-        return bool(
-            await self._change("UPDATE marks SET told = 1 WHERE scope = ? AND name = ? AND NOT told", (scope, name))
-        )
+        return due
 
     # What is seen
 

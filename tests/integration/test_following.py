@@ -103,3 +103,18 @@ async def test_a_full_memory_md_is_told_once_after_a_restart_too(tmp_path: Path)
             session = await memory.start_session("two", user=OWNER)
             texts = [(await memory.before_reply(session, f"message {number}")).text for number in range(2)]
             assert ["[Memory Notice]" in text for text in texts] == expected
+
+
+async def test_what_another_process_marked_is_told_when_a_session_starts(tmp_path: Path) -> None:
+    defaults = load_config().defaults
+    config = Config(defaults=replace(defaults, store=replace(defaults.store, max_memory_md_bytes=200)))
+    async with GatewayMemory(config, tmp_path) as gateway:
+        async with GatewayMemory(config, tmp_path) as other:
+            speaker = await other.start_session("elsewhere", user=OWNER)
+            for number in range(6):
+                said = f"Remember that drawer number {number} holds the {number * 7} mm screws."
+                await other.after_reply(speaker, user=said, reply="OK")
+            await other.flush()
+        session = await gateway.start_session("here", user=OWNER)
+        texts = [(await gateway.before_reply(session, f"message {number}")).text for number in range(2)]
+        assert ["[Memory Notice]" in text for text in texts] == [True, False]

@@ -18,9 +18,9 @@ async def test_news_of_a_slow_disk_comes_with_the_next_reply(tmp_path: Path, mon
         (tmp_path / "MEMORY.md").write_text("- The meeting moved to Thursday\n")
         refresh, disk_answers = memory._follower.refresh, asyncio.Event()
 
-        async def slow(scope: Scope) -> None:
+        async def slow(scope: Scope) -> int:
             await disk_answers.wait()
-            await refresh(scope)
+            return await refresh(scope)
 
         monkeypatch.setattr(memory._follower, "refresh", slow)
         hung = await memory.before_reply(session, "hello")
