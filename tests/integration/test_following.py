@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 
 import gateway_memory.store.files
-from gateway_memory import OWNER, Config, GatewayMemory, load_config
+from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
 from gateway_memory.store.files import MarkdownFiles
 from recall import Stored
 
@@ -18,6 +18,19 @@ from recall import Stored
 def saved_long_ago(path: Path, text: str) -> None:
     path.write_text(text)
     os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+def small_memory_md() -> Config:
+    defaults = load_config().defaults
+    return Config(defaults=replace(defaults, store=replace(defaults.store, max_memory_md_bytes=200)))
+
+
+async def fill(memory: GatewayMemory, session: Session) -> None:
+    """Say more than a small MEMORY.md takes."""
+    for number in range(6):
+        said = f"Remember that drawer number {number} holds the {number * 7} mm screws."
+        await memory.after_reply(session, user=said, reply="OK")
+    await memory.flush()
 
 
 async def test_the_index_is_asked_for_news_only_when_a_file_has_changed(
@@ -90,14 +103,10 @@ async def test_who_asks_while_a_look_has_not_begun_shares_it(tmp_path: Path, mon
 
 
 async def test_a_full_memory_md_is_told_once_after_a_restart_too(tmp_path: Path) -> None:
-    defaults = load_config().defaults
-    config = Config(defaults=replace(defaults, store=replace(defaults.store, max_memory_md_bytes=200)))
+    config = small_memory_md()
     async with GatewayMemory(config, tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
-        for number in range(6):
-            said = f"Remember that drawer number {number} holds the {number * 7} mm screws."
-            await memory.after_reply(session, user=said, reply="OK")
-        await memory.flush()
+        await fill(memory, session)
     for expected in ([True, False], [False, False]):
         async with GatewayMemory(config, tmp_path) as memory:
             session = await memory.start_session("two", user=OWNER)
@@ -106,15 +115,11 @@ async def test_a_full_memory_md_is_told_once_after_a_restart_too(tmp_path: Path)
 
 
 async def test_what_another_process_marked_is_told_when_a_session_starts(tmp_path: Path) -> None:
-    defaults = load_config().defaults
-    config = Config(defaults=replace(defaults, store=replace(defaults.store, max_memory_md_bytes=200)))
+    config = small_memory_md()
     async with GatewayMemory(config, tmp_path) as gateway:
         async with GatewayMemory(config, tmp_path) as other:
             speaker = await other.start_session("elsewhere", user=OWNER)
-            for number in range(6):
-                said = f"Remember that drawer number {number} holds the {number * 7} mm screws."
-                await other.after_reply(speaker, user=said, reply="OK")
-            await other.flush()
+            await fill(other, speaker)
         session = await gateway.start_session("here", user=OWNER)
         texts = [(await gateway.before_reply(session, f"message {number}")).text for number in range(2)]
         assert ["[Memory Notice]" in text for text in texts] == [True, False]
