@@ -213,10 +213,10 @@ def mask_named(text: str, lower: str, found: Counter[str]) -> str:
         bare = value.rstrip(_TRAILING) if value[0] not in "\"'`“「" else value
         return f"{match['lead']}[masked: {kind}]{value[len(bare) :] if bare else ''}"
 
-    english = any(needle in lower for needle in _ENGLISH_NEEDLES)
+    english = any(map(lower.__contains__, _ENGLISH_NEEDLES))
     mixed = english and any(verb in lower for verb in "是为：＝改换设")  # "token 是 …"
     for needles, pattern in _FORMS:
-        if any(needle in lower for needle in needles) or (mixed and pattern is _CHINESE):
+        if any(map(lower.__contains__, needles)) or (mixed and pattern is _CHINESE):
             text = pattern.sub(replace, text)
     if english and (" is " in lower or " as " in lower):
         text = _mask_before(text, found)

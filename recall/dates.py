@@ -60,13 +60,14 @@ _PATTERNS = tuple(
 
 def spans_of(text: str, now: float, zone: tzinfo) -> tuple[Span, ...]:
     """The spans of time that a text names, seen from `now` (epoch seconds) in `zone`."""
+    text = text[:_LONGEST].lower()
+    possible = [(kind, pattern) for kind, needs, pattern in _PATTERNS if any(map(text.__contains__, needs))]
+    if not possible:
+        return ()
     today = datetime.fromtimestamp(now, zone).date()
     spans: list[Span] = []
     taken: list[tuple[int, int]] = []
-    text = text[:_LONGEST].lower()
-    for kind, needs, pattern in _PATTERNS:
-        if not any(need in text for need in needs):
-            continue
+    for kind, pattern in possible:
         for match in pattern.finditer(text):
             if any(match.start() < end and start < match.end() for start, end in taken):
                 continue

@@ -14,6 +14,7 @@ from recall.dates import Span
 from recall.postings import Segment
 
 __all__ = [
+    "beside",
     "bm25_into",
     "calibrated",
     "common_share",
@@ -174,16 +175,24 @@ def scaled(values: Floats, among: NDArray[np.bool_], least_range: float) -> Floa
     return result
 
 
-def with_neighbours(words: Floats, sessions: NDArray[np.uint32]) -> Floats:
-    """Words' scores with shares of those of the rows beside; `sessions`: 0 for a row that belongs to none."""
+def beside(sessions: NDArray[np.uint32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which rows, from the second on, are of the session of the row before; and from the third, of that before it.
+
+    `sessions`: 0 for a row that belongs to none.
+    """
+    return (
+        (sessions[1:] == sessions[:-1]) & (sessions[1:] != 0),
+        (sessions[2:] == sessions[:-2]) & (sessions[2:] != 0),
+    )
+
+
+def with_neighbours(words: Floats, beside: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Floats:
+    """Words' scores of one scope's rows with shares of those of the rows `beside`."""
+    one, two = beside
     spread = words.copy()
-    for distance, before, after in ((1, BEFORE_SHARES[0], AFTER_SHARE), (2, BEFORE_SHARES[1], 0.0)):
-        if len(words) <= distance:
-            break
-        same = (sessions[distance:] == sessions[:-distance]) & (sessions[distance:] != 0)
-        spread[distance:] += np.float32(before) * words[:-distance] * same
-        if after:
-            spread[:-distance] += np.float32(after) * words[distance:] * same
+    spread[1:] += np.float32(BEFORE_SHARES[0]) * words[:-1] * one
+    spread[:-1] += np.float32(AFTER_SHARE) * words[1:] * one
+    spread[2:] += np.float32(BEFORE_SHARES[1]) * words[:-2] * two
     return spread
 
 

@@ -48,6 +48,8 @@ class ScopeRows:
         self.vectors = 0
         self._recency: NDArray[np.float32] | None = None
         self._standing: NDArray[np.float32] | None = None
+        self._beside: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None
+        self._has_speakers: bool | None = None
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -72,7 +74,7 @@ class ScopeRows:
                 self._change(values)
             if fresh:
                 self._append(fresh)
-        self._recency = self._standing = None
+        self._recency = self._standing = self._beside = self._has_speakers = None
 
     def _change(self, values: Sequence[Any]) -> None:
         sequence, at, importance, _, type_, kind, file, session, traits, _, _, _, vector = values
@@ -145,7 +147,15 @@ class ScopeRows:
 
     @property
     def has_speakers(self) -> bool:
-        return bool(self.speakers.values.any())
+        if self._has_speakers is None:
+            self._has_speakers = bool(self.speakers.values.any())
+        return self._has_speakers
+
+    def beside(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which rows stand beside others of their session: see `rank.beside`."""
+        if self._beside is None:
+            self._beside = rank.beside(self.sessions.values)
+        return self._beside
 
     def recency(self) -> NDArray[np.float32]:
         """What each row gets for being new, by how many rows are newer (by `at`, then by insertion)."""

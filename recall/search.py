@@ -1,6 +1,6 @@
 """One search through the index: by words, then the ranking of words and meaning."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, NamedTuple
@@ -95,13 +95,10 @@ def search_words(
         weights = idf * np.array(list(query.weights.values()), np.float32)
         most = float(weights.sum())
         average = sum(float(rows.lengths.values.sum()) for _, rows in present) / total
-        first = 0
-        for (_, rows), segments in zip(present, found, strict=True):
+        for (rows, place), segments in zip(_placed([rows for _, rows in present]), found, strict=True):
             norms = rank.length_norms(rows.lengths.values, average)
-            part = scores[first : first + len(rows)]
             for segment, starts, ends in segments:
-                rank.bm25_into(part, segment, starts, ends, weights, norms)
-            first += len(rows)
+                rank.bm25_into(scores[place], segment, starts, ends, weights, norms)
     order = np.argsort(wanted[: query.own])
     return Words(
         query=query,
@@ -255,10 +252,9 @@ def _with_a_preference(found: list[_Found], limit: int) -> list[_Found]:
 def _scores(index: Index, words: Words, asked: Asked | None, waiting: Sequence[Asked], terms: Terms) -> Floats:
     scopes = [rows for _, rows in words.scopes]
     query, among = words.query, words.among
-    sessions = _joined([rows.sessions.values for rows in scopes])
-    scores = rank.with_neighbours(
-        np.float32(rank.WORDS_WEIGHT) * rank.scaled(words.scores, among, words.most * rank.LEAST_WORDS_SHARE), sessions
-    )
+    scores = np.float32(rank.WORDS_WEIGHT) * rank.scaled(words.scores, among, words.most * rank.LEAST_WORDS_SHARE)
+    for rows, place in _placed(scopes):
+        scores[place] = rank.with_neighbours(scores[place], rows.beside())
     terms.added("words", scores)
     if asked is not None:
         embedded = among & _joined([rows.embedded.values for rows in scopes])
@@ -269,24 +265,29 @@ def _scores(index: Index, words: Words, asked: Asked | None, waiting: Sequence[A
             weight = rank.MEANING_WITH_CONTEXT_WEIGHT if asked.preceding else rank.MEANING_WEIGHT
             scores += np.float32(weight) * rank.scaled(cosines, embedded, rank.LEAST_MEANING_RANGE)
     terms.added("meaning", scores)
-    first = 0
-    for rows in scopes:
-        part = scores[first : first + len(rows)]
+    for rows, place in _placed(scopes):
         if not query.looks_back:
-            part += rows.recency()
+            scores[place] += rows.recency()
             terms.added("recency", scores)
-        part += rows.standing_scores()
+        scores[place] += rows.standing_scores()
         terms.added("form", scores)
         if query.own:
             spoken = np.isin(rows.speakers.values, words.terms) if rows.has_speakers else None
             if spoken is not None:
-                part += np.float32(rank.SPEAKER_WEIGHT) * spoken
+                scores[place] += np.float32(rank.SPEAKER_WEIGHT) * spoken
                 terms.added("speaker", scores)
         if query.spans:
-            part += np.float32(rank.DATE_WEIGHT) * rank.dated(rows.at.values, query.spans)
+            scores[place] += np.float32(rank.DATE_WEIGHT) * rank.dated(rows.at.values, query.spans)
             terms.added("date", scores)
-        first += len(rows)
     return scores
+
+
+def _placed(scopes: Sequence[ScopeRows]) -> Iterator[tuple[ScopeRows, slice]]:
+    """Each scope, and where its rows are among those of all."""
+    first = 0
+    for rows in scopes:
+        yield rows, slice(first, first + len(rows))
+        first += len(rows)
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
