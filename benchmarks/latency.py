@@ -150,6 +150,8 @@ async def measure(memories: int, messages: int, scopes: int, distinct: int) -> d
             await memory.flush()
             await memory.before_reply(sessions[0], "hello")
             result["stall_opening_ms"] = stalls.take()
+            gc.freeze()
+            stalls.take()
             sessions += [await start(memory, scopes, number) for number in people[1:]]
             result["stall_starting_ms"] = stalls.take()
             speaking = sessions if scopes > 1 else sessions[:1]
@@ -262,7 +264,7 @@ def main() -> int:
         wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-    gc.freeze()  # as a gateway does that has started; see the README
+    gc.freeze()  # as a gateway does that has started, and again when its memory is open; see the README
     if len(args.memories) > 1:  # each in a process of its own, or one's memory would be counted with the next one's
         common = ["--scopes", str(args.scopes), "--messages", str(args.messages)]
         common += ["--texts", str(args.texts)] if args.texts else []

@@ -14,6 +14,7 @@ from gateway_memory.blocks import changes_block, full_block, recalled_block, upd
 from gateway_memory.clock import day_of
 from gateway_memory.follow import Follower
 from gateway_memory.metrics import Metrics
+from gateway_memory.pace import Pace
 from gateway_memory.searching import as_hit
 from gateway_memory.session import Session
 from gateway_memory.store.journal import MEMORY_FULL, Journal
@@ -36,6 +37,8 @@ _LAST_SHARE: Final = 0.04
 """Of the deadline, what is kept for handing over what is ready by then, and for asking whether it still holds."""
 _HANGING_SECONDS: Final = 0.02
 _FIND_SECONDS: Final = 10.0
+_MESSAGES_A_TURN: Final = 8
+"""Of many messages at once, so many are gone on with in one turn of the event loop: a tenth of a millisecond each."""
 _QUERY_LENGTH: Final = 8000
 
 Outcome = Literal["full", "partial", "empty", "disabled", "timeout"]
@@ -86,6 +89,8 @@ class ContextBuilder:
         self._fail = fail
         self._background: set[asyncio.Future[Any]] = set()
         self._glancing: set[str] = set()
+        self.pace = Pace(_MESSAGES_A_TURN)
+        """Where many messages that come at once, or have waited for one look at the files, wait for their turns."""
         self._looking: dict[str, asyncio.Future[tuple[int, int, int, tuple[Stored, ...]]]] = {}
 
     async def build(self, session: Session, message: str, now: datetime, deadline: float) -> Context:
@@ -126,6 +131,7 @@ class ContextBuilder:
         outcome: Outcome = "disabled"
         recalled: tuple[Hit, ...] = ()
         if session.on("autoRecall"):
+            await self.pace.turn()
             found = await self._recall(session, message, now, deadline - span * _LAST_SHARE)
             outcome, recalled = (found.outcome, found.hits) if found else ("timeout", ())
             recalled = await self._standing(session, recalled, now, max(0.0, deadline - loop.time()))

@@ -151,6 +151,7 @@ class GatewayMemory:
         """Return what to add to this reply's prompt, within `timeoutMs`. A part that fails is left out, and logged."""
         self._check(session)
         deadline = asyncio.get_running_loop().time() + session.settings.auto_recall.timeout_ms / 1000
+        await self._context.pace.turn()
         message = as_query(message)
         if session.on("autoExtract"):
             self.metrics.message_seen(self._clock())
