@@ -14,7 +14,7 @@ class Pace:
 
     async def turn(self) -> None:
         """Wait for a turn of the loop that has room; the first few of each don't wait at all."""
-        while self._passed >= self._most:
+        while self._passed >= self._most:  # noqa: ASYNC110 - turns of the loop are what is waited for
             await asyncio.sleep(0)
         if not self._passed:
             asyncio.get_running_loop().call_soon(self._next)

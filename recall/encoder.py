@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from recall.scale import BUNDLED, Scale
 from recall.tokenizer import tokenizer
-from recall.turns import no_collection
+from recall.turns import no_collection, short_turns
 
 __all__ = ["BundledEncoder", "Encoder", "bundled_encoder"]
 
 _LARGEST_TABLE = 10_500_000
+_FREED_AT_ONCE = 2048
 
 
 class Encoder(Protocol):
@@ -73,6 +74,7 @@ class BundledEncoder:
             if hasattr(backend, "_threadpool"):  # it has no switch for it
                 backend._threadpool = None  # noqa: SLF001
         self._encoding = threading.Lock()
+        weakref.finalize(self, _empty, self._large()).atexit = False
 
     def close(self) -> None:
         """Nothing is open, and others may use it."""
@@ -82,6 +84,17 @@ class BundledEncoder:
         with self._encoding:
             vectors: NDArray[np.float32] = self._model.encode([text if text.strip() else "." for text in texts])
         return vectors
+
+    def _large(self) -> list[Any]:
+        """The vocabulary's tables and the vectors of its pieces, where the package holds them as we know it."""
+        owners = [getattr(self._model, name, None) for name in ("_sp", "_model")]
+        return [
+            held
+            for owner in owners
+            for held in getattr(owner, "__dict__", {}).values()
+            if isinstance(held, dict | list)
+            or (isinstance(held, np.ndarray) and held.flags.owndata and held.nbytes > _LARGEST_TABLE)
+        ]
 
 
 _making = threading.Lock()
@@ -95,6 +108,19 @@ def bundled_encoder() -> BundledEncoder:
         if encoder is None:
             encoder = _shared[BundledEncoder.name] = BundledEncoder()
         return encoder
+
+
+def _empty(held: list[Any]) -> None:
+    """Let go of large things little by little: all at once would hold Python's lock for 15 ms."""
+    with short_turns():
+        for each in held:
+            while len(each):
+                if isinstance(each, np.ndarray):
+                    each.resize((max(len(each) - _FREED_AT_ONCE, 0), *each.shape[1:]), refcheck=False)
+                elif isinstance(each, dict):
+                    each.popitem()
+                else:
+                    each.pop()
 
 
 def _touch_memory(size: int) -> None:

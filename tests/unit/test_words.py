@@ -55,3 +55,20 @@ def test_a_row_covers_each_of_the_terms_that_it_holds_once(rows: list[list[int]]
     for row, covered in zip(rows, near.coverage(terms, weights).tolist(), strict=True):
         held = sum(weight for term, weight in zip(sorted(asked), weights.tolist(), strict=True) if term in row)
         assert math.isclose(covered, held / float(weights.sum()), rel_tol=1e-4, abs_tol=1e-6)
+
+
+Sessions = st.lists(st.integers(0, 2), min_size=0, max_size=12)
+
+
+@given(sessions=Sessions, seed=st.integers(0, 99))
+def test_a_row_gets_shares_of_those_beside_it_in_its_session(sessions: list[int], seed: int) -> None:
+    words = np.random.default_rng(seed).random(len(sessions), dtype=np.float32)
+    spread = rank.with_neighbours(words, rank.beside(np.array(sessions, np.uint32)))
+    for row, score in enumerate(spread.tolist()):
+        shares = {row - 1: rank.BEFORE_SHARES[0], row - 2: rank.BEFORE_SHARES[1], row + 1: rank.AFTER_SHARE}
+        expected = float(words[row]) + sum(
+            share * float(words[other])
+            for other, share in shares.items()
+            if 0 <= other < len(sessions) and sessions[other] == sessions[row] != 0
+        )
+        assert math.isclose(score, expected, rel_tol=1e-5, abs_tol=1e-6)

@@ -1,0 +1,17 @@
+"""The bundled encoder leaves nothing of its tables behind when it leaves."""
+
+import gc
+
+from recall.encoder import BundledEncoder
+
+
+def test_its_tables_are_emptied_with_it() -> None:
+    encoder = BundledEncoder()
+    vector = encoder.encode(["billing cache"])[0]
+    large = encoder._large()
+    sizes = [len(each) for each in large]
+    assert max(sizes) > 100_000, "the vocabulary is among them"
+    del encoder
+    gc.collect()
+    assert [len(each) for each in large] == [0] * len(sizes)
+    assert abs(float(vector @ vector) - 1) < 1e-5, "what it gave is its caller's"
