@@ -50,19 +50,19 @@ async def build(workspace: Path, memories: int, scopes: int, distinct: int) -> d
         recall.recaller._bundled = Remembering  # noqa: SLF001 - an hour's work otherwise
         recall.recaller.BUNDLED_BATCHES = Batches(texts=256, characters=1_000_000)  # type: ignore[attr-defined]
     result: dict[str, Any] = {}
-    stalls = Stalls()
-    watching = asyncio.create_task(stalls.watch())
-    async with GatewayMemory(load_config(), workspace) as memory:
-        started = time.perf_counter()
-        for scope in range(scopes):
-            whose = resolve_scope(user=f"person {scope}" if scopes > 1 else OWNER, room=None)
-            await memory._follower.refresh(whose)  # noqa: SLF001 - the moment when the index has everything
-        result["indexed_per_second"] = memories / (time.perf_counter() - started)
-        started = time.perf_counter()
-        await memory._recaller.embedded()  # noqa: SLF001 - flush has a bound
-        result["embedded_per_second"] = memories / (time.perf_counter() - started)
-    watching.cancel()
-    result["stall_building_ms"] = stalls.take()
+    with Stalls() as stalls:
+        watching = asyncio.create_task(stalls.watch())
+        async with GatewayMemory(load_config(), workspace) as memory:
+            started = time.perf_counter()
+            for scope in range(scopes):
+                whose = resolve_scope(user=f"person {scope}" if scopes > 1 else OWNER, room=None)
+                await memory._follower.refresh(whose)  # noqa: SLF001 - the moment when the index has everything
+            result["indexed_per_second"] = memories / (time.perf_counter() - started)
+            started = time.perf_counter()
+            await memory._recaller.embedded()  # noqa: SLF001 - flush has a bound
+            result["embedded_per_second"] = memories / (time.perf_counter() - started)
+        watching.cancel()
+        result["stalls"] = {"building": stalls.take()._asdict()}
     return result
 
 

@@ -7,7 +7,8 @@ Prints before_reply and after_reply (p50, p95, p99); before_reply beside the bar
 numpy product + bare postings, one after the other), and what each of its stages takes; fifty at once; the longest stall
 of the event loop, resident memory, the time to open, and the memories that are indexed and embedded in a second.
 Replies and floors are measured in turn, some messages each. Beside the stalls stands that of a loop that does nothing
-while the bare encoder works in a thread. Machines are noisy: compare the ratios, not the milliseconds.
+while the bare encoder works in a thread; and what is left of each when the time is taken off in which a process that
+does nothing was not woken either, which is the machine's. Machines are noisy: compare the ratios, not the milliseconds.
 
 --scopes: the memories are spread over so many people. A hundred of them speak; the others rest, and one that rested is
 loaded when it speaks. --texts: so many distinct texts (default: 20,000 where there are scopes, else all differ).
@@ -29,6 +30,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -130,8 +132,8 @@ async def measure(memories: int, messages: int, scopes: int, distinct: int) -> d
     """Return everything that is measured."""
     writer = Writer(2)
     result: dict[str, Any] = {"memories": memories, "scopes": scopes, "distinct_texts": min(distinct, memories)}
-    stalls = Stalls()
-    with tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as within:
+        folder = within.enter_context(tempfile.TemporaryDirectory())
         built = subprocess.run(  # noqa: ASYNC221, S603 - nothing else runs yet; our own arguments
             [sys.executable, str(BUILDING), folder, *map(str, (memories, scopes, distinct))],
             check=True,
@@ -139,6 +141,7 @@ async def measure(memories: int, messages: int, scopes: int, distinct: int) -> d
             text=True,
         )
         result |= json.loads(built.stdout)
+        stalls = within.enter_context(Stalls())
         os.sync()  # what was built is not still being written while it is opened
         watching = asyncio.create_task(stalls.watch())
         started = time.perf_counter()
@@ -149,20 +152,20 @@ async def measure(memories: int, messages: int, scopes: int, distinct: int) -> d
             result["first_session_ms"] = 1000 * (time.perf_counter() - started)
             await memory.flush()
             await memory.before_reply(sessions[0], "hello")
-            result["stall_opening_ms"] = stalls.take()
+            result["stalls"]["opening"] = stalls.take()._asdict()
             gc.freeze()
             stalls.take()
             sessions += [await start(memory, scopes, number) for number in people[1:]]
-            result["stall_starting_ms"] = stalls.take()
+            result["stalls"]["starting"] = stalls.take()._asdict()
             speaking = sessions if scopes > 1 else sessions[:1]
             for length in LENGTHS:
                 await replies(memory, speaking, [writer.message(length) for _ in range(messages // 2)])
-            result["stall_before_reply_ms"] = stalls.take()
+            result["stalls"]["before_reply"] = stalls.take()._asdict()
             for length in LENGTHS[:2]:
                 with stalls.off():
                     result[f"at_once_{length}"] = percentiles(await at_once(memory, sessions, writer, length))
                 await at_once(memory, sessions, writer, length)
-            result["stall_at_once_ms"] = stalls.take()
+            result["stalls"]["at_once"] = stalls.take()._asdict()
             result["rss_mb"] = rss_megabytes()
             with stalls.off():
                 if scopes > SPEAKERS:
@@ -179,9 +182,9 @@ async def measure(memories: int, messages: int, scopes: int, distinct: int) -> d
             for length in LENGTHS:
                 for _ in range(messages // 2):
                     await asyncio.to_thread(floors.encode, writer.message(length), 0)
-            result["stall_bare_ms"] = stalls.take()
+            result["stalls"]["bare"] = stalls.take()._asdict()
             result |= await turns(memory, sessions[0], writer, messages)
-            result["stall_after_reply_ms"] = stalls.take()
+            result["stalls"]["after_reply"] = stalls.take()._asdict()
         watching.cancel()
     return result
 

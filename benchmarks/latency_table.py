@@ -37,18 +37,20 @@ def table(result: dict[str, Any]) -> str:
             row = result[key]
             numbers = f"p50 {row['p50']:6.1f}  p95 {row['p95']:6.1f}  p99 {row['p99']:6.1f} ms"
             lines.append(f"  {name + ':':<36}{numbers}")
-    lines += [
-        f"  longest stall of the loop, {name}: {result[f'stall_{key}_ms']:.1f} ms"
-        for name, key in (
-            ("building", "building"),
-            ("opening", "opening"),
-            ("sessions starting", "starting"),
-            ("before_reply", "before_reply"),
-            ("before_reply, 50 at once", "at_once"),
-            ("after_reply", "after_reply"),
-            ("nothing but the bare encoder in a thread", "bare"),
+    for name, key in (
+        ("building", "building"),
+        ("opening", "opening"),
+        ("sessions starting", "starting"),
+        ("before_reply", "before_reply"),
+        ("before_reply, 50 at once", "at_once"),
+        ("after_reply", "after_reply"),
+        ("nothing but the bare encoder in a thread", "bare"),
+    ):
+        stall = result["stalls"][key]
+        lines.append(
+            f"  longest stall of the loop, {name}: {stall['longest_ms']:.1f} ms"
+            f", {stall['own_ms']:.1f} ms while idle processes turned"
         )
-    ]
     whole_rss = f", {result['rss_all_mb']:.0f} MB after every scope was used" if "rss_all_mb" in result else ""
     lines.append(
         f"  open {result['open_ms']:.0f} ms, first session after {result['first_session_ms']:.0f} ms,"

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +11,7 @@ import structlog
 
 from recall.turns import short_turns
 from recall.types import EmbeddingError, RecallError
-from recall.worker import settle
+from recall.worker import settle, settle_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -208,11 +208,15 @@ class Embedder:
         finally:
             self._busy_since = None
         self.problem = ""
+        answers: defaultdict[
+            asyncio.AbstractEventLoop, list[tuple[asyncio.Future[NDArray[np.float32]], NDArray[np.float32], None]]
+        ] = defaultdict(list)
         start = 0
         for job in jobs:
-            part = vectors[start : start + len(job.texts)]
+            answers[job.loop].append((job.future, vectors[start : start + len(job.texts)], None))
             start += len(job.texts)
-            settle(job.loop, job.future, part)
+        for loop, given in answers.items():
+            settle_all(loop, given)
         with self._condition:
             for text, vector in self._of_queries(jobs, vectors):
                 self._cache[text] = vector

@@ -4,13 +4,13 @@ import asyncio
 import heapq
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from recall.turns import short_turns
 from recall.types import RecallError
 
-__all__ = ["BACKGROUND", "SEARCH", "WRITE", "Worker", "settle"]
+__all__ = ["BACKGROUND", "SEARCH", "WRITE", "Worker", "settle", "settle_all"]
 
 SEARCH, WRITE, BACKGROUND = 0, 1, 2
 
@@ -90,16 +90,24 @@ def settle(
     loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], result: T | None, error: BaseException | None = None
 ) -> None:
     """Give a future its result or its error from another thread; a CancelledError cancels it. A done one is left."""
+    settle_all(loop, [(future, result, error)])
+
+
+def settle_all(
+    loop: asyncio.AbstractEventLoop, answers: Sequence[tuple[asyncio.Future[T], T | None, BaseException | None]]
+) -> None:
+    """`settle` for several futures of one loop, which is woken once: each waking gives Python's lock away."""
 
     def tell() -> None:
-        if future.done():
-            return
-        if isinstance(error, asyncio.CancelledError):
-            future.cancel()
-        elif error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(cast("T", result))
+        for future, result, error in answers:
+            if future.done():
+                continue
+            if isinstance(error, asyncio.CancelledError):
+                future.cancel()
+            elif error is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(cast("T", result))
 
     try:
         loop.call_soon_threadsafe(tell)
