@@ -83,11 +83,12 @@ class Candidates:
         both = held @ held.T
         each = held.sum(axis=1)
         overlap = both / np.maximum(each[:, None] + each[None, :] - both, 1)
+        near: NDArray[np.bool_] = overlap > _SAME_WORDS
+        if np.count_nonzero(near) <= len(near):  # each to itself alone, as mostly
+            return near
         embedded = self.embedded[:, None] & self.embedded[None, :]
         meaning = scale.cosines(self.vectors @ self.vectors.T)
-        same: NDArray[np.bool_] = np.where(
-            embedded, (overlap > _SAME_WORDS) & (meaning > _SAME_MEANING), overlap > _SAME_WORDS_ALONE
-        )
+        same: NDArray[np.bool_] = np.where(embedded, near & (meaning > _SAME_MEANING), overlap > _SAME_WORDS_ALONE)
         return same
 
     def _row_of_each_term(self) -> NDArray[np.int64]:
