@@ -39,12 +39,12 @@ class Beginning:
             self._sessions.opened(session)
             self.subscribe(session)
             waiting = set() if opened or not session.on("notify") else await self._restore(session, now.timestamp())
-            await self._parts.journal.look_for_untold()
+            await self._parts.journal.marks.look_for_untold()
             session.generation = self._parts.recaller.generation
-            await self._parts.context.begun("expire", _OPENING_SECONDS, self._parts.ingest.expire(session.scope))
+            await self._parts.context.within.done("expire", _OPENING_SECONDS, self._parts.ingest.expire(session.scope))
             session.sequence = await self._parts.context.look(session, _OPENING_SECONDS)
             if session.settings.opening.enabled:
-                await self._parts.context.begun("opening", _OPENING_SECONDS, self._open(session, waiting, now))
+                await self._parts.context.within.done("opening", _OPENING_SECONDS, self._open(session, waiting, now))
             session.ended = False
             log.info("session.open", session_id=session_id, type=session.type)
 

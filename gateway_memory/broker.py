@@ -2,22 +2,25 @@
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from typing import Final
 
 from gateway_memory.errors import ConfigError
+from gateway_memory.metrics import Metrics
 from gateway_memory.session import Scope
 from gateway_memory.store.event_log import EventLog
 from gateway_memory.store.slots import Slot
+from gateway_memory.tasks import run_beside
 from notifier import Event, MqttSettings, NotifierError, journal_of
 from notifier.credentials import Credentials, credentials
 from notifier.mqtt import connect
 from notifier.notifier import Notifier
 from notifier.wire import Wire, read_secrets
 
-__all__ = ["client_id", "make_notifier", "make_wire", "read_login"]
+__all__ = ["client_id", "make_wire", "open_notifier", "read_login"]
 
 _PREFIX: Final = "agents.defaults.memorySync.notify.mqtt"
+_SEND_SECONDS: Final = 2.0
 
 
 def read_login(settings: MqttSettings) -> Credentials:
@@ -53,7 +56,8 @@ def client_id(instance: str) -> str:
     return f"gateway-memory-{instance}"
 
 
-async def make_notifier(
+async def open_notifier(
+    stack: AsyncExitStack,
     settings: MqttSettings,
     *,
     event_log: EventLog,
@@ -61,10 +65,11 @@ async def make_notifier(
     publish: Callable[[Event], None],
     scope_of: Callable[[str], Scope],
     refresh: Callable[[Scope], Awaitable[object]],
+    metrics: Metrics,
     clock: Callable[[], float],
     fail: Callable[[str, BaseException], None],
 ) -> Notifier:
-    """Return a notifier for an open journal; it connects when it runs.
+    """Return a notifier for an open journal, which runs until the stack is closed and sends what it can until then.
 
     Raises:
         ConfigError: an environment variable that the settings name isn't set, or its secret can't be used.
@@ -106,4 +111,7 @@ async def make_notifier(
         clock=clock,
         fail=fail,
     )
+    metrics.sources.append(notifier.gauges)
+    run_beside(stack, notifier.run(), "notifier")
+    stack.push_async_callback(notifier.drained, _SEND_SECONDS)
     return notifier

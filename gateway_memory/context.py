@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Any, Final, Literal, TypeVar
+from typing import Final, Literal
 
 import structlog
 
@@ -17,16 +17,16 @@ from gateway_memory.metrics import Metrics
 from gateway_memory.pace import Pace
 from gateway_memory.searching import as_hit
 from gateway_memory.session import Session
-from gateway_memory.store.journal import MEMORY_FULL, Journal
+from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.marks import MEMORY_FULL
+from gateway_memory.within import Within
 from notifier import Change
 from recall import Filter, Hit, Recall, Recaller, Stored
 
 __all__ = ["Context", "ContextBuilder", "as_query"]
 
 log = structlog.get_logger()
-
-T = TypeVar("T")
 
 _REFRESH_SHARE: Final = 0.25
 """Of the deadline, what looking at the files may take: a hung disk leaves time for what memory holds already."""
@@ -86,8 +86,7 @@ class ContextBuilder:
         self._ledger = ledger
         self._metrics = metrics
         self._zone = zone
-        self._fail = fail
-        self._background: set[asyncio.Future[Any]] = set()
+        self.within = Within(metrics, fail)
         self._glancing: set[str] = set()
         self.pace = Pace(_MESSAGES_A_TURN)
         """Where many messages that come at once, or have waited for one look at the files, wait for their turns."""
@@ -124,7 +123,7 @@ class ContextBuilder:
             upto = session.restored | {
                 origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
             }
-            await self._within("told", span * _TOLD_SHARE, self._journal.event_log.told(session.session_id, upto))
+            await self.within.get("told", span * _TOLD_SHARE, self._journal.event_log.told(session.session_id, upto))
         if updates and settings.notify.inject_summary:
             blocks.append(updates_block(updates, self._zone, budget))
 
@@ -141,8 +140,8 @@ class ContextBuilder:
                 session.hold([(hit.id, hit.text) for hit in fresh])
         self._metrics.count(f"recall.{outcome}")
         left = min(deadline - loop.time(), span * _TOLD_SHARE)  # without any, what is asked would count as told
-        due = left > 0 and self._journal.is_untold(session.scope.key, MEMORY_FULL)
-        if due and await self._within("notice", left, self._journal.tell(session.scope.key, MEMORY_FULL)):
+        due = left > 0 and self._journal.marks.is_untold(session.scope.key, MEMORY_FULL)
+        if due and await self.within.get("notice", left, self._journal.marks.tell(session.scope.key, MEMORY_FULL)):
             blocks.append(full_block())
         return Context(
             text="\n\n".join(block for block in blocks if block),
@@ -156,7 +155,7 @@ class ContextBuilder:
         self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
     ) -> tuple[Hit, ...]:
         """Return the best related hits of a search that was asked for: weak ones too, and the deadline is generous."""
-        await self._within("sync", _FIND_SECONDS, self._follower.refresh(session.scope))
+        await self.within.get("sync", _FIND_SECONDS, self._follower.refresh(session.scope))
         if query.strip():
             hits = await self._found(session, query, limit, now, only=only, explain=explain)
         else:
@@ -176,18 +175,18 @@ class ContextBuilder:
             only=only,
             explain=explain,
         )
-        found = await self._within("search", _FIND_SECONDS + 1, search)
+        found = await self.within.get("search", _FIND_SECONDS + 1, search)
         return tuple(hit for hit in found.hits if hit.related) if found else ()
 
     async def _listed(self, session: Session, only: Filter | None, limit: int) -> tuple[Hit, ...]:
         if only is None:
             return ()
-        rows = await self._within("search", _FIND_SECONDS, self._recaller.listed(session.scope.key, only, limit)) or ()
-        return tuple(as_hit(row) for row in rows)
+        listed = self._recaller.listed(session.scope.key, only, limit)
+        return tuple(as_hit(row) for row in await self.within.get("search", _FIND_SECONDS, listed) or ())
 
     async def look(self, session: Session, seconds: float) -> int | None:
         """Let the index follow a session's files and warm it; return the newest line, None when that takes longer."""
-        return await self._within("open", seconds, self._look(session))
+        return await self.within.get("open", seconds, self._look(session))
 
     async def _look(self, session: Session) -> int:
         await self._follower.refresh(session.scope)
@@ -221,7 +220,7 @@ class ContextBuilder:
                     preceding=tuple(session.recent),
                 )
             except Exception as error:  # noqa: BLE001 - the other parts are worth having
-                self._note("recall", error)
+                self.within.note("recall", error)
                 return None
 
     async def _standing(
@@ -234,7 +233,7 @@ class ContextBuilder:
         if not hits:
             return ()
         looked_up = self._ledger.expired(session.scope.key, day_of(now.timestamp(), self._zone))
-        expired = await self._within("standing", seconds, looked_up) or []
+        expired = await self.within.get("standing", seconds, looked_up) or []
         return tuple(hit for hit in hits if hit.id not in expired)
 
     async def _look_for_changes(
@@ -247,7 +246,7 @@ class ContextBuilder:
         key = session.session_id
         looking = self._looking.get(key)
         if looking is not None:
-            return await self._within("sync", min(seconds, _HANGING_SECONDS), looking)
+            return await self.within.get("sync", min(seconds, _HANGING_SECONDS), looking)
         began = time.perf_counter()
         if await self._is_unchanged(session, min(seconds, _HANGING_SECONDS) if key in self._glancing else seconds):
             return None
@@ -255,7 +254,7 @@ class ContextBuilder:
         if looking is None:
             looking = self._looking[key] = asyncio.ensure_future(self._changes(session))
             looking.add_done_callback(lambda _: self._looking.pop(key, None))
-        return await self._within("sync", max(0.0, seconds - (time.perf_counter() - began)), looking)
+        return await self.within.get("sync", max(0.0, seconds - (time.perf_counter() - began)), looking)
 
     async def _is_unchanged(self, session: Session, seconds: float) -> bool:
         """Return whether a glance finds the files as they were when the session was last told of them."""
@@ -268,37 +267,6 @@ class ContextBuilder:
             return False
         finally:
             self._glancing.discard(session.session_id)
-
-    async def begun(self, place: str, seconds: float, work: Awaitable[object]) -> bool:
-        """Return whether a part that a message needs was done within so long; a late one goes on behind."""
-        return await self._within(place, seconds, _done(work)) is True
-
-    async def _within(self, place: str, seconds: float, work: Awaitable[T]) -> T | None:
-        """Await a part for so long; a late one goes on behind, where it warms what the next message needs."""
-        task = asyncio.ensure_future(work)
-        with self._metrics.timed(f"before_reply.{place}"):
-            if not task.done():
-                await asyncio.wait([task], timeout=seconds)
-        if not task.done():
-            if task not in self._background:
-                self._background.add(task)
-                task.add_done_callback(self._settle)
-            self._metrics.count(f"late.{place}")
-            return None
-        error = task.exception()
-        if error:
-            self._note(place, error)
-            return None
-        return task.result()
-
-    def _note(self, place: str, error: BaseException) -> None:
-        log.warning("context.part_failed", part=place, error=type(error).__name__)
-        self._fail(place, error)
-
-    def _settle(self, task: asyncio.Future[Any]) -> None:
-        self._background.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            self._fail("late", error)
 
     def _news(self, session: Session, now: datetime) -> tuple[Change, ...]:
         """Take what waits for a session, and return what of it is new to it."""
@@ -314,11 +282,6 @@ class ContextBuilder:
                 session.hold([(change.id, change.text)])
                 found.append(change)
         return tuple(found)
-
-
-async def _done(work: Awaitable[object]) -> bool:
-    await work
-    return True
 
 
 def as_query(text: str) -> str:

@@ -9,11 +9,11 @@ from typing import Final, Literal
 import structlog
 
 from extractor import Candidate, decide
+from gateway_memory.carrier import Carrier
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.draft import drafted, known
 from gateway_memory.follow import Follower
-from gateway_memory.ingest import Ingest
 from gateway_memory.merging import LINE_OVERHEAD, Merger
 from gateway_memory.plan import Memory, Moved, Outcome, Plan
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS
@@ -72,7 +72,7 @@ class Distiller:
         recaller: Recaller,
         follower: Follower,
         merger: Merger,
-        ingest: Ingest,
+        carrier: Carrier,
         zone: tzinfo | None,
         clock: Callable[[], datetime],
     ) -> None:
@@ -81,7 +81,7 @@ class Distiller:
         self._recaller = recaller
         self._follower = follower
         self._merger = merger
-        self._ingest = ingest
+        self._carrier = carrier
         self._zone = zone
         self._clock = clock
 
@@ -107,7 +107,7 @@ class Distiller:
                         Outcome(turn=0, action="moved", reason=each.reason, id=each.memory.id) for each in moved
                     ),
                 )
-                await self._ingest.carry_out(plan)
+                await self._carrier.carry_out(plan)
                 log.info("distill.done", moved=len(moved))
         return found
 

@@ -7,9 +7,9 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Final
 
+from gateway_memory.carrier import Carrier
 from gateway_memory.clock import day_of
 from gateway_memory.follow import Follower
-from gateway_memory.ingest import Ingest
 from gateway_memory.items import Ignored, Item, MemoryItem, NoteItem, Problem, SummaryItem
 from gateway_memory.merging import LINE_OVERHEAD, Merger
 from gateway_memory.plan import Memory, Outcome, Plan
@@ -56,7 +56,7 @@ class Importer:
         recaller: Recaller,
         follower: Follower,
         merger: Merger,
-        ingest: Ingest,
+        carrier: Carrier,
         zone: tzinfo | None,
         clock: Callable[[], datetime],
         scope_of: Callable[[str], Scope],
@@ -68,7 +68,7 @@ class Importer:
         self._recaller = recaller
         self._follower = follower
         self._merger = merger
-        self._ingest = ingest
+        self._carrier = carrier
         self._zone = zone
         self._clock = clock
         self._scope_of = scope_of
@@ -153,7 +153,7 @@ class Importer:
                 gone = await self._gone(scope, ids)
                 added = self._decide(part, ids, gone, standing, await self._merger.room(scope), report)
                 if added and not dry_run:
-                    await self._ingest.carry_out(
+                    await self._carrier.carry_out(
                         Plan(
                             scope=scope.key,
                             folder=scope.folder,

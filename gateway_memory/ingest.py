@@ -1,86 +1,66 @@
-"""One batch of turns: extract → merge → write → index → announce. Each step can be done again: a crash is a replay."""
+"""One batch of turns: extract → merge → a plan, which is carried out."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Final
-
-import structlog
+from typing import Final
 
 from extractor import Candidate, Decision, extract_rules, judge, permitted
+from gateway_memory.carrier import Carrier
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.draft import Draft, by_scope, read_turn
 from gateway_memory.follow import Follower
 from gateway_memory.forgetting import asked_to_forget, named
 from gateway_memory.merging import Merger
-from gateway_memory.metrics import Metrics
 from gateway_memory.plan import Memory, Outcome, Plan, Retired, Stage
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS, Reader
 from gateway_memory.session import OWNER_KEY, Scope
 from gateway_memory.settings import MemorySync
 from gateway_memory.store.files import MarkdownFiles, is_writable
-from gateway_memory.store.journal import Journal, PendingTurn
+from gateway_memory.store.journal import PendingTurn
 from gateway_memory.store.ledger import Change as Changed
 from gateway_memory.store.ledger import Ledger
 from gateway_memory.undo import Refused, Standing, inverse
-from notifier import Change, Event, split
 from recall import Recaller, Stored
-
-if TYPE_CHECKING:
-    from gateway_memory.store.patch import Patch
 
 __all__ = ["Ingest"]
 
-log = structlog.get_logger()
-
 _UNDONE_WITHIN: Final = 200
+"""Changes back from the newest in which an undo looks."""
 _REPLY_KEPT: Final = 400
 _REPLIES_KEPT: Final = 1000
-"""Changes back from the newest in which an undo looks."""
 
 
 class Ingest:
-    """Carries turns through one stage.
-
-    `publish` hands an event to the sessions of this process, `announce` to the other processes once it is all on disk;
-    `hold` tells a session its own words.
-    """
+    """Carries turns through one stage, and makes plans of what is asked for."""
 
     def __init__(
         self,
         *,
         files: MarkdownFiles,
-        journal: Journal,
         ledger: Ledger,
         recaller: Recaller,
         reader: Reader,
         merger: Merger,
         follower: Follower,
-        metrics: Metrics,
+        carrier: Carrier,
         zone: tzinfo | None,
         clock: Callable[[], datetime],
         settings_of: Callable[[str], MemorySync],
         scope_of: Callable[[str], Scope],
-        publish: Callable[[Event], None],
-        announce: Callable[[Event], None],
-        hold: Callable[[Memory], None],
     ) -> None:
         self._files = files
-        self._journal = journal
         self._ledger = ledger
         self._recaller = recaller
         self._reader = reader
         self._merger = merger
         self._follower = follower
-        self._metrics = metrics
+        self._carrier = carrier
         self._zone = zone
         self._clock = clock
         self._settings_of = settings_of
         self._scope_of = scope_of
-        self._publish = publish
-        self._announce = announce
-        self._hold = hold
         # What was replied last, by session: a message tells more where it answers.
         self._replied: dict[str, str] = {}
 
@@ -160,14 +140,14 @@ class Ingest:
             failed=failed,
         )
         if not kept:
-            await self.carry_out(replace(plan, outcomes=tuple(draft.outcomes)))
+            await self._carrier.carry_out(replace(plan, outcomes=tuple(draft.outcomes)))
             return
         async with self._files.writing():
             await self._follower.refresh(scope)
             room = await self._merger.room(scope)
             for turn, candidate in kept:
                 room -= await self._merger.merge(scope, turn, candidate, draft, room)
-            await self.carry_out(
+            await self._carrier.carry_out(
                 replace(
                     plan,
                     added=tuple(draft.added),
@@ -190,7 +170,7 @@ class Ingest:
             await self._follower.refresh(scope)
             outcomes = [Outcome(turn=0, action="add", reason=stage, id=memory.id) for memory in memories]
             plan = Plan(scope=scope.key, folder=scope.folder, stage=stage, at=self._clock().timestamp())
-            await self.carry_out(replace(plan, added=tuple(memories), outcomes=tuple(outcomes)))
+            await self._carrier.carry_out(replace(plan, added=tuple(memories), outcomes=tuple(outcomes)))
 
     async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> Outcome:
         """Merge one candidate that the agent itself has named, and return what became of it. `source` has the id 0."""
@@ -199,7 +179,7 @@ class Ingest:
             draft = Draft()
             await self._merger.merge(scope, source, candidate, draft, await self._merger.room(scope))
             plan = Plan(scope=scope.key, folder=scope.folder, stage="save", at=self._clock().timestamp())
-            await self.carry_out(
+            await self._carrier.carry_out(
                 replace(
                     plan,
                     added=tuple(draft.added),
@@ -214,7 +194,7 @@ class Ingest:
         async with self._files.writing():
             await self._follower.refresh(scope)
             memory = await self._merger.memory(scope, stored)
-            await self.carry_out(
+            await self._carrier.carry_out(
                 Plan(
                     scope=scope.key,
                     folder=scope.folder,
@@ -241,7 +221,7 @@ class Ingest:
                     earlier = [item.memory for item in plan.retired] + [item.memory for item in plan.moved]
                     return replace(refused, earlier=[*earlier, *plan.added][0])
                 elif plan:
-                    await self.carry_out(plan)
+                    await self._carrier.carry_out(plan)
                     return change.plan.at, plan
         return refused
 
@@ -280,71 +260,5 @@ class Ingest:
                         Outcome(turn=0, action="expired", reason="date", id=memory.id) for memory in memories
                     ),
                 )
-                await self.carry_out(plan)
+                await self._carrier.carry_out(plan)
         return len(memories)
-
-    async def recover(self) -> int:
-        """Carry out again what was planned; return how many plans there were."""
-        plans = await self._journal.plans()
-        for number, plan in plans:
-            async with self._files.writing():
-                await self.carry_out(plan, number)
-        return len(plans)
-
-    async def carry_out(self, plan: Plan, number: int | None = None) -> None:
-        """Do what a plan says, or what is left of it. Call it only within the files' `writing`."""
-        events: list[Event] = []
-        patches: Sequence[Patch] = ()
-        if plan.writes:
-            if number is None:
-                number, events = await self._journal.begin(plan, self._events(plan))
-            else:
-                events = await self._journal.event_log.planned(number)
-            for memory in plan.added:
-                self._hold(memory)
-            with self._metrics.timed("ingest.files"):
-                patches = await self._files.edit(plan.folder, plan.edits())
-            for event in events:  # before the index follows: the other sessions hear an update, not of a changed file
-                if event.origin == self._journal.event_log.instance:
-                    self._publish(event)
-            with self._metrics.timed("ingest.index"):
-                await self._follower.refresh(Scope(plan.scope, plan.folder))
-        await self._journal.finish(plan, number, patches)
-        if plan.stage == "rules" and plan.turns:
-            self._metrics.turns_processed(self._clock(), max(plan.turns))
-        for event in events:
-            self._announce(event)
-        for outcome in plan.outcomes:
-            self._metrics.count(f"extraction.{plan.stage}.{outcome.action}.{outcome.reason}")
-        log.info(
-            "ingest.done",
-            stage=plan.stage,
-            turns=len(plan.turns),
-            added=len(plan.added),
-            retired=len(plan.retired),
-            moved=len(plan.moved),
-        )
-
-    def _events(self, plan: Plan) -> list[Event]:
-        """Return what is announced: nothing where nothing changed, or where those who caused it have `notify` off."""
-        if plan.stage == "import":  # thousands of lines are no news; recall and openings have them
-            return []
-        replaced = {item.replaced_by: item.memory.id for item in plan.retired if item.replaced_by}
-        changes = [
-            Change(
-                id=memory.id,
-                text=memory.text,
-                at=memory.at,
-                source=memory.session_key,
-                replaces=replaced.get(memory.id, ""),
-            )
-            for memory in plan.added
-            if memory.type != "S"
-        ]
-        changes += [
-            Change(id=item.memory.id, text=item.memory.text, at=plan.at, action="removed")
-            for item in plan.retired
-            if item.state in ("forgotten", "undone")
-        ]
-        changes = [change for change in changes if self._settings_of(change.source).notify.enabled]
-        return list(split(Event(scope=plan.scope, at=plan.at, changes=tuple(changes))))

@@ -11,15 +11,13 @@ from typing import Final, Self
 
 import structlog
 
-from extractor import Cleaned, clean
+from gateway_memory.accepting import Accepting
 from gateway_memory.beginning import Beginning
 from gateway_memory.commands import Commands
-from gateway_memory.compute import compute
 from gateway_memory.context import Context, as_query
 from gateway_memory.distilling import Distilled
 from gateway_memory.errors import ClosedError, StoreError, UsageError, place_of
 from gateway_memory.metrics import Metrics
-from gateway_memory.observing import clip, tags_of
 from gateway_memory.parts import open_parts
 from gateway_memory.plan import Receipt
 from gateway_memory.reading import Extract
@@ -28,7 +26,7 @@ from gateway_memory.session import Owner, Session, is_name, resolve_scope
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import Config
 from gateway_memory.store.markdown import MemoryType
-from gateway_memory.store.session_state import Observation, counts
+from gateway_memory.store.session_state import counts
 from recall import Hit, RecallError
 
 __all__ = ["GatewayMemory"]
@@ -36,8 +34,6 @@ __all__ = ["GatewayMemory"]
 log = structlog.get_logger()
 
 _EMBED_SECONDS: Final = 60.0
-_CLEANED_AT_ONCE: Final = 8000
-"""Characters: a longer text, which takes milliseconds, is cleaned beside the event loop."""
 
 
 class GatewayMemory:
@@ -92,6 +88,9 @@ class GatewayMemory:
             )
             self._bus, self._worker, self._notifier = parts.bus, parts.worker, parts.notifier
             self._beginning = Beginning(parts, self._sessions, self._clock)
+            self._accepting = Accepting(
+                parts, workspace=self.workspace, metrics=self.metrics, clock=self._clock, fail=self._fail
+            )
             self._journal, self._ledger = parts.journal, parts.ledger
             self._recaller = parts.recaller
             self._follower, self._context = parts.follower, parts.context
@@ -169,7 +168,7 @@ class GatewayMemory:
     async def _told(self, session: Session, message: str, at: datetime, deadline: float) -> Context:
         if session.ended or session.starting.locked():
             left = deadline - asyncio.get_running_loop().time()
-            if not await self._context.begun("begin", left, self._beginning.begin(session)):
+            if not await self._context.within.done("begin", left, self._beginning.begin(session)):
                 return Context(outcome="timeout")
         return await self._context.build(session, message, at, deadline)
 
@@ -183,37 +182,7 @@ class GatewayMemory:
         """
         self._check(session)
         await self._beginning.begin(session)
-        if not session.on("autoExtract"):
-            return 0
-        self.metrics.count("turns.seen")
-        if session.type in session.settings.auto_extract.exclude_session_types:
-            self.metrics.count("extraction.accept.skipped.session_type")
-            self.metrics.reply_seen(self._clock(), 0)
-            return 0
-        now, session_id, recalled = self._clock(), session.session_id, session.recalled
-        try:
-            async with session.accepting:
-                said, answered = await _cleaned(user), await _cleaned(reply)
-                with self.metrics.timed("after_reply"):
-                    turn = await self._journal.accept(
-                        scope=session.scope.key,
-                        session_key=session.key,
-                        session_id=session_id,
-                        user=said.text,
-                        reply=answered.text,
-                        at=(at or now).timestamp(),
-                        now=now.timestamp(),
-                        recalled=recalled,
-                        seen=self._seen_of_turn(session, said.text, answered.text),
-                    )
-        except (OSError, sqlite3.Error) as error:
-            self._fail("journal", error)
-            message = f"{self.workspace}: the turn could not be kept ({error}); free some space and send it again"
-            raise StoreError(message) from error
-        self.metrics.count("turns.accepted")
-        self.metrics.reply_seen(now, turn)
-        self._worker.wake()
-        return turn
+        return await self._accepting.turn(session, user, reply, at)
 
     async def flush(self) -> None:
         """Process everything that waits, now, and wait until it can be found by meaning too.
@@ -283,12 +252,7 @@ class GatewayMemory:
         if not session.on("observations"):
             return
         await self._beginning.begin(session)
-        now, session_id = self._clock().timestamp(), session.session_id
-        async with session.accepting:
-            kept = clip(kind, tool, "" if private else (await _cleaned(content)).text)
-            seen = Observation(kind=kind, content=kept, tool=tool, tags=tags_of(kept), private=private)
-            await self._journal.observe(scope=session.scope.key, session_id=session_id, seen=[seen], at=now)
-        self.metrics.count("observations.kept")
+        await self._accepting.observation(session, kind, content, tool, private=private)
 
     async def file_written(self, session: Session, file: str) -> None:
         """Say that the host's own tool changed a memory file for this session: the other sessions are told.
@@ -398,7 +362,7 @@ class GatewayMemory:
     async def receipts(self, *, limit: int, after: int = 0) -> list[Receipt]:
         """Return what became of turns: the newest receipts with a number above `after`, newest first."""
         self._check()
-        return await self._journal.receipts(limit=limit, after=after)
+        return await self._ledger.receipts(limit=limit, after=after)
 
     def now(self) -> datetime:
         """Return what time it is, by the clock that was given."""
@@ -406,19 +370,5 @@ class GatewayMemory:
 
     # Within
 
-    @staticmethod
-    def _seen_of_turn(session: Session, said: str, answered: str) -> list[Observation]:
-        if not session.on("observations"):
-            return []
-        return [
-            Observation(kind=kind, content=clip(kind, "", text), tags=tags_of(text))
-            for kind, text in (("user", said), ("assistant", answered))
-            if text
-        ]
-
     def _fail(self, place: str, error: BaseException) -> None:
         self.metrics.fail(self._clock(), place, error)
-
-
-async def _cleaned(text: str) -> Cleaned:
-    return clean(text) if len(text) <= _CLEANED_AT_ONCE else await compute(clean, text)

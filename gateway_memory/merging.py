@@ -16,8 +16,9 @@ from gateway_memory.reading import NEAREST, NEAREST_SECONDS
 from gateway_memory.session import Scope
 from gateway_memory.settings import MemorySync
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file, is_writable
-from gateway_memory.store.journal import MEMORY_FULL, Journal, PendingTurn
+from gateway_memory.store.journal import Journal, PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
+from gateway_memory.store.marks import MEMORY_FULL
 from recall import Recaller, Stored
 
 __all__ = ["LINE_OVERHEAD", "Merger"]
@@ -84,7 +85,7 @@ class Merger:
         size = len(text.encode()) + LINE_OVERHEAD
         if curated and size > room:
             self._metrics.count("store.memory_md_full")
-            await self._journal.mark(scope.key, MEMORY_FULL)
+            await self._journal.marks.mark(scope.key, MEMORY_FULL)
             curated = False
         draft.added.append(
             Memory(
@@ -135,7 +136,7 @@ class Merger:
         _, size = (await self._files.scan(scope.folder)).get(MEMORY_FILE, (0, 0))
         room = self._settings_of("").store.max_memory_md_bytes - size
         if room > LINE_OVERHEAD:
-            await self._journal.unmark(scope.key, MEMORY_FULL)
+            await self._journal.marks.unmark(scope.key, MEMORY_FULL)
         return room
 
     async def memory(self, scope: Scope, stored: Stored) -> Memory:

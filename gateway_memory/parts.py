@@ -12,10 +12,11 @@ import structlog
 
 from extractor import Debouncer, Model, has_model
 from extractor.breaker import Breaker
+from gateway_memory.carrier import Carrier
 from gateway_memory.context import ContextBuilder
 from gateway_memory.distilling import Distiller
 from gateway_memory.edits import Edits
-from gateway_memory.errors import WorkspaceError, place_of
+from gateway_memory.errors import WorkspaceError
 from gateway_memory.exporting import Exporter
 from gateway_memory.follow import Follower
 from gateway_memory.importing import Importer
@@ -33,9 +34,10 @@ from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
 from gateway_memory.store.session_state import release
 from gateway_memory.store.slots import Slot
+from gateway_memory.tasks import run_beside
 from gateway_memory.watch import check_watching, watch
 from gateway_memory.worker import Worker
-from notifier import Bus, Event, MqttSettings
+from notifier import Bus, Event
 from recall import Recaller, RecallError
 
 if TYPE_CHECKING:
@@ -48,8 +50,6 @@ log = structlog.get_logger()
 _STATE_FOLDER: Final = ".gateway-memory"
 _GRACE_SECONDS: Final = 5.0
 _DAY_SECONDS: Final = 86400.0
-_CANCEL_SECONDS: Final = 1.0
-_SEND_SECONDS: Final = 2.0
 _EMBEDDING_REST_SECONDS: Final = 30.0
 """For so long an embedding server that keeps failing is left alone: words answer, and it may only be starting anew."""
 
@@ -139,18 +139,22 @@ async def open_parts(
     def seconds() -> float:
         return clock().timestamp()
 
-    notifier = await _open_notifier(
-        stack,
-        mqtt,
-        slot=slot,
-        journal=journal,
-        bus=bus,
-        sessions=sessions,
-        follower=follower,
-        metrics=metrics,
-        clock=seconds,
-        fail=fail,
-    )
+    notifier = None
+    if mqtt is not None:
+        from gateway_memory.broker import open_notifier
+
+        notifier = await open_notifier(
+            stack,
+            mqtt,
+            event_log=journal.event_log,
+            slot=slot,
+            publish=bus.publish,
+            scope_of=sessions.scope_of,
+            refresh=follower.refresh,
+            metrics=metrics,
+            clock=seconds,
+            fail=fail,
+        )
 
     def announce(event: Event) -> None:
         if notifier is not None:
@@ -166,26 +170,34 @@ async def open_parts(
         zone=zone,
         settings_of=sessions.settings_of,
     )
-    ingest = Ingest(
+    carrier = Carrier(
         files=files,
         journal=journal,
+        follower=follower,
+        metrics=metrics,
+        clock=clock,
+        settings_of=sessions.settings_of,
+        publish=bus.publish,
+        announce=announce,
+        hold=sessions.hold,
+    )
+    ingest = Ingest(
+        files=files,
         ledger=ledger,
         recaller=recaller,
         reader=reader,
         merger=merger,
         follower=follower,
-        metrics=metrics,
+        carrier=carrier,
         zone=zone,
         clock=clock,
         settings_of=sessions.settings_of,
         scope_of=sessions.scope_of,
-        publish=bus.publish,
-        announce=announce,
-        hold=sessions.hold,
     )
     worker = Worker(
         journal=journal,
         ingest=ingest,
+        carrier=carrier,
         recaller=recaller,
         slot=slot,
         debouncer=Debouncer(extraction.debounce_seconds, extraction.max_wait_seconds),
@@ -196,10 +208,9 @@ async def open_parts(
         follower.found = edits.found
     if settings.incremental_sync.enabled and settings.incremental_sync.watch:
         check_watching()
-        watching = asyncio.create_task(watch(workspace, sessions.scopes, follower.refresh), name="gateway-memory-watch")
-        stack.push_async_callback(_stop_task, watching, "watch")
-    running = asyncio.create_task(worker.run(), name="gateway-memory")
-    stack.push_async_callback(_stop, worker, running)
+        run_beside(stack, watch(workspace, sessions.scopes, follower.refresh), "watch")
+    run_beside(stack, worker.run(), "worker")
+    stack.push_async_callback(_finish, worker)
     saver = Saver(
         workspace=workspace,
         files=files,
@@ -217,7 +228,7 @@ async def open_parts(
         recaller=recaller,
         follower=follower,
         merger=merger,
-        ingest=ingest,
+        carrier=carrier,
         zone=zone,
         clock=clock,
     )
@@ -229,7 +240,7 @@ async def open_parts(
         recaller=recaller,
         follower=follower,
         merger=merger,
-        ingest=ingest,
+        carrier=carrier,
         zone=zone,
         clock=clock,
         scope_of=sessions.scope_of,
@@ -249,11 +260,7 @@ async def open_parts(
         closed=sessions.let_go,
     )
     _close_idle_sessions(stack, lifecycle, journal)
-    now = seconds()
-    await journal.tidy(observations_before=now - settings.observations.keep_days * _DAY_SECONDS)
-    await journal.event_log.tidy(
-        before=now - max(settings.notify.pending_max_age_seconds, mqtt.expiry_seconds if mqtt else 0)
-    )
+    await _tidy(journal, settings, seconds())
     return Parts(
         slot=slot,
         bus=bus,
@@ -292,40 +299,6 @@ async def _open_recaller(stack: AsyncExitStack, path: Path, settings: MemorySync
     return recaller
 
 
-async def _open_notifier(
-    stack: AsyncExitStack,
-    settings: MqttSettings | None,
-    *,
-    slot: Slot,
-    journal: Journal,
-    bus: Bus,
-    sessions: Sessions,
-    follower: Follower,
-    metrics: Metrics,
-    clock: Callable[[], float],
-    fail: Callable[[str, BaseException], None],
-) -> "Notifier | None":
-    if settings is None:
-        return None
-    from gateway_memory.broker import make_notifier
-
-    notifier = await make_notifier(
-        settings,
-        event_log=journal.event_log,
-        slot=slot,
-        publish=bus.publish,
-        scope_of=sessions.scope_of,
-        refresh=follower.refresh,
-        clock=clock,
-        fail=fail,
-    )
-    metrics.sources.append(notifier.gauges)
-    running = asyncio.create_task(notifier.run(), name="gateway-memory-notify")
-    stack.push_async_callback(_stop_task, running, "notifier")
-    stack.push_async_callback(notifier.drained, _SEND_SECONDS)
-    return notifier
-
-
 def _prepare(workspace: Path, state: Path, slot: Slot) -> None:
     try:
         state.mkdir(parents=True, exist_ok=True)
@@ -343,29 +316,27 @@ def _keep_to_the_owner(workspace: Path) -> None:
         (workspace / file).chmod(0o600)
 
 
+async def _tidy(journal: Journal, settings: MemorySync, now: float) -> None:
+    """Drop what has been kept for long enough."""
+    mqtt = settings.notify.mqtt
+    oldest = max(settings.notify.pending_max_age_seconds, mqtt.expiry_seconds if mqtt.enabled else 0)
+    await journal.tidy(observations_before=now - settings.observations.keep_days * _DAY_SECONDS)
+    await journal.event_log.tidy(before=now - oldest)
+
+
 def _close_idle_sessions(stack: AsyncExitStack, lifecycle: Lifecycle, journal: Journal) -> None:
     """Let them be closed now and then.
 
     A process that closes in order leaves its own to be resumed; those of one that dies are abandoned.
     """
     stack.push_async_callback(journal.transact, lambda database: release(database, journal.slot))
-    idle = asyncio.create_task(lifecycle.run(), name="gateway-memory-idle")
-    stack.push_async_callback(_stop_task, idle, "sessions")
+    run_beside(stack, lifecycle.run(), "sessions")
 
 
-async def _stop(worker: Worker, running: asyncio.Task[None]) -> None:
+async def _finish(worker: Worker) -> None:
     """Finish what is in flight within the grace period; the rest is rows, and resumes at the next start."""
     try:
         async with asyncio.timeout(_GRACE_SECONDS):
             await worker.flush()
     except Exception as error:  # noqa: BLE001 - the turns are rows whatever it was, and all has to be closed
         log.warning("memory.closed_early", error=type(error).__name__)
-    await _stop_task(running, "worker")
-
-
-async def _stop_task(running: asyncio.Task[None], name: str) -> None:
-    while not running.done():
-        running.cancel()  # again, where a wait_for whose result just came has swallowed it, or a group that failed
-        await asyncio.wait([running], timeout=_CANCEL_SECONDS)
-    if not running.cancelled() and (failure := running.exception()):
-        log.error("memory.task_died", task=name, error=type(failure).__name__, place=place_of(failure))

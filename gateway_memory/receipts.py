@@ -49,7 +49,7 @@ class Receipts:
             stored = await self._recaller.get(session.scope.key, identity)
             text = stored.entry.text if stored else known[identity].text if identity in known else ""
             lines.append(f"- {identity} · {text}".rstrip(" ·"))
-        receipts = await self._journal.receipts(limit=_RECEIPTS, turn=reply.turn)
+        receipts = await self._ledger.receipts(limit=_RECEIPTS, turn=reply.turn)
         lines.append(say(language, "why_kept" if receipts else "why_waits"))
         for receipt in reversed(receipts):
             for outcome in receipt.outcomes:

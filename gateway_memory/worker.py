@@ -11,6 +11,7 @@ import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential_jitter
 
 from extractor import Debouncer
+from gateway_memory.carrier import Carrier
 from gateway_memory.errors import StoreError, place_of
 from gateway_memory.ingest import Ingest
 from gateway_memory.store.journal import Journal, PendingTurn
@@ -40,6 +41,7 @@ class Worker:
         *,
         journal: Journal,
         ingest: Ingest,
+        carrier: Carrier,
         recaller: Recaller,
         slot: Slot,
         debouncer: Debouncer[str],
@@ -47,6 +49,7 @@ class Worker:
     ) -> None:
         self._journal = journal
         self._ingest = ingest
+        self._carrier = carrier
         self._recaller = recaller
         self._slot = slot
         self._debouncer = debouncer
@@ -89,7 +92,7 @@ class Worker:
             StoreError, OSError, sqlite3.Error: it could not be written; it waits on in the journal.
         """
         async with self._work():
-            await self._ingest.recover()
+            await self._carrier.recover()
             while turns := await self._journal.pending(0, limit=_BATCH):
                 await self._carefully(self._ingest.rules, turns)
             while turns := await self._journal.pending(1):
@@ -100,7 +103,7 @@ class Worker:
         """Be the only one who works. After a failure what was planned comes first: else its turns are planned again."""
         async with self._working:
             if self._unfinished:
-                await self._ingest.recover()
+                await self._carrier.recover()
             self._unfinished = True
             yield
             self._unfinished = False
@@ -127,7 +130,7 @@ class Worker:
 
     async def _replay(self) -> None:
         """Carry out what was planned and not finished, before its turns are looked at again."""
-        replayed = await self._ingest.recover()
+        replayed = await self._carrier.recover()
         for turn in await self._journal.pending(1, limit=100_000):
             self._debouncer.touch(turn.session_id, _now())
         if replayed:
@@ -178,7 +181,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - what breaks is tried turn by turn below
             log.error("worker.stage_failed", error=type(error).__name__, place=place_of(error), turns=len(turns))
             self._fail(stage.__name__, error)
-            await self._ingest.recover()
+            await self._carrier.recover()
             number = 0 if stage.__name__ == "rules" else 1
             waiting = {
                 turn.id

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from recall import rank
 from recall.candidates import Candidates
 from recall.filters import Filter
+from recall.hits import Found, hits_of, with_a_preference
 from recall.index import Index
 from recall.meaning import Asked, multiply
 from recall.query import Query, prepare_query
@@ -56,14 +57,6 @@ class _Near(NamedTuple):
     coverage: Floats
     meaning: Floats | None
     fits: Floats
-
-
-class _Found(NamedTuple):
-    row: int
-    score: float
-    related: bool
-    applies: bool
-    parts: dict[str, float]
 
 
 def search_words(
@@ -162,7 +155,7 @@ def ranked(
     related = _related(near) | np.isin(best, list(applying))
     # By words alone, what shares none of them is a guess, however much the message leans on earlier talk.
     told = related if meaning is None and min_score > 0 else np.ones(len(best), bool)
-    found: list[_Found] = []
+    found: list[Found] = []
     for place in np.argsort(-ranks, kind="stable").tolist():
         row = int(best[place])
         score = rank.calibrated(evidence, foremost - float(ranks[place]), applies=row in applying)
@@ -178,8 +171,9 @@ def ranked(
             }
             if meaning is not None:
                 parts["cosine"] = float(meaning[place])
-        found.append(_Found(row, score, bool(related[place]), row in applying, parts))
-    return _hits(index, words, _with_a_preference(found, limit))
+        found.append(Found(row, score, bool(related[place]), row in applying, parts))
+    sequences = _joined([rows.sequences.values for _, rows in words.scopes])
+    return hits_of(index, sequences, with_a_preference(found, limit))
 
 
 def _best(words: Words, scores: Floats, terms: Terms, limit: int) -> tuple[NDArray[np.int64], set[int]]:
@@ -241,14 +235,6 @@ def _evidence(query: Query, scores: Floats, near: _Near) -> float:
     )
 
 
-def _with_a_preference(found: list[_Found], limit: int) -> list[_Found]:
-    """The first `limit`; a preference that applies to the task takes the last place if none is among them."""
-    chosen, rest = found[:limit], found[limit:]
-    if not any(one.applies for one in chosen):
-        chosen[len(chosen) - 1 :] = [*(one for one in rest if one.applies), *chosen[-1:]][:1]
-    return chosen
-
-
 def _scores(index: Index, words: Words, asked: Asked | None, waiting: Sequence[Asked], terms: Terms) -> Floats:
     scopes = [rows for _, rows in words.scopes]
     query, among = words.query, words.among
@@ -293,35 +279,3 @@ def _placed(scopes: Sequence[ScopeRows]) -> Iterator[tuple[ScopeRows, slice]]:
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """One scope's values as they are, several one after the other."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _hits(index: Index, words: Words, found: Sequence[_Found]) -> tuple[Hit, ...]:
-    sequences = _joined([rows.sequences.values for _, rows in words.scopes])
-    wanted = [int(sequences[one.row]) for one in found]
-    stored = {row.sequence: row for row in index.stored(wanted)}
-    hits = []
-    for sequence, one in zip(wanted, found, strict=True):
-        row = stored.get(sequence)
-        if row is None:
-            continue
-        entry = row.entry
-        if one.parts:
-            # What a row gets for its form holds what it gets for its importance.
-            one.parts["importance"] = rank.IMPORTANCE_WEIGHT * (entry.importance - 0.5)
-            one.parts["form"] -= one.parts["importance"]
-        hits.append(
-            Hit(
-                id=entry.id,
-                text=entry.text,
-                score=one.score,
-                at=entry.at,
-                scope=row.scope,
-                file=row.file,
-                type=entry.type,
-                category=entry.category,
-                confidence=entry.confidence,
-                related=one.related,
-                parts=one.parts,
-            )
-        )
-    return tuple(hits)

@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from gateway_memory.errors import StoreError
-from gateway_memory.plan import Memory, Outcome, Plan, Receipt
+from gateway_memory.plan import Memory, Plan
 from gateway_memory.store.connection import Connection
 from gateway_memory.store.database import open_database
 from gateway_memory.store.event_log import EventLog
+from gateway_memory.store.marks import Marks
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.session_state import Observation, observe, remember
 from notifier import Event
 
-__all__ = ["MEMORY_FULL", "Journal", "PendingTurn"]
+__all__ = ["Journal", "PendingTurn"]
 
 T = TypeVar("T")
 
-MEMORY_FULL: Final = "memory_md_full"
-"""The mark of a scope whose MEMORY.md takes no more."""
 _CHUNK: Final = 500
 _PARKED: Final = 100
 _FAILED: Final = 2
@@ -49,12 +48,12 @@ class Journal:
     """One connection; each change is one transaction."""
 
     event_log: EventLog
+    marks: Marks
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection: Connection | None = None
         self.slot = -1
-        self._untold: set[tuple[str, str]] = set()
 
     async def open(self, slot: int, *, sends: bool = False, history: int = 1000) -> None:
         """Open the file, or make it, for the process that holds this slot. sends, history: see EventLog.
@@ -66,6 +65,7 @@ class Journal:
         """
         self.slot = slot
         self._connection = await open_database(self._path)
+        self.marks = Marks(self._connection)
         self.event_log = EventLog(self._connection, self._path, slot=slot, sends=sends, history=history)
         try:
             await self.event_log.open()
@@ -270,33 +270,6 @@ class Journal:
                 )  # fmt: skip
         return found
 
-    async def mark(self, scope: str, name: str) -> None:
-        """Note that something holds of a scope, until `unmark`; it is told once."""
-        await self._change("INSERT OR IGNORE INTO marks (scope, name) VALUES (?, ?)", (scope, name))
-        self._untold.add((scope, name))  # another process may have marked it, and told it too: `tell` finds out
-
-    async def unmark(self, scope: str, name: str) -> None:
-        """Note that it holds no longer."""
-        self._untold.discard((scope, name))
-        if await self.rows("SELECT 1 FROM marks WHERE scope = ? AND name = ?", (scope, name)):
-            await self._change("DELETE FROM marks WHERE scope = ? AND name = ?", (scope, name))
-
-    def is_untold(self, scope: str, name: str) -> bool:
-        """Return whether it may have to be told: by what this process has marked, or found when it looked last."""
-        return (scope, name) in self._untold
-
-    async def look_for_untold(self) -> None:
-        """Take note of what other processes have marked."""
-        rows = await self.rows("SELECT scope, name FROM marks WHERE NOT told")
-        self._untold |= {(scope, name) for scope, name in rows}
-
-    async def tell(self, scope: str, name: str) -> bool:
-        """Return whether it is to be told now: it holds and nobody has told it yet."""
-        query = "UPDATE marks SET told = 1 WHERE scope = ? AND name = ? AND NOT told"
-        due = bool(await self._change(query, (scope, name)))
-        self._untold.discard((scope, name))
-        return due
-
     # What is seen
 
     async def observe(self, *, scope: str, session_id: str, seen: Sequence[Observation], at: float) -> None:
@@ -310,32 +283,6 @@ class Journal:
         await self._change("DELETE FROM receipts WHERE id <= (SELECT max(id) FROM receipts) - ?", (_RECEIPTS_KEPT,))
         await self._change("DELETE FROM changes WHERE receipt <= (SELECT max(id) FROM receipts) - ?", (_CHANGES_KEPT,))
         await self._change("DELETE FROM replies WHERE turn <= (SELECT max(turn) FROM replies) - ?", (_RECEIPTS_KEPT,))
-
-    async def receipts(self, *, limit: int, after: int = 0, turn: int = 0) -> list[Receipt]:
-        """Return the newest receipts numbered above `after`, newest first, with the texts of the memories they name."""
-        query = (
-            "SELECT id, scope, stage, outcome, at FROM receipts WHERE id > ? AND "
-            "(? = 0 OR EXISTS (SELECT 1 FROM json_each(turns) WHERE value = ?)) ORDER BY id DESC LIMIT ?"
-        )
-        found = await self.rows(query, (after, turn, turn, limit))
-        named: dict[str, set[str]] = {}
-        for _, scope, _, outcome, _ in found:
-            named.setdefault(scope, set()).update(item[3] for item in json.loads(outcome) if item[3])
-        texts = {scope: await self.memories(scope, sorted(ids)) for scope, ids in named.items()}
-        receipts: list[Receipt] = []
-        for number, scope, stage, outcome, at in found:
-            outcomes = tuple(
-                Outcome(
-                    turn=turn,
-                    action=action,
-                    reason=reason,
-                    id=identity,
-                    text=texts[scope][identity].text if identity in texts[scope] else "",
-                )
-                for turn, action, reason, identity in json.loads(outcome)
-            )
-            receipts.append(Receipt(number=number, stage=stage, at=at, outcomes=outcomes))
-        return receipts
 
     async def queue(self) -> Mapping[str, float]:
         """Return what waits, of all processes: `rules`, `batch` and `parked` (turns), `outbox` (events).

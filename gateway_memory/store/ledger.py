@@ -5,7 +5,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
-from gateway_memory.plan import Memory, Plan
+from gateway_memory.plan import Memory, Outcome, Plan, Receipt
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.patch import Patch
 
@@ -147,6 +147,32 @@ class Ledger:
             "SELECT at, event, other FROM history WHERE scope = ? AND memory = ? ORDER BY id", (scope, identity)
         )
         return [HistoryLine(at=at, event=event, other=other) for at, event, other in rows]
+
+    async def receipts(self, *, limit: int, after: int = 0, turn: int = 0) -> list[Receipt]:
+        """Return the newest receipts numbered above `after`, newest first, with the texts of the memories they name."""
+        query = (
+            "SELECT id, scope, stage, outcome, at FROM receipts WHERE id > ? AND "
+            "(? = 0 OR EXISTS (SELECT 1 FROM json_each(turns) WHERE value = ?)) ORDER BY id DESC LIMIT ?"
+        )
+        found = await self._journal.rows(query, (after, turn, turn, limit))
+        named: dict[str, set[str]] = {}
+        for _, scope, _, outcome, _ in found:
+            named.setdefault(scope, set()).update(item[3] for item in json.loads(outcome) if item[3])
+        texts = {scope: await self._journal.memories(scope, sorted(ids)) for scope, ids in named.items()}
+        receipts: list[Receipt] = []
+        for number, scope, stage, outcome, at in found:
+            outcomes = tuple(
+                Outcome(
+                    turn=turn,
+                    action=action,
+                    reason=reason,
+                    id=identity,
+                    text=texts[scope][identity].text if identity in texts[scope] else "",
+                )
+                for turn, action, reason, identity in json.loads(outcome)
+            )
+            receipts.append(Receipt(number=number, stage=stage, at=at, outcomes=outcomes))
+        return receipts
 
     # Replies and changes
 

@@ -49,7 +49,7 @@ STEPS: dict[str, Callable[[GatewayMemory], None]] = {
     "temporary file written": lambda _: dies_before(os, "replace"),
     "first file replaced": lambda _: dies_before(os, "close"),
     "files written": lambda _: dies_after(MarkdownFiles, "edit"),
-    "before it is announced": lambda memory: dies_before(memory._worker._ingest, "_publish"),
+    "before it is announced": lambda memory: dies_before(memory._worker._carrier, "_publish"),
     "before the index follows": lambda _: dies_before(Recaller, "replace_file"),
     "index written": lambda _: dies_after(Recaller, "replace_file"),
     "before the turn is done": lambda _: dies_before(Journal, "finish"),

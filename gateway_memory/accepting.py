@@ -1,0 +1,102 @@
+"""What happens in sessions is kept: their turns, which are processed behind, and what else was observed."""
+
+import sqlite3
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from extractor import Cleaned, clean
+from gateway_memory.compute import compute
+from gateway_memory.errors import StoreError
+from gateway_memory.metrics import Metrics
+from gateway_memory.observing import clip, tags_of
+from gateway_memory.parts import Parts
+from gateway_memory.session import Session
+from gateway_memory.store.session_state import Observation
+
+__all__ = ["Accepting"]
+
+_CLEANED_AT_ONCE: Final = 8000
+"""Characters: a longer text, which takes milliseconds, is cleaned beside the event loop."""
+
+
+class Accepting:
+    """Keeps what happens in the sessions of one memory, each session's in the order in which it came."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        workspace: Path,
+        metrics: Metrics,
+        clock: Callable[[], datetime],
+        fail: Callable[[str, BaseException], None],
+    ) -> None:
+        self._journal = parts.journal
+        self._worker = parts.worker
+        self._workspace = workspace
+        self._metrics = metrics
+        self._clock = clock
+        self._fail = fail
+
+    async def turn(self, session: Session, user: str, reply: str, at: datetime | None) -> int:
+        """Return the number of a turn that is on disk now, 0 where the session's turns are not kept.
+
+        Raises:
+            StoreError: the turn could not be written; nothing of it was kept.
+        """
+        if not session.on("autoExtract"):
+            return 0
+        self._metrics.count("turns.seen")
+        if session.type in session.settings.auto_extract.exclude_session_types:
+            self._metrics.count("extraction.accept.skipped.session_type")
+            self._metrics.reply_seen(self._clock(), 0)
+            return 0
+        now, session_id, recalled = self._clock(), session.session_id, session.recalled
+        try:
+            async with session.accepting:
+                said, answered = await _cleaned(user), await _cleaned(reply)
+                with self._metrics.timed("after_reply"):
+                    turn = await self._journal.accept(
+                        scope=session.scope.key,
+                        session_key=session.key,
+                        session_id=session_id,
+                        user=said.text,
+                        reply=answered.text,
+                        at=(at or now).timestamp(),
+                        now=now.timestamp(),
+                        recalled=recalled,
+                        seen=_seen_of_turn(session, said.text, answered.text),
+                    )
+        except (OSError, sqlite3.Error) as error:
+            self._fail("journal", error)
+            message = f"{self._workspace}: the turn could not be kept ({error}); free some space and send it again"
+            raise StoreError(message) from error
+        self._metrics.count("turns.accepted")
+        self._metrics.reply_seen(now, turn)
+        self._worker.wake()
+        return turn
+
+    async def observation(self, session: Session, kind: str, content: str, tool: str, *, private: bool) -> None:
+        """Keep what was observed, clipped by what it is; a private observation has no content."""
+        now, session_id = self._clock().timestamp(), session.session_id
+        async with session.accepting:
+            kept = clip(kind, tool, "" if private else (await _cleaned(content)).text)
+            seen = Observation(kind=kind, content=kept, tool=tool, tags=tags_of(kept), private=private)
+            await self._journal.observe(scope=session.scope.key, session_id=session_id, seen=[seen], at=now)
+        self._metrics.count("observations.kept")
+
+
+def _seen_of_turn(session: Session, said: str, answered: str) -> list[Observation]:
+    if not session.on("observations"):
+        return []
+    return [
+        Observation(kind=kind, content=clip(kind, "", text), tags=tags_of(text))
+        for kind, text in (("user", said), ("assistant", answered))
+        if text
+    ]
+
+
+async def _cleaned(text: str) -> Cleaned:
+    return clean(text) if len(text) <= _CLEANED_AT_ONCE else await compute(clean, text)

@@ -1,0 +1,120 @@
+"""A plan is carried out: written → indexed → announced. Each step can be done again: a crash is a replay."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import structlog
+
+from gateway_memory.follow import Follower
+from gateway_memory.metrics import Metrics
+from gateway_memory.plan import Memory, Plan
+from gateway_memory.session import Scope
+from gateway_memory.settings import MemorySync
+from gateway_memory.store.files import MarkdownFiles
+from gateway_memory.store.journal import Journal
+from notifier import Change, Event, split
+
+if TYPE_CHECKING:
+    from gateway_memory.store.patch import Patch
+
+__all__ = ["Carrier"]
+
+log = structlog.get_logger()
+
+
+class Carrier:
+    """Does what plans say.
+
+    `publish` hands an event to the sessions of this process, `announce` to the other processes once it is all on disk;
+    `hold` tells a session its own words.
+    """
+
+    def __init__(
+        self,
+        *,
+        files: MarkdownFiles,
+        journal: Journal,
+        follower: Follower,
+        metrics: Metrics,
+        clock: Callable[[], datetime],
+        settings_of: Callable[[str], MemorySync],
+        publish: Callable[[Event], None],
+        announce: Callable[[Event], None],
+        hold: Callable[[Memory], None],
+    ) -> None:
+        self._files = files
+        self._journal = journal
+        self._follower = follower
+        self._metrics = metrics
+        self._clock = clock
+        self._settings_of = settings_of
+        self._publish = publish
+        self._announce = announce
+        self._hold = hold
+
+    async def recover(self) -> int:
+        """Carry out again what was planned; return how many plans there were."""
+        plans = await self._journal.plans()
+        for number, plan in plans:
+            async with self._files.writing():
+                await self.carry_out(plan, number)
+        return len(plans)
+
+    async def carry_out(self, plan: Plan, number: int | None = None) -> None:
+        """Do what a plan says, or what is left of it. Call it only within the files' `writing`."""
+        events: list[Event] = []
+        patches: Sequence[Patch] = ()
+        if plan.writes:
+            if number is None:
+                number, events = await self._journal.begin(plan, self._events(plan))
+            else:
+                events = await self._journal.event_log.planned(number)
+            for memory in plan.added:
+                self._hold(memory)
+            with self._metrics.timed("ingest.files"):
+                patches = await self._files.edit(plan.folder, plan.edits())
+            for event in events:  # before the index follows: the other sessions hear an update, not of a changed file
+                if event.origin == self._journal.event_log.instance:
+                    self._publish(event)
+            with self._metrics.timed("ingest.index"):
+                await self._follower.refresh(Scope(plan.scope, plan.folder))
+        await self._journal.finish(plan, number, patches)
+        if plan.stage == "rules" and plan.turns:
+            self._metrics.turns_processed(self._clock(), max(plan.turns))
+        for event in events:
+            self._announce(event)
+        for outcome in plan.outcomes:
+            self._metrics.count(f"extraction.{plan.stage}.{outcome.action}.{outcome.reason}")
+        log.info(
+            "ingest.done",
+            stage=plan.stage,
+            turns=len(plan.turns),
+            added=len(plan.added),
+            retired=len(plan.retired),
+            moved=len(plan.moved),
+        )
+
+    def _events(self, plan: Plan) -> list[Event]:
+        """Return what is announced: nothing where nothing changed, or where those who caused it have `notify` off."""
+        if plan.stage == "import":  # thousands of lines are no news; recall and openings have them
+            return []
+        replaced = {item.replaced_by: item.memory.id for item in plan.retired if item.replaced_by}
+        changes = [
+            Change(
+                id=memory.id,
+                text=memory.text,
+                at=memory.at,
+                source=memory.session_key,
+                replaces=replaced.get(memory.id, ""),
+            )
+            for memory in plan.added
+            if memory.type != "S"
+        ]
+        changes += [
+            Change(id=item.memory.id, text=item.memory.text, at=plan.at, action="removed")
+            for item in plan.retired
+            if item.state in ("forgotten", "undone")
+        ]
+        changes = [change for change in changes if self._settings_of(change.source).notify.enabled]
+        return list(split(Event(scope=plan.scope, at=plan.at, changes=tuple(changes))))

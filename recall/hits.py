@@ -1,0 +1,66 @@
+"""From the rows that a search has chosen to what its caller gets."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall import rank
+from recall.index import Index
+from recall.types import Hit
+
+__all__ = ["Found", "hits_of", "with_a_preference"]
+
+
+class Found(NamedTuple):
+    """A row that was chosen: its number, its score, and what is known of it (see `Hit`).
+
+    applies: it is a standing preference for what the message asks to be made.
+    """
+
+    row: int
+    score: float
+    related: bool
+    applies: bool
+    parts: dict[str, float]
+
+
+def with_a_preference(found: list[Found], limit: int) -> list[Found]:
+    """The first `limit`; a preference that applies to the task takes the last place if none is among them."""
+    chosen, rest = found[:limit], found[limit:]
+    if not any(one.applies for one in chosen):
+        chosen[len(chosen) - 1 :] = [*(one for one in rest if one.applies), *chosen[-1:]][:1]
+    return chosen
+
+
+def hits_of(index: Index, sequences: NDArray[np.int64], found: Sequence[Found]) -> tuple[Hit, ...]:
+    """What was found, with its text; `sequences` of all rows. A row that is gone meanwhile is left out."""
+    wanted = [int(sequences[one.row]) for one in found]
+    stored = {row.sequence: row for row in index.stored(wanted)}
+    hits = []
+    for sequence, one in zip(wanted, found, strict=True):
+        row = stored.get(sequence)
+        if row is None:
+            continue
+        entry = row.entry
+        if one.parts:
+            # What a row gets for its form holds what it gets for its importance.
+            one.parts["importance"] = rank.IMPORTANCE_WEIGHT * (entry.importance - 0.5)
+            one.parts["form"] -= one.parts["importance"]
+        hits.append(
+            Hit(
+                id=entry.id,
+                text=entry.text,
+                score=one.score,
+                at=entry.at,
+                scope=row.scope,
+                file=row.file,
+                type=entry.type,
+                category=entry.category,
+                confidence=entry.confidence,
+                related=one.related,
+                parts=one.parts,
+            )
+        )
+    return tuple(hits)
