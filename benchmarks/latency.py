@@ -3,12 +3,13 @@
     python benchmarks/latency.py --memories 1000 10000 100000 [--messages 200] [--json]
     python benchmarks/latency.py --memories 1000000 --scopes 1000
 
-Prints before_reply and after_reply (p50, p95, p99); before_reply beside the bare floors of the same run (encoder +
-numpy product + bare postings, one after the other), and what each of its stages takes; fifty at once; the longest stall
-of the event loop, resident memory, the time to open, and the memories that are indexed and embedded in a second.
-Replies and floors are measured in turn, some messages each. Beside the stalls stands that of a loop that does nothing
-while the bare encoder works in a thread; and what is left of each when the time is taken off in which a process that
-does nothing was not woken either, which is the machine's. Machines are noisy: compare the ratios, not the milliseconds.
+Prints before_reply, and after_reply beside a bare commit to the same disk (p50, p95, p99); before_reply beside the bare
+floors of the same run (encoder + numpy product + bare postings, one after the other), and what each of its stages
+takes; fifty at once; the longest stall of the event loop, resident memory, the time to open, and the memories that are
+indexed and embedded in a second. Replies and floors are measured in turn, some messages each. Beside the stalls stands
+that of a loop that does nothing while the bare encoder works in a thread; and what is left of each when the time is
+taken off in which processes that do nothing were not woken either, which is the machine's. Machines are noisy: compare
+the ratios, not the milliseconds.
 
 --scopes: the memories are spread over so many people. A hundred of them speak; the others rest, and one that rested is
 loaded when it speaks. --texts: so many distinct texts (default: 20,000 where there are scopes, else all differ).

@@ -51,6 +51,8 @@ class Stalls:
             for processor in range(os.cpu_count() or 1)
         ]
         while not all(Path(self._late(processor)).exists() for processor in range(len(self._idle))):
+            if any(process.poll() is not None for process in self._idle):
+                raise RuntimeError("a process that was to do nothing has ended")
             time.sleep(_WAKES_EVERY)  # they start; nothing is measured yet
         return self
 

@@ -24,7 +24,7 @@ from gateway_memory.within import Within
 from notifier import Change
 from recall import Filter, Hit, Recall, Recaller, Stored
 
-__all__ = ["Context", "ContextBuilder", "as_query"]
+__all__ = ["PACE_SHARE", "Context", "ContextBuilder", "as_query"]
 
 log = structlog.get_logger()
 
@@ -37,6 +37,8 @@ _LAST_SHARE: Final = 0.04
 """Of the deadline, what is kept for handing over what is ready by then, and for asking whether it still holds."""
 _HANGING_SECONDS: Final = 0.02
 _FIND_SECONDS: Final = 10.0
+PACE_SHARE: Final = 0.05
+"""Of the deadline, what a message waits for its turn among many, each time."""
 _MESSAGES_A_TURN: Final = 8
 """Of many messages at once, so many are gone on with in one turn of the event loop: a tenth of a millisecond each."""
 _QUERY_LENGTH: Final = 8000
@@ -130,7 +132,7 @@ class ContextBuilder:
         outcome: Outcome = "disabled"
         recalled: tuple[Hit, ...] = ()
         if session.on("autoRecall"):
-            await self.pace.turn()
+            await self.pace.turn(span * PACE_SHARE)
             found = await self._recall(session, message, now, deadline - span * _LAST_SHARE)
             outcome, recalled = (found.outcome, found.hits) if found else ("timeout", ())
             recalled = await self._standing(session, recalled, now, max(0.0, deadline - loop.time()))

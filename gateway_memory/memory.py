@@ -14,7 +14,7 @@ import structlog
 from gateway_memory.accepting import Accepting
 from gateway_memory.beginning import Beginning
 from gateway_memory.commands import Commands
-from gateway_memory.context import Context, as_query
+from gateway_memory.context import PACE_SHARE, Context, as_query
 from gateway_memory.distilling import Distilled
 from gateway_memory.errors import ClosedError, StoreError, UsageError, place_of
 from gateway_memory.metrics import Metrics
@@ -149,18 +149,19 @@ class GatewayMemory:
     async def before_reply(self, session: Session, message: str, *, at: datetime | None = None) -> Context:
         """Return what to add to this reply's prompt, within `timeoutMs`. A part that fails is left out, and logged."""
         self._check(session)
-        deadline = asyncio.get_running_loop().time() + session.settings.auto_recall.timeout_ms / 1000
-        await self._context.pace.turn()
-        message = as_query(message)
-        if session.on("autoExtract"):
-            self.metrics.message_seen(self._clock())
-        try:
-            with self.metrics.timed("before_reply"):
+        timeout = session.settings.auto_recall.timeout_ms / 1000
+        deadline = asyncio.get_running_loop().time() + timeout
+        with self.metrics.timed("before_reply"):
+            await self._context.pace.turn(timeout * PACE_SHARE)
+            message = as_query(message)
+            if session.on("autoExtract"):
+                self.metrics.message_seen(self._clock())
+            try:
                 context = await self._told(session, message, at or self._clock(), deadline)
-        except Exception as error:  # noqa: BLE001 - the reply matters more than its memory
-            log.error("context.failed", error=type(error).__name__, place=place_of(error))
-            self._fail("context", error)
-            context = Context()
+            except Exception as error:  # noqa: BLE001 - the reply matters more than its memory
+                log.error("context.failed", error=type(error).__name__, place=place_of(error))
+                self._fail("context", error)
+                context = Context()
         session.hears(message)
         session.recalled = tuple(hit.id for hit in context.recalled)
         return context

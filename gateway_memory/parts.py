@@ -37,7 +37,7 @@ from gateway_memory.store.slots import Slot
 from gateway_memory.tasks import run_beside
 from gateway_memory.watch import check_watching, watch
 from gateway_memory.worker import Worker
-from notifier import Bus, Event
+from notifier import Bus, Event, MqttSettings
 from recall import Recaller, RecallError
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ async def open_parts(
         closed=sessions.let_go,
     )
     _close_idle_sessions(stack, lifecycle, journal)
-    await _tidy(journal, settings, seconds())
+    await _tidy(journal, settings, mqtt, seconds())
     return Parts(
         slot=slot,
         bus=bus,
@@ -316,10 +316,9 @@ def _keep_to_the_owner(workspace: Path) -> None:
         (workspace / file).chmod(0o600)
 
 
-async def _tidy(journal: Journal, settings: MemorySync, now: float) -> None:
+async def _tidy(journal: Journal, settings: MemorySync, mqtt: MqttSettings | None, now: float) -> None:
     """Drop what has been kept for long enough."""
-    mqtt = settings.notify.mqtt
-    oldest = max(settings.notify.pending_max_age_seconds, mqtt.expiry_seconds if mqtt.enabled else 0)
+    oldest = max(settings.notify.pending_max_age_seconds, mqtt.expiry_seconds if mqtt else 0)
     await journal.tidy(observations_before=now - settings.observations.keep_days * _DAY_SECONDS)
     await journal.event_log.tidy(before=now - oldest)
 

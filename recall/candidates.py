@@ -84,7 +84,7 @@ class Candidates:
         each = held.sum(axis=1)
         overlap = both / np.maximum(each[:, None] + each[None, :] - both, 1)
         near: NDArray[np.bool_] = overlap > _SAME_WORDS
-        if np.count_nonzero(near) <= len(near):  # each to itself alone, as mostly
+        if np.count_nonzero(near) == np.count_nonzero(near.diagonal()):  # each to itself alone, as mostly
             return near
         embedded = self.embedded[:, None] & self.embedded[None, :]
         meaning = scale.cosines(self.vectors @ self.vectors.T)

@@ -74,7 +74,7 @@ class BundledEncoder:
             if hasattr(backend, "_threadpool"):  # it has no switch for it
                 backend._threadpool = None  # noqa: SLF001
         self._encoding = threading.Lock()
-        weakref.finalize(self, _empty, self._large()).atexit = False
+        weakref.finalize(self, _let_go, self._large()).atexit = False
 
     def close(self) -> None:
         """Nothing is open, and others may use it."""
@@ -108,6 +108,11 @@ def bundled_encoder() -> BundledEncoder:
         if encoder is None:
             encoder = _shared[BundledEncoder.name] = BundledEncoder()
         return encoder
+
+
+def _let_go(held: list[Any]) -> None:
+    """Empty large things in a thread that nobody waits for, whichever thread has let go of them."""
+    threading.Thread(target=_empty, args=(held,), name="recall-encoder-leaves", daemon=True).start()
 
 
 def _empty(held: list[Any]) -> None:

@@ -1,6 +1,7 @@
 """The bundled encoder leaves nothing of its tables behind when it leaves."""
 
 import gc
+import threading
 
 from recall.encoder import BundledEncoder
 
@@ -13,5 +14,7 @@ def test_its_tables_are_emptied_with_it() -> None:
     assert max(sizes) > 100_000, "the vocabulary is among them"
     del encoder
     gc.collect()
+    (leaving,) = [thread for thread in threading.enumerate() if thread.name == "recall-encoder-leaves"]
+    leaving.join(30)
     assert [len(each) for each in large] == [0] * len(sizes)
     assert abs(float(vector @ vector) - 1) < 1e-5, "what it gave is its caller's"
