@@ -50,7 +50,7 @@ def table(result: dict[str, Any]) -> str:
         stall = result["stalls"][key]
         lines.append(
             f"  longest stall of the loop, {name}: {stall['longest_ms']:.1f} ms"
-            f", {stall['own_ms']:.1f} ms while idle processes turned"
+            f", at least {stall['own_ms']:.1f} ms of it not the machine's"
         )
     whole_rss = f", {result['rss_all_mb']:.0f} MB after every scope was used" if "rss_all_mb" in result else ""
     lines.append(

@@ -23,7 +23,8 @@ class Stall(NamedTuple):
     """The longest stall, in milliseconds.
 
     own_ms: of all stalls the longest after that time is taken off in which a process that does nothing, one on each
-    processor, was not woken either. What is left is ours: Python's lock and our own turns.
+    processor, was not woken either. So much is ours at least: Python's lock and our own turns. Our computing threads
+    keep such a process waiting too, some milliseconds, so what is ours lies between the two.
     """
 
     longest_ms: float
