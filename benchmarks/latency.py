@@ -8,8 +8,8 @@ floors of the same run (encoder + numpy product + bare postings, one after the o
 takes; fifty at once; the longest stall of the event loop, resident memory, the time to open, and the memories that are
 indexed and embedded in a second. Replies and floors are measured in turn, some messages each. Beside the stalls stands
 that of a loop that does nothing while the bare encoder works in a thread; and what is left of each when the time is
-taken off in which processes that do nothing were not woken either: so much at least is not the machine's. Machines are noisy: compare
-the ratios, not the milliseconds.
+taken off in which processes that do nothing were not woken either: so much at least is not the machine's. Machines are
+noisy: compare the ratios, not the milliseconds.
 
 --scopes: the memories are spread over so many people. A hundred of them speak; the others rest, and one that rested is
 loaded when it speaks. --texts: so many distinct texts (default: 20,000 where there are scopes, else all differ).
