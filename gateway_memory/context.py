@@ -15,7 +15,6 @@ from gateway_memory.clock import day_of
 from gateway_memory.follow import Follower
 from gateway_memory.metrics import Metrics
 from gateway_memory.pace import Pace
-from gateway_memory.searching import as_hit
 from gateway_memory.session import Session
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
@@ -184,7 +183,8 @@ class ContextBuilder:
         if only is None:
             return ()
         listed = self._recaller.listed(session.scope.key, only, limit)
-        return tuple(as_hit(row) for row in await self.within.get("search", _FIND_SECONDS, listed) or ())
+        # Chosen by its filters alone, each is just what was asked for.
+        return tuple(Hit.of(row, 1.0) for row in await self.within.get("search", _FIND_SECONDS, listed) or ())
 
     async def look(self, session: Session, seconds: float) -> int | None:
         """Let the index follow a session's files and warm it; return the newest line, None when that takes longer."""

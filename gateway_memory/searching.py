@@ -8,9 +8,9 @@ from typing import Final, Literal
 from gateway_memory.clock import day_of
 from gateway_memory.errors import UsageError
 from gateway_memory.phrases import Language, say
-from recall import Filter, Hit, Stored
+from recall import Filter, Hit
 
-__all__ = ["OPTIONS", "Asked", "as_filter", "as_hit", "parse_search", "search_answer"]
+__all__ = ["OPTIONS", "Asked", "as_filter", "parse_search", "search_answer"]
 
 Option = Literal["type", "category", "since", "until", "session", "limit"]
 
@@ -100,22 +100,6 @@ def _instant(day: date | str, zone: tzinfo | None, *, end: bool) -> float:
     if not isinstance(day, datetime):
         day = datetime.combine(day + timedelta(days=1) if end else day, time.min)
     return (day if day.tzinfo or zone is None else day.replace(tzinfo=zone)).timestamp()
-
-
-def as_hit(row: Stored) -> Hit:
-    """Return a row that its filters alone have chosen: it is just what was asked for."""
-    entry = row.entry
-    return Hit(
-        id=entry.id,
-        text=entry.text,
-        score=1.0,
-        at=entry.at,
-        scope=row.scope,
-        file=row.file,
-        type=entry.type,
-        category=entry.category,
-        confidence=entry.confidence,
-    )
 
 
 def search_answer(

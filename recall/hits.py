@@ -43,24 +43,9 @@ def hits_of(index: Index, sequences: NDArray[np.int64], found: Sequence[Found]) 
         row = stored.get(sequence)
         if row is None:
             continue
-        entry = row.entry
         if one.parts:
             # What a row gets for its form holds what it gets for its importance.
-            one.parts["importance"] = rank.IMPORTANCE_WEIGHT * (entry.importance - 0.5)
+            one.parts["importance"] = rank.IMPORTANCE_WEIGHT * (row.entry.importance - 0.5)
             one.parts["form"] -= one.parts["importance"]
-        hits.append(
-            Hit(
-                id=entry.id,
-                text=entry.text,
-                score=one.score,
-                at=entry.at,
-                scope=row.scope,
-                file=row.file,
-                type=entry.type,
-                category=entry.category,
-                confidence=entry.confidence,
-                related=one.related,
-                parts=one.parts,
-            )
-        )
+        hits.append(Hit.of(row, one.score, related=one.related, parts=one.parts))
     return tuple(hits)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Self
 
 __all__ = [
     "EmbeddingError",
@@ -111,6 +111,24 @@ class Hit:
     confidence: float = 1.0
     related: bool = True
     parts: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, row: Stored, score: float, *, related: bool = True, parts: Mapping[str, float] | None = None) -> Self:
+        """A row of the index as a hit."""
+        entry = row.entry
+        return cls(
+            id=entry.id,
+            text=entry.text,
+            score=score,
+            at=entry.at,
+            scope=row.scope,
+            file=row.file,
+            type=entry.type,
+            category=entry.category,
+            confidence=entry.confidence,
+            related=related,
+            parts=parts or {},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
