@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import structlog
 
@@ -100,15 +100,13 @@ class ContextBuilder:
         span = max(0.0, deadline - loop.time())
         budget = settings.auto_recall.max_injected_tokens
         blocks: list[str] = []
-        if session.on("autoRecall"):
-            self._recaller.expect(message)
-            await asyncio.sleep(0)  # the encoder has Python's lock at once, and not after all that follows here
+        vector = self._recaller.expect(message) if session.on("autoRecall") else None
 
         waited = len(session.inbox)
         updates = self._news(session, now)
         changes: tuple[Stored, ...] = ()
         if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
-            looked = await self._look_for_changes(session, span * _REFRESH_SHARE)
+            looked = await self._look_for_changes(session, span * _REFRESH_SHARE, vector)
             if looked:  # one that is late leaves the session as it is: what nobody was told stays news
                 session.generation, session.changes, session.sequence, rows = looked
                 changes = tuple(row for row in rows if not session.was_told(row.entry.id, row.entry.text))
@@ -239,9 +237,9 @@ class ContextBuilder:
         return tuple(hit for hit in hits if hit.id not in expired)
 
     async def _look_for_changes(
-        self, session: Session, seconds: float
+        self, session: Session, seconds: float, beside: "asyncio.Future[Any] | None"
     ) -> tuple[int, int, int, tuple[Stored, ...]] | None:
-        """Look for new lines; return None where there are none, or it takes longer.
+        """Look for new lines; return None where there are none, or it takes longer. beside: see `Follower.glance`.
 
         One look at a time: while the disk hangs, only the first message waits for it long.
         """
@@ -250,7 +248,8 @@ class ContextBuilder:
         if looking is not None:
             return await self.within.get("sync", min(seconds, _HANGING_SECONDS), looking)
         began = time.perf_counter()
-        if await self._is_unchanged(session, min(seconds, _HANGING_SECONDS) if key in self._glancing else seconds):
+        patience = min(seconds, _HANGING_SECONDS) if key in self._glancing else seconds
+        if await self._is_unchanged(session, patience, beside):
             return None
         looking = self._looking.get(key)  # another message may have begun one
         if looking is None:
@@ -258,12 +257,12 @@ class ContextBuilder:
             looking.add_done_callback(lambda _: self._looking.pop(key, None))
         return await self.within.get("sync", max(0.0, seconds - (time.perf_counter() - began)), looking)
 
-    async def _is_unchanged(self, session: Session, seconds: float) -> bool:
+    async def _is_unchanged(self, session: Session, seconds: float, beside: "asyncio.Future[Any] | None") -> bool:
         """Return whether a glance finds the files as they were when the session was last told of them."""
         self._glancing.add(session.session_id)
         try:
             with self._metrics.timed("before_reply.glance"):
-                return await self._follower.glance(session.scope, seconds) == session.changes
+                return await self._follower.glance(session.scope, seconds, beside) == session.changes
         except Exception as error:  # noqa: BLE001 - the look itself will say what is wrong
             log.debug("context.glance_failed", error=type(error).__name__)
             return False

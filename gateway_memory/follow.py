@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from gateway_memory.compute import compute
 from gateway_memory.edits import Edited
 from gateway_memory.plan import Memory
 from gateway_memory.session import Scope
-from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, is_day_file, is_writable
+from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, awaited, is_day_file, is_writable
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.markdown import Block, content_id, parse
 from recall import Entry, Recaller, Stamp, Stored
@@ -23,6 +23,9 @@ __all__ = ["IMPORTANCE", "Follower"]
 IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
 _RACY_NS: Final = 100_000_000
 """A file saved twice within the clock's grain keeps its stamp, so one that was young when read is read again."""
+
+_BESIDE_SECONDS: Final = 0.01
+"""The event loop leaves Python's lock to a thread that computes for so long: each turn of the loop delays it."""
 
 
 class Follower:
@@ -57,10 +60,16 @@ class Follower:
             look.add_done_callback(_seen)
         return await asyncio.shield(look)
 
-    async def glance(self, scope: Scope, seconds: float) -> int | None:
-        """Return the number of `refresh` if nothing has changed; None if something has, or the disk takes longer."""
+    async def glance(self, scope: Scope, seconds: float, beside: "asyncio.Future[Any] | None" = None) -> int | None:
+        """Return the number of `refresh` if nothing has changed; None if something has, or the disk takes longer.
+
+        beside: what another thread is at, which is let alone for a moment while the disk is asked.
+        """
         scanning = self._files.scanning(scope.folder)
-        await asyncio.wait([scanning], timeout=seconds)
+        if beside is not None:
+            await asyncio.wait([beside], timeout=min(seconds, _BESIDE_SECONDS))
+        if not scanning.done():
+            await asyncio.wait([awaited(scanning)], timeout=seconds)
         if not scanning.done() or scanning.exception() is not None:
             return None
         return self._changes[scope.key] if self._is_known(scope, scanning.result()) else None

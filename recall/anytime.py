@@ -42,6 +42,7 @@ _LEAST_RESERVE_SECONDS = 0.02
 _LOCK_PATIENCE_SECONDS = 30.0
 # So many texts may wait for an encoder that hangs; beyond them none is handed to it.
 _MOST_COMING = 512
+_HELD_SECONDS = 1.0
 
 
 class AnytimeSearch:
@@ -178,10 +179,12 @@ class AnytimeSearch:
         if future is None:
             if late and len(self._coming) >= _MOST_COMING:
                 return None
+            loop = asyncio.get_running_loop()
             # Asked for even where nobody waits: what comes late serves the next message.
             future = self._coming[text] = self._embedder.submit([text], query=True)
             future.add_done_callback(_seen)
-            future.add_done_callback(lambda _: self._coming.pop(text))
+            # A little longer, since who began with it asks for it once more, even where it failed.
+            future.add_done_callback(lambda _: loop.call_later(_HELD_SECONDS, self._coming.pop, text))
         return None if late and not patient else future
 
     def _latest_vector(self, deadline: float) -> float:
@@ -193,16 +196,13 @@ class AnytimeSearch:
         self, vector: "asyncio.Future[NDArray[np.float32]] | NDArray[np.float32] | None", deadline: float | None
     ) -> "NDArray[np.float32] | None":
         """The vector if it comes by then."""
-        if not isinstance(vector, asyncio.Future):
-            return vector
         try:
-            vectors = await _by(deadline, vector, keep=True)
+            found = (await _by(deadline, vector, keep=True))[0] if isinstance(vector, asyncio.Future) else vector
         except TimeoutError:
             return None
         except Exception:  # noqa: BLE001 - it was logged where it failed; words alone work
             return None
-        first: NDArray[np.float32] = vectors[0]
-        return first if first.any() else None  # zero: the encoder makes nothing of this text
+        return found if found is not None and found.any() else None  # zero: the encoder makes nothing of this text
 
     async def nearest(self, scope: str, text: str, limit: int, timeout_seconds: float) -> tuple[Near, ...]:
         """See `Recaller.nearest`."""
@@ -229,7 +229,7 @@ def _asked(scopes: Sequence[str], vector: "NDArray[np.float32]", preceding: "Seq
 
 async def _by(deadline: float | None, future: "asyncio.Future[T]", *, keep: bool = False) -> T:
     """Wait until the deadline (perf_counter), then raise TimeoutError. The job is dropped then, unless `keep`."""
-    if deadline is None:
+    if deadline is None or future.done():
         return await future
     left = max(deadline - time.perf_counter(), 0)
     if keep:

@@ -208,6 +208,12 @@ class Embedder:
         finally:
             self._busy_since = None
         self.problem = ""
+        with self._condition:
+            for text, vector in self._of_queries(jobs, vectors):
+                self._cache[text] = vector
+                self._cache.move_to_end(text)
+            while len(self._cache) > _CACHED_VECTORS:
+                self._cache.popitem(last=False)
         answers: defaultdict[
             asyncio.AbstractEventLoop, list[tuple[asyncio.Future[NDArray[np.float32]], NDArray[np.float32], None]]
         ] = defaultdict(list)
@@ -217,12 +223,6 @@ class Embedder:
             start += len(job.texts)
         for loop, given in answers.items():
             settle_all(loop, given)
-        with self._condition:
-            for text, vector in self._of_queries(jobs, vectors):
-                self._cache[text] = vector
-                self._cache.move_to_end(text)
-            while len(self._cache) > _CACHED_VECTORS:
-                self._cache.popitem(last=False)
 
     @staticmethod
     def _of_queries(jobs: list[_Job], vectors: "NDArray[np.float32]") -> "Iterator[tuple[str, NDArray[np.float32]]]":

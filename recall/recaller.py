@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recall.anytime import AnytimeSearch
 from recall.background import BUNDLED_BATCHES, Background, Batches
@@ -222,9 +222,13 @@ class Recaller:
             explain=explain,
         )
 
-    def expect(self, query: str) -> None:
-        """Begin with the vector of a message that will be searched for in a moment."""
-        self._anytime.vector_of(query)
+    def expect(self, query: str) -> "asyncio.Future[Any] | None":
+        """Begin with the vector of a message that will be searched for in a moment.
+
+        Returns what may be waited for until it is there, None where nothing need be; it may fail, and is not cancelled.
+        """
+        vector = self._anytime.vector_of(query)
+        return vector if isinstance(vector, asyncio.Future) else None
 
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None

@@ -10,7 +10,7 @@ import os
 import re
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from gateway_memory.store import markdown
 from gateway_memory.store.patch import Patch, patch_of, taken_back
 from recall import Stamp
 
-__all__ = ["MEMORY_FILE", "FileEdit", "MarkdownFiles", "day_file", "is_day_file", "is_writable"]
+__all__ = ["MEMORY_FILE", "FileEdit", "MarkdownFiles", "awaited", "day_file", "is_day_file", "is_writable"]
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ class MarkdownFiles:
         self._file_lock = FileLock(state / "write.lock", timeout=_LOCK_SECONDS, poll_interval=0.005, thread_local=False)
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-files")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-write")
-        self._scans: dict[str, tuple[Event, asyncio.Future[dict[str, tuple[int, int]]]]] = {}
+        self._scans: dict[str, tuple[Event, Future[dict[str, tuple[int, int]]]]] = {}
 
     def close(self) -> None:
         """Let the threads go; a hung one is not waited for."""
@@ -104,10 +104,13 @@ class MarkdownFiles:
 
     async def scan(self, folder: str) -> dict[str, tuple[int, int]]:
         """Return (mtime in ns, size in bytes) of each Markdown file of a scope, by its name relative to the folder."""
-        return await asyncio.shield(self.scanning(folder))
+        return await asyncio.shield(awaited(self.scanning(folder)))
 
-    def scanning(self, folder: str) -> "asyncio.Future[dict[str, tuple[int, int]]]":
-        """Return the promise of what `scan` returns. Who asks before it has begun shares it: don't cancel it."""
+    def scanning(self, folder: str) -> Future[dict[str, tuple[int, int]]]:
+        """Return the promise of what `scan` returns. Who asks before it has begun shares it: don't cancel it.
+
+        It wakes no event loop that doesn't wait for it.
+        """
         begun, waiting = self._scans.get(folder, (None, None))
         if begun is None or waiting is None or begun.is_set():
             begun = Event()
@@ -116,8 +119,7 @@ class MarkdownFiles:
                 begun.set()
                 return _scan(self._workspace / folder)
 
-            waiting = asyncio.get_running_loop().run_in_executor(self._reader, work)
-            waiting.add_done_callback(_seen)
+            waiting = self._reader.submit(work)
             self._scans[folder] = begun, waiting
         return waiting
 
@@ -158,10 +160,11 @@ class MarkdownFiles:
         return await asyncio.get_running_loop().run_in_executor(self._writer, work)
 
 
-def _seen(scanning: "asyncio.Future[dict[str, tuple[int, int]]]") -> None:
-    """Take note of an error for which nobody waits any more."""
-    if not scanning.cancelled():
-        scanning.exception()
+def awaited(promised: Future[T]) -> asyncio.Future[T]:
+    """Return what the event loop can wait for; an error for which nobody waits any more is no news."""
+    future = asyncio.wrap_future(promised)
+    future.add_done_callback(lambda done: None if done.cancelled() else done.exception())
+    return future
 
 
 def _scan(folder: Path) -> dict[str, tuple[int, int]]:

@@ -96,7 +96,7 @@ async def test_who_asks_while_a_look_has_not_begun_shares_it(tmp_path: Path, mon
         assert second is not first, "what changes now, the first may not see any more"
         (tmp_path / "MEMORY.md").write_text("- late\n")
         go_on.set()
-        assert "MEMORY.md" in await second
+        assert "MEMORY.md" in await asyncio.wrap_future(second)
     finally:
         go_on.set()
         files.close()
