@@ -35,6 +35,8 @@ a restart tells it again."""
 _LAST_SHARE: Final = 0.04
 """Of the deadline, what is kept for handing over what is ready by then, and for asking whether it still holds."""
 _HANGING_SECONDS: Final = 0.02
+_ALONE_SECONDS: Final = 0.01
+"""So long the loop leaves the encoder alone; most vectors are there by then."""
 _FIND_SECONDS: Final = 10.0
 PACE_SHARE: Final = 0.05
 """Of the deadline, what a message waits for its turn among many, each time."""
@@ -237,9 +239,12 @@ class ContextBuilder:
         return tuple(hit for hit in hits if hit.id not in expired)
 
     async def _look_for_changes(
-        self, session: Session, seconds: float, beside: "asyncio.Future[Any] | None"
+        self, session: Session, seconds: float, vector: "asyncio.Future[Any] | None"
     ) -> tuple[int, int, int, tuple[Stored, ...]] | None:
-        """Look for new lines; return None where there are none, or it takes longer. beside: see `Follower.glance`.
+        """Look for new lines; return None where there are none, or it takes longer.
+
+        vector: the message's, which is being made: while it is, this waits too, and looks at what the disk has told
+        when it is there. Each turn of the event loop meanwhile would delay it, for want of Python's lock.
 
         One look at a time: while the disk hangs, only the first message waits for it long.
         """
@@ -249,7 +254,7 @@ class ContextBuilder:
             return await self.within.get("sync", min(seconds, _HANGING_SECONDS), looking)
         began = time.perf_counter()
         patience = min(seconds, _HANGING_SECONDS) if key in self._glancing else seconds
-        if await self._is_unchanged(session, patience, beside):
+        if await self._is_unchanged(session, patience, vector):
             return None
         looking = self._looking.get(key)  # another message may have begun one
         if looking is None:
@@ -257,12 +262,16 @@ class ContextBuilder:
             looking.add_done_callback(lambda _: self._looking.pop(key, None))
         return await self.within.get("sync", max(0.0, seconds - (time.perf_counter() - began)), looking)
 
-    async def _is_unchanged(self, session: Session, seconds: float, beside: "asyncio.Future[Any] | None") -> bool:
+    async def _is_unchanged(self, session: Session, seconds: float, vector: "asyncio.Future[Any] | None") -> bool:
         """Return whether a glance finds the files as they were when the session was last told of them."""
         self._glancing.add(session.session_id)
         try:
+            glancing = self._follower.look_out(session.scope)
+            if vector is not None:
+                with self._metrics.timed("before_reply.vector"):
+                    await asyncio.wait([vector], timeout=min(seconds, _ALONE_SECONDS))
             with self._metrics.timed("before_reply.glance"):
-                return await self._follower.glance(session.scope, seconds, beside) == session.changes
+                return await self._follower.glance(session.scope, glancing, seconds) == session.changes
         except Exception as error:  # noqa: BLE001 - the look itself will say what is wrong
             log.debug("context.glance_failed", error=type(error).__name__)
             return False

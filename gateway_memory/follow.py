@@ -4,16 +4,17 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from gateway_memory.compute import compute
 from gateway_memory.edits import Edited
 from gateway_memory.plan import Memory
 from gateway_memory.session import Scope
-from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, awaited, is_day_file, is_writable
+from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, Stamps, awaited, is_day_file, is_writable
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.markdown import Block, content_id, parse
 from recall import Entry, Recaller, Stamp, Stored
@@ -23,9 +24,6 @@ __all__ = ["IMPORTANCE", "Follower"]
 IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
 _RACY_NS: Final = 100_000_000
 """A file saved twice within the clock's grain keeps its stamp, so one that was young when read is read again."""
-
-_BESIDE_SECONDS: Final = 0.01
-"""The event loop leaves Python's lock to a thread that computes for so long: each turn of the loop delays it."""
 
 
 class Follower:
@@ -60,21 +58,19 @@ class Follower:
             look.add_done_callback(_seen)
         return await asyncio.shield(look)
 
-    async def glance(self, scope: Scope, seconds: float, beside: "asyncio.Future[Any] | None" = None) -> int | None:
-        """Return the number of `refresh` if nothing has changed; None if something has, or the disk takes longer.
+    def look_out(self, scope: Scope) -> Future[Stamps]:
+        """Begin to look whether the files are as they were: `glance` tells."""
+        return self._files.scanning(scope.folder)
 
-        beside: what another thread is at, which is let alone for a moment while the disk is asked.
-        """
-        scanning = self._files.scanning(scope.folder)
-        if beside is not None:
-            await asyncio.wait([beside], timeout=min(seconds, _BESIDE_SECONDS))
-        if not scanning.done():
-            await asyncio.wait([awaited(scanning)], timeout=seconds)
-        if not scanning.done() or scanning.exception() is not None:
+    async def glance(self, scope: Scope, looking: Future[Stamps], seconds: float) -> int | None:
+        """Return the number of `refresh` if nothing has changed; None if something has, or the disk takes longer."""
+        if not looking.done():
+            await asyncio.wait([awaited(looking)], timeout=seconds)
+        if not looking.done() or looking.exception() is not None:
             return None
-        return self._changes[scope.key] if self._is_known(scope, scanning.result()) else None
+        return self._changes[scope.key] if self._is_known(scope, looking.result()) else None
 
-    def _is_known(self, scope: Scope, found: dict[str, tuple[int, int]]) -> bool:
+    def _is_known(self, scope: Scope, found: Stamps) -> bool:
         """Return whether the files are as they were when they were last looked at, all of them long since saved."""
         seen = self._seen.get(scope.key)
         return (
@@ -238,5 +234,5 @@ def _state(stamp: Stamp) -> tuple[int, int]:
     return stamp.mtime_ns, stamp.size
 
 
-def _same(found: dict[str, tuple[int, int]], seen: dict[str, Stamp]) -> bool:
+def _same(found: Stamps, seen: dict[str, Stamp]) -> bool:
     return found.keys() == seen.keys() and all(state == _state(seen[file]) for file, state in found.items())

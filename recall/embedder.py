@@ -25,7 +25,7 @@ _log = structlog.get_logger()
 
 # Queries beyond these wait for the next batch. One batch is thus some 20 ms at most for usual messages.
 _QUERIES_AT_ONCE = 16
-_CACHED_VECTORS = 512
+_CACHED_VECTORS = 2048
 # A call that has run for this long hangs: whoever asks meanwhile is told at once, and not after its own deadline.
 _HANGING_SECONDS = 1.0
 _RETRY_LOADING_SECONDS = 60.0

@@ -90,7 +90,7 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
     )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def _terms_of_turn(turn: str) -> tuple[int, ...]:
     """A turn's terms; it is one of the preceding turns of the next few messages too."""
     return tuple(terms_of(token for token in tokens_of(turn) if len(token) > 1))

@@ -24,9 +24,12 @@ from gateway_memory.store import markdown
 from gateway_memory.store.patch import Patch, patch_of, taken_back
 from recall import Stamp
 
-__all__ = ["MEMORY_FILE", "FileEdit", "MarkdownFiles", "awaited", "day_file", "is_day_file", "is_writable"]
+__all__ = ["MEMORY_FILE", "FileEdit", "MarkdownFiles", "Stamps", "awaited", "day_file", "is_day_file", "is_writable"]
 
 T = TypeVar("T")
+
+Stamps = dict[str, tuple[int, int]]
+"""When each Markdown file of a scope was saved (mtime in ns) and its size in bytes, by name within its folder."""
 
 MEMORY_FILE: Final = "MEMORY.md"
 _DAY_FILE: Final = re.compile(r"^memory/(\d{4}-\d{2}-\d{2})\.md$")
@@ -69,7 +72,7 @@ class MarkdownFiles:
         self._file_lock = FileLock(state / "write.lock", timeout=_LOCK_SECONDS, poll_interval=0.005, thread_local=False)
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-files")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-write")
-        self._scans: dict[str, tuple[Event, Future[dict[str, tuple[int, int]]]]] = {}
+        self._scans: dict[str, tuple[Event, Future[Stamps]]] = {}
 
     def close(self) -> None:
         """Let the threads go; a hung one is not waited for."""
@@ -102,11 +105,11 @@ class MarkdownFiles:
         if not acquiring.cancelled() and acquiring.exception() is None:
             self._file_lock.release()
 
-    async def scan(self, folder: str) -> dict[str, tuple[int, int]]:
-        """Return (mtime in ns, size in bytes) of each Markdown file of a scope, by its name relative to the folder."""
+    async def scan(self, folder: str) -> Stamps:
+        """Return the stamps of a scope's files as they are now."""
         return await asyncio.shield(awaited(self.scanning(folder)))
 
-    def scanning(self, folder: str) -> Future[dict[str, tuple[int, int]]]:
+    def scanning(self, folder: str) -> Future[Stamps]:
         """Return the promise of what `scan` returns. Who asks before it has begun shares it: don't cancel it.
 
         It wakes no event loop that doesn't wait for it.
@@ -115,7 +118,7 @@ class MarkdownFiles:
         if begun is None or waiting is None or begun.is_set():
             begun = Event()
 
-            def work() -> dict[str, tuple[int, int]]:
+            def work() -> Stamps:
                 begun.set()
                 return _scan(self._workspace / folder)
 
@@ -167,8 +170,8 @@ def awaited(promised: Future[T]) -> asyncio.Future[T]:
     return future
 
 
-def _scan(folder: Path) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
+def _scan(folder: Path) -> Stamps:
+    found: Stamps = {}
     try:
         state = (folder / MEMORY_FILE).stat()
         found[MEMORY_FILE] = (state.st_mtime_ns, state.st_size)

@@ -311,6 +311,21 @@ async def test_words_answer_while_the_server_fails_and_vectors_come_when_it_can(
         assert (await memory.before_reply(session, f"{ASKED} please")).outcome == "full"
 
 
+async def test_a_messages_vector_is_asked_for_once(
+    server: EmbeddingServer, settings: EmbedderSettings, tmp_path: Path
+) -> None:
+    kept(tmp_path)
+    async with GatewayMemory(configured(settings), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await until_embedded(memory)
+        for step, outcome in ((Say(), "full"), (Fail(status=400), "partial")):
+            server.always = lambda _, step=step: step
+            session.compacted()
+            asked = f"{ASKED} {outcome}"
+            assert (await memory.before_reply(session, asked)).outcome == outcome
+            assert server.texts.count(asked) == 1, outcome
+
+
 async def test_a_text_that_the_server_refuses_holds_up_no_other(
     server: EmbeddingServer, settings: EmbedderSettings, tmp_path: Path
 ) -> None:

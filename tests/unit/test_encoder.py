@@ -1,9 +1,18 @@
-"""The bundled encoder leaves nothing of its tables behind when it leaves."""
+"""The bundled encoder: its vectors are the package's, and it leaves nothing of its tables behind when it leaves."""
 
 import gc
 import threading
 
-from recall.encoder import BundledEncoder
+import numpy as np
+import pytest
+
+import recall.encoder
+from recall.encoder import BundledEncoder, bundled_encoder
+
+
+@pytest.fixture
+def encoder() -> BundledEncoder:
+    return bundled_encoder()
 
 
 def test_its_tables_are_emptied_with_it() -> None:
@@ -18,3 +27,42 @@ def test_its_tables_are_emptied_with_it() -> None:
     leaving.join(30)
     assert [len(each) for each in large] == [0] * len(sizes)
     assert abs(float(vector @ vector) - 1) < 1e-5, "what it gave is its caller's"
+
+
+TEXTS = [
+    "",
+    " \n",
+    "a",
+    "猫",
+    "🙂",
+    "Which pier does the boat leave from?",
+    "上周五我们在哪家店吃的火锅，还记得吗？",
+    "deploy 到 staging 之前先跑 pytest -q，v1.2.3",
+    "ﬁ ① Ａ\u200b e\u0301",
+    "х" * 120,
+    "我们下个月要搬到新的办公室去" * 8,
+    "word " * 23,
+]
+
+
+def test_a_short_text_has_the_vector_that_the_package_makes_of_it(encoder: BundledEncoder) -> None:
+    assert encoder._network is not None, "the package is as we know it"
+    assert max(map(len, TEXTS)) == recall.encoder._SHORT
+    alone = np.array([encoder.encode([text])[0] for text in TEXTS])
+    together = encoder.encode(TEXTS)
+    assert np.abs(alone - together).max() < 1e-5
+    assert not np.array_equal(alone, together), "they are made in two ways"
+
+
+def test_the_same_text_has_the_same_vector_whatever_came_before(encoder: BundledEncoder) -> None:
+    first = [encoder.encode([text])[0] for text in TEXTS]
+    again = [encoder.encode([text])[0] for text in reversed(TEXTS)][::-1]
+    assert np.array_equal(first, again)
+
+
+def test_a_package_that_reckons_otherwise_goes_its_own_way(encoder: BundledEncoder) -> None:
+    backend = encoder._model._model
+    sample = encoder._model.encode(recall.encoder._SAMPLE)
+    assert recall.encoder._network(backend, sample) is not None
+    assert recall.encoder._network(backend, sample[::-1]) is None
+    assert recall.encoder._network(object(), sample) is None
