@@ -53,6 +53,9 @@ async def build(workspace: Path, memories: int, scopes: int, distinct: int) -> d
     with Stalls() as stalls:
         watching = asyncio.create_task(stalls.watch())
         async with GatewayMemory(load_config(), workspace) as memory:
+            await memory.start_session("agent:main:bench:direct:nobody", user="nobody")
+            await memory.flush()
+            gc.freeze()  # as a gateway does when its memory is open
             started = time.perf_counter()
             for scope in range(scopes):
                 whose = resolve_scope(user=f"person {scope}" if scopes > 1 else OWNER, room=None)

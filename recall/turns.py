@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 __all__ = ["no_collection", "short_turns"]
 
-_SECONDS = 0.0005
+_SECONDS = 0.0002
 
 _lock = threading.Lock()
 _computing = 0
@@ -17,7 +17,7 @@ _usual = 0.0
 
 @contextmanager
 def short_turns() -> Iterator[None]:
-    """Let threads take turns ten times as often as usual until the work within is done.
+    """Let threads take turns far more often than usual until the work within is done.
 
     A thread that wants Python's lock waits for up to the interpreter's switch interval, 5 ms, for each thread that
     computes: of two of ours the event loop would wait for 20 ms. The interval is the process's, so it is put back.
