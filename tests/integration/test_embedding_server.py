@@ -318,12 +318,12 @@ async def test_a_messages_vector_is_asked_for_once(
     async with GatewayMemory(configured(settings), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         await until_embedded(memory)
-        for step, outcome in ((Say(), "full"), (Fail(status=400), "partial")):
-            server.always = lambda _, step=step: step
+        asked = {"full": f"{ASKED} now", "partial": f"{ASKED} then"}
+        server.always = lambda given: Fail(status=400) if asked["partial"] in given["input"] else Say()
+        for outcome, message in asked.items():
             session.compacted()
-            asked = f"{ASKED} {outcome}"
-            assert (await memory.before_reply(session, asked)).outcome == outcome
-            assert server.texts.count(asked) == 1, outcome
+            assert (await memory.before_reply(session, message)).outcome == outcome
+            assert server.texts.count(message) == 1, outcome
 
 
 async def test_a_text_that_the_server_refuses_holds_up_no_other(
