@@ -14,7 +14,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 from typing import Any, Final, TypeVar
 
 from filelock import FileLock, Timeout
@@ -72,7 +71,8 @@ class MarkdownFiles:
         self._file_lock = FileLock(state / "write.lock", timeout=_LOCK_SECONDS, poll_interval=0.005, thread_local=False)
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-files")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-write")
-        self._scans: dict[str, tuple[Event, Future[Stamps]]] = {}
+        self._scans: dict[str, Future[Stamps]] = {}
+        """Those that have not begun."""
 
     def close(self) -> None:
         """Let the threads go; a hung one is not waited for."""
@@ -114,16 +114,16 @@ class MarkdownFiles:
 
         It wakes no event loop that doesn't wait for it.
         """
-        begun, waiting = self._scans.get(folder, (None, None))
-        if begun is None or waiting is None or begun.is_set():
-            begun = Event()
+        waiting = self._scans.get(folder)
+        if waiting is None:
 
             def work() -> Stamps:
-                begun.set()
+                self._scans.pop(folder, None)
                 return _scan(self._workspace / folder)
 
-            waiting = self._reader.submit(work)
-            self._scans[folder] = begun, waiting
+            waiting = self._scans[folder] = self._reader.submit(work)
+            if waiting.running() or waiting.done():  # it began before it was noted
+                self._scans.pop(folder, None)
         return waiting
 
     async def read(self, folder: str, file: str) -> tuple[str, Stamp] | None:
