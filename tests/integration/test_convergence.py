@@ -30,7 +30,6 @@ async def test_three_processes_come_to_the_same_within_ten_seconds(*, with_broke
             *(str(tmp_path / "workspace"), name, str(MEMORIES), str(broker.port if broker else 0)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
         )
         for name in "abc"
     ]
