@@ -40,8 +40,9 @@ _ALONE_SECONDS: Final = 0.01
 _FIND_SECONDS: Final = 10.0
 PACE_SHARE: Final = 0.05
 """Of the deadline, what a message waits for its turn among many, each time."""
-_MESSAGES_A_TURN: Final = 8
-"""Of many messages at once, so many are gone on with in one turn of the event loop: a tenth of a millisecond each."""
+_MESSAGES_A_TURN: Final = 2
+"""Of many messages at once, so many are gone on with in one turn of the event loop: two tenths of a millisecond each,
+and as much again or more where it has to get Python's lock back from the computing threads."""
 _QUERY_LENGTH: Final = 8000
 
 Outcome = Literal["full", "partial", "empty", "disabled", "timeout"]
