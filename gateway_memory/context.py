@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import structlog
 
@@ -13,6 +13,7 @@ from extractor import clean
 from gateway_memory.blocks import changes_block, full_block, recalled_block, updates_block
 from gateway_memory.clock import day_of
 from gateway_memory.follow import Follower
+from gateway_memory.looking import Looked, Looks
 from gateway_memory.metrics import Metrics
 from gateway_memory.pace import Pace
 from gateway_memory.session import Session
@@ -21,7 +22,7 @@ from gateway_memory.store.ledger import Ledger
 from gateway_memory.store.marks import MEMORY_FULL
 from gateway_memory.within import Within
 from notifier import Change
-from recall import Filter, Hit, Recall, Recaller, Stored
+from recall import Begun, Filter, Hit, Recall, Recaller, Stored
 
 __all__ = ["PACE_SHARE", "Context", "ContextBuilder", "as_query"]
 
@@ -34,9 +35,8 @@ _TOLD_SHARE: Final = 0.1
 a restart tells it again."""
 _LAST_SHARE: Final = 0.04
 """Of the deadline, what is kept for handing over what is ready by then, and for asking whether it still holds."""
-_HANGING_SECONDS: Final = 0.02
 _ALONE_SECONDS: Final = 0.01
-"""So long the loop leaves the encoder alone; most vectors are there by then."""
+"""So long the loop leaves a search alone; most are done by then."""
 _FIND_SECONDS: Final = 10.0
 PACE_SHARE: Final = 0.05
 """Of the deadline, what a message waits for its turn among many, each time."""
@@ -91,10 +91,9 @@ class ContextBuilder:
         self._metrics = metrics
         self._zone = zone
         self.within = Within(metrics, fail)
-        self._glancing: set[str] = set()
+        self.looks = Looks(follower, recaller, self.within)
         self.pace = Pace(_MESSAGES_A_TURN)
-        """Where many messages that come at once, or have waited for one look at the files, wait for their turns."""
-        self._looking: dict[str, asyncio.Future[tuple[int, int, int, tuple[Stored, ...]]]] = {}
+        """Where many messages that come at once wait for their turns."""
 
     async def build(self, session: Session, message: str, now: datetime, deadline: float) -> Context:
         """Return what the session is told before its reply to a message; `deadline` by the loop's clock."""
@@ -103,17 +102,23 @@ class ContextBuilder:
         span = max(0.0, deadline - loop.time())
         budget = settings.auto_recall.max_injected_tokens
         blocks: list[str] = []
-        vector = self._recaller.expect(message) if session.on("autoRecall") else None
+        until = deadline - span * _LAST_SHARE
+        search = self._search(session, message, now, until) if session.on("autoRecall") else None
 
         waited = len(session.inbox)
         updates = self._news(session, now)
         changes: tuple[Stored, ...] = ()
-        if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
-            looked = await self._look_for_changes(session, span * _REFRESH_SHARE, vector)
+        if not (session.on("incrementalSync") and settings.incremental_sync.check_on_message):
+            found = await self._found_by(search)
+        else:
+            found, looked = await self._found_beside_a_look(search, session, span * _REFRESH_SHARE)
             if looked:  # one that is late leaves the session as it is: what nobody was told stays news
                 session.generation, session.changes, session.sequence, rows = looked
                 changes = tuple(row for row in rows if not session.was_told(row.entry.id, row.entry.text))
                 session.hold([(row.entry.id, row.entry.text) for row in changes])
+                if search:  # what is new may be the answer
+                    again = await self._found_by(self._search(session, message, now, until))
+                    found = again if again and again.outcome != "timeout" else found
             if changes:
                 blocks.append(changes_block(changes, self._zone, budget))
             waited += len(session.inbox)
@@ -132,8 +137,6 @@ class ContextBuilder:
         outcome: Outcome = "disabled"
         recalled: tuple[Hit, ...] = ()
         if session.on("autoRecall"):
-            await self.pace.turn(span * PACE_SHARE)
-            found = await self._recall(session, message, now, deadline - span * _LAST_SHARE)
             outcome, recalled = (found.outcome, found.hits) if found else ("timeout", ())
             recalled = await self._standing(session, recalled, now, max(0.0, deadline - loop.time()))
             fresh = [hit for hit in recalled if not session.holds(hit.id, hit.text)]
@@ -187,44 +190,55 @@ class ContextBuilder:
         # Chosen by its filters alone, each is just what was asked for.
         return tuple(Hit.of(row, 1.0) for row in await self.within.get("search", _FIND_SECONDS, listed) or ())
 
-    async def look(self, session: Session, seconds: float) -> int | None:
-        """Let the index follow a session's files and warm it; return the newest line, None when that takes longer."""
-        return await self.within.get("open", seconds, self._look(session))
-
-    async def _look(self, session: Session) -> int:
-        await self._follower.refresh(session.scope)
-        await self._recaller.warm([session.scope.key])
-        newest = await self._recaller.newest(session.scope.key, 1)
-        return newest[0].sequence if newest else 0
-
-    async def _changes(self, session: Session) -> tuple[int, int, int, tuple[Stored, ...]]:
-        """Return the index's generation, its changes, its newest line, and the lines that are new to the session."""
-        changes = await self._follower.refresh(session.scope)
-        generation = self._recaller.generation
-        if session.sequence is None or session.generation != generation:
-            # The files were still being read when the session started, or the index is another one: a first look.
-            return generation, changes, await self._look(session), ()
-        if session.changes == changes:
-            return generation, changes, session.sequence, ()
-        sequence, rows = await self._recaller.added_since(session.scope.key, session.sequence)
-        return generation, changes, sequence, tuple(row for row in rows if row.entry.type != "S")
-
-    async def _recall(self, session: Session, message: str, now: datetime, until: float) -> Recall | None:
+    def _search(self, session: Session, message: str, now: datetime, until: float) -> Begun | None:
+        """Begin with the search for a message; `until` by the loop's clock."""
         settings = session.settings.auto_recall
-        with self._metrics.timed("before_reply.recall"):
-            try:
-                return await self._recaller.search(  # which keeps to its time
-                    [session.scope.key],
-                    message,
-                    limit=settings.max_results,
-                    min_score=settings.min_score,
-                    timeout_seconds=max(0.0, until - asyncio.get_running_loop().time()),
-                    now=now.timestamp(),
-                    preceding=tuple(session.recent),
-                )
-            except Exception as error:  # noqa: BLE001 - the other parts are worth having
-                self.within.note("recall", error)
-                return None
+        try:
+            return self._recaller.search(
+                [session.scope.key],
+                message,
+                limit=settings.max_results,
+                min_score=settings.min_score,
+                timeout_seconds=max(0.0, until - asyncio.get_running_loop().time()),
+                now=now.timestamp(),
+                preceding=tuple(session.recent),
+            )
+        except Exception as error:  # noqa: BLE001 - the other parts are worth having
+            self.within.note("recall", error)
+            return None
+
+    async def _found_by(self, search: Begun | None) -> Recall | None:
+        if search is None:
+            return None
+        try:
+            return await search  # which keeps to its time
+        except Exception as error:  # noqa: BLE001 - the other parts are worth having
+            self.within.note("recall", error)
+            return None
+        finally:
+            self._metrics.add("before_reply.recall", time.perf_counter() - search.started)
+
+    async def _found_beside_a_look(
+        self, search: Begun | None, session: Session, seconds: float
+    ) -> tuple[Recall | None, Looked | None]:
+        """Return what a search finds, and what a look at the session's files does.
+
+        The disk is asked at once, and its answer looked at when the search is done, or goes on for long: each turn of
+        the event loop meanwhile would delay it, for want of Python's lock.
+        """
+        scanning = self.looks.begin(session)
+        looking: asyncio.Future[Looked | None] | None = None
+
+        def look() -> None:
+            nonlocal looking
+            looking = asyncio.ensure_future(self.looks.news(session, seconds, scanning))
+
+        timer = asyncio.get_running_loop().call_later(_ALONE_SECONDS, look)
+        try:
+            found = await self._found_by(search)
+        finally:
+            timer.cancel()
+        return found, await (looking or self.looks.news(session, seconds, scanning))
 
     async def _standing(
         self, session: Session, hits: tuple[Hit, ...], now: datetime, seconds: float
@@ -238,46 +252,6 @@ class ContextBuilder:
         looked_up = self._ledger.expired(session.scope.key, day_of(now.timestamp(), self._zone))
         expired = await self.within.get("standing", seconds, looked_up) or []
         return tuple(hit for hit in hits if hit.id not in expired)
-
-    async def _look_for_changes(
-        self, session: Session, seconds: float, vector: "asyncio.Future[Any] | None"
-    ) -> tuple[int, int, int, tuple[Stored, ...]] | None:
-        """Look for new lines; return None where there are none, or it takes longer.
-
-        vector: the message's, which is being made: while it is, this waits too, and looks at what the disk has told
-        when it is there. Each turn of the event loop meanwhile would delay it, for want of Python's lock.
-
-        One look at a time: while the disk hangs, only the first message waits for it long.
-        """
-        key = session.session_id
-        looking = self._looking.get(key)
-        if looking is not None:
-            return await self.within.get("sync", min(seconds, _HANGING_SECONDS), looking)
-        began = time.perf_counter()
-        patience = min(seconds, _HANGING_SECONDS) if key in self._glancing else seconds
-        if await self._is_unchanged(session, patience, vector):
-            return None
-        looking = self._looking.get(key)  # another message may have begun one
-        if looking is None:
-            looking = self._looking[key] = asyncio.ensure_future(self._changes(session))
-            looking.add_done_callback(lambda _: self._looking.pop(key, None))
-        return await self.within.get("sync", max(0.0, seconds - (time.perf_counter() - began)), looking)
-
-    async def _is_unchanged(self, session: Session, seconds: float, vector: "asyncio.Future[Any] | None") -> bool:
-        """Return whether a glance finds the files as they were when the session was last told of them."""
-        self._glancing.add(session.session_id)
-        try:
-            glancing = self._follower.look_out(session.scope)
-            if vector is not None:
-                with self._metrics.timed("before_reply.vector"):
-                    await asyncio.wait([vector], timeout=min(seconds, _ALONE_SECONDS))
-            with self._metrics.timed("before_reply.glance"):
-                return await self._follower.glance(session.scope, glancing, seconds) == session.changes
-        except Exception as error:  # noqa: BLE001 - the look itself will say what is wrong
-            log.debug("context.glance_failed", error=type(error).__name__)
-            return False
-        finally:
-            self._glancing.discard(session.session_id)
 
     def _news(self, session: Session, now: datetime) -> tuple[Change, ...]:
         """Take what waits for a session, and return what of it is new to it."""

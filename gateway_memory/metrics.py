@@ -72,7 +72,11 @@ class Metrics:
         try:
             yield
         finally:
-            self.latencies.setdefault(name, Histogram()).add(time.perf_counter() - started)
+            self.add(name, time.perf_counter() - started)
+
+    def add(self, name: str, seconds: float) -> None:
+        """Add a latency to a histogram."""
+        self.latencies.setdefault(name, Histogram()).add(seconds)
 
     def gauges(self, now: datetime) -> dict[str, float]:
         """Return what holds now, by dotted name."""

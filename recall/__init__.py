@@ -9,6 +9,7 @@
 Importing this package imports no numpy; the index and the encoder load in their own threads when they are opened.
 """
 
+from recall.begun import Begun
 from recall.filters import Filter
 from recall.recaller import Recaller
 from recall.render import count_tokens, render_block
@@ -30,6 +31,7 @@ from recall.types import (
 from recall.words import text_overlap
 
 __all__ = [
+    "Begun",
     "EmbedderSettings",
     "EmbeddingError",
     "Entry",

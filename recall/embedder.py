@@ -36,6 +36,7 @@ class _Job(NamedTuple):
     query: bool
     future: "asyncio.Future[NDArray[np.float32]]"
     loop: asyncio.AbstractEventLoop
+    then: "Callable[[NDArray[np.float32]], bool] | None" = None
 
 
 class Embedder:
@@ -118,13 +119,18 @@ class Embedder:
                 self._cache.move_to_end(text)
             return vector
 
-    def submit(self, texts: Sequence[str], *, query: bool) -> "asyncio.Future[NDArray[np.float32]]":
-        """Vectors of clean texts, (len(texts), dimension). A query goes before everything in the background."""
+    def submit(
+        self, texts: Sequence[str], *, query: bool, then: "Callable[[NDArray[np.float32]], bool] | None" = None
+    ) -> "asyncio.Future[NDArray[np.float32]]":
+        """Vectors of clean texts, (len(texts), dimension). A query goes before everything in the background.
+
+        then: is given them first, in the encoder's thread; where it returns True, it sees to the future itself.
+        """
         if self._closing:
             raise RecallError("the encoder's thread is not running")
         self.start()
         loop = asyncio.get_running_loop()
-        job = _Job(texts, query, loop.create_future(), loop)
+        job = _Job(texts, query, loop.create_future(), loop, then)
         with self._condition:
             if self._failure is not None:
                 job.future.set_exception(self._failure)
@@ -219,8 +225,10 @@ class Embedder:
         ] = defaultdict(list)
         start = 0
         for job in jobs:
-            answers[job.loop].append((job.future, vectors[start : start + len(job.texts)], None))
+            own = vectors[start : start + len(job.texts)]
             start += len(job.texts)
+            if job.then is None or not job.then(own):
+                answers[job.loop].append((job.future, own, None))
         for loop, given in answers.items():
             settle_all(loop, given)
 

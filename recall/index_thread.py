@@ -86,11 +86,23 @@ class IndexThread:
 
     def run(self, job: "Callable[[Index], T]", priority: int = WRITE) -> "asyncio.Future[T]":
         """Run a job in the thread. A file that turns out to be damaged is replaced, and the job done again."""
-        index = self._index
-        if index is None:
+        self.check()
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.give(job, future, priority)
+        return future
+
+    def check(self) -> None:
+        """Raise RecallError before `open` and after `close`."""
+        if self._index is None:
             raise RecallError("recall is not open")
 
+    def give(self, job: "Callable[[Index], T]", future: "asyncio.Future[T]", priority: int) -> None:
+        """`run` from any thread, with the future that gets the answer; cancelled where the index was closed."""
+        index = self._index
+
         def guarded() -> T:
+            if index is None:
+                raise asyncio.CancelledError
             try:
                 return job(index)
             except sqlite3.DatabaseError as error:
@@ -100,15 +112,13 @@ class IndexThread:
                 index.replace()
                 return job(index)
 
-        return self._worker.submit(guarded, priority=priority)
+        self._worker.give(guarded, future, priority)
 
     def load(self, scopes: Sequence[str]) -> None:
         """Begin to load those of the scopes that rest, while a message's vector is being made."""
-        index = self._index
-        if index is None:
-            return
+        self.check()
         for scope in scopes:
-            if not index.holds(scope):
+            if self._index is not None and not self._index.holds(scope):
                 loading = self.run(partial(_load, scope), SEARCH)
                 loading.add_done_callback(_seen)
 

@@ -6,16 +6,17 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from recall.anytime import AnytimeSearch
 from recall.background import BUNDLED_BATCHES, Background, Batches
+from recall.begun import Begun
 from recall.embedder import Embedder
 from recall.filters import Filter
 from recall.index_thread import IndexThread
 from recall.query import LONGEST_EMBEDDED
 from recall.settings import EmbedderSettings, RecallSettings
-from recall.types import Entry, FileChange, Near, Recall, RecallError, Stamp, Stored, Vectors
+from recall.types import Entry, FileChange, Near, RecallError, Stamp, Stored, Vectors
 
 if TYPE_CHECKING:
     from recall.encoder import Encoder
@@ -191,7 +192,7 @@ class Recaller:
         for scope in scopes:
             await self._read(_loading(scope))
 
-    async def search(
+    def search(
         self,
         scopes: Sequence[str],
         query: str,
@@ -203,14 +204,16 @@ class Recaller:
         preceding: Sequence[str] = (),
         only: Filter | None = None,
         explain: bool = False,
-    ) -> Recall:
+    ) -> Begun:
         """The best memories of these scopes for a message, each at least `min_score`, the best first.
 
         `preceding`: the turns before it, oldest first. `now`: epoch seconds. `only`: which memories may be found.
-        `explain`: hits tell what makes their rank. Never raises for a part that fails, and
-        returns within `timeout_seconds`; see `Recall` for what its outcome says.
+        `explain`: hits tell what makes their rank.
+
+        Begins at once; await it for the `Recall`, whose outcome says how it went. That never raises for a part that
+        fails, and comes within `timeout_seconds`.
         """
-        return await self._anytime.search(
+        return self._anytime.search(
             scopes,
             query,
             limit=limit,
@@ -221,14 +224,6 @@ class Recaller:
             only=only,
             explain=explain,
         )
-
-    def expect(self, query: str) -> "asyncio.Future[Any] | None":
-        """Begin with the vector of a message that will be searched for in a moment.
-
-        Returns what may be waited for until it is there, None where nothing need be; it may fail, and is not cancelled.
-        """
-        vector = self._anytime.vector_of(query)
-        return vector if isinstance(vector, asyncio.Future) else None
 
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None

@@ -49,12 +49,19 @@ class Worker:
         """Queue a job. Cancelling the future skips a job that has not begun; one that runs, runs on."""
         if self._thread is None or self._closing:
             raise RecallError(f"{self._name} is not running: use recall between open() and close()")
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-        with self._condition:
-            heapq.heappush(self._queue, (priority, next(self._numbers), job, future, loop))
-            self._condition.notify()
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.give(job, future, priority)
         return future
+
+    def give(self, job: Callable[[], T], future: asyncio.Future[T], priority: int) -> None:
+        """`submit` from any thread, with the future that gets the answer; cancelled if the thread has ended."""
+        loop = future.get_loop()
+        with self._condition:
+            if not self._closing:
+                heapq.heappush(self._queue, (priority, next(self._numbers), job, future, loop))
+                self._condition.notify()
+                return
+        settle(loop, future, None, asyncio.CancelledError())
 
     def stop(self) -> threading.Thread | None:
         """Ask the thread to end after the job that runs. What waits is cancelled."""

@@ -14,8 +14,8 @@ import gateway_memory.ingest
 import gateway_memory.opening
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.commands import Commands
-from gateway_memory.context import ContextBuilder
 from gateway_memory.distilling import Distiller
+from gateway_memory.looking import Looks
 from gateway_memory.session import FEATURES, Feature
 from gateway_memory.store.journal import Journal
 from notifier import Bus
@@ -25,7 +25,7 @@ CODE: dict[str, list[tuple[Any, str]]] = {
     "auto_extract": [(gateway_memory.ingest, "extract_rules"), (gateway_memory.ingest, "judge"), (Journal, "accept")],
     "auto_recall": [(Recaller, "search")],
     "notify": [(Bus, "publish"), (Bus, "subscribe"), (gateway_memory.context, "updates_block")],
-    "incremental_sync": [(ContextBuilder, "_changes"), (Recaller, "added_since")],
+    "incremental_sync": [(Looks, "begin"), (Looks, "news"), (Recaller, "added_since")],
     "opening": [(gateway_memory.opening.OpeningBuilder, "build")],
     "commands": [(Commands, "answer")],
     "observations": [(Journal, "observe")],

@@ -1,0 +1,142 @@
+"""A search under way: who has made its message's vector starts the ranking, without the event loop between them."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable, Generator, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from recall.index_thread import IndexThread
+from recall.types import Hit, Recall
+from recall.worker import SEARCH
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from recall.index import Index
+    from recall.meaning import Asked
+
+    Vector = NDArray[np.float32]
+    Awaited = asyncio.Future[Vector] | Vector | None
+
+__all__ = ["Begun", "Ranked", "come"]
+
+
+class Ranked(NamedTuple):
+    """What the index's thread says of a search. by_meaning: with the message's vector."""
+
+    version: int
+    hits: tuple[Hit, ...]
+    by_meaning: bool
+    words_seconds: float
+
+
+class Begun:
+    """A search under way; awaited, it is its answer. `ranked` is the ranking, which waits for its vectors.
+
+    rank: does it, in the index's thread; what it returns instead of `Ranked` was found before. answer: waits for it.
+    deadline: by perf_counter, like started and went; latest: until then it waits for vectors. key: what the search may
+    be cached under. waiting: what the index may multiply together; `asked` is there from when it has the message's
+    vector until it is ranked.
+    """
+
+    def __init__(
+        self,
+        thread: IndexThread,
+        rank: "Callable[[Index, Asked | None], Ranked | Recall]",
+        answer: "Callable[[Begun], Awaitable[Recall]]",
+        *,
+        scopes: Sequence[str],
+        waiting: "list[Asked]",
+        key: Hashable,
+        deadline: float | None,
+        latest: float | None,
+    ) -> None:
+        self.started = self.went = time.perf_counter()
+        self.key, self.deadline = key, deadline
+        self.asked: Asked | None = None
+        self._scopes = tuple(scopes)
+        self._waiting = waiting
+        self._vector: Awaited = None
+        self._before: Sequence[Awaited] = ()
+        self._coming: list[asyncio.Future[Vector]] | None = None
+        self._relayed: Vector | None = None
+        self._gone = False
+        self._lock = threading.Lock()
+        self._thread, self._rank, self._answer = thread, rank, answer
+        loop = asyncio.get_running_loop()
+        self.ranked: asyncio.Future[Ranked | Recall] = loop.create_future()
+        self.ranked.add_done_callback(self._end)
+        self._timer = None if latest is None else loop.call_later(max(latest - self.started, 0), self.go)
+
+    def __await__(self) -> Generator[Any, None, Recall]:
+        return self._answer(self).__await__()
+
+    def again(self) -> None:
+        """Rank once more."""
+        self.ranked = asyncio.get_running_loop().create_future()
+        self._rank_now()
+
+    def _rank_now(self) -> None:
+        self._thread.give(lambda index: self._rank(index, self.asked), self.ranked, SEARCH)
+
+    def wait_for(self, vector: "Awaited", before: "Sequence[Awaited]") -> None:
+        """Rank when they have come or failed: the message's vector, those of the turns before it, the last first."""
+        coming = [each for each in (vector, *before) if isinstance(each, asyncio.Future)]
+        self._vector, self._before, self._coming = vector, before, coming
+        for future in coming:
+            future.add_done_callback(lambda _: self.go() if all(each.done() for each in coming) else None)
+        if not coming:
+            self.go()
+
+    def go(self) -> None:
+        """Rank by what has come; unless it does already."""
+        self._go(come(self._vector))
+
+    def relay(self, vectors: "Vector") -> bool:
+        """Rank by the message's vector, (1, dimension); called where it was made, in the encoder's thread.
+
+        True: its future is told by us, when the ranking is done. Waking the event loop now would take Python's lock
+        from the ranking.
+        """
+        alone = self._coming is not None and len(self._coming) == 1
+        return alone and self._go(come(vectors[0]), vectors)
+
+    def _go(self, vector: "Vector | None", relayed: "Vector | None" = None) -> bool:
+        with self._lock:
+            if self._gone:
+                return False
+            self._gone, self._relayed = True, relayed
+            if vector is not None:
+                from recall.meaning import Asked
+
+                preceding = [found for each in self._before if (found := come(each)) is not None]
+                self.asked = Asked(scopes=self._scopes, vector=vector, preceding=preceding)
+                self._waiting.append(self.asked)
+        self.went = time.perf_counter()
+        self._rank_now()
+        return True
+
+    def _end(self, ranked: "asyncio.Future[Ranked | Recall]") -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        with self._lock:
+            self._gone = True
+        if self.asked is not None:
+            self._waiting.remove(self.asked)
+        if not ranked.cancelled():
+            ranked.exception()  # whoever waits meets it
+        if self._relayed is not None and isinstance(self._vector, asyncio.Future) and not self._vector.done():
+            self._vector.set_result(self._relayed)
+
+
+def come(vector: "Awaited") -> "Vector | None":
+    """The vector, if it has come; None also for a zero one: the encoder makes nothing of that text."""
+    if not isinstance(vector, asyncio.Future):
+        made = vector
+    elif vector.done() and not vector.cancelled() and vector.exception() is None:
+        made = vector.result()[0]
+    else:
+        made = None
+    return made if made is not None and made.any() else None
