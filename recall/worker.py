@@ -6,7 +6,7 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from recall.turns import short_turns
 from recall.types import RecallError
@@ -110,24 +110,25 @@ def settle_all(
 
     They are told in their order, a few in each turn of the loop.
     """
-    waiting = deque(answers)
-
-    def tell() -> None:
-        for _ in range(min(_TOLD_A_TURN, len(waiting))):
-            future, result, error = waiting.popleft()
-            if future.done():
-                continue
-            if isinstance(error, asyncio.CancelledError):
-                future.cancel()
-            elif error is not None:
-                future.set_exception(error)
-            else:
-                future.set_result(cast("T", result))
-        if waiting:
-            loop.call_soon(tell)
-
     try:
-        loop.call_soon_threadsafe(tell)
+        loop.call_soon_threadsafe(_tell, loop, deque(answers))
     except RuntimeError:
         # The loop was closed while the job ran; nobody waits any more.
         return
+
+
+def _tell(
+    loop: asyncio.AbstractEventLoop, answers: deque[tuple[asyncio.Future[Any], Any, BaseException | None]]
+) -> None:
+    for _ in range(min(_TOLD_A_TURN, len(answers))):
+        future, result, error = answers.popleft()
+        if future.done():
+            continue
+        if isinstance(error, asyncio.CancelledError):
+            future.cancel()
+        elif error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+    if answers:
+        loop.call_soon(_tell, loop, answers)

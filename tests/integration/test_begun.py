@@ -1,5 +1,6 @@
 """A search that has begun is ranked by itself when its vector is there; who waits for the vector too gets it."""
 
+import gc
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -121,3 +122,22 @@ async def test_it_begins_only_while_recall_is_open(recaller: Recaller) -> None:
     assert (await begun).outcome == "timeout"
     with pytest.raises(RecallError):
         await search(recaller)
+
+
+async def test_it_leaves_nothing_to_the_garbage_collector(recaller: Recaller, gate: threading.Event) -> None:
+    """Which holds every thread up while it looks, and keeps a search's vectors until then."""
+    gate.set()
+    await search(recaller, "once before, so that everything is imported")
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        found = await search(recaller)
+        gc.collect()
+        left = [each for each in gc.garbage if str(getattr(each, "__module__", "")).startswith("recall")]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert texts(found) == LINES[:1]
+    assert left == []
