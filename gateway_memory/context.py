@@ -130,7 +130,8 @@ class ContextBuilder:
             upto = session.restored | {
                 origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
             }
-            await self.within.get("told", span * _TOLD_SHARE, self._journal.event_log.told(session.session_id, upto))
+            left = max(0.0, min(deadline - loop.time(), span * _TOLD_SHARE))
+            await self.within.get("told", left, self._journal.event_log.told(session.session_id, upto))
         if updates and settings.notify.inject_summary:
             blocks.append(updates_block(updates, self._zone, budget))
 

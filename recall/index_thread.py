@@ -12,7 +12,7 @@ import structlog
 
 from recall.turns import no_collection
 from recall.types import RecallError
-from recall.worker import SEARCH, WRITE, Worker
+from recall.worker import SEARCH, WRITE, Worker, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,39 +86,26 @@ class IndexThread:
 
     def run(self, job: "Callable[[Index], T]", priority: int = WRITE) -> "asyncio.Future[T]":
         """Run a job in the thread. A file that turns out to be damaged is replaced, and the job done again."""
-        self.check()
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.give(job, future, priority)
-        return future
-
-    def check(self) -> None:
-        """Raise RecallError before `open` and after `close`."""
-        if self._index is None:
-            raise RecallError("recall is not open")
+        return self._worker.submit(partial(_guarded, job, self._opened()), priority=priority)
 
     def give(self, job: "Callable[[Index], T]", future: "asyncio.Future[T]", priority: int) -> None:
         """`run` from any thread, with the future that gets the answer; cancelled where the index was closed."""
-        index = self._index
+        index = self._index  # read once: it may be closed meanwhile
+        if index is None:
+            settle(future.get_loop(), future, None, asyncio.CancelledError())
+        else:
+            self._worker.give(partial(_guarded, job, index), future, priority)
 
-        def guarded() -> T:
-            if index is None:
-                raise asyncio.CancelledError
-            try:
-                return job(index)
-            except sqlite3.DatabaseError as error:
-                if _code(error) not in (_CORRUPT, _NOT_A_DATABASE):
-                    raise
-                _log.error("recall.index_damaged", error=type(error).__name__)
-                index.replace()
-                return job(index)
-
-        self._worker.give(guarded, future, priority)
+    def _opened(self) -> "Index":
+        if self._index is None:
+            raise RecallError("recall is not open")
+        return self._index
 
     def load(self, scopes: Sequence[str]) -> None:
         """Begin to load those of the scopes that rest, while a message's vector is being made."""
-        self.check()
+        index = self._opened()
         for scope in scopes:
-            if self._index is not None and not self._index.holds(scope):
+            if not index.holds(scope):
                 loading = self.run(partial(_load, scope), SEARCH)
                 loading.add_done_callback(_seen)
 
@@ -135,6 +122,17 @@ class IndexThread:
                 if not is_locked(error) or time.monotonic() > patience:
                     raise RecallError(f"the index cannot be written: {error}") from error
             await asyncio.sleep(LOCK_RETRY_SECONDS)
+
+
+def _guarded(job: "Callable[[Index], T]", index: "Index") -> T:
+    try:
+        return job(index)
+    except sqlite3.DatabaseError as error:
+        if _code(error) not in (_CORRUPT, _NOT_A_DATABASE):
+            raise
+        _log.error("recall.index_damaged", error=type(error).__name__)
+        index.replace()
+        return job(index)
 
 
 def _load(scope: str, index: "Index") -> None:

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,46 @@ async def test_an_encoder_that_hangs(tmp_path: Path, gate: Gate, monkeypatch: py
             assert LINES[0] in context.text, "words have found it"
         gate.open.set()
         await until("full", memory, session, f"{ASKED} now")
+
+
+async def test_no_part_is_given_more_time_than_is_left(
+    tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after a search that took nearly all of it: the journal may hang next, where the news is noted as told."""
+    encode = BundledEncoder.encode
+
+    def hanging(self: BundledEncoder, texts: Sequence[str]) -> Any:
+        gate()
+        return encode(self, texts)
+
+    monkeypatch.setattr(BundledEncoder, "encode", hanging)
+    kept(tmp_path)
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        other = await memory.start_session("two", user=OWNER)
+        await memory.flush()
+        await until("full", memory, session)
+        await memory.after_reply(other, user="Remember that the boat is green", reply="ok")
+        await memory.flush()
+        assert len(session.inbox)
+        within, loop = memory._context.within, asyncio.get_running_loop()
+        get, given = within.get, dict[str, float]()
+        build, deadlines = memory._context.build, list[float]()
+
+        async def noted(place: str, seconds: float, work: Any) -> Any:
+            given[place] = loop.time() + seconds
+            return await get(place, seconds, work)
+
+        async def begun(session: Session, message: str, now: datetime, deadline: float) -> Context:
+            deadlines.append(deadline)
+            return await build(session, message, now, deadline)
+
+        monkeypatch.setattr(within, "get", noted)
+        monkeypatch.setattr(memory._context, "build", begun)
+        gate.open.clear()
+        assert (await ask(memory, session, f"{ASKED} again")).updates
+        assert "told" in given
+        assert max(given.values()) < deadlines[0] + 0.02
 
 
 async def test_an_encoder_that_hangs_while_it_loads(
