@@ -86,9 +86,10 @@ def _save_fact(args: argparse.Namespace) -> int:
 def _save_summary(args: argparse.Namespace) -> int:
     from extractor import written
     from gateway_memory.hooks.run import workspace_of
-    from gateway_memory.hooks.state import locked, open_journal, register, transaction
+    from gateway_memory.hooks.state import locked, open_journal, register
     from gateway_memory.store.session_log import SESSIONS_FILE, SessionRecord, new_record_id, save
     from gateway_memory.store.session_state import touch, was_followed_up
+    from gateway_memory.store.sqlite import transaction
 
     workspace, now = workspace_of({}, args.workspace), datetime.now(UTC)
     summary = written(args.topic, args.summary, _parts(args.decisions, ";"), _parts(args.todos, ";"))

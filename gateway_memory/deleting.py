@@ -16,10 +16,11 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError, UsageError
-from gateway_memory.hooks.state import STATE_FOLDER, locked, open_journal, transaction
+from gateway_memory.hooks.state import STATE_FOLDER, locked, open_journal
 from gateway_memory.session import OWNER, OWNER_KEY, Scope, resolve_scope
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.session_log import DAMAGED_FILE, SESSIONS_FILE, read_records
+from gateway_memory.store.sqlite import transaction
 
 __all__ = ["Proof", "delete", "scope_named", "survey"]
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from gateway_memory.followup import followup_due
-from gateway_memory.hooks.state import hook_key, open_journal, register, transaction
+from gateway_memory.hooks.state import hook_key, open_journal, register
 from gateway_memory.hooks.transcript import read_transcript
 from gateway_memory.prompts import flush_prompt, followup_prompt
 from gateway_memory.store.session_log import SESSIONS_FILE
 from gateway_memory.store.session_state import has_left_anything, seen_in
+from gateway_memory.store.sqlite import transaction
 from gateway_memory.worth import is_chinese, worth_saving
 
 __all__ = ["before_compaction", "end", "followup"]

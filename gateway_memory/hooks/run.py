@@ -121,13 +121,14 @@ def _register(workspace: Path, session_id: str) -> None:
         return
     import sqlite3
 
+    from gateway_memory.errors import StoreError
     from gateway_memory.hooks.state import open_journal, register
 
     connection: sqlite3.Connection | None = None
     try:
         connection = open_journal(workspace)
         register(connection, session_id, time.time())
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, StoreError, OSError) as error:
         _note(workspace, "sessionStart", _described(error), 0.0)
     finally:
         if connection:

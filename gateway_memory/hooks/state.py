@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.store.migrations import MIGRATIONS
+from gateway_memory.store.sqlite import migrate, transaction, use_write_ahead_log
 
 __all__ = ["STATE_FOLDER", "hook_key", "locked", "open_journal", "register", "settings_of"]
 
@@ -29,7 +29,8 @@ def open_journal(workspace: Path) -> sqlite3.Connection:
     """Open the journal, made or brought up to date where it is not. The caller begins and ends transactions.
 
     Raises:
-        sqlite3.Error: it is damaged, locked for too long, or a newer version's. It is left as it is.
+        SchemaFromFutureError: a newer version wrote it.
+        sqlite3.Error: it is damaged, or locked for too long. It is left as it is.
     """
     (workspace / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
     path = workspace / "journal.sqlite"
@@ -38,47 +39,13 @@ def open_journal(workspace: Path) -> sqlite3.Connection:
     try:
         if fresh:
             path.chmod(0o600)
-        connection.execute("PRAGMA journal_mode = WAL")
+        use_write_ahead_log(connection, seconds=_BUSY_SECONDS)
         connection.execute("PRAGMA synchronous = FULL")
-        _migrate(connection)
+        migrate(connection, path)
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    known = [name for name, _ in MIGRATIONS]
-    table = "SELECT 1 FROM sqlite_master WHERE name = 'migrations'"
-    if connection.execute(table).fetchone():
-        done = {row[0] for row in connection.execute("SELECT name FROM migrations")}
-        if done == set(known):
-            return
-        if not done <= set(known):
-            raise sqlite3.DatabaseError("the journal is a newer version's")
-    with transaction(connection):
-        connection.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
-        for name, script in MIGRATIONS:
-            if connection.execute("INSERT OR IGNORE INTO migrations VALUES (?, ?)", (name, time.time())).rowcount:
-                statement = ""
-                for line in script.splitlines(keepends=True):
-                    statement += line
-                    if sqlite3.complete_statement(statement):
-                        connection.execute(statement)
-                        statement = ""
-
-
-@contextlib.contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Run a block in one transaction, rolled back if anything raises."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def register(connection: sqlite3.Connection, session_id: str, at: float) -> None:

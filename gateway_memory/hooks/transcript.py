@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from extractor.redact import clean
-from gateway_memory.hooks.state import transaction
 from gateway_memory.observing import clip, tags_of
 from gateway_memory.store.session_state import Observation, observe
+from gateway_memory.store.sqlite import transaction
 
 __all__ = ["observations_of", "read_transcript"]
 

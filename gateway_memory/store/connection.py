@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
+from gateway_memory.store.sqlite import transaction
+
 __all__ = ["Connection"]
 
 T = TypeVar("T")
@@ -35,6 +37,11 @@ class Connection(aiosqlite.Connection):
         run: Callable[..., Awaitable[T]] = self._execute  # which aiosqlite leaves untyped
         return await run(self._atomic, work)
 
+    async def use(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work`, which begins its transactions itself."""
+        run: Callable[..., Awaitable[T]] = self._execute
+        return await run(self._given, work)
+
     async def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
         """Return all rows of a query."""
         run: Callable[..., Awaitable[list[Any]]] = self._execute
@@ -43,14 +50,9 @@ class Connection(aiosqlite.Connection):
     def _fetch(self, query: str, values: Sequence[object]) -> list[Any]:
         return self._conn.execute(query, values).fetchall()
 
+    def _given(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return work(self._conn)
+
     def _atomic(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        database = self._conn
-        database.execute("BEGIN IMMEDIATE")
-        try:
-            result = work(database)
-            database.execute("COMMIT")
-        except BaseException:
-            if database.in_transaction:  # a full disk may have rolled it back already
-                database.execute("ROLLBACK")
-            raise
-        return result
+        with transaction(self._conn):
+            return work(self._conn)

@@ -2,15 +2,14 @@
 
 import sqlite3
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import structlog
 
-from gateway_memory.errors import JournalDamagedError, SchemaFromFutureError, StoreError
+from gateway_memory.errors import JournalDamagedError, StoreError
 from gateway_memory.store.connection import Connection
-from gateway_memory.store.migrations import MIGRATIONS
+from gateway_memory.store.sqlite import migrate, use_write_ahead_log
 
 __all__ = ["open_database"]
 
@@ -30,10 +29,7 @@ async def open_database(path: Path) -> Connection:
     connection: Connection | None = None
     try:
         connection = await Connection.open(path, busy_seconds=_BUSY_SECONDS)
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-            await connection.rows(f"PRAGMA {pragma}")
-        await _check(connection)
-        await _migrate(connection, path)
+        await connection.use(lambda database: _prepare(database, path))
     except sqlite3.DatabaseError as error:
         if connection:
             await connection.close()
@@ -47,30 +43,14 @@ async def open_database(path: Path) -> Connection:
     return connection
 
 
-async def _check(connection: Connection) -> None:
-    rows = await connection.rows("PRAGMA quick_check(1)")
-    if rows[0][0] != "ok":
-        raise sqlite3.DatabaseError(str(rows[0][0]))
-
-
-async def _migrate(connection: Connection, path: Path) -> None:
-    table = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)"
-    await connection.transact(lambda database: database.execute(table).rowcount)
-    done = {row[0] for row in await connection.rows("SELECT name FROM migrations")}
-    unknown = sorted(done - {name for name, _ in MIGRATIONS})
-    if unknown:
-        schema = f"schema {unknown[-1]}"
-        raise SchemaFromFutureError(
-            f"{path}: written by a newer version of gateway-memory ({schema}); upgrade the package"
-        )
-
-    def migrate(database: sqlite3.Connection) -> None:
-        for name, script in MIGRATIONS:
-            if database.execute("INSERT OR IGNORE INTO migrations VALUES (?, ?)", (name, time.time())).rowcount:
-                for statement in _statements(script):
-                    database.execute(statement)
-
-    await connection.transact(migrate)  # another process may be at it too: then its records are found here
+def _prepare(database: sqlite3.Connection, path: Path) -> None:
+    use_write_ahead_log(database, seconds=_BUSY_SECONDS)
+    database.execute("PRAGMA synchronous = FULL")
+    database.execute("PRAGMA foreign_keys = ON")
+    found = str(database.execute("PRAGMA quick_check(1)").fetchone()[0])
+    if found != "ok":
+        raise sqlite3.DatabaseError(found)
+    migrate(database, path)
 
 
 def _set_aside(path: Path, error: Exception) -> JournalDamagedError:
@@ -86,12 +66,3 @@ def _set_aside(path: Path, error: Exception) -> JournalDamagedError:
         "Start again to go on with a new journal; turns that waited in the old one can be recovered from it with "
         "sqlite3's .recover."
     )
-
-
-def _statements(script: str) -> Iterable[str]:
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""

@@ -1,0 +1,88 @@
+"""The journal as plain SQLite, for whoever holds a connection: the service's thread, or a hook."""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from gateway_memory.errors import SchemaFromFutureError
+from gateway_memory.store.migrations import MIGRATIONS
+
+__all__ = ["migrate", "transaction", "use_write_ahead_log"]
+
+_PAUSE_SECONDS: Final = 0.005
+
+
+def use_write_ahead_log(database: sqlite3.Connection, *, seconds: float) -> None:
+    """Turn the write-ahead log on, in a file that may be new.
+
+    Where two connections do so at once, SQLite tells one of them that the file is locked and doesn't wait for its busy
+    timeout, lest both wait for each other.
+
+    Raises:
+        sqlite3.OperationalError: it is locked for longer than `seconds`.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL").fetchall()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return
+
+
+@contextlib.contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """Run a block in one transaction, rolled back if anything raises."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:  # a full disk may have rolled it back already
+            database.execute("ROLLBACK")
+        raise
+
+
+def migrate(database: sqlite3.Connection, path: Path) -> None:
+    """Bring the journal up to date, in one transaction.
+
+    Raises:
+        SchemaFromFutureError: a newer version wrote it.
+        sqlite3.Error: it can't be read or written.
+    """
+    done = _done(database)
+    unknown = sorted(done - {name for name, _ in MIGRATIONS})
+    if unknown:
+        raise SchemaFromFutureError(
+            f"{path}: written by a newer version of gateway-memory (schema {unknown[-1]}); upgrade the package"
+        )
+    if len(done) == len(MIGRATIONS):
+        return
+    with transaction(database):
+        database.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
+        for name, script in MIGRATIONS:
+            # Another process may be at it too: then its records are found here.
+            if database.execute("INSERT OR IGNORE INTO migrations VALUES (?, ?)", (name, time.time())).rowcount:
+                for statement in _statements(script):
+                    database.execute(statement)
+
+
+def _done(database: sqlite3.Connection) -> set[str]:
+    if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone():
+        return set()
+    return {name for (name,) in database.execute("SELECT name FROM migrations")}
+
+
+def _statements(script: str) -> Iterable[str]:
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
