@@ -18,7 +18,6 @@ from gateway_memory.metrics import Metrics
 from gateway_memory.pace import Pace
 from gateway_memory.session import Session
 from gateway_memory.store.journal import Journal
-from gateway_memory.store.ledger import Ledger
 from gateway_memory.store.marks import MEMORY_FULL
 from gateway_memory.within import Within
 from notifier import Change
@@ -34,7 +33,7 @@ _TOLD_SHARE: Final = 0.1
 """Of the deadline, what the journal may take for what matters less: where noting that a session was told takes longer,
 a restart tells it again."""
 _LAST_SHARE: Final = 0.04
-"""Of the deadline, what is kept for handing over what is ready by then, and for asking whether it still holds."""
+"""Of the deadline, what is kept for handing over what is ready by then."""
 _ALONE_SECONDS: Final = 0.01
 """So long the loop leaves a search alone; most are done by then."""
 _FIND_SECONDS: Final = 10.0
@@ -78,7 +77,6 @@ class ContextBuilder:
         recaller: Recaller,
         journal: Journal,
         heard: Mapping[str, int],
-        ledger: Ledger,
         metrics: Metrics,
         zone: tzinfo | None,
         fail: Callable[[str, BaseException], None],
@@ -87,7 +85,6 @@ class ContextBuilder:
         self._follower = follower
         self._recaller = recaller
         self._journal = journal
-        self._ledger = ledger
         self._metrics = metrics
         self._zone = zone
         self.within = Within(metrics, fail)
@@ -139,7 +136,7 @@ class ContextBuilder:
         recalled: tuple[Hit, ...] = ()
         if session.on("autoRecall"):
             outcome, recalled = (found.outcome, found.hits) if found else ("timeout", ())
-            recalled = await self._standing(session, recalled, now, max(0.0, deadline - loop.time()))
+            recalled = self._standing(recalled, now)
             fresh = [hit for hit in recalled if not session.holds(hit.id, hit.text)]
             if fresh:
                 blocks.append(recalled_block(fresh, self._zone, budget))
@@ -166,7 +163,7 @@ class ContextBuilder:
             hits = await self._found(session, query, limit, now, only=only, explain=explain)
         else:
             hits = await self._listed(session, only, limit)
-        return await self._standing(session, hits, now, _FIND_SECONDS)
+        return self._standing(hits, now)
 
     async def _found(
         self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
@@ -241,18 +238,10 @@ class ContextBuilder:
             timer.cancel()
         return found, await (looking or self.looks.news(session, seconds, scanning))
 
-    async def _standing(
-        self, session: Session, hits: tuple[Hit, ...], now: datetime, seconds: float
-    ) -> tuple[Hit, ...]:
-        """Return the hits that still hold: what was of use until yesterday may stand in its file a little longer.
-
-        Where the journal is late, all of them.
-        """
-        if not hits:
-            return ()
-        looked_up = self._ledger.expired(session.scope.key, day_of(now.timestamp(), self._zone))
-        expired = await self.within.get("standing", seconds, looked_up) or []
-        return tuple(hit for hit in hits if hit.id not in expired)
+    def _standing(self, hits: tuple[Hit, ...], now: datetime) -> tuple[Hit, ...]:
+        """Return the hits that still hold: what was of use until yesterday may stand in its file a little longer."""
+        today = day_of(now.timestamp(), self._zone)
+        return tuple(hit for hit in hits if not hit.until or hit.until >= today)
 
     def _news(self, session: Session, now: datetime) -> tuple[Change, ...]:
         """Take what waits for a session, and return what of it is new to it."""

@@ -188,6 +188,7 @@ def _entry(block: Block, identity: str, memory: Memory | None, default_at: float
         confidence=block.confidence,
         session=memory.session_key if memory else "",
         heading=block.heading if block.kind == "paragraph" else "",
+        until=memory.expires if memory else "",
     )
 
 

@@ -115,7 +115,6 @@ async def open_parts(
         follower=follower,
         recaller=recaller,
         journal=journal,
-        ledger=ledger,
         heard=bus.heard,
         metrics=metrics,
         zone=zone,

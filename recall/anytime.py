@@ -4,14 +4,14 @@ import asyncio
 import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
 from recall.begun import Begun, Ranked, come
-from recall.embedder import Embedder
+from recall.embedder import Embedder, Relay
 from recall.filters import Filter
 from recall.index_thread import LOCK_RETRY_SECONDS, IndexThread, is_locked
 from recall.query import LONGEST_EMBEDDED, PRECEDING_TURNS
@@ -155,7 +155,7 @@ class AnytimeSearch:
             self._found.popitem(last=False)
 
     def _vector_of(
-        self, text: str, *, patient: bool = False, then: "Callable[[NDArray[np.float32]], bool] | None" = None
+        self, text: str, *, patient: bool = False, then: Relay | None = None
     ) -> "asyncio.Future[NDArray[np.float32]] | NDArray[np.float32] | None":
         """A text's vector, or the promise of it, or None if waiting for it makes no sense.
 

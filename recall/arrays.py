@@ -81,8 +81,10 @@ class Matrix:
     def take(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """The vectors of some rows, (len(rows), dimension)."""
         taken = np.empty((len(rows), self.dimension), np.float32)
-        for place, row in enumerate(rows.tolist()):
-            taken[place] = self._blocks[row // self._BLOCK_ROWS][row % self._BLOCK_ROWS]
+        blocks, places = np.divmod(rows, self._BLOCK_ROWS)
+        for block in set(blocks.tolist()):
+            here = blocks == block
+            taken[here] = self._blocks[block][places[here]]
         taken *= self._scales.values[rows, None]
         return taken
 

@@ -1,4 +1,4 @@
-"""A search under way: who has made its message's vector starts the ranking, without the event loop between them."""
+"""A search under way: its vector and its ranking are made one after the other, without the event loop between them."""
 
 import asyncio
 import threading
@@ -78,8 +78,8 @@ class Begun:
         self.ranked = asyncio.get_running_loop().create_future()
         self._rank_now()
 
-    def _rank_now(self) -> None:
-        self._thread.give(lambda index: self._rank(index, self.asked), self.ranked, SEARCH)
+    def _rank_now(self, *, here: bool = False) -> None:
+        self._thread.give(lambda index: self._rank(index, self.asked), self.ranked, SEARCH, here=here)
 
     def wait_for(self, vector: "Awaited", before: "Sequence[Awaited]") -> None:
         """Rank when they have come or failed: the message's vector, those of the turns before it, the last first."""
@@ -94,16 +94,17 @@ class Begun:
         """Rank by what has come; unless it does already."""
         self._go(come(self._vector))
 
-    def relay(self, vectors: "Vector") -> bool:
+    def relay(self, vectors: "Vector", /, *, idle: bool) -> bool:
         """Rank by the message's vector, (1, dimension); called where it was made, in the encoder's thread.
 
-        True: its future is told by us, when the ranking is done. Waking the event loop now would take Python's lock
+        idle: that thread has nothing else to do; then it ranks itself, if the index's has nothing to do either. True:
+        the vector's future is told by us, when the ranking is done. Waking the event loop now would take Python's lock
         from the ranking.
         """
         alone = self._coming is not None and len(self._coming) == 1
-        return alone and self._go(come(vectors[0]), vectors)
+        return alone and self._go(come(vectors[0]), vectors, here=idle)
 
-    def _go(self, vector: "Vector | None", relayed: "Vector | None" = None) -> bool:
+    def _go(self, vector: "Vector | None", relayed: "Vector | None" = None, *, here: bool = False) -> bool:
         with self._lock:
             if self._gone:
                 return False
@@ -115,7 +116,7 @@ class Begun:
                 self.asked = Asked(scopes=self._scopes, vector=vector, preceding=preceding)
                 self._waiting.append(self.asked)
         self.went = time.perf_counter()
-        self._rank_now()
+        self._rank_now(here=here)
         return True
 
     def _end(self, ranked: "asyncio.Future[Ranked | Recall]") -> None:

@@ -5,7 +5,7 @@ import threading
 import time
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import structlog
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from recall.encoder import Encoder
 
-__all__ = ["Embedder", "kind_of"]
+__all__ = ["Embedder", "Relay", "kind_of"]
 
 _log = structlog.get_logger()
 
@@ -31,12 +31,20 @@ _HANGING_SECONDS = 1.0
 _RETRY_LOADING_SECONDS = 60.0
 
 
+class Relay(Protocol):
+    """Is given the vectors of a job in the encoder's thread, before the event loop is."""
+
+    def __call__(self, vectors: "NDArray[np.float32]", /, *, idle: bool) -> bool:
+        """idle: the thread has nothing else to do. True where the job's future is seen to."""
+        ...
+
+
 class _Job(NamedTuple):
     texts: Sequence[str]
     query: bool
     future: "asyncio.Future[NDArray[np.float32]]"
     loop: asyncio.AbstractEventLoop
-    then: "Callable[[NDArray[np.float32]], bool] | None" = None
+    then: "Relay | None" = None
 
 
 class Embedder:
@@ -120,11 +128,11 @@ class Embedder:
             return vector
 
     def submit(
-        self, texts: Sequence[str], *, query: bool, then: "Callable[[NDArray[np.float32]], bool] | None" = None
+        self, texts: Sequence[str], *, query: bool, then: "Relay | None" = None
     ) -> "asyncio.Future[NDArray[np.float32]]":
         """Vectors of clean texts, (len(texts), dimension). A query goes before everything in the background.
 
-        then: is given them first, in the encoder's thread; where it returns True, it sees to the future itself.
+        then: is given them first.
         """
         if self._closing:
             raise RecallError("the encoder's thread is not running")
@@ -224,10 +232,11 @@ class Embedder:
             asyncio.AbstractEventLoop, list[tuple[asyncio.Future[NDArray[np.float32]], NDArray[np.float32], None]]
         ] = defaultdict(list)
         start = 0
+        idle = len(jobs) == 1 and not self._queries
         for job in jobs:
             own = vectors[start : start + len(job.texts)]
             start += len(job.texts)
-            if job.then is None or not job.then(own):
+            if job.then is None or not job.then(own, idle=idle):
                 answers[job.loop].append((job.future, own, None))
         for loop, given in answers.items():
             settle_all(loop, given)

@@ -34,7 +34,7 @@ _CLOSE_SECONDS = 1.0
 
 
 class IndexThread:
-    """Owns the only thread that touches SQLite and numpy's arrays. numpy is imported there, never on the event loop."""
+    """Owns SQLite and numpy's arrays: one job at a time. numpy is imported in its thread, never on the event loop."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -88,13 +88,18 @@ class IndexThread:
         """Run a job in the thread. A file that turns out to be damaged is replaced, and the job done again."""
         return self._worker.submit(partial(_guarded, job, self._opened()), priority=priority)
 
-    def give(self, job: "Callable[[Index], T]", future: "asyncio.Future[T]", priority: int) -> None:
-        """`run` from any thread, with the future that gets the answer; cancelled where the index was closed."""
+    def give(
+        self, job: "Callable[[Index], T]", future: "asyncio.Future[T]", priority: int, *, here: bool = False
+    ) -> None:
+        """`run` from any thread, with the future that gets the answer; cancelled where the index was closed.
+
+        here: see `Worker.give`.
+        """
         index = self._index  # read once: it may be closed meanwhile
         if index is None:
             settle(future.get_loop(), future, None, asyncio.CancelledError())
         else:
-            self._worker.give(partial(_guarded, job, index), future, priority)
+            self._worker.give(partial(_guarded, job, index), future, priority, here=here)
 
     def _opened(self) -> "Index":
         if self._index is None:

@@ -2,7 +2,7 @@
 
 __all__ = ["FORMAT", "SCHEMA"]
 
-FORMAT = "3"
+FORMAT = "4"
 SCHEMA = """
 create table meta (key text primary key, value text not null) without rowid;
 create table scope (number integer primary key, key text not null unique);
@@ -14,7 +14,7 @@ create table row (
     sequence integer primary key autoincrement, revision integer not null, scope integer not null, file text not null,
     id text not null, text text not null, at real not null, kind text not null, type text not null,
     category text not null, importance real not null, confidence real not null, session text not null,
-    heading text not null, speaker text not null, reply text not null,
+    heading text not null, speaker text not null, reply text not null, until text not null,
     traits integer not null, speaker_term integer not null, length integer not null, terms blob not null,
     embedded integer not null default 0,
     unique (scope, id)

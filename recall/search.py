@@ -148,32 +148,35 @@ def ranked(
         return ()
     if len(best) > _LOOKED_AT:
         near = _looked_at(index, words, best, asked)
-    coverage, meaning = near.coverage, near.meaning
-    alike = near.rows.alike(index.scale) & rank.covering_alike(coverage)
+    alike = near.rows.alike(index.scale) & rank.covering_alike(near.coverage)
     ranks = rank.newest_first(scores[best], near.times, best, alike)
     foremost = float(ranks.max())
     related = _related(near) | np.isin(best, list(applying))
     # By words alone, what shares none of them is a guess, however much the message leans on earlier talk.
-    told = related if meaning is None and min_score > 0 else np.ones(len(best), bool)
+    told = related if near.meaning is None and min_score > 0 else np.ones(len(best), bool)
     found: list[Found] = []
     for place in np.argsort(-ranks, kind="stable").tolist():
         row = int(best[place])
         score = rank.calibrated(evidence, foremost - float(ranks[place]), applies=row in applying)
-        if score < min_score or not told[place]:
-            continue
-        parts: dict[str, float] = {}
-        if terms.kept:
-            parts = terms.of(row) | {
-                "version": float(ranks[place] - scores[row]),
-                "rank": float(ranks[place]),
-                "evidence": evidence,
-                "coverage": float(coverage[place]),
-            }
-            if meaning is not None:
-                parts["cosine"] = float(meaning[place])
-        found.append(Found(row, score, bool(related[place]), row in applying, parts))
+        if score >= min_score and told[place]:
+            parts = _parts(terms, row, float(ranks[place]), evidence, near, place) if terms.kept else {}
+            found.append(Found(row, score, bool(related[place]), row in applying, parts))
+        if not applying and (score < min_score or len(found) == limit):
+            break  # none of those behind is surer
     sequences = _joined([rows.sequences.values for _, rows in words.scopes])
     return hits_of(index, sequences, with_a_preference(found, limit))
+
+
+def _parts(terms: Terms, row: int, ranked_at: float, evidence: float, near: _Near, place: int) -> dict[str, float]:
+    """What makes a row's rank and score; `place`: where it is in `near`."""
+    parts = terms.of(row)
+    parts |= {
+        "version": ranked_at - sum(parts.values()),
+        "rank": ranked_at,
+        "evidence": evidence,
+        "coverage": float(near.coverage[place]),
+    }
+    return parts if near.meaning is None else parts | {"cosine": float(near.meaning[place])}
 
 
 def _best(words: Words, scores: Floats, terms: Terms, limit: int) -> tuple[NDArray[np.int64], set[int]]:

@@ -21,7 +21,7 @@ __all__ = ["LOADED_COLUMNS", "IndexedRow", "Store"]
 
 _log = structlog.get_logger()
 
-_ENTRY = "id, text, at, kind, type, category, importance, confidence, session, heading, speaker, reply"
+_ENTRY = "id, text, at, kind, type, category, importance, confidence, session, heading, speaker, reply, until"
 _STORED = f"r.sequence, r.file, s.key, {', '.join('r.' + column.strip() for column in _ENTRY.split(','))}"
 # What memory holds of each row, in the order of `Store.load`'s tuples.
 LOADED_COLUMNS = "sequence, at, importance, confidence, type, kind, file, session, traits, speaker_term, length, terms"

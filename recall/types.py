@@ -46,7 +46,8 @@ class Entry:
     """One searchable thing of a file: a memory line or a paragraph.
 
     `at` is in epoch seconds. `heading`, `speaker` and `reply` are indexed with the text, and not shown.
-    Entries of type S (stage summaries) are stored and never recalled.
+    Entries of type S (stage summaries) are stored and never recalled. `until`: the last day on which it holds,
+    YYYY-MM-DD; "" where it has none.
     """
 
     id: str
@@ -61,6 +62,7 @@ class Entry:
     heading: str = ""
     speaker: str = ""
     reply: str = ""
+    until: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +100,7 @@ class Hit:
     one is still the nearest. `parts`, where it was asked for: the terms of the rank (`words`, `meaning`, `recency`,
     `importance`, `form`: its length, and whether it asks; `speaker`, `date`, `task`, `version`) and their sum `rank`;
     the log-odds `evidence` that the best rows are useful; the share `coverage` of the query's words; the `cosine`.
+    `until`: its last day, see `Entry`.
     """
 
     id: str
@@ -109,6 +112,7 @@ class Hit:
     type: str = "W"
     category: str = ""
     confidence: float = 1.0
+    until: str = ""
     related: bool = True
     parts: Mapping[str, float] = field(default_factory=dict)
 
@@ -126,6 +130,7 @@ class Hit:
             type=entry.type,
             category=entry.category,
             confidence=entry.confidence,
+            until=entry.until,
             related=related,
             parts=parts or {},
         )

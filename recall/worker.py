@@ -29,7 +29,7 @@ class Worker:
     def __init__(self, name: str) -> None:
         self._name = name
         self._condition = threading.Condition()
-        self._queue: list[tuple[int, int, Callable[[], Any], asyncio.Future[Any], asyncio.AbstractEventLoop]] = []
+        self._queue: list[tuple[int, int, Callable[[], Any], asyncio.Future[Any]]] = []
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
         self._closing = False
@@ -53,15 +53,26 @@ class Worker:
         self.give(job, future, priority)
         return future
 
-    def give(self, job: Callable[[], T], future: asyncio.Future[T], priority: int) -> None:
-        """`submit` from any thread, with the future that gets the answer; cancelled if the thread has ended."""
-        loop = future.get_loop()
+    def give(self, job: Callable[[], T], future: asyncio.Future[T], priority: int, *, here: bool = False) -> None:
+        """`submit` from any thread, with the future that gets the answer; cancelled if the thread has ended.
+
+        here: where nothing runs or waits, do it in the calling thread: waking another one takes .2 ms.
+        """
         with self._condition:
-            if not self._closing:
-                heapq.heappush(self._queue, (priority, next(self._numbers), job, future, loop))
+            closing = self._closing
+            here = here and not (closing or self._running or self._queue)
+            if here:
+                self._running = True
+            elif not closing:
+                heapq.heappush(self._queue, (priority, next(self._numbers), job, future))
                 self._condition.notify()
-                return
-        settle(loop, future, None, asyncio.CancelledError())
+        if closing:
+            settle(future.get_loop(), future, None, asyncio.CancelledError())
+        elif here:
+            _do(job, future)
+            with self._condition:
+                self._running = False
+                self._condition.notify()
 
     def stop(self) -> threading.Thread | None:
         """Ask the thread to end after the job that runs. What waits is cancelled."""
@@ -69,31 +80,36 @@ class Worker:
             self._closing = True
             waiting, self._queue = self._queue, []
             self._condition.notify()
-        for _, _, _, future, loop in waiting:
-            settle(loop, future, None, asyncio.CancelledError())
+        for _, _, _, future in waiting:
+            settle(future.get_loop(), future, None, asyncio.CancelledError())
         return self._thread
 
     def _run(self) -> None:
         while True:
             with self._condition:
-                while not self._queue and not self._closing:
+                while self._running or not (self._queue or self._closing):
                     self._condition.wait()
                 if self._closing:
                     return
-                _, _, job, future, loop = heapq.heappop(self._queue)
-            if future.cancelled():
-                continue
-            self._running = True
-            try:
-                with short_turns():
-                    result = job()
-            except BaseException as error:  # noqa: BLE001 - whatever a job raises belongs to whoever waits for it
-                settle(loop, future, None, error)
-            else:
-                settle(loop, future, result, None)
+                _, _, job, future = heapq.heappop(self._queue)
+                self._running = True
+            _do(job, future)
             self._running = False
             # Nothing of a finished job may stay alive while the thread waits for the next one.
-            del job, future, loop
+            del job, future
+
+
+def _do(job: Callable[[], T], future: asyncio.Future[T]) -> None:
+    if future.cancelled():
+        return
+    loop = future.get_loop()
+    try:
+        with short_turns():
+            result = job()
+    except BaseException as error:  # noqa: BLE001 - whatever a job raises belongs to whoever waits for it
+        settle(loop, future, None, error)
+    else:
+        settle(loop, future, result, None)
 
 
 def settle(
