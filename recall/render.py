@@ -4,6 +4,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 __all__ = ["FENCE_END", "FENCE_START", "count_tokens", "quoted", "render_block"]
 
@@ -14,15 +15,13 @@ _SHORTEST_CUT = 12
 
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"[A-Za-z]+|\d+|\s+|.", re.DOTALL)
-# A heading of ours, however it is spelt: the brackets give way to parentheses.
-_SQUARE = str.maketrans({"[": "(", "]": ")", "【": "(", "】": ")"})
-# Signs that look like the ones that make markup, and would be read as such.
-_ANGLES = str.maketrans(
-    {
-        "<": "‹", ">": "›", "＜": "‹", "＞": "›", "﹤": "‹", "﹥": "›", "〈": "‹", "〉": "›", "⟨": "‹", "⟩": "›",
-        "`": "'", "｀": "'",
-    }
-)  # fmt: skip
+# A heading of ours, however it is spelt: the brackets give way to parentheses. And signs that look like the ones that
+# make markup, and would be read as such.
+_PLAIN = {
+    "[": "(", "]": ")", "【": "(", "】": ")",
+    "<": "‹", ">": "›", "＜": "‹", "＞": "›", "﹤": "‹", "﹥": "›", "〈": "‹", "〉": "›", "⟨": "‹", "⟩": "›",
+    "`": "'", "｀": "'",
+}  # fmt: skip
 
 
 def count_tokens(text: str) -> int:
@@ -54,20 +53,20 @@ def quoted(text: str) -> str:
     Angle brackets and backquotes become look-alikes, square brackets parentheses: so no fence, comment, tag, code
     block or heading of ours can be written. Control, direction and invisible characters and lone surrogates go.
     """
-    kept = "".join(
-        character if character.isprintable() and not _hidden(character) else " " for character in text[:20_000]
-    )
-    return _SPACES.sub(" ", kept.translate(_ANGLES).translate(_SQUARE)).strip()
+    return _SPACES.sub(" ", "".join(map(_shown, text[:20_000]))).strip()
 
 
-def _hidden(character: str) -> bool:
-    """Characters that print as nothing, or change how others print."""
-    return (
-        unicodedata.category(character) in ("Cf", "Cc", "Cs", "Co", "Cn")
+@lru_cache(maxsize=16_384)
+def _shown(character: str) -> str:
+    """A character, or what stands for it: a space for what prints as nothing, or changes how others print."""
+    hidden = (
+        not character.isprintable()
+        or unicodedata.category(character) in ("Cf", "Cc", "Cs", "Co", "Cn")
         or "\ufe00" <= character <= "\ufe0f"
         or "\U000e0000" <= character <= "\U000e0fff"
         or character in "\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5"
     )
+    return " " if hidden else _PLAIN.get(character, character)
 
 
 def render_block(title: str, intro: str, lines: Sequence[str], max_tokens: int) -> str:

@@ -151,7 +151,9 @@ def ranked(
     alike = near.rows.alike(index.scale) & rank.covering_alike(near.coverage)
     ranks = rank.newest_first(scores[best], near.times, best, alike)
     foremost = float(ranks.max())
-    related = _related(near) | np.isin(best, list(applying))
+    related = _related(near)
+    if applying:
+        related |= np.isin(best, list(applying))
     # By words alone, what shares none of them is a guess, however much the message leans on earlier talk.
     told = related if near.meaning is None and min_score > 0 else np.ones(len(best), bool)
     found: list[Found] = []

@@ -22,7 +22,8 @@ __all__ = ["LOADED_COLUMNS", "IndexedRow", "Store"]
 _log = structlog.get_logger()
 
 _ENTRY = "id, text, at, kind, type, category, importance, confidence, session, heading, speaker, reply, until"
-_STORED = f"r.sequence, r.file, s.key, {', '.join('r.' + column.strip() for column in _ENTRY.split(','))}"
+_FIELDS = tuple(_ENTRY.split(", "))
+_STORED = f"r.sequence, r.file, s.key, {', '.join(f'r.{field}' for field in _FIELDS)}"
 # What memory holds of each row, in the order of `Store.load`'s tuples.
 LOADED_COLUMNS = "sequence, at, importance, confidence, type, kind, file, session, traits, speaker_term, length, terms"
 # A process that missed more removals than these loads the scope again.
@@ -31,7 +32,7 @@ _REMOVALS_KEPT = 10_000
 
 def _stored(row: tuple[Any, ...]) -> Stored:
     sequence, file, scope, *values = row
-    entry = Entry(**dict(zip((name.strip() for name in _ENTRY.split(",")), values, strict=True)))
+    entry = Entry(**dict(zip(_FIELDS, values, strict=True)))
     return Stored(entry=entry, scope=scope, file=file, sequence=sequence)
 
 
@@ -222,7 +223,7 @@ class Store:
 
     def update(self, revision: int, sequence: int, file: str, entry: Entry, traits: int) -> None:
         """New attributes of a row whose text, heading, speaker and reply stay."""
-        columns = ", ".join(f"{name.strip()} = ?" for name in f"revision, file, {_ENTRY}, traits".split(","))
+        columns = ", ".join(f"{name} = ?" for name in ("revision", "file", *_FIELDS, "traits"))
         values = (revision, file, *_values(entry), traits, sequence)
         self.connection.execute(f"update row set {columns} where sequence = ?", values)
 
@@ -289,4 +290,4 @@ class Store:
 
 
 def _values(entry: Entry) -> tuple[Any, ...]:
-    return tuple(getattr(entry, name.strip()) for name in _ENTRY.split(","))
+    return tuple(getattr(entry, name) for name in _FIELDS)
