@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import structlog
 
-from recall.turns import short_turns
+from recall.turns import computes, short_turns
 from recall.types import EmbeddingError, RecallError
 from recall.worker import settle, settle_all
 
@@ -148,6 +148,7 @@ class Embedder:
         return job.future
 
     def _run(self) -> None:
+        computes()
         while not self._closing:
             if self._encoder is None and not self._make():
                 with self._condition:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recall.network import Network
 from recall.scale import BUNDLED, Scale
 from recall.tokenizer import tokenizer
-from recall.turns import no_collection, short_turns
+from recall.turns import computes, no_collection, short_turns
 
 __all__ = ["BundledEncoder", "Encoder", "bundled_encoder"]
 
@@ -136,6 +136,7 @@ def _let_go(held: list[Any]) -> None:
 
 def _empty(held: list[Any]) -> None:
     """Let go of large things little by little: all at once would hold Python's lock for 15 ms."""
+    computes()
     with short_turns():
         for each in held:
             while len(each):

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from recall.turns import short_turns
+from recall.turns import computes, short_turns
 from recall.types import RecallError
 
 __all__ = ["BACKGROUND", "SEARCH", "WRITE", "Worker", "settle", "settle_all"]
@@ -85,6 +85,7 @@ class Worker:
         return self._thread
 
     def _run(self) -> None:
+        computes()
         while True:
             with self._condition:
                 while self._running or not (self._queue or self._closing):
