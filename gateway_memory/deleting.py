@@ -16,7 +16,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError, UsageError
-from gateway_memory.hooks.state import STATE_FOLDER, locked, open_journal
+from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER, locked, open_journal
 from gateway_memory.session import OWNER, OWNER_KEY, Scope, resolve_scope
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.session_log import DAMAGED_FILE, SESSIONS_FILE, read_records
@@ -271,7 +271,8 @@ def _needles(workspace: Path, scope: Scope, database: sqlite3.Connection | None)
 
 def _look_through(workspace: Path, needles: Sequence[bytes], proof: Proof) -> None:
     for path in sorted(workspace.rglob("*")):
-        if path.is_file() and not path.is_symlink():
+        # The encoder's vocabulary holds words of everybody's.
+        if path.is_file() and not path.is_symlink() and path != workspace / STATE_FOLDER / ENCODER_TABLES:
             content = path.read_bytes()
             proof.files += 1
             proof.bytes += len(content)

@@ -19,6 +19,7 @@ from gateway_memory.edits import Edits
 from gateway_memory.errors import WorkspaceError
 from gateway_memory.exporting import Exporter
 from gateway_memory.follow import Follower
+from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER
 from gateway_memory.importing import Importer
 from gateway_memory.ingest import Ingest
 from gateway_memory.lifecycle import Lifecycle
@@ -47,7 +48,6 @@ __all__ = ["Parts", "open_parts"]
 
 log = structlog.get_logger()
 
-_STATE_FOLDER: Final = ".gateway-memory"
 _GRACE_SECONDS: Final = 5.0
 _DAY_SECONDS: Final = 86400.0
 _EMBEDDING_REST_SECONDS: Final = 30.0
@@ -96,7 +96,7 @@ async def open_parts(
         StoreError: the journal can't be opened.
         ConfigError: something that the config names isn't there.
     """
-    state = workspace / _STATE_FOLDER
+    state = workspace / STATE_FOLDER
     slot = Slot(state / "slots")
     await asyncio.to_thread(_prepare, workspace, state, slot)
     stack.callback(slot.release)
@@ -105,7 +105,7 @@ async def open_parts(
     mqtt = settings.notify.mqtt if settings.notify.enabled and settings.notify.mqtt.enabled else None
     await journal.open(slot.number, sends=mqtt is not None, history=settings.notify.mqtt.history_events)
     stack.push_async_callback(journal.close)
-    recaller = await _open_recaller(stack, workspace / "index.sqlite", settings)
+    recaller = await _open_recaller(stack, workspace, settings)
     await asyncio.to_thread(_keep_to_the_owner, workspace)
     files = MarkdownFiles(workspace, state)
     stack.callback(files.close)
@@ -287,8 +287,13 @@ async def open_parts(
     )
 
 
-async def _open_recaller(stack: AsyncExitStack, path: Path, settings: MemorySync) -> Recaller:
-    recaller = Recaller(path, settings.auto_recall, breaker=Breaker(open_seconds=_EMBEDDING_REST_SECONDS))
+async def _open_recaller(stack: AsyncExitStack, workspace: Path, settings: MemorySync) -> Recaller:
+    recaller = Recaller(
+        workspace / "index.sqlite",
+        settings.auto_recall,
+        breaker=Breaker(open_seconds=_EMBEDDING_REST_SECONDS),
+        tables=workspace / STATE_FOLDER / ENCODER_TABLES,
+    )
     try:
         if await recaller.open():
             log.info("index.rebuilding")

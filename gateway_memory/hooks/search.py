@@ -5,14 +5,11 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from gateway_memory.hooks.run import workspace_of
-from gateway_memory.hooks.state import STATE_FOLDER, settings_of
+from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER, settings_of
 from gateway_memory.hooks.words import best, index_follows, lines_of
-
-if TYPE_CHECKING:
-    from recall.encoder import Encoder
 
 __all__ = ["main"]
 
@@ -68,12 +65,7 @@ async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, A
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
 
-    def encoder() -> "Encoder":
-        from recall.encoder import BundledEncoder
-
-        return BundledEncoder(tables=workspace / STATE_FOLDER / "encoder.tables")
-
-    recaller = Recaller(workspace / "index.sqlite", RecallSettings(), encoder=encoder)
+    recaller = Recaller(workspace / "index.sqlite", RecallSettings(), tables=workspace / STATE_FOLDER / ENCODER_TABLES)
     await recaller.open()
     try:
         try:

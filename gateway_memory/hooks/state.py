@@ -13,9 +13,10 @@ from typing import Any, Final
 
 from gateway_memory.store.sqlite import migrate, transaction, use_write_ahead_log
 
-__all__ = ["STATE_FOLDER", "hook_key", "locked", "open_journal", "register", "settings_of"]
+__all__ = ["ENCODER_TABLES", "STATE_FOLDER", "hook_key", "locked", "open_journal", "register", "settings_of"]
 
 STATE_FOLDER: Final = ".gateway-memory"
+ENCODER_TABLES: Final = "encoder.tables"
 _BUSY_SECONDS: Final = 2.0
 _LOCK_SECONDS: Final = 3.0
 

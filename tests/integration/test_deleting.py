@@ -81,6 +81,18 @@ async def test_everything_of_one_scope_is_gone_and_nothing_of_the_others(tmp_pat
         assert hits
 
 
+async def test_a_word_of_the_encoders_vocabulary_is_no_trace(tmp_path: Path) -> None:
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("one", user="zoe")
+        await memory.save_fact(session, content="Portuguese")
+    tables = tmp_path / ".gateway-memory" / "encoder.tables"
+    tables.write_bytes(b"Portuguese pottery")
+    proof = delete(tmp_path, scope_named("user:zoe"))
+    assert (proof.holds, proof.found) == (True, []), proof
+    assert proof.needles
+    assert tables.exists()
+
+
 async def test_while_a_process_has_it_open_nothing_is_deleted(tmp_path: Path) -> None:
     await live(tmp_path)
     async with GatewayMemory(WORDS, tmp_path):
