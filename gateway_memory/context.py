@@ -241,7 +241,7 @@ class ContextBuilder:
     def _standing(self, hits: tuple[Hit, ...], now: datetime) -> tuple[Hit, ...]:
         """Return the hits that still hold: what was of use until yesterday may stand in its file a little longer."""
         today = day_of(now.timestamp(), self._zone)
-        return tuple(hit for hit in hits if not hit.until or hit.until >= today)
+        return tuple(hit for hit in hits if hit.holds_on(today))
 
     def _news(self, session: Session, now: datetime) -> tuple[Change, ...]:
         """Take what waits for a session, and return what of it is new to it."""

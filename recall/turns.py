@@ -42,10 +42,11 @@ def computes() -> None:
     """Tell the system that this thread computes, where it can be told (Linux).
 
     Its share of the processors stays what it is; but being woken, it takes none from a thread that is at work there,
-    which may be the event loop's.
+    which may be the event loop's. Where somebody has chosen another policy for the process, that stays.
     """
     with suppress(AttributeError, OSError):
-        os.sched_setscheduler(threading.get_native_id(), os.SCHED_BATCH, os.sched_param(0))
+        if os.sched_getscheduler(0) == os.SCHED_OTHER:  # 0 is the calling thread
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 @contextmanager

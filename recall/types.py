@@ -135,6 +135,10 @@ class Hit:
             parts=parts or {},
         )
 
+    def holds_on(self, day: str) -> bool:
+        """Whether its last day is not over on a day, YYYY-MM-DD."""
+        return not self.until or self.until >= day
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:

@@ -69,10 +69,12 @@ class Worker:
         if closing:
             settle(future.get_loop(), future, None, asyncio.CancelledError())
         elif here:
-            _do(job, future)
-            with self._condition:
-                self._running = False
-                self._condition.notify()
+            try:
+                _do(job, future)
+            finally:
+                with self._condition:
+                    self._running = False
+                    self._condition.notify()
 
     def stop(self) -> threading.Thread | None:
         """Ask the thread to end after the job that runs. What waits is cancelled."""

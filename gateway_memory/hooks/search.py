@@ -48,10 +48,12 @@ def _by_meaning(workspace: Path, config: Path | None, query: str, limit: int) ->
     embedder = settings_of(workspace, config)["autoRecall"]["embedder"]["provider"]
     if embedder != "bundled" or not index_follows(workspace, embedded=True):
         return asyncio.run(_by_memory(workspace, config, query, limit))
-    return asyncio.run(_by_index(workspace, query, limit))
+    found = asyncio.run(_by_index(workspace, query, limit))
+    return asyncio.run(_by_memory(workspace, config, query, limit)) if found is None else found
 
 
-async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, Any]]:
+async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, Any]] | None:
+    """Return what the index finds; None where it was of another version, or damaged, and begins anew."""
     import logging
     import time
 
@@ -66,7 +68,9 @@ async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, A
     )
 
     recaller = Recaller(workspace / "index.sqlite", RecallSettings(), tables=workspace / STATE_FOLDER / ENCODER_TABLES)
-    await recaller.open()
+    if await recaller.open():
+        await recaller.close()
+        return None
     try:
         try:
             await recaller.embedded()  # by which the index learns whose vectors it has
@@ -82,7 +86,9 @@ async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, A
         )
     finally:
         await recaller.close()
-    return [_result(hit.text, hit.type, round(hit.score, 3), hit.file, hit.at) for hit in found.hits]
+    today = time.strftime("%Y-%m-%d")
+    hits = [hit for hit in found.hits if hit.holds_on(today)]
+    return [_result(hit.text, hit.type, round(hit.score, 3), hit.file, hit.at) for hit in hits]
 
 
 async def _by_memory(workspace: Path, config: Path | None, query: str, limit: int) -> list[dict[str, Any]]:

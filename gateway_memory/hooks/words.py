@@ -8,6 +8,7 @@ import math
 import os
 import re
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -67,14 +68,14 @@ def lines_of(workspace: Path) -> list[Line]:
             try:
                 rows = connection.execute(
                     "SELECT r.id, r.text, r.type, r.file, r.at, 0.0 FROM row r JOIN scope s ON s.number = r.scope "
-                    "WHERE s.key = 'owner' AND r.type <> 'S'"
+                    "WHERE s.key = 'owner' AND r.type <> 'S' AND (r.until = '' OR r.until >= ?)",
+                    (time.strftime("%Y-%m-%d"),),
                 ).fetchall()
             finally:
                 connection.close()
-        except sqlite3.Error:
-            rows = []
-        if rows:
             return list(map(Line._make, rows))
+        except sqlite3.Error:  # an index of another version: the files have it all
+            pass
     return list(_lines_of_files(workspace))
 
 

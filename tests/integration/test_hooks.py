@@ -1,5 +1,6 @@
 """The hook commands as an editor runs them: processes of their own, which never fail it."""
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -242,6 +243,26 @@ def test_search_by_meaning_finds_what_is_said_in_other_words(tmp_path: Path) -> 
             done = run(*search, query)
             assert [each["content"] for each in json.loads(done.stdout)["results"]] == [found], done.stderr
     assert (workspace / ".gateway-memory" / "encoder.tables").exists(), "the short way was gone"
+    with contextlib.closing(sqlite3.connect(workspace / "index.sqlite", isolation_level=None)) as index:
+        index.execute("UPDATE meta SET value = 'another version' WHERE key = 'format'")
+    done = run(*search, "when do we bill the customers")
+    assert [each["content"] for each in json.loads(done.stdout)["results"]] == [lines[2]], done.stderr
+
+
+def test_search_leaves_out_what_is_over(tmp_path: Path) -> None:
+    workspace = tmp_path / ".memory"
+    workspace.mkdir()
+    (workspace / "MEMORY.md").write_text("- The flight to Oslo leaves at noon\n- The flight bag is blue\n", "utf-8")
+
+    def found(*way: str) -> list[str]:
+        done = run("search", "flight", "--workspace", str(workspace), *(way or ("--max-results", "5")))
+        assert done.returncode == 0, done.stderr
+        return [each["content"] for each in json.loads(done.stdout)["results"]]
+
+    assert len(found("--semantic")) == 2  # which makes the index
+    with contextlib.closing(sqlite3.connect(workspace / "index.sqlite", isolation_level=None)) as index:
+        index.execute("UPDATE row SET until = '2020-01-01' WHERE text LIKE '%Oslo%'")
+    assert found() == found("--semantic") == ["The flight bag is blue"]
 
 
 def test_search_by_words_reads_files_that_the_index_has_not_followed(tmp_path: Path) -> None:

