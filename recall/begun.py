@@ -24,7 +24,7 @@ __all__ = ["Begun", "Ranked", "come"]
 
 
 class Ranked(NamedTuple):
-    """What the index's thread says of a search. by_meaning: with the message's vector."""
+    """What ranking says of a search. by_meaning: with the message's vector."""
 
     version: int
     hits: tuple[Hit, ...]
@@ -35,7 +35,7 @@ class Ranked(NamedTuple):
 class Begun:
     """A search under way; awaited, it is its answer. `ranked` is the ranking, which waits for its vectors.
 
-    rank: does it, in the index's thread; what it returns instead of `Ranked` was found before. answer: waits for it.
+    rank: does it, where the index is; what it returns instead of `Ranked` was found before. answer: waits for it.
     deadline: by perf_counter, like started and went; latest: until then it waits for vectors. key: what the search may
     be cached under. waiting: what the index may multiply together; `asked` is there from when it has the message's
     vector until it is ranked.

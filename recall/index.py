@@ -24,7 +24,7 @@ _RESIDENT_ROWS = 150_000
 
 
 class Index:
-    """index.sqlite and what of it is in memory; every call comes from the index's thread."""
+    """index.sqlite and what of it is in memory; one call at a time, see `IndexThread`."""
 
     def __init__(self, path: Path) -> None:
         self._store = Store(path)

@@ -1,4 +1,4 @@
-"""A message as the index searches for it. Pure; made in the index's thread, since a long message takes a while."""
+"""A message as the index searches for it. Pure; made beside the event loop, since a long message takes a while."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What the gateway calls: an asyncio face over the index's thread and the encoder's thread."""
+"""What the gateway calls: an asyncio face over the index's thread and the encoder's."""
 
 import asyncio
 import sqlite3

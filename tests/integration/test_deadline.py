@@ -72,7 +72,8 @@ def gate() -> Iterator[Gate]:
     gate.open.set()
 
 
-async def test_an_encoder_that_hangs(tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+def behind(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the encoder's calls wait at the gate."""
     encode = BundledEncoder.encode
 
     def hanging(self: BundledEncoder, texts: Sequence[str]) -> Any:
@@ -80,6 +81,10 @@ async def test_an_encoder_that_hangs(tmp_path: Path, gate: Gate, monkeypatch: py
         return encode(self, texts)
 
     monkeypatch.setattr(BundledEncoder, "encode", hanging)
+
+
+async def test_an_encoder_that_hangs(tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    behind(gate, monkeypatch)
     kept(tmp_path)
     async with GatewayMemory(hasty(), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
@@ -98,13 +103,7 @@ async def test_no_part_is_given_more_time_than_is_left(
     tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also after a search that took nearly all of it: the journal may hang next, where the news is noted as told."""
-    encode = BundledEncoder.encode
-
-    def hanging(self: BundledEncoder, texts: Sequence[str]) -> Any:
-        gate()
-        return encode(self, texts)
-
-    monkeypatch.setattr(BundledEncoder, "encode", hanging)
+    behind(gate, monkeypatch)
     kept(tmp_path)
     async with GatewayMemory(load_config(), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
