@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.network import Network
+from recall.network import Network, quickest
 from recall.scale import BUNDLED, Scale
 from recall.tokenizer import tokenizer
 from recall.turns import computes, no_collection, short_turns
@@ -127,9 +127,9 @@ def bundled_encoder(tables: Path | None = None) -> BundledEncoder:
 def _network(backend: Any, sample: NDArray[np.float32]) -> Network | None:
     """Our network of the package's weights, where it finds what the package does; another package may hold others."""
     with suppress(AttributeError, IndexError, TypeError, ValueError):
-        network = Network(backend)
-        if np.abs(network.vector(_SAMPLE) - sample).max() < _SAME:
-            return network
+        networks = [Network(backend, packed=packed) for packed in (True, False)]
+        if all(np.abs(network.vector(_SAMPLE) - sample).max() < _SAME for network in networks):
+            return quickest(networks, _SAMPLE)
     return None
 
 

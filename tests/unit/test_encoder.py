@@ -2,12 +2,15 @@
 
 import gc
 import threading
+import time
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import recall.encoder
 from recall.encoder import BundledEncoder, bundled_encoder
+from recall.network import Network, quickest
 
 
 @pytest.fixture
@@ -48,10 +51,25 @@ TEXTS = [
 def test_a_short_text_has_the_vector_that_the_package_makes_of_it(encoder: BundledEncoder) -> None:
     assert encoder._network is not None, "the package is as we know it"
     assert max(map(len, TEXTS)) == recall.encoder._SHORT
-    alone = np.array([encoder.encode([text])[0] for text in TEXTS])
     together = encoder.encode(TEXTS)
+    alone = np.array([encoder.encode([text])[0] for text in TEXTS])
     assert np.abs(alone - together).max() < 1e-5
     assert not np.array_equal(alone, together), "they are made in two ways"
+    for packed in (True, False):
+        network = Network(encoder._model._model, packed=packed)
+        ours = np.array([network.vector(text if text.strip() else ".") for text in TEXTS])
+        assert np.abs(ours - together).max() < 1e-5
+
+
+def test_of_two_networks_the_quicker_is_taken(encoder: BundledEncoder) -> None:
+    class Slow(Network):
+        def vector(self, text: str) -> NDArray[np.float32]:
+            time.sleep(0.02)
+            return super().vector(text)
+
+    backend = encoder._model._model
+    slow, quick = Slow(backend, packed=True), Network(backend, packed=True)
+    assert quickest([slow, quick], "Which pier?") is quickest([quick, slow], "Which pier?") is quick
 
 
 def test_the_same_text_has_the_same_vector_whatever_came_before(encoder: BundledEncoder) -> None:
