@@ -19,7 +19,7 @@ __all__ = ["BundledEncoder", "Encoder", "bundled_encoder"]
 
 _LARGEST_TABLE = 10_500_000
 _FREED_AT_ONCE = 2048
-# The network of our own is quicker up to so many characters, some 60 tokens of Chinese.
+# Packed weights can be quicker up to so many characters, some 60 tokens of Chinese.
 _SHORT = 120
 _SAMPLE = "Where did we leave the keys? 钥匙放在哪里了？"
 _SAME = 1e-4
@@ -80,7 +80,7 @@ class BundledEncoder:
             backend: Any = getattr(self._model, "_model", None)
             if hasattr(backend, "_threadpool"):  # it has no switch for it
                 backend._threadpool = None  # noqa: SLF001
-            self._network = _network(backend, sample)
+            self._networks = _networks(backend, sample)
         self._encoding = threading.Lock()
         weakref.finalize(self, _let_go, self._large()).atexit = False
 
@@ -91,8 +91,9 @@ class BundledEncoder:
         # An empty text has no tokens to average over.
         told = [text if text.strip() else "." for text in texts]
         with self._encoding:
-            if self._network is not None and len(told) == 1 and len(told[0]) <= _SHORT:
-                return self._network.vector(told[0])[None]
+            if self._networks is not None and len(told) == 1:
+                short, long = self._networks
+                return (short if len(told[0]) <= _SHORT else long).vector(told[0])[None]
             vectors: NDArray[np.float32] = self._model.encode(told)
         return vectors
 
@@ -124,12 +125,15 @@ def bundled_encoder(tables: Path | None = None) -> BundledEncoder:
         return encoder
 
 
-def _network(backend: Any, sample: NDArray[np.float32]) -> Network | None:
-    """Our network of the package's weights, where it finds what the package does; another package may hold others."""
+def _networks(backend: Any, sample: NDArray[np.float32]) -> tuple[Network, Network] | None:
+    """Our networks of the package's weights, for short texts and for others; None where they find other vectors.
+
+    Another package may hold other weights, or reckon otherwise.
+    """
     with suppress(AttributeError, IndexError, TypeError, ValueError):
-        networks = [Network(backend, packed=packed) for packed in (True, False)]
-        if all(np.abs(network.vector(_SAMPLE) - sample).max() < _SAME for network in networks):
-            return quickest(networks, _SAMPLE)
+        plain, packed = Network(backend, packed=False), Network(backend, packed=True)
+        if all(np.abs(network.vector(_SAMPLE) - sample).max() < _SAME for network in (plain, packed)):
+            return quickest((plain, packed), _SAMPLE), plain
     return None
 
 
