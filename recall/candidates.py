@@ -59,10 +59,12 @@ class Candidates:
         return cls(terms=np.concatenate(terms), counts=counts, vectors=vectors, embedded=embedded)
 
     def coverage(self, terms: NDArray[np.uint32], weights: Floats) -> Floats:
-        """The share of the message's own terms (ascending), by their weight, that each row holds."""
+        """The share of the message's own terms, by their weight, that each row holds."""
         whole = float(weights.sum())
         if not whole:
             return np.zeros(len(self.counts), np.float32)
+        order = np.argsort(terms)
+        terms, weights = terms[order], weights[order]
         at = np.minimum(np.searchsorted(terms, self.terms), len(terms) - 1)
         known = terms[at] == self.terms
         # A row that holds a term twice covers it once.

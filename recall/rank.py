@@ -157,20 +157,20 @@ def common_share(vectors: int) -> float:
     return COMMON_SHARE * vectors / (vectors + SUPPOSED_ROWS)
 
 
-def scaled(values: Floats, among: NDArray[np.bool_], least_range: float) -> Floats:
-    """Min-max over the rows of `among`, 0..1; the others get 0.
+def scaled(values: Floats, among: NDArray[np.bool_] | None, least_range: float) -> Floats:
+    """Min-max over the rows of `among` (None: all), 0..1; the others get 0.
 
     A range below `least_range` is not stretched to 1: of a few rows that all have nothing to do with the message, one
     is always the nearest. And 0, which is what a row with nothing in common gets, is in the range: of one row, too, it
     is told how near it is.
     """
-    everywhere = bool(among.all())
-    chosen = values if everywhere else values[among]
+    chosen = values if among is None else values[among]
     low, high = (min(float(chosen.min()), 0.0), float(chosen.max())) if len(chosen) else (0.0, 0.0)
     if high <= low:
         return np.zeros_like(values)
-    result = (values - np.float32(low)) / np.float32(max(high - low, least_range))
-    if not everywhere:
+    result = values - np.float32(low)
+    result /= np.float32(max(high - low, least_range))
+    if among is not None:
         result[~among] = 0
     return result
 

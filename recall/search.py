@@ -36,14 +36,15 @@ _APPLYING = 3
 class Words:
     """The first half of a search: BM25 of every row of the scopes, in one array.
 
-    `terms`: the message's own terms, ascending; `idf`: theirs. `most`: the sum of the weights of all terms.
-    `among`: the rows that may be found.
+    `terms`: the message's own terms; `idf`: theirs. `most`: the sum of the weights of all terms. `among`: the rows that
+    may be found; `everywhere`: which all may.
     """
 
     query: Query
     scopes: tuple[tuple[str, ScopeRows], ...]
     scores: Floats
     among: NDArray[np.bool_]
+    everywhere: bool
     terms: NDArray[np.uint32]
     idf: Floats
     most: float
@@ -87,19 +88,20 @@ def search_words(
         idf = rank.inverse_document_frequencies(counts, total)
         weights = idf * np.array(list(query.weights.values()), np.float32)
         most = float(weights.sum())
-        average = sum(float(rows.lengths.values.sum()) for _, rows in present) / total
+        average = sum(rows.length_sum() for _, rows in present) / total
         for (rows, place), segments in zip(_placed([rows for _, rows in present]), found, strict=True):
-            norms = rank.length_norms(rows.lengths.values, average)
+            norms = rows.length_norms(average)
             for segment, starts, ends in segments:
                 rank.bm25_into(scores[place], segment, starts, ends, weights, norms)
-    order = np.argsort(wanted[: query.own])
+    among = _among(index, present, only)
     return Words(
         query=query,
         scopes=present,
         scores=scores,
-        among=_among(index, present, only),
-        terms=wanted[: query.own][order],
-        idf=idf[: query.own][order],
+        among=among,
+        everywhere=bool(among.all()),
+        terms=wanted[: query.own],
+        idf=idf[: query.own],
         most=most,
     )
 
@@ -133,10 +135,7 @@ def ranked(
     if asked is not None and not index.fits(asked.vector):
         asked = None
     total = len(words.scores)
-    if not total or limit <= 0:
-        return ()
-    among = words.among
-    if not among.any():
+    if not total or limit <= 0 or not (words.everywhere or words.among.any()):
         return ()
     terms = Terms(total, kept=explain)
     scores = _scores(index, words, asked, waiting, terms)
@@ -183,20 +182,22 @@ def _parts(terms: Terms, row: int, ranked_at: float, evidence: float, near: _Nea
 
 def _best(words: Words, scores: Floats, terms: Terms, limit: int) -> tuple[NDArray[np.int64], set[int]]:
     """The rows of the highest scores, in their order, and those of them that are preferences for the task."""
-    among, total = words.among, len(scores)
-    applies = np.empty(0, np.int64)
+    total = len(scores)
+    applying: set[int] = set()
     if words.query.topics:
         traits = _joined([rows.traits.values for _, rows in words.scopes])
-        applies = np.flatnonzero((traits & words.query.topics != 0) & (traits & STANDING != 0) & among)
+        applies = np.flatnonzero((traits & words.query.topics != 0) & (traits & STANDING != 0) & words.among)
         scores[applies] += np.float32(rank.TOPIC_WEIGHT)
         terms.added("task", scores)
-    scores[~among] = -np.inf
+        applying = set(applies[np.argsort(-scores[applies], kind="stable")][:_APPLYING].tolist())
+    if not words.everywhere:
+        scores[~words.among] = -np.inf
     count = min(max(_CANDIDATES, limit), total)
     best = np.argpartition(scores, total - count)[total - count :] if count < total else np.arange(total)
-    best = best[np.isfinite(scores[best])].astype(np.int64)
+    if not words.everywhere:
+        best = best[np.isfinite(scores[best])]
     # The preferences that apply are looked at even where neither words nor meaning are near.
-    applying = set(applies[np.argsort(-scores[applies], kind="stable")][:_APPLYING].tolist())
-    missing = sorted(applying.difference(best.tolist()))
+    missing = sorted(applying.difference(best.tolist())) if applying else []
     if missing:
         best = np.append(best, missing)
     return best[np.lexsort((best, -scores[best]))], applying
@@ -242,19 +243,24 @@ def _evidence(query: Query, scores: Floats, near: _Near) -> float:
 
 def _scores(index: Index, words: Words, asked: Asked | None, waiting: Sequence[Asked], terms: Terms) -> Floats:
     scopes = [rows for _, rows in words.scopes]
-    query, among = words.query, words.among
-    scores = np.float32(rank.WORDS_WEIGHT) * rank.scaled(words.scores, among, words.most * rank.LEAST_WORDS_SHARE)
+    query = words.query
+    among = None if words.everywhere else words.among
+    scores = rank.scaled(words.scores, among, words.most * rank.LEAST_WORDS_SHARE)
+    scores *= np.float32(rank.WORDS_WEIGHT)
     for rows, place in _placed(scopes):
         scores[place] = rank.with_neighbours(scores[place], rows.beside())
     terms.added("words", scores)
-    if asked is not None:
-        embedded = among & _joined([rows.embedded.values for rows in scopes])
-        if embedded.any():
+    if asked is not None and any(rows.vectors for rows in scopes):
+        embedded = _embedded(scopes, among)
+        if embedded is None or embedded.any():
             count = sum(rows.vectors for rows in scopes)
             products = multiply(index, scopes, asked, waiting)
-            cosines = index.scale.less_common(products, rank.common_share(count))
+            cosines = rank.scaled(
+                index.scale.less_common(products, rank.common_share(count)), embedded, rank.LEAST_MEANING_RANGE
+            )
             weight = rank.MEANING_WITH_CONTEXT_WEIGHT if asked.preceding else rank.MEANING_WEIGHT
-            scores += np.float32(weight) * rank.scaled(cosines, embedded, rank.LEAST_MEANING_RANGE)
+            cosines *= np.float32(weight)
+            scores += cosines
     terms.added("meaning", scores)
     for rows, place in _placed(scopes):
         if not query.looks_back:
@@ -271,6 +277,14 @@ def _scores(index: Index, words: Words, asked: Asked | None, waiting: Sequence[A
             scores[place] += np.float32(rank.DATE_WEIGHT) * rank.dated(rows.at.values, query.spans)
             terms.added("date", scores)
     return scores
+
+
+def _embedded(scopes: Sequence[ScopeRows], among: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Which rows have vectors, of those that may be found; None for all."""
+    embedded: NDArray[np.bool_] = _joined([rows.embedded.values for rows in scopes])
+    if among is None:
+        return None if embedded.all() else embedded
+    return among & embedded
 
 
 def _placed(scopes: Sequence[ScopeRows]) -> Iterator[tuple[ScopeRows, slice]]:
