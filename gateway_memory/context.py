@@ -136,7 +136,7 @@ class ContextBuilder:
         recalled: tuple[Hit, ...] = ()
         if session.on("autoRecall"):
             outcome, recalled = (found.outcome, found.hits) if found else ("timeout", ())
-            recalled = self._standing(recalled, now)
+            recalled = self._standing(recalled, now) if recalled else ()
             fresh = [hit for hit in recalled if not session.holds(hit.id, hit.text)]
             if fresh:
                 blocks.append(recalled_block(fresh, self._zone, budget))

@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Hashable, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,6 +41,7 @@ _LEAST_RESERVE_SECONDS = 0.02
 _LOCK_PATIENCE_SECONDS = 30.0
 # So many texts may wait for an encoder that hangs; beyond them none is handed to it.
 _MOST_COMING = 512
+# A vector that came is held so long, since who began with it asks for it once more, even where it failed.
 _HELD_SECONDS = 1.0
 
 
@@ -55,6 +56,7 @@ class AnytimeSearch:
         self._ranking_seconds = 0.0
         self._asked: list[Asked] = []
         self._coming: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
+        self._come: deque[tuple[float, str]] = deque()
 
     def search(
         self,
@@ -99,9 +101,9 @@ class AnytimeSearch:
             deadline=deadline,
             latest=None if deadline is None else self._latest_vector(deadline),
         )
-        vector = self._vector_of(message, patient=patient, then=begun.relay)
+        # The message last: its thread wakes while the rest is being done, and finds Python's lock free.
         before = [self._vector_of(turn, patient=patient) for turn in reversed(preceding[-PRECEDING_TURNS:])]
-        begun.wait_for(vector, before)
+        begun.wait_for(self._vector_of(message, patient=patient, then=begun.relay), before)
         return begun
 
     async def _answer(self, begun: Begun) -> Recall:
@@ -168,18 +170,19 @@ class AnytimeSearch:
         cached = self._embedder.cached(text)
         if cached is not None:
             return cached
+        now = time.monotonic()
+        while self._come and self._come[0][0] + _HELD_SECONDS < now:
+            self._coming.pop(self._come.popleft()[1])
         future = self._coming.get(text)
-        late = not patient and (self._embedder.encoder is None or self._embedder.hangs(time.monotonic()))
+        late = not patient and (self._embedder.encoder is None or self._embedder.hangs(now))
         if future is None:
             if late and len(self._coming) >= _MOST_COMING:
                 return None
-            loop = asyncio.get_running_loop()
             # Asked for even where nobody waits: what comes late serves the next message.
             future = self._embedder.submit([text], query=True, then=None if late else then)
             self._coming[text] = future
             future.add_done_callback(_seen)
-            # A little longer, since who began with it asks for it once more, even where it failed.
-            future.add_done_callback(lambda _: loop.call_later(_HELD_SECONDS, self._coming.pop, text))
+            future.add_done_callback(lambda _: self._come.append((time.monotonic(), text)))
         return None if late else future
 
     def _latest_vector(self, deadline: float) -> float:
