@@ -54,7 +54,6 @@ class AnytimeSearch:
         self._zone = zone
         self._found: OrderedDict[Hashable, tuple[int, Recall]] = OrderedDict()
         self._ranking_seconds = 0.0
-        self._asked: list[Asked] = []
         self._coming: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
         self._come: deque[tuple[float, str]] = deque()
 
@@ -85,8 +84,7 @@ class AnytimeSearch:
             begun = time.perf_counter()
             words = search_words(index, scopes, message, preceding, now, self._zone, only)
             seconds = time.perf_counter() - begun
-            waiting = tuple(self._asked)
-            hits = ranked(index, words, asked, waiting, limit=limit, min_score=min_score, explain=explain)
+            hits = ranked(index, words, asked, limit=limit, min_score=min_score, explain=explain)
             return Ranked(index.version, hits, asked is not None and index.fits(asked.vector), seconds)
 
         self._thread.load(scopes)
@@ -95,8 +93,6 @@ class AnytimeSearch:
             self._thread,
             rank,
             self._answer,
-            scopes=scopes,
-            waiting=self._asked,
             key=key,
             deadline=deadline,
             latest=None if deadline is None else self._latest_vector(deadline),
@@ -172,7 +168,7 @@ class AnytimeSearch:
             return cached
         now = time.monotonic()
         while self._come and self._come[0][0] + _HELD_SECONDS < now:
-            self._coming.pop(self._come.popleft()[1])
+            del self._coming[self._come.popleft()[1]]
         future = self._coming.get(text)
         late = not patient and (self._embedder.encoder is None or self._embedder.hangs(now))
         if future is None:

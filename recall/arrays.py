@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numkong import cdist
 from numpy.typing import NDArray
 
 __all__ = ["Growing", "Matrix", "packed", "packed_type", "unpacked"]
@@ -38,13 +39,11 @@ class Matrix:
     """Unit vectors by row as bytes, each row with its own scale.
 
     They stand in blocks of `_BLOCK_ROWS`, so that growing never copies more than one. A row without a vector is zero,
-    and its cosine is 0. A product is made in floats, a part that the processor's cache holds at a time (and small
-    enough that the allocator keeps its pages): a quarter of the memory is read, so it takes a third of the time of a
-    product of floats at 100,000 rows, and a cosine is some thousandth off.
+    and its cosine is 0. Products are made of bytes too, by the processor's own instructions for them (numkong): a
+    quarter of the memory is read, and a cosine is some thousandth off.
     """
 
     _BLOCK_ROWS = 8192
-    _ROWS_AT_ONCE = 512
 
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
@@ -90,19 +89,16 @@ class Matrix:
 
     def products(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """The product of every row with each of `vectors`, (len(vectors), rows): cosines, where their length is 1."""
+        asked = packed(vectors)
+        values = np.ascontiguousarray(asked["values"])
         rows = len(self._scales)
         out = np.empty((len(vectors), rows), np.float32)
-        floats = np.empty((min(self._ROWS_AT_ONCE, rows), self.dimension), np.float32)
-        for start in range(0, rows, self._ROWS_AT_ONCE):
-            end = min(start + self._ROWS_AT_ONCE, rows)
-            block, place = divmod(start, self._BLOCK_ROWS)
-            part = floats[: end - start]
-            np.copyto(part, self._blocks[block][place : place + end - start])
-            if len(vectors) == 1:
-                np.matmul(part, vectors[0], out=out[0, start:end])
-            else:
-                out[:, start:end] = vectors @ part.T
+        for block, start in zip(self._blocks, range(0, rows, self._BLOCK_ROWS), strict=True):
+            end = min(start + self._BLOCK_ROWS, rows)
+            # Of two single rows it makes a number.
+            out[:, start:end] = np.asarray(cdist(values, block[: end - start], "dot")).reshape(len(vectors), -1)
         out *= self._scales.values
+        out *= asked["scale"][:, None]
         return out
 
 

@@ -37,8 +37,7 @@ class Begun:
 
     rank: does it, where the index is; what it returns instead of `Ranked` was found before. answer: waits for it.
     deadline: by perf_counter, like started and went; latest: until then it waits for vectors. key: what the search may
-    be cached under. waiting: what the index may multiply together; `asked` is there from when it has the message's
-    vector until it is ranked.
+    be cached under. asked: what is ranked by, once the message's vector has come.
     """
 
     def __init__(
@@ -47,8 +46,6 @@ class Begun:
         rank: "Callable[[Index, Asked | None], Ranked | Recall]",
         answer: "Callable[[Begun], Awaitable[Recall]]",
         *,
-        scopes: Sequence[str],
-        waiting: "list[Asked]",
         key: Hashable,
         deadline: float | None,
         latest: float | None,
@@ -56,8 +53,6 @@ class Begun:
         self.started = self.went = time.perf_counter()
         self.key, self.deadline = key, deadline
         self.asked: Asked | None = None
-        self._scopes = tuple(scopes)
-        self._waiting = waiting
         self._vector: Awaited = None
         self._before: Sequence[Awaited] = ()
         self._coming: list[asyncio.Future[Vector]] | None = None
@@ -113,8 +108,7 @@ class Begun:
                 from recall.meaning import Asked
 
                 preceding = [found for each in self._before if (found := come(each)) is not None]
-                self.asked = Asked(scopes=self._scopes, vector=vector, preceding=preceding)
-                self._waiting.append(self.asked)
+                self.asked = Asked(vector=vector, preceding=preceding)
         self.went = time.perf_counter()
         self._rank_now(here=here)
         return True
@@ -124,8 +118,6 @@ class Begun:
             self._timer.cancel()
         with self._lock:
             self._gone = True
-        if self.asked is not None:
-            self._waiting.remove(self.asked)
         if not ranked.cancelled():
             ranked.exception()  # whoever waits meets it
         if self._relayed is not None and isinstance(self._vector, asyncio.Future) and not self._vector.done():

@@ -13,7 +13,7 @@ from recall.candidates import Candidates
 from recall.filters import Filter
 from recall.hits import Found, hits_of, with_a_preference
 from recall.index import Index
-from recall.meaning import Asked, multiply
+from recall.meaning import Asked
 from recall.query import Query, prepare_query
 from recall.scope import ScopeRows
 from recall.terms import Terms
@@ -122,7 +122,6 @@ def ranked(
     index: Index,
     words: Words,
     asked: Asked | None,
-    waiting: Sequence[Asked] = (),
     *,
     limit: int,
     min_score: float,
@@ -130,7 +129,7 @@ def ranked(
 ) -> tuple[Hit, ...]:
     """The best rows, by words alone if there is no vector or it is another encoder's.
 
-    waiting: the searches that are to be ranked next. explain: the hits' parts hold what makes their ranks.
+    explain: the hits' parts hold what makes their ranks.
     """
     if asked is not None and not index.fits(asked.vector):
         asked = None
@@ -138,7 +137,7 @@ def ranked(
     if not total or limit <= 0 or not (words.everywhere or words.among.any()):
         return ()
     terms = Terms(total, kept=explain)
-    scores = _scores(index, words, asked, waiting, terms)
+    scores = _scores(index, words, asked, terms)
     best, applying = _best(words, scores, terms, limit)
     # The first few tell whether any can reach the least score; most messages end here.
     near = _looked_at(index, words, best[:_LOOKED_AT], asked)
@@ -241,7 +240,7 @@ def _evidence(query: Query, scores: Floats, near: _Near) -> float:
     )
 
 
-def _scores(index: Index, words: Words, asked: Asked | None, waiting: Sequence[Asked], terms: Terms) -> Floats:
+def _scores(index: Index, words: Words, asked: Asked | None, terms: Terms) -> Floats:
     scopes = [rows for _, rows in words.scopes]
     query = words.query
     among = None if words.everywhere else words.among
@@ -254,10 +253,8 @@ def _scores(index: Index, words: Words, asked: Asked | None, waiting: Sequence[A
         embedded = _embedded(scopes, among)
         if embedded is None or embedded.any():
             count = sum(rows.vectors for rows in scopes)
-            products = multiply(index, scopes, asked, waiting)
-            cosines = rank.scaled(
-                index.scale.less_common(products, rank.common_share(count)), embedded, rank.LEAST_MEANING_RANGE
-            )
+            products = index.scale.less_common(asked.products(scopes), rank.common_share(count))
+            cosines = rank.scaled(products, embedded, rank.LEAST_MEANING_RANGE)
             weight = rank.MEANING_WITH_CONTEXT_WEIGHT if asked.preceding else rank.MEANING_WEIGHT
             cosines *= np.float32(weight)
             scores += cosines
