@@ -79,18 +79,17 @@ class Matrix:
 
     def take(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """The vectors of some rows, (len(rows), dimension)."""
-        taken = np.empty((len(rows), self.dimension), np.float32)
         blocks, places = np.divmod(rows, self._BLOCK_ROWS)
+        values = np.empty((len(rows), self.dimension), np.int8)
         for block in set(blocks.tolist()):
             here = blocks == block
-            taken[here] = self._blocks[block][places[here]]
-        taken *= self._scales.values[rows, None]
+            values[here] = self._blocks[block][places[here]]
+        taken: NDArray[np.float32] = values * self._scales.values[rows, None]
         return taken
 
     def products(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """The product of every row with each of `vectors`, (len(vectors), rows): cosines, where their length is 1."""
-        asked = packed(vectors)
-        values = np.ascontiguousarray(asked["values"])
+        values, scales = _as_bytes(vectors)
         rows = len(self._scales)
         out = np.empty((len(vectors), rows), np.float32)
         for block, start in zip(self._blocks, range(0, rows, self._BLOCK_ROWS), strict=True):
@@ -98,7 +97,7 @@ class Matrix:
             # Of two single rows it makes a number.
             out[:, start:end] = np.asarray(cdist(values, block[: end - start], "dot")).reshape(len(vectors), -1)
         out *= self._scales.values
-        out *= asked["scale"][:, None]
+        out *= scales[:, None]
         return out
 
 
@@ -110,10 +109,14 @@ def packed_type(dimension: int) -> np.dtype[Any]:
 def packed(vectors: NDArray[np.float32]) -> NDArray[Any]:
     """Vectors (n, dimension) as (n,) of `packed_type`."""
     result = np.empty(len(vectors), packed_type(vectors.shape[1]))
-    scales = np.abs(vectors).max(axis=1) / np.float32(127)
-    result["scale"] = scales
-    result["values"] = np.rint(vectors / np.where(scales, scales, 1)[:, None])
+    result["values"], result["scale"] = _as_bytes(vectors)
     return result
+
+
+def _as_bytes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Each vector as shares, -127..127, of its scale; and their scales."""
+    scales = np.abs(vectors).max(axis=1) / np.float32(127)
+    return np.rint(vectors / np.where(scales, scales, 1)[:, None]).astype(np.int8), scales
 
 
 def unpacked(vectors: NDArray[Any]) -> NDArray[np.float32]:

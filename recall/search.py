@@ -223,13 +223,17 @@ def _related(near: _Near) -> NDArray[np.bool_]:
 
 def _evidence(query: Query, scores: Floats, near: _Near) -> float:
     """See `rank.evidence`. scores: of all candidates; near: the first of them, in order of rank."""
-    coverage, meaning = near.coverage, near.meaning
-    both = coverage if meaning is None else coverage * np.maximum(meaning, 0)
+    coverage, meaning = near.coverage, None
+    both = coverage
+    if near.meaning is not None:
+        positive = np.maximum(near.meaning, 0)
+        both = coverage * positive
+        first = positive[:3].tolist()
+        meaning = sum(first) / len(first)
+    tenth = float(scores[_LOOKED_AT - 1]) if len(scores) >= _LOOKED_AT else min(float(scores[-1]), rank.UNRELATED_RANK)
     return rank.evidence(
-        lead=float(
-            scores[0] - (scores[_LOOKED_AT - 1] if len(scores) >= _LOOKED_AT else min(scores[-1], rank.UNRELATED_RANK))
-        ),
-        meaning=None if meaning is None else float(np.maximum(meaning[:3], 0).mean()),
+        lead=float(scores[0]) - tenth,
+        meaning=meaning,
         both=float(both.max()),
         first=float(scores[0]),
         selves=query.selves,
