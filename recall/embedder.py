@@ -57,7 +57,9 @@ class Embedder:
     def __init__(self, load: "Callable[[], Encoder]", *, retry_seconds: float = _RETRY_LOADING_SECONDS) -> None:
         self._load = load
         self._retry_seconds = retry_seconds
-        self._condition = threading.Condition()
+        # A condition is entered in Python, its lock in C: what every message goes through.
+        self._lock = threading.RLock()
+        self._condition = threading.Condition(self._lock)
         self._queries: deque[_Job] = deque()
         self._background: deque[_Job] = deque()
         self._closing = False
@@ -84,7 +86,7 @@ class Embedder:
 
     def stop(self) -> threading.Thread | None:
         """Ask the thread to end after what it does now; what waits is cancelled."""
-        with self._condition:
+        with self._lock:
             self._closing = True
             waiting = [(job.future, job.loop) for job in (*self._queries, *self._background)]
             self._queries.clear()
@@ -111,7 +113,7 @@ class Embedder:
         self.start()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Encoder] = loop.create_future()
-        with self._condition:
+        with self._lock:
             if self._encoder is not None:
                 return self._encoder
             if self._failure is not None:
@@ -121,7 +123,7 @@ class Embedder:
 
     def cached(self, text: str) -> "NDArray[np.float32] | None":
         """The vector of a text that was embedded lately."""
-        with self._condition:
+        with self._lock:
             vector = self._cache.get(text)
             if vector is not None:
                 self._cache.move_to_end(text)
@@ -139,7 +141,7 @@ class Embedder:
         self.start()
         loop = asyncio.get_running_loop()
         job = _Job(texts, query, loop.create_future(), loop, then)
-        with self._condition:
+        with self._lock:
             if self._failure is not None:
                 job.future.set_exception(self._failure)
                 return job.future
@@ -151,7 +153,7 @@ class Embedder:
         computes()
         while not self._closing:
             if self._encoder is None and not self._make():
-                with self._condition:
+                with self._lock:
                     self._condition.wait(timeout=self._retry_seconds)
                 continue
             if jobs := self._wait():
@@ -165,7 +167,7 @@ class Embedder:
 
     def _wait(self) -> list[_Job]:
         """The next batch, waited for; empty when the thread is to end."""
-        with self._condition:
+        with self._lock:
             while not (self._queries or self._background or self._closing):
                 self._condition.wait()
             return [] if self._closing else self._take()
@@ -187,7 +189,7 @@ class Embedder:
             _log.warning("recall.encoder_failed", stage="load", error=self.problem)
             self._fail(error)
             return False
-        with self._condition:
+        with self._lock:
             self._encoder, self._failure, self.problem = encoder, None, ""
             waiting, self._loaded = self._loaded, []
         _log.info("recall.encoder_loaded", encoder=encoder.name, seconds=round(time.perf_counter() - started, 3))
@@ -196,7 +198,7 @@ class Embedder:
         return True
 
     def _fail(self, error: Exception) -> None:
-        with self._condition:
+        with self._lock:
             self._failure = error
             jobs, waiting = [*self._queries, *self._background], self._loaded
             self._queries.clear()
@@ -223,7 +225,7 @@ class Embedder:
         finally:
             self._busy_since = None
         self.problem = ""
-        with self._condition:
+        with self._lock:
             for text, vector in self._of_queries(jobs, vectors):
                 self._cache[text] = vector
                 self._cache.move_to_end(text)

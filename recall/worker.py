@@ -28,7 +28,9 @@ class Worker:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._condition = threading.Condition()
+        # A condition is entered in Python, its lock in C: what every message goes through.
+        self._lock = threading.RLock()
+        self._condition = threading.Condition(self._lock)
         self._queue: list[tuple[int, int, Callable[[], Any], asyncio.Future[Any]]] = []
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
@@ -58,7 +60,7 @@ class Worker:
 
         here: where nothing runs or waits, do it in the calling thread: waking another one takes .2 ms.
         """
-        with self._condition:
+        with self._lock:
             closing = self._closing
             here = here and not (closing or self._running or self._queue)
             if here:
@@ -72,13 +74,13 @@ class Worker:
             try:
                 _do(job, future)
             finally:
-                with self._condition:
+                with self._lock:
                     self._running = False
                     self._condition.notify()
 
     def stop(self) -> threading.Thread | None:
         """Ask the thread to end after the job that runs. What waits is cancelled."""
-        with self._condition:
+        with self._lock:
             self._closing = True
             waiting, self._queue = self._queue, []
             self._condition.notify()
@@ -89,7 +91,7 @@ class Worker:
     def _run(self) -> None:
         computes()
         while True:
-            with self._condition:
+            with self._lock:
                 while self._running or not (self._queue or self._closing):
                     self._condition.wait()
                 if self._closing:

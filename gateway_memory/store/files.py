@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -172,19 +172,16 @@ def awaited(promised: Future[T]) -> asyncio.Future[T]:
 
 def _scan(folder: Path) -> Stamps:
     found: Stamps = {}
-    try:
-        state = (folder / MEMORY_FILE).stat()
+    at = f"{folder}{os.sep}"  # joining paths takes longer than asking the disk
+    with suppress(FileNotFoundError):
+        state = os.stat(at + MEMORY_FILE)  # noqa: PTH116
         found[MEMORY_FILE] = (state.st_mtime_ns, state.st_size)
-    except FileNotFoundError:
-        pass
-    try:
-        with os.scandir(folder / "memory") as entries:
-            for entry in entries:
-                if entry.name.endswith(".md") and not entry.name.startswith(".") and entry.is_file():
-                    state = entry.stat()
-                    found[f"memory/{entry.name}"] = (state.st_mtime_ns, state.st_size)
-    except FileNotFoundError:
-        pass
+    with suppress(FileNotFoundError), os.scandir(f"{at}memory") as entries:
+        for entry in entries:
+            name = entry.name
+            if name.endswith(".md") and not name.startswith(".") and entry.is_file():
+                state = entry.stat()
+                found[f"memory/{name}"] = (state.st_mtime_ns, state.st_size)
     return found
 
 
