@@ -71,12 +71,12 @@ class Worker:
         if closing:
             settle(future.get_loop(), future, None, asyncio.CancelledError())
         elif here:
-            try:
-                _do(job, future)
-            finally:
-                with self._lock:
-                    self._running = False
-                    self._condition.notify()
+            result, error = _done(job, future)
+            with self._lock:
+                self._running = False
+                self._condition.notify()
+            # Last: whoever is woken wants Python's lock at once.
+            settle(future.get_loop(), future, result, error)
 
     def stop(self) -> threading.Thread | None:
         """Ask the thread to end after the job that runs. What waits is cancelled."""
@@ -98,23 +98,22 @@ class Worker:
                     return
                 _, _, job, future = heapq.heappop(self._queue)
                 self._running = True
-            _do(job, future)
+            result, error = _done(job, future)
             self._running = False
+            settle(future.get_loop(), future, result, error)
             # Nothing of a finished job may stay alive while the thread waits for the next one.
-            del job, future
+            del job, future, result, error
 
 
-def _do(job: Callable[[], T], future: asyncio.Future[T]) -> None:
+def _done(job: Callable[[], T], future: asyncio.Future[Any]) -> tuple[T | None, BaseException | None]:
+    """What a job makes, and what it raises."""
     if future.cancelled():
-        return
-    loop = future.get_loop()
+        return None, asyncio.CancelledError()
     try:
         with short_turns():
-            result = job()
+            return job(), None
     except BaseException as error:  # noqa: BLE001 - whatever a job raises belongs to whoever waits for it
-        settle(loop, future, None, error)
-    else:
-        settle(loop, future, result, None)
+        return None, error
 
 
 def settle(
