@@ -74,7 +74,8 @@ class Worker:
             result, error = _done(job, future)
             with self._lock:
                 self._running = False
-                self._condition.notify()
+                if self._queue or self._closing:
+                    self._condition.notify()
             # Last: whoever is woken wants Python's lock at once.
             settle(future.get_loop(), future, result, error)
 
