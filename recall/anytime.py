@@ -55,7 +55,7 @@ class AnytimeSearch:
         self._found: OrderedDict[Hashable, tuple[int, Recall]] = OrderedDict()
         self._ranking_seconds = 0.0
         self._coming: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
-        self._come: deque[tuple[float, str]] = deque()
+        self._arrived: deque[tuple[float, str]] = deque()
 
     def search(
         self,
@@ -97,7 +97,7 @@ class AnytimeSearch:
             deadline=deadline,
             latest=None if deadline is None else self._latest_vector(deadline),
         )
-        # The message last: its thread wakes while the rest is being done, and finds Python's lock free.
+        # The message last: until the loop rests, its thread would only wait for Python's lock.
         before = [self._vector_of(turn, patient=patient) for turn in reversed(preceding[-PRECEDING_TURNS:])]
         begun.wait_for(self._vector_of(message, patient=patient, then=begun.relay), before)
         return begun
@@ -167,8 +167,8 @@ class AnytimeSearch:
         if cached is not None:
             return cached
         now = time.monotonic()
-        while self._come and self._come[0][0] + _HELD_SECONDS < now:
-            del self._coming[self._come.popleft()[1]]
+        while self._arrived and self._arrived[0][0] + _HELD_SECONDS < now:
+            del self._coming[self._arrived.popleft()[1]]
         future = self._coming.get(text)
         late = not patient and (self._embedder.encoder is None or self._embedder.hangs(now))
         if future is None:
@@ -178,7 +178,7 @@ class AnytimeSearch:
             future = self._embedder.submit([text], query=True, then=None if late else then)
             self._coming[text] = future
             future.add_done_callback(_seen)
-            future.add_done_callback(lambda _: self._come.append((time.monotonic(), text)))
+            future.add_done_callback(lambda _: self._arrived.append((time.monotonic(), text)))
         return None if late else future
 
     def _latest_vector(self, deadline: float) -> float:
