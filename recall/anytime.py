@@ -41,7 +41,6 @@ _LEAST_RESERVE_SECONDS = 0.02
 _LOCK_PATIENCE_SECONDS = 30.0
 # So many texts may wait for an encoder that hangs; beyond them none is handed to it.
 _MOST_COMING = 512
-# A vector that came is held so long, since who began with it asks for it once more, even where it failed.
 _HELD_SECONDS = 1.0
 
 
@@ -56,6 +55,7 @@ class AnytimeSearch:
         self._ranking_seconds = 0.0
         self._coming: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
         self._arrived: deque[tuple[float, str]] = deque()
+        self._letting_go: asyncio.TimerHandle | None = None
 
     def search(
         self,
@@ -97,7 +97,8 @@ class AnytimeSearch:
             deadline=deadline,
             latest=None if deadline is None else self._latest_vector(deadline),
         )
-        # The message last: until the loop rests, its thread would only wait for Python's lock.
+        # The message last: what is done after it competes with the encoder's thread for Python's lock, and until
+        # `wait_for` its vector could not be relayed.
         before = [self._vector_of(turn, patient=patient) for turn in reversed(preceding[-PRECEDING_TURNS:])]
         begun.wait_for(self._vector_of(message, patient=patient, then=begun.relay), before)
         return begun
@@ -166,11 +167,8 @@ class AnytimeSearch:
         cached = self._embedder.cached(text)
         if cached is not None:
             return cached
-        now = time.monotonic()
-        while self._arrived and self._arrived[0][0] + _HELD_SECONDS < now:
-            del self._coming[self._arrived.popleft()[1]]
         future = self._coming.get(text)
-        late = not patient and (self._embedder.encoder is None or self._embedder.hangs(now))
+        late = not patient and (self._embedder.encoder is None or self._embedder.hangs(time.monotonic()))
         if future is None:
             if late and len(self._coming) >= _MOST_COMING:
                 return None
@@ -178,8 +176,22 @@ class AnytimeSearch:
             future = self._embedder.submit([text], query=True, then=None if late else then)
             self._coming[text] = future
             future.add_done_callback(_seen)
-            future.add_done_callback(lambda _: self._arrived.append((time.monotonic(), text)))
+            future.add_done_callback(lambda _: self._hold(text))
         return None if late else future
+
+    def _hold(self, text: str) -> None:
+        """Hold a vector that came, or failed, for a while: whoever began with it asks for it once more."""
+        loop = asyncio.get_running_loop()
+        self._arrived.append((loop.time(), text))
+        if self._letting_go is None:  # one timer for all of them: each would wake the loop in another's search
+            self._letting_go = loop.call_later(_HELD_SECONDS, self._let_go)
+
+    def _let_go(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._arrived and self._arrived[0][0] + _HELD_SECONDS <= loop.time():
+            del self._coming[self._arrived.popleft()[1]]
+        due = self._arrived[0][0] + _HELD_SECONDS if self._arrived else None
+        self._letting_go = None if due is None else loop.call_at(due, self._let_go)
 
     def _latest_vector(self, deadline: float) -> float:
         """Until when vectors are waited for: the deadline less what words and ranking will take."""

@@ -40,7 +40,7 @@ class Matrix:
 
     They stand in blocks of `_BLOCK_ROWS`, so that growing never copies more than one. A row without a vector is zero,
     and its cosine is 0. Products are made of bytes too, by the processor's own instructions for them (numkong): a
-    quarter of the memory is read, and a cosine is some thousandth off.
+    quarter of the memory is read, and with the bundled encoder a cosine is a few thousandths off.
     """
 
     _BLOCK_ROWS = 8192

@@ -57,7 +57,7 @@ class Embedder:
     def __init__(self, load: "Callable[[], Encoder]", *, retry_seconds: float = _RETRY_LOADING_SECONDS) -> None:
         self._load = load
         self._retry_seconds = retry_seconds
-        # A condition is entered in Python, its lock in C: what every message goes through.
+        # The condition's own lock, entered by itself: entering the condition is a call in Python, for each message.
         self._lock = threading.RLock()
         self._condition = threading.Condition(self._lock)
         self._queries: deque[_Job] = deque()

@@ -1,7 +1,7 @@
 """The bundled encoder's network for one text; the package's own is made for batches.
 
-There are rows of nothing behind the text, up to the next four: BLAS takes four rows at a time, and those that are left
-over nearly one by one, so that eleven take a third longer than twelve.
+Rows of zeros are put behind the text until their number is a multiple of four: BLAS takes four rows at a time, and
+those that are left over nearly one by one, so that eleven take a third longer than twelve.
 
 A short text's time goes into 13 MB of weights, which come from memory for each. Packed, they take a quarter of that:
 
@@ -14,7 +14,7 @@ Where a large cache holds the weights, making floats of them costs more than it 
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,7 +68,7 @@ class Network:
         self._past = [matrix(weights) for weights in (backend.p1, backend.p3)]
         self._embedded = backend.table.shape[1]
         self._average = np.full(len(backend.ln_g), 1 / len(backend.ln_g), np.float32)
-        self._piece = np.empty(_PIECE, np.float32)
+        self._piece = np.empty(_PIECE if packed else 0, np.float32)
 
     def vector(self, text: str) -> Floats:
         """(dimension,) float32, of length 1. The text is not empty."""
@@ -92,7 +92,7 @@ class Network:
         return self._pooled(features[:count])
 
     def _projected(self, embedded: Floats) -> Floats:
-        """What the branches read of each token: (tokens, width of all branches), normalized."""
+        """What the branches read of each row: (rows, width of all branches), normalized; behind the text no zeros."""
         weights = self._weights
         rows = np.empty((len(embedded), len(weights.proj_b)), np.float32)
         for branch, projection in zip(_BRANCHES, self._projections, strict=True):
@@ -172,12 +172,12 @@ def _depth(rows: int, outputs: int) -> int:
     return depth
 
 
-def quickest(networks: Sequence[Network], text: str) -> Network:
+def quickest(networks: Sequence[Network], text: str, *, clock: Callable[[], float] = time.perf_counter) -> Network:
     """Which of them is the quickest at a text here. In turn, since each drives the others' weights from the cache."""
     best = [float("inf")] * len(networks)
     for _ in range(_TRIES):
         for place, network in enumerate(networks):
-            started = time.perf_counter()
+            started = clock()
             network.vector(text)
-            best[place] = min(best[place], time.perf_counter() - started)
+            best[place] = min(best[place], clock() - started)
     return networks[best.index(min(best))]

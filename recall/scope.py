@@ -155,7 +155,7 @@ class ScopeRows:
         return self._has_speakers
 
     def length_sum(self) -> float:
-        """Of all rows."""
+        """The sum of all rows' lengths; a dead one's is -1."""
         if self._length_sum is None:
             self._length_sum = float(self.lengths.values.sum())
         return self._length_sum

@@ -37,7 +37,7 @@ class Words:
     """The first half of a search: BM25 of every row of the scopes, in one array.
 
     `terms`: the message's own terms; `idf`: theirs. `most`: the sum of the weights of all terms. `among`: the rows that
-    may be found; `everywhere`: which all may.
+    may be found; `everywhere`: whether all may.
     """
 
     query: Query
@@ -223,11 +223,10 @@ def _related(near: _Near) -> NDArray[np.bool_]:
 
 def _evidence(query: Query, scores: Floats, near: _Near) -> float:
     """See `rank.evidence`. scores: of all candidates; near: the first of them, in order of rank."""
-    coverage, meaning = near.coverage, None
-    both = coverage
+    both, meaning = near.coverage, None
     if near.meaning is not None:
         positive = np.maximum(near.meaning, 0)
-        both = coverage * positive
+        both = both * positive
         first = positive[:3].tolist()
         meaning = sum(first) / len(first)
     tenth = float(scores[_LOOKED_AT - 1]) if len(scores) >= _LOOKED_AT else min(float(scores[-1]), rank.UNRELATED_RANK)

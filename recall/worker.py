@@ -28,7 +28,7 @@ class Worker:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        # A condition is entered in Python, its lock in C: what every message goes through.
+        # The condition's own lock, entered by itself: entering the condition is a call in Python, for each message.
         self._lock = threading.RLock()
         self._condition = threading.Condition(self._lock)
         self._queue: list[tuple[int, int, Callable[[], Any], asyncio.Future[Any]]] = []
@@ -77,7 +77,7 @@ class Worker:
                 if self._queue or self._closing:
                     self._condition.notify()
             # Last: whoever is woken wants Python's lock at once.
-            settle(future.get_loop(), future, result, error)
+            _give_back(future, result, error)
 
     def stop(self) -> threading.Thread | None:
         """Ask the thread to end after the job that runs. What waits is cancelled."""
@@ -101,20 +101,25 @@ class Worker:
                 self._running = True
             result, error = _done(job, future)
             self._running = False
-            settle(future.get_loop(), future, result, error)
+            _give_back(future, result, error)
             # Nothing of a finished job may stay alive while the thread waits for the next one.
             del job, future, result, error
 
 
 def _done(job: Callable[[], T], future: asyncio.Future[Any]) -> tuple[T | None, BaseException | None]:
-    """What a job makes, and what it raises."""
+    """What a job makes, and what it raises; nothing of one for which nobody waits any more."""
     if future.cancelled():
-        return None, asyncio.CancelledError()
+        return None, None
     try:
         with short_turns():
             return job(), None
     except BaseException as error:  # noqa: BLE001 - whatever a job raises belongs to whoever waits for it
         return None, error
+
+
+def _give_back(future: asyncio.Future[T], result: T | None, error: BaseException | None) -> None:
+    if not future.cancelled():  # else its loop would be woken for nothing
+        settle(future.get_loop(), future, result, error)
 
 
 def settle(

@@ -2,7 +2,6 @@
 
 import gc
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -63,14 +62,20 @@ def test_one_text_has_the_vector_that_the_package_makes_of_it(encoder: BundledEn
 
 
 def test_of_two_networks_the_quicker_is_taken(encoder: BundledEncoder) -> None:
-    class Slow(Network):
+    now = 0.0
+
+    class Taking(Network):
+        seconds = 0.0
+
         def vector(self, text: str) -> NDArray[np.float32]:
-            time.sleep(0.02)
+            nonlocal now
+            now += self.seconds
             return super().vector(text)
 
-    backend = encoder._model._model
-    slow, quick = Slow(backend, packed=True), Network(backend, packed=True)
-    assert quickest([slow, quick], "Which pier?") is quickest([quick, slow], "Which pier?") is quick
+    slow, quick = (Taking(encoder._model._model, packed=True) for _ in range(2))
+    slow.seconds, quick.seconds = 0.002, 0.001
+    for both in ([slow, quick], [quick, slow]):
+        assert quickest(both, "Which pier?", clock=lambda: now) is quick
 
 
 def test_the_same_text_has_the_same_vector_whatever_came_before(encoder: BundledEncoder) -> None:

