@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 import recall.encoder
+import recall.network
 from recall.encoder import BundledEncoder, bundled_encoder
 from recall.network import Network, quickest
 
@@ -59,6 +60,20 @@ def test_one_text_has_the_vector_that_the_package_makes_of_it(encoder: BundledEn
         network = Network(encoder._model._model, packed=packed)
         ours = np.array([network.vector(text if text.strip() else ".") for text in TEXTS])
         assert np.abs(ours - together).max() < 1e-5
+
+
+@pytest.mark.parametrize("kept", [1, 8, 30])
+def test_few_tokens_that_are_kept_change_no_vector(
+    encoder: BundledEncoder, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    together = encoder.encode(TEXTS)
+    monkeypatch.setattr(recall.network, "_KEPT_TOKENS", kept)
+    network = Network(encoder._model._model, packed=False)
+    for texts, expected in ((TEXTS, together), (TEXTS[::-1], together[::-1]), (TEXTS, together)):
+        ours = np.array([network.vector(text if text.strip() else ".") for text in texts])
+        assert np.abs(ours - expected).max() < 1e-5
+        assert sorted(network._places.values()) == list(range(len(network._places)))
+        assert len(network._places) <= kept
 
 
 def test_of_two_networks_the_quicker_is_taken(encoder: BundledEncoder) -> None:
