@@ -108,9 +108,10 @@ class Network:
             else:
                 places[token] = place
         if new:
+            made = self._projected(new)  # before they have places: where this fails, none has a row that was never made
             for token in new:
                 places[token] = len(places) if len(places) < _KEPT_TOKENS else places.pop(next(iter(places)))
-            self._kept[[places[token] for token in new]] = self._projected(new)
+            self._kept[[places[token] for token in new]] = made
         kept: Floats = self._kept[[places[token] for token in tokens]]
         return kept
 

@@ -76,6 +76,19 @@ def test_few_tokens_that_are_kept_change_no_vector(
         assert len(network._places) <= kept
 
 
+def test_a_token_whose_row_could_not_be_made_has_none(encoder: BundledEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network(encoder._model._model, packed=False)
+
+    def fail(_: object) -> NDArray[np.float32]:
+        raise MemoryError
+
+    with monkeypatch.context() as failing:
+        failing.setattr(network, "_projected", fail)
+        with pytest.raises(MemoryError):
+            network.vector("Which pier?")
+    assert np.abs(network.vector("Which pier?") - encoder.encode(["Which pier?", "."])[0]).max() < 1e-5
+
+
 def test_of_two_networks_the_quicker_is_taken(encoder: BundledEncoder) -> None:
     now = 0.0
 
