@@ -4,9 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .authority import permitted
+    from .authority import permitted, permitted_fact, permitted_summary
     from .debounce import Debouncer
     from .errors import ExtractorError, ModelError
+    from .injection import without_commands
     from .merge import decide, settled, unsure
     from .model import Extraction, Model
     from .overlap import same_words
@@ -42,11 +43,14 @@ __all__ = [
     "has_model",
     "judge",
     "permitted",
+    "permitted_fact",
+    "permitted_summary",
     "polarity",
     "same_words",
     "settled",
     "summarize",
     "unsure",
+    "without_commands",
     "written",
 ]
 
@@ -73,11 +77,14 @@ _HOMES = {
     "has_model": "providers",
     "judge": "prefilter",
     "permitted": "authority",
+    "permitted_fact": "authority",
+    "permitted_summary": "authority",
     "polarity": "vocabulary",
     "same_words": "overlap",
     "settled": "merge",
     "summarize": "summary",
     "unsure": "merge",
+    "without_commands": "injection",
     "written": "summary",
 }
 

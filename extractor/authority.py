@@ -4,10 +4,12 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from .injection import commands_the_machine
+from .injection import commands_the_machine, without_commands
+from .rules import extract_rules
+from .summary import Summary
 from .types import Candidate, Turn
 
-__all__ = ["permitted"]
+__all__ = ["permitted", "permitted_fact", "permitted_summary"]
 
 # A guest may say how they want to be addressed and answered; that is a preference of theirs.
 _MANNER: Final = re.compile(
@@ -15,6 +17,14 @@ _MANNER: Final = re.compile(
     r"|\b(?:answer|reply|respond|speak|talk|write|repl(?:y|ies)|answers?|responses?|explanations?)\b[^.!?]{0,60}"
     r"\b(?:in|short|brief|concise|simple|detailed|polite|formal|casual|slowly|words|sentences|bullet)\b"
     r"|(?:用|说|讲)(?:中文|英文|英语|日语|法语|德语|普通话|粤语)|(?:回答|回复|答复|解释)[^。！？]{0,20}(?:简|短|详|细|中文|英文|列表|礼貌)",
+    re.IGNORECASE,
+)
+
+# An order to the assistant: "Always approve …", not "Always approves …" or "Never have I …", which tell of somebody.
+_STANDING: Final = re.compile(
+    r"\A\W*(?:(?:please|you (?:must|should|shall|have to|need to)|remember to|make sure to)[ ,]+)*"
+    r"(?:always|never|from now on|henceforth|in (?:the )?future|whenever|every time)\b[ ,]+"
+    r"(?!\w+s\b|(?:i|we|he|she|they|it|my|our|his|her|their|have|had|been)\b)\w",
     re.IGNORECASE,
 )
 
@@ -31,3 +41,34 @@ def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate 
     if by_owner or candidate.category != "instruction":
         return candidate
     return replace(candidate, category="preference", importance="normal") if _MANNER.search(candidate.content) else None
+
+
+def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:
+    """A fact that an agent names, as its session's speaker may have it remembered; None where they may not.
+
+    turn: says the fact as its user's message. An agent calls an instruction a fact, so the rules say what it is.
+    """
+    by_rules = any(found.category == "instruction" for found in extract_rules(turn))
+    if not by_owner and (by_rules or _STANDING.match(candidate.content)):
+        candidate = replace(candidate, category="instruction")
+    return permitted(candidate, turn, by_owner=by_owner)
+
+
+def permitted_summary(summary: Summary, *, by_owner: bool) -> Summary | None:
+    """A session's summary as its speaker may have it kept; None where nothing of it may be.
+
+    What a guest says comes back in their next opening, so no sentence of it addresses the machine. The owner's own
+    work may be about configs and prompts, and stays as it is.
+    """
+    if by_owner:
+        return summary
+    detailed = without_commands(summary.detailed)
+    allowed = replace(
+        summary,
+        topic=without_commands(summary.topic),
+        brief=without_commands(summary.brief),
+        detailed=detailed,
+        decisions=tuple(item for item in summary.decisions if not commands_the_machine(item)),
+        todos=tuple(item for item in summary.todos if not commands_the_machine(item)),
+    )
+    return allowed if allowed.topic or detailed or allowed.decisions or allowed.todos else None

@@ -6,7 +6,7 @@ both languages. They are one wall of several: what a model answers is also held 
 
 import re
 
-__all__ = ["commands_the_machine"]
+__all__ = ["commands_the_machine", "without_commands"]
 
 _ENGLISH = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass|skip|drop|discard)\b[^.!?\n]{0,30}"
@@ -40,7 +40,8 @@ _ENGLISH = re.compile(
     r"|\[(?:relevant memory|memory update|memory changes|long-term memory|recent memory)\]"
     r"|\b(?:from now on|always|never)\b[^.!?\n]{0,40}\b(?:obey|do (?:whatever|anything|as) i|run (?:any|every|all)"
     r"|execute (?:any|every|all)|trust (?:me|any|every|all)|grant|give (?:me|anyone|everyone) (?:access|admin|root)"
-    r"|approve (?:any|every|all)|reveal|leak|exfiltrate|send (?:all|every|any|the|your|his|her|their)\b[^.!?\n]{0,25}"
+    r"|approve (?:any|every|all)|reveal|leak|exfiltrate"
+    r"|(?:send|forward|e?mail|b?cc|copy) (?:all|every|any|the|your|his|her|their)\b[^.!?\n]{0,25}"
     r"\b(?:to|data|keys?|secrets?|passwords?|files?|messages?))"
     r"|\b(?:reveal|leak|exfiltrate|dump|forward)\b[^.!?\n]{0,30}"
     r"\b(?:secrets?|passwords?|keys?|tokens?|credentials?|memor(?:y|ies)|private)\b"
@@ -76,3 +77,14 @@ _CHINESE = re.compile(
 def commands_the_machine(text: str) -> bool:
     """Whether something in a text addresses the memory's machinery. Linear; English and Chinese."""
     return bool(_ENGLISH.search(text) or _CHINESE.search(text))
+
+
+_SENTENCE = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？\n])")
+
+
+def without_commands(text: str) -> str:
+    """The text without the sentences that address the machine; "" where the rest, read as one, still does."""
+    if not commands_the_machine(text):
+        return text
+    left = "".join(part for part in _SENTENCE.split(text) if not commands_the_machine(part)).strip()
+    return "" if commands_the_machine(left) else left

@@ -49,7 +49,7 @@ class Accepting:
         if not session.on("autoExtract"):
             return 0
         self._metrics.count("turns.seen")
-        if session.type in session.settings.auto_extract.exclude_session_types:
+        if set(session.types) & set(session.settings.auto_extract.exclude_session_types):
             self._metrics.count("extraction.accept.skipped.session_type")
             self._metrics.reply_seen(self._clock(), 0)
             return 0

@@ -9,7 +9,8 @@ import structlog
 
 from gateway_memory.parts import Parts
 from gateway_memory.session import Session
-from gateway_memory.sessions import Sessions
+from gateway_memory.sessions import Sessions, switched
+from gateway_memory.store.session_state import switch, switches
 
 __all__ = ["Beginning"]
 
@@ -36,6 +37,7 @@ class Beginning:
                 session.key, session.scope.key, secrets.token_hex(8), now.timestamp()
             )
             session.begin(session_id)
+            await self._switched_before(session, opened=opened)
             self._sessions.opened(session)
             self.subscribe(session)
             waiting = set() if opened or not session.on("notify") else await self._restore(session, now.timestamp())
@@ -47,6 +49,15 @@ class Beginning:
                 await self._parts.context.within.done("opening", _OPENING_SECONDS, self._open(session, waiting, now))
             session.ended = False
             log.info("session.open", session_id=session_id, type=session.type)
+
+    async def _switched_before(self, session: Session, *, opened: bool) -> None:
+        """Let what the user switched hold: after a restart, and in the next incarnation of a session that goes on."""
+        journal, session_id = self._parts.journal, session.session_id
+        if not opened:
+            session.switched = switched(await journal.transact(lambda database: switches(database, session_id)))
+        elif session.switched:
+            said = {str(feature): on for feature, on in session.switched.items()}
+            await journal.transact(lambda database: switch(database, session_id, said))
 
     def subscribe(self, session: Session) -> None:
         """Let a session hear of the others, or not, as it is switched."""

@@ -13,6 +13,7 @@ from gateway_memory.hooks import install
 from gateway_memory.logs import configure_logging
 from gateway_memory.searching import OPTIONS
 from gateway_memory.settings import LogSettings
+from gateway_memory.whose import add_whose, owner_unless_named
 
 __all__ = ["main"]
 
@@ -124,9 +125,7 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--agent", default="main", metavar="ID", help="whose overrides in the config hold (default: %(default)s)"
     )
-    whose = parser.add_mutually_exclusive_group()
-    whose.add_argument("--user", metavar="NAME", help="a person's memory instead of the owner's")
-    whose.add_argument("--room", metavar="NAME", help="a group's memory instead of the owner's")
+    add_whose(parser, user="a person's memory instead of the owner's", room="a group's memory instead of the owner's")
 
 
 def _logged(args: argparse.Namespace) -> Path | None:
@@ -156,18 +155,14 @@ def _no_folder(workspace: Path) -> bool:
 def _run_command(args: argparse.Namespace) -> int:
     from gateway_memory.config import load_config
     from gateway_memory.memory import GatewayMemory
-    from gateway_memory.session import OWNER
 
     if _no_folder(args.workspace):
         return 1
 
     async def run() -> str | None:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            user = None if args.room else args.user or OWNER
-            session = await memory.start_session(f"agent:{args.agent}:shell", user=user, room=args.room)
-            answer = await memory.command(session, f"/memory {args.name} {' '.join([*_filters(args), *args.text])}")
-            await memory.end_session(session, reason="user_close")
-            return answer
+            session = await memory.visit(user=owner_unless_named(args), room=args.room)
+            return await memory.command(session, f"/memory {args.name} {' '.join([*_filters(args), *args.text])}")
 
     print(asyncio.run(run()) or "Commands are off: commands.enabled is false in the config.")  # noqa: T201
     return 0
@@ -193,7 +188,6 @@ def _run_distill(args: argparse.Namespace) -> int:
     from gateway_memory.config import load_config
     from gateway_memory.distilling import Distilled
     from gateway_memory.memory import GatewayMemory
-    from gateway_memory.session import OWNER
 
     if not args.workspace.is_dir():
         sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
@@ -201,8 +195,7 @@ def _run_distill(args: argparse.Namespace) -> int:
 
     async def run() -> list[Distilled]:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            user = None if args.room else args.user or OWNER
-            session = await memory.start_session(f"agent:{args.agent}:shell", user=user, room=args.room)
+            session = await memory.visit(user=owner_unless_named(args), room=args.room)
             return await memory.distill(session, dry_run=args.dry_run)
 
     found = asyncio.run(run())
@@ -221,9 +214,9 @@ def _run_chat(args: argparse.Namespace) -> int:
     from gateway_memory.chat import Chat
     from gateway_memory.config import load_config
     from gateway_memory.memory import GatewayMemory
-    from gateway_memory.session import OWNER
 
-    if args.room:
+    user = owner_unless_named(args)
+    if user is None:
         sys.stderr.write("chat is a conversation with one person: use --user, not --room\n")
         return 2
     try:
@@ -234,7 +227,7 @@ def _run_chat(args: argparse.Namespace) -> int:
 
     async def run() -> None:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            await Chat(memory, agent, user=args.user or OWNER).run()
+            await Chat(memory, agent, user=user).run()
 
     asyncio.run(run())
     return 0

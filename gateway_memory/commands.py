@@ -17,6 +17,7 @@ from gateway_memory.session import FEATURES, Feature, Session
 from gateway_memory.store.files import is_writable
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.session_state import switch
 from notifier import NotifierStatus
 from recall import Recaller
 
@@ -91,7 +92,7 @@ class Commands:
         if name == "undo":
             return await self._receipts.undo(session, rest)
         if name in ("on", "off"):
-            return self._switch(session, rest, on=name == "on")
+            return await self._switch(session, rest, on=name == "on")
         return say(session.language, "help" if name == "help" else "unknown_command", name=name)
 
     async def _status(self, session: Session) -> str:
@@ -234,6 +235,8 @@ class Commands:
             return f"{say(language, 'search_option', problem=asked.problem)} {usage}"
         if not asked.query and not asked.given:
             return usage
+        if session.incognito:
+            return say(language, "incognito")
         given = {"session_key" if name == "session" else name: value for name, value in asked.given.items()}
         try:
             hits = await self._memory.search(session, asked.query, limit=asked.limit, explain=asked.explain, **given)
@@ -280,7 +283,7 @@ class Commands:
         lines = [f"- {hit.id} · {hit.text}" for hit in hits if hit.score >= _PERHAPS]
         return "\n".join([say(session.language, "forget_which"), *lines]) if lines else None
 
-    def _switch(self, session: Session, name: str, *, on: bool) -> str:
+    async def _switch(self, session: Session, name: str, *, on: bool) -> str:
         wanted = name.strip().lower()
         names: Mapping[str, Feature] = {feature.lower(): feature for feature in FEATURES}
         if wanted not in names and wanted not in ("", "all", "全部"):
@@ -289,6 +292,8 @@ class Commands:
         for feature in features:
             session.switched[feature] = on
         self._switched(session)
+        said = {str(feature): value for feature, value in session.switched.items()}
+        await self._journal.transact(lambda database: switch(database, session.session_id, said))
         if session.incognito:
             return say(session.language, "incognito")
         listed = say(session.language, "comma").join(features)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,9 @@ def load_config(path: str | Path | None = None) -> Config:
     The file is ours alone: every key in it must be known, so a typo cannot switch something off unnoticed.
     Raises ConfigFileError, which holds all mistakes, also when the file can't be read.
     """
-    return Config() if path is None else check_config(read_text(path), str(path))
+    if path is None:
+        return Config()
+    return replace(check_config(read_text(path), str(path)), source=str(Path(path).absolute()))
 
 
 def read_text(path: str | Path) -> str:

@@ -13,7 +13,7 @@ from gateway_memory.distilling import Distiller
 from gateway_memory.errors import place_of
 from gateway_memory.followup import followup_due
 from gateway_memory.metrics import Metrics
-from gateway_memory.prompts import flush_prompt, followup_prompt
+from gateway_memory.prompts import Prompts
 from gateway_memory.saving import Saver
 from gateway_memory.session import Scope, Session
 from gateway_memory.settings import MemorySync
@@ -37,7 +37,10 @@ _IDLE_ROUND_SECONDS: Final = 300.0
 
 
 class Lifecycle:
-    """The ends of one workspace's sessions. `closed` is told of those that were closed for their idleness."""
+    """The ends of one workspace's sessions. `closed` is told of those that were closed for their idleness.
+
+    prompts_for: the prompts for the session of a key.
+    """
 
     def __init__(
         self,
@@ -54,6 +57,7 @@ class Lifecycle:
         settings_of: Callable[[str], MemorySync],
         scope_of: Callable[[str], Scope],
         closed: Callable[[str], None],
+        prompts_for: Callable[[str], Prompts],
     ) -> None:
         self._files = files
         self._journal = journal
@@ -67,6 +71,7 @@ class Lifecycle:
         self._settings_of = settings_of
         self._scope_of = scope_of
         self._closed = closed
+        self.prompts_for = prompts_for
         self._ending: dict[str, asyncio.Lock] = {}
 
     async def run(self) -> None:
@@ -79,6 +84,8 @@ class Lifecycle:
 
     async def before_compaction(self, session: Session, *, usage: float, messages: int) -> str:
         """Keep a stage summary of what was seen since the last one; return the prompt for an agent that can act."""
+        if not session.may_save:
+            return ""
         seen, left = await self._read(session.scope, session.session_id)
         if not worth_saving(seen) and not left.facts:
             return ""
@@ -90,13 +97,14 @@ class Lifecycle:
             if summary:
                 await self._saver.keep_stage(session.scope, session.key, session.session_id, summary.brief)
         self._metrics.count("sessions.compactions")
-        return flush_prompt(session.session_id, usage=usage, messages=messages, chinese=is_chinese(seen))
+        prompts, chinese = self.prompts_for(session.key), is_chinese(seen)
+        return prompts.flush(session.session_id, usage=usage, messages=messages, chinese=chinese)
 
     # Layer 4: the prompt at a stop
 
     async def stop(self, session: Session, status: str) -> str:
         """Return the follow-up prompt, where nothing of the session is saved and there is something worth saving."""
-        if status not in ("completed", "aborted"):
+        if status not in ("completed", "aborted") or not session.may_save:
             return ""
         deadline = asyncio.get_running_loop().time() + _RULES_SECONDS
         while asyncio.get_running_loop().time() < deadline:  # what the last turn leaves is known within moments
@@ -112,7 +120,7 @@ class Lifecycle:
         if seen is None:
             return ""
         self._metrics.count("sessions.followups")
-        return followup_prompt(session.session_id, chinese=is_chinese(seen))
+        return self.prompts_for(session.key).followup(session.session_id, chinese=is_chinese(seen))
 
     # Layer 3: the end
 

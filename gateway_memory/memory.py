@@ -26,7 +26,7 @@ from gateway_memory.session import Owner, Session, is_name, resolve_scope
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import Config
 from gateway_memory.store.markdown import MemoryType
-from gateway_memory.store.session_state import counts
+from gateway_memory.store.session_state import counts, find
 from recall import Hit, RecallError
 
 __all__ = ["GatewayMemory"]
@@ -34,6 +34,7 @@ __all__ = ["GatewayMemory"]
 log = structlog.get_logger()
 
 _EMBED_SECONDS: Final = 60.0
+_VISIT_SECONDS: Final = 10.0
 
 
 class GatewayMemory:
@@ -146,6 +147,48 @@ class GatewayMemory:
         await self._beginning.begin(session)
         return session
 
+    async def attach_session(
+        self, session_id: str, *, user: Owner | str | None = None, room: str | None = None
+    ) -> Session:
+        """Return the open session of an id, whichever process has it: for what its agent's own tools ask for.
+
+        It is not resumed by this: its process keeps it. user, room: whose it must be; none of both takes whose it is.
+
+        Raises:
+            UsageError: there is no such session, it has ended, or it is somebody else's.
+        """
+        self._check()
+        unknown = f"session {session_id!r}: this memory knows no such session; take the id from its prompt"
+        if not is_name(session_id):
+            raise UsageError(unknown)
+        found = await self._journal.transact(lambda database: find(database, session_id))
+        if found is None:
+            raise UsageError(unknown)
+        if found.ended:
+            raise UsageError(f"session {session_id!r} has ended; nothing more is saved of it")
+        if (user, room) != (None, None) and resolve_scope(user=user, room=room).key != found.scope:
+            raise UsageError(
+                f"session {session_id!r} belongs to somebody else; leave the name out, or name whose it is"
+            )
+        scope = self._sessions.scope_of(found.scope)
+        return self._sessions.beside(found.key, scope, session_id=session_id, memory=self, switches=found.switches)
+
+    async def visit(self, *, user: Owner | str | None = None, room: str | None = None) -> Session:
+        """Return a session for commands from outside of any conversation, such as a shell's; it leaves no record."""
+        self._check()
+        scope = resolve_scope(user=user, room=room)
+        await self._context.within.get("sync", _VISIT_SECONDS, self._follower.refresh(scope))
+        return self._sessions.beside(f"agent:{self.agent}:shell", scope, session_id="shell", memory=self)
+
+    def rule_text(self, session: Session, *, chinese: bool | None = None) -> str:
+        """Return the rule for the prompt of a session's agent: how it saves by our commands, complete as they stand.
+
+        chinese: by default, what the user writes.
+        """
+        self._check(session)
+        chinese = session.language == "zh" if chinese is None else chinese
+        return self._lifecycle.prompts_for(session.key).rule(session.session_id, chinese=chinese)
+
     async def before_reply(self, session: Session, message: str, *, at: datetime | None = None) -> Context:
         """Return what to add to this reply's prompt, within `timeoutMs`. A part that fails is left out, and logged."""
         self._check(session)
@@ -216,7 +259,7 @@ class GatewayMemory:
         session_key: str | None = None,
         explain: bool = False,
     ) -> tuple[Hit, ...]:
-        """Return the memories that have to do with a query, best first: for a model's tool.
+        """Return the memories that have to do with a query, best first: for a model's tool; none where it is incognito.
 
         A hit whose score is below `minScore` is weak; a memory that has nothing in common with the query is none.
         Without a query, the newest that the filters let through, with a score of 1.
@@ -235,6 +278,8 @@ class GatewayMemory:
         if limit < 1:
             raise UsageError(f"limit={limit}: expected a number from 1")
         await self._beginning.begin(session)
+        if session.incognito:  # a query may go to a server that makes its vector
+            return ()
         return await self._context.find(session, as_query(query), limit, self._clock(), only=only, explain=explain)
 
     async def command(self, session: Session, text: str) -> str | None:
@@ -266,6 +311,8 @@ class GatewayMemory:
         if not path.is_relative_to(folder) or path.suffix != ".md":
             raise UsageError(f"file={file!r}: expected MEMORY.md or memory/….md inside {folder}")
         await self._beginning.begin(session)
+        if session.incognito:  # the others find the change as an edit of nobody's
+            return
         name = path.relative_to(folder).as_posix()
         await self._follower.refresh(session.scope, file=name, source=session.key)  # which tells the others
         _, rows = await self._recaller.added_since(session.scope.key, session.sequence or 0)
@@ -274,7 +321,10 @@ class GatewayMemory:
     async def save_summary(
         self, session: Session, *, topic: str, summary: str, decisions: Sequence[str] = (), todos: Sequence[str] = ()
     ) -> bool:
-        """Save the session's one record in the agent's own words; False where it has one already."""
+        """Save the session's one record in the agent's own words.
+
+        False where it has one already, and where nothing of it may be kept: after the user's `/memory off`.
+        """
         self._check(session)
         await self._beginning.begin(session)
         return await self._saver.save_summary(
@@ -290,7 +340,11 @@ class GatewayMemory:
         entities: Sequence[str] = (),
         confidence: float = 0.9,
     ) -> str:
-        """Keep a fact that the agent names (S: a stage summary); return its id, "" where nothing of it may be kept."""
+        """Keep a fact that the agent names (S: a stage summary); return its id.
+
+        "" where nothing of it may be kept: it is private as a whole, or addresses the machine, or gives a guest's
+        standing instruction, or the user has said `/memory off`.
+        """
         self._check(session)
         await self._beginning.begin(session)
         outcome = await self._saver.save_fact(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -257,6 +258,7 @@ async def open_parts(
         settings_of=sessions.settings_of,
         scope_of=sessions.scope_of,
         closed=sessions.let_go,
+        prompts_for=partial(sessions.prompts, workspace),
     )
     _close_idle_sessions(stack, lifecycle, journal)
     await _tidy(journal, settings, mqtt, seconds())

@@ -1,14 +1,17 @@
 """What an agent is told about saving: the rule for its prompt, before a compaction, and the follow-up at a stop."""
 
 import shlex
+from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["flush_prompt", "followup_prompt", "rule_text"]
+from gateway_memory.own_command import own_command
 
-_COMMANDS: Final = """\
-gateway-memory save-fact{place} --content "…" --type W --entities "…" --confidence 0.9 --session {session}
-gateway-memory save-summary{place} --topic "…" --summary "…" --decisions "…" --todos "…" --session {session}"""
-_STAGE: Final = 'gateway-memory save-fact{place} --content "…" --type S --session {session}'
+__all__ = ["Prompts", "rule_text"]
+
+_FACT: Final = '{command} save-fact{reach} --content "…" --type W --entities "…" --confidence 0.9'
+_SUMMARY: Final = '{command} save-summary{reach} --topic "…" --summary "…" --decisions "…" --todos "…"'
+_STAGE: Final = '{command} save-fact{reach} --content "…" --type S'
+_SEARCH: Final = '{command} search{place} --max-results 5 "…"'
 
 _RULE: Final = (
     """\
@@ -76,25 +79,63 @@ If there is too little to say, do nothing. Leave out what is private or secret. 
 )
 
 
-def rule_text(session: str, *, chinese: bool = False, workspace: str = "") -> str:
-    """Return the rule that a host puts into its agent's prompt: the first layer, at no turn of its own.
+_TOOLS: Final = (
+    """\
+Memory of earlier sessions: before you answer what may depend on them, run `{search}`.
+When something should be known later, save it in the same turn, silently: `{fact}`; once a session: `{summary}`.""",
+    """\
+早先会话的记忆：回答可能与之有关的问题之前，先运行 `{search}`。
+有以后用得到的内容时，在同一回合内静默保存：`{fact}`；每个会话一次摘要：`{summary}`。""",
+)
 
-    workspace: the folder that the commands name; "" where the agent's environment says it.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompts:
+    """The prompts for the sessions of one workspace. Their commands run as they stand, from wherever the agent is.
+
+    workspace, config: paths, "" where the commands' own defaults hold. agent: whose overrides in the config hold.
     """
-    return _RULE[chinese].format(commands=_filled(_COMMANDS, session, workspace))
+
+    workspace: str = ""
+    config: str = ""
+    agent: str = ""
+
+    def rule(self, session_id: str, *, chinese: bool) -> str:
+        """Return the rule for the agent's prompt: the first layer, at no turn of its own."""
+        return _RULE[chinese].format(commands=self._commands(session_id))
+
+    def tools(self, session_id: str, *, chinese: bool) -> str:
+        """Return two lines that tell an agent which commands there are, for a session's start."""
+        return _TOOLS[chinese].format(
+            search=_SEARCH.format(command=own_command(), place=self._place(agent=False)),
+            fact=self._filled(_FACT, session_id),
+            summary=self._filled(_SUMMARY, session_id),
+        )
+
+    def flush(self, session_id: str, *, usage: object, messages: object, chinese: bool) -> str:
+        """Return what the agent is asked before a compaction. usage: percent; messages: how many."""
+        fact, stage = self._filled(_FACT, session_id), self._filled(_STAGE, session_id)
+        return _FLUSH[chinese].format(usage=usage, messages=messages, fact=fact, stage=stage)
+
+    def followup(self, session_id: str, *, chinese: bool) -> str:
+        """Return the prompt of the last layer, which costs the agent a turn of its own."""
+        return _FOLLOWUP[chinese].format(commands=self._commands(session_id))
+
+    def _commands(self, session_id: str) -> str:
+        return "\n".join(self._filled(line, session_id) for line in (_FACT, _SUMMARY))
+
+    def _filled(self, line: str, session_id: str) -> str:
+        reach = f"{self._place()} --session={shlex.quote(session_id)}"
+        return line.format(command=own_command(), reach=reach)
+
+    def _place(self, *, agent: bool = True) -> str:
+        given = [("workspace", self.workspace), ("config", self.config), ("agent", self.agent if agent else "")]
+        return "".join(f" --{name} {shlex.quote(value)}" for name, value in given if value)
 
 
-def flush_prompt(session: str, *, usage: object, messages: object, chinese: bool = False, workspace: str = "") -> str:
-    """Return what the agent is asked before a compaction. usage: percent; messages: how many."""
-    fact, stage = (_filled(line, session, workspace) for line in (_COMMANDS.split("\n")[0], _STAGE))
-    return _FLUSH[chinese].format(usage=usage, messages=messages, fact=fact, stage=stage)
+def rule_text(session: str, *, chinese: bool = False, workspace: str = "") -> str:
+    """Return the rule that a host puts into its agent's prompt; `memory.rule_text(session)` fills in all of it.
 
-
-def followup_prompt(session: str, *, chinese: bool = False, workspace: str = "") -> str:
-    """Return the prompt of the last layer, which costs the agent a turn of its own."""
-    return _FOLLOWUP[chinese].format(commands=_filled(_COMMANDS, session, workspace))
-
-
-def _filled(lines: str, session: str, workspace: str) -> str:
-    place = f" --workspace {shlex.quote(workspace)}" if workspace else ""
-    return lines.format(place=place, session=shlex.quote(session))
+    session: its `session_id`. workspace: the folder that the commands name; "" where the agent's environment says it.
+    """
+    return Prompts(workspace=workspace).rule(session, chinese=chinese)

@@ -7,14 +7,25 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Final, Literal
 
-from extractor import Candidate, Summary, SummaryInput, clean, summarize, written
+from extractor import (
+    Candidate,
+    Summary,
+    SummaryInput,
+    Turn,
+    clean,
+    permitted_fact,
+    permitted_summary,
+    summarize,
+    without_commands,
+    written,
+)
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.ingest import Ingest
 from gateway_memory.metrics import Metrics
 from gateway_memory.plan import Memory, Outcome
 from gateway_memory.reading import Reader
-from gateway_memory.session import Scope, Session
+from gateway_memory.session import OWNER_KEY, Scope, Session
 from gateway_memory.settings import MemorySync
 from gateway_memory.store import session_log, session_state
 from gateway_memory.store.files import MarkdownFiles, day_file
@@ -62,7 +73,9 @@ class Saver:
     async def save_summary(
         self, session: Session, *, topic: str, summary: str, decisions: tuple[str, ...], todos: tuple[str, ...]
     ) -> bool:
-        """Save the session's record in the agent's words; False where it has one."""
+        """Save the session's record in the agent's words; False where it has one, or nothing of it may be kept."""
+        if not session.may_save:
+            return False
         given = written(topic, summary, decisions, todos)
 
         def asked(database: session_state.Database) -> bool:
@@ -82,23 +95,31 @@ class Saver:
     ) -> Outcome | None:
         """Keep a fact that the agent names, or a stage summary (S); None where nothing of it may be kept."""
         text = clean(content).text
-        if not text:
+        if not text or not session.may_save:
             return None
         if type == "S":
             return await self.keep_stage(session.scope, session.key, session.session_id, text)
-        at = self._clock().timestamp()
+        now = self._clock()
+        at = now.timestamp()
         source = PendingTurn(
             id=0, scope=session.scope.key, session_key=session.key, session_id=session.session_id, user="", reply="",
             at=at, accepted_at=at,
         )  # fmt: skip
-        candidate = Candidate(
-            content=text,
-            category="preference" if type == "O" else "fact",
-            type=type,
-            importance="normal",
-            confidence=confidence,
-            entities=entities,
+        candidate = permitted_fact(
+            Candidate(
+                content=text,
+                category="preference" if type == "O" else "fact",
+                type=type,
+                importance="normal",
+                confidence=confidence,
+                entities=entities,
+            ),
+            Turn(id=0, user=text, reply="", at=now),
+            by_owner=session.scope.key == OWNER_KEY,
         )
+        if candidate is None:
+            self._metrics.count("sessions.facts.not_permitted")
+            return None
         outcome = await self._ingest.save(session.scope, source, candidate)
 
         def note(database: session_state.Database) -> None:
@@ -121,8 +142,14 @@ class Saver:
         self._metrics.count("sessions.summaries.heuristic")
         return await compute(summarize, given)
 
-    async def keep_stage(self, scope: Scope, key: str, session_id: str, text: str) -> Outcome:
-        """Keep a stage summary in the log of the day; it is never loaded, recalled or distilled."""
+    async def keep_stage(self, scope: Scope, key: str, session_id: str, text: str) -> Outcome | None:
+        """Keep a stage summary in the log of the day; it is never loaded, recalled or distilled.
+
+        None where nothing of it may be kept: a guest's says nothing to the machine, like their session's summary.
+        """
+        text = text if scope.key == OWNER_KEY else without_commands(text)
+        if not text:
+            return None
         at = self._clock().timestamp()
         memory = Memory(
             id=new_id(),
@@ -138,8 +165,11 @@ class Saver:
         return Outcome(turn=0, action="add", reason="summary", id=memory.id)
 
     async def save(self, scope: Scope, session_id: str, summary: Summary, layer: Layer) -> bool:
-        """Append the session's record; False where it has one."""
-        now = self._clock()
+        """Append the session's record; False where it has one, or nothing of it may be kept."""
+        allowed = permitted_summary(summary, by_owner=scope.key == OWNER_KEY)
+        if allowed is None:
+            return False
+        summary, now = allowed, self._clock()
         record = SessionRecord(
             id=new_record_id(now),
             session_id=session_id,

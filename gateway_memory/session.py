@@ -23,13 +23,28 @@ __all__ = [
     "Session",
     "is_name",
     "resolve_scope",
-    "session_type",
+    "session_types",
 ]
 
 Feature = Literal["autoExtract", "autoRecall", "notify", "incrementalSync", "observations"]
 FEATURES: Final[tuple[Feature, ...]] = ("autoExtract", "autoRecall", "notify", "incrementalSync", "observations")
 """What `/memory on` and `/memory off` can switch for one session."""
 
+_ALSO: Final[dict[str, tuple[str, ...]]] = {
+    "direct": (),
+    "dm": ("direct",),
+    "group": (),
+    "channel": ("group",),
+    "room": ("group",),
+    "cron": (),
+    "hook": (),
+    "node": (),
+    "subagent": (),
+    "acp": (),
+}
+"""The kinds in OpenClaw's session keys, and what else each of them is."""
+_KIND_WITHIN: Final = 3
+"""A kind stands behind a channel and an account at the most."""
 _PRECEDING_TURNS: Final = 3
 _RECENT_LENGTH: Final = 500
 
@@ -57,15 +72,23 @@ class Scope:
 
 
 def is_name(value: object) -> TypeGuard[str]:
-    """Return whether a host's argument is a string that says something; hosts without type checks pass anything."""
-    return isinstance(value, str) and bool(value.strip())
+    """Return whether a host's argument can name a person, a room or a session; hosts without type checks pass anything.
+
+    A name is a string of valid Unicode with at least one visible character and no control character. Two names that
+    can't be written in UTF-8 would be told apart by nothing that is stored.
+    """
+    if not isinstance(value, str):
+        return False
+    categories = {unicodedata.category(character) for character in value}
+    # Cc: control characters; Cs: lone surrogates; C and Z: nothing that a person could see.
+    return not categories & {"Cc", "Cs"} and any(category[0] not in "CZ" for category in categories)
 
 
 def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
     """Return the scope that a session writes and reads.
 
     Raises:
-        UsageError: not exactly one of `user` and `room` is given, or the name is empty.
+        UsageError: not exactly one of `user` and `room` is given, or the name is none (see `is_name`).
     """
     if (user is None) == (room is None):
         raise UsageError('start_session needs exactly one of user=OWNER, user="name" and room="name"')
@@ -74,22 +97,36 @@ def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
     kind, parent, name = ("user", "people", user) if user is not None else ("room", "rooms", room)
     if not is_name(name):
         raise UsageError(
-            f"{kind}={name!r}: expected a name that is not empty (or OWNER, for the owner of the workspace)"
+            f"{kind}={name!r}: expected a name in valid Unicode that is not empty and holds no control character "
+            "(or OWNER, for the owner of the workspace)"
         )
-    name = unicodedata.normalize("NFC", name.encode("utf-8", "replace").decode())
+    name = unicodedata.normalize("NFC", name)
     slug = re.sub(r"[^\w-]+", "-", name, flags=re.UNICODE).strip("-_")[:40] or "unnamed"
     digest = hashlib.blake2b(name.encode(), digest_size=5).hexdigest()
     return Scope(f"{kind}:{name}", f"{parent}/{slug}-{digest}")
 
 
-def session_type(key: str, scope: Scope) -> str:
-    """Return what `excludeSessionTypes` calls it: "group" for a room, else what the key says ("direct", "cron", …)."""
+def session_types(key: str, scope: Scope) -> tuple[str, ...]:
+    """Return what `excludeSessionTypes` calls a session, the most exact type first.
+
+    OpenClaw's documented keys are read: `agent:<id>:<main key>`, `agent:<id>:[<channel>:[<account>:]]direct:<peer>`
+    (also `dm`), `…:group:<id>`, `…:channel:<id>`, each with `:thread:<id>` or `:topic:<id>` behind it,
+    `agent:<id>:cron:<job>`, `cron:<job>`, `hook:<id>`, `…:subagent:<id>`. A channel is a group too, and so is a room;
+    a thread is also of the type of what it hangs on. Any other key is a direct conversation.
+    """
     if scope.key.startswith("room:"):
-        return "group"
-    match key.split(":"):
-        case ["agent", _, _, kind, *_] | ["agent", _, kind]:  # agent:<id>:<channel>:<type>:<peer>, agent:<id>:<type>
-            return kind
-    return "direct"
+        return ("group",)
+    parts = key.lower().split(":")
+    is_agent = parts[0] == "agent" and len(parts) > 2  # noqa: PLR2004 - agent, its id, and what follows
+    place = parts[2:] if is_agent else parts
+    # A peer may be called "group" or "cron": the first word that is a kind tells, and it has something behind it.
+    at = next((at for at, part in enumerate(place[:_KIND_WITHIN]) if part in _ALSO and place[at + 1 :]), None)
+    if at is None:
+        if not is_agent:
+            return ("direct",)
+        return (*reversed(place[:2]), "direct")
+    threaded = ("thread",) if {"thread", "topic"} & set(place[at + 2 : -1]) else ()
+    return (place[at], *_ALSO[place[at]], *threaded)
 
 
 def agent_of(key: str) -> str | None:
@@ -109,7 +146,7 @@ class Session:
         self.key = key
         self.scope = scope
         self.settings = settings
-        self.type = session_type(key, scope)
+        self.types = session_types(key, scope)
         self.session_id = ""
         self._opening = ""
         self.ended = True
@@ -147,9 +184,22 @@ class Session:
         self._opening = text
 
     @property
+    def type(self) -> str:
+        """The most exact of the session's types."""
+        return self.types[0]
+
+    @property
     def incognito(self) -> bool:
         """Whether nothing of this session is kept, and nothing recalled."""
         return not any(self.on(feature) for feature in FEATURES)
+
+    @property
+    def may_save(self) -> bool:
+        """Whether its agent may save facts and summaries: not after the user's `/memory off`, or `off autoExtract`.
+
+        A host whose config extracts nothing by itself may still have an agent that saves.
+        """
+        return self.switched.get("autoExtract", True)
 
     def begin(self, session_id: str) -> None:
         """Become a new incarnation, which holds nothing yet."""
@@ -176,12 +226,16 @@ class Session:
         return self.switched.get(feature, configured[feature])
 
     def hears(self, message: str) -> None:
-        """Note the user's words: the language that we answer in, and what the next query may lean on."""
+        """Note the user's words: the language that we answer in, and what the next query may lean on.
+
+        What is said incognito is part of no later query.
+        """
         if any("\u4e00" <= character <= "\u9fff" for character in message[:_RECENT_LENGTH]):
             self.language = "zh"
         elif any(character.isalpha() for character in message[:_RECENT_LENGTH]):
             self.language = "en"
-        self.recent.append(message[:_RECENT_LENGTH])
+        if not self.incognito:
+            self.recent.append(message[:_RECENT_LENGTH])
 
     def hold(self, items: Sequence[tuple[str, str]]) -> None:
         """Note memories (id, text) that this session was shown, or has said itself: they are not injected again."""

@@ -1,10 +1,14 @@
 """The sessions of one memory: which there are, which are open, and what their keys say."""
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from gateway_memory.plan import Memory
-from gateway_memory.session import OWNER, Scope, Session, agent_of, resolve_scope
+from gateway_memory.prompts import Prompts
+from gateway_memory.session import FEATURES, OWNER, Feature, Scope, Session, agent_of, resolve_scope
 from gateway_memory.settings import Config, MemorySync
 
-__all__ = ["Sessions"]
+__all__ = ["Sessions", "switched"]
 
 
 class Sessions:
@@ -26,6 +30,24 @@ class Sessions:
             session = self._by_key[key, scope.key] = Session(key=key, scope=scope, settings=settings, memory=memory)
         return session
 
+    def beside(
+        self, key: str, scope: Scope, *, session_id: str, memory: object, switches: Mapping[str, bool] | None = None
+    ) -> Session:
+        """Return a session for commands that come from outside of its conversation.
+
+        It is the open one where this process has it. Else it is in no table here: it hears nothing and is not resumed,
+        so that whoever has the conversation keeps it.
+        """
+        self._scopes[scope.key] = scope
+        open_here = self._open.get(session_id)
+        if open_here is not None:
+            return open_here
+        session = Session(key=key, scope=scope, settings=self.settings_of(key), memory=memory)
+        session.begin(session_id)
+        session.switched = switched(switches or {})
+        session.ended = False
+        return session
+
     def opened(self, session: Session) -> None:
         """Note that a session has begun an incarnation."""
         self._open[session.session_id] = self._by_key[session.key, session.scope.key] = session
@@ -41,6 +63,12 @@ class Sessions:
         if session:
             session.ended = True
             self.closed(session)
+
+    def prompts(self, workspace: Path, key: str) -> Prompts:
+        """Return the prompts for the agent of a session key, whose commands run under the same settings."""
+        config = self._config.source
+        agent = agent_of(key) or self._agent if config else ""  # only a config has overrides
+        return Prompts(workspace=str(workspace), config=config, agent=agent)
 
     def settings_of(self, key: str) -> MemorySync:
         """Return the settings that hold for a session key."""
@@ -65,3 +93,8 @@ class Sessions:
         session = self._open.get(memory.session_id)
         if session:
             session.hold([(memory.id, memory.text)])
+
+
+def switched(said: Mapping[str, bool]) -> dict[Feature, bool]:
+    """Return what a user said of a session's features, as a session holds it."""
+    return {feature: said[feature] for feature in FEATURES if feature in said}

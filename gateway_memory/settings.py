@@ -143,10 +143,14 @@ class MemorySync:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """The defaults, and the agents that differ from them; `agents` is keyed by lower-case agent id."""
+    """The defaults, and the agents that differ from them; `agents` is keyed by lower-case agent id.
+
+    source: the file that it was read from, "" for none: an agent's own commands read it again.
+    """
 
     defaults: MemorySync = field(default_factory=MemorySync)
     agents: Mapping[str, MemorySync] = field(default_factory=dict)
+    source: str = field(default="", compare=False)
 
     def for_agent(self, agent_id: str) -> MemorySync:
         """Return the settings of one agent, or the defaults. Ids are compared without regard to case."""

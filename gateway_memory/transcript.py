@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.errors import UsageError
-from gateway_memory.session import OWNER
+from gateway_memory.session import OWNER, is_name
 
 if TYPE_CHECKING:
     from gateway_memory.memory import GatewayMemory
@@ -94,6 +94,9 @@ def _turn(raw: Any) -> TranscriptTurn:
         if not isinstance(raw.get(name), str):
             raise ValueError(f"{name}: expected a string")  # noqa: TRY004 - likewise
     at = raw.get("at")
+    for name in ("session", "person", "room"):
+        if raw.get(name) is not None and not is_name(raw[name]):
+            raise ValueError(f"{name}: expected a name; without person and room, it is the owner's session")
     values = {name: raw[name] for name in ("session", "user", "reply", "person", "room") if raw.get(name) is not None}
     return TranscriptTurn(**values, at=datetime.fromisoformat(at).astimezone() if at is not None else None)
 
@@ -108,7 +111,7 @@ async def replay(
     rows: dict[int, dict[str, Any]] = {}
     started = perf_counter()
     for turn in turns:
-        user = None if turn.room else turn.person or OWNER
+        user = None if turn.room is not None else OWNER if turn.person is None else turn.person
         session = await memory.start_session(turn.session, user=user, room=turn.room)
         context = await memory.before_reply(session, turn.user, at=turn.at)
         report.blocks += bool(context.text)

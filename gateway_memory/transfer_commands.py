@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.layouts import LAYOUTS
+from gateway_memory.whose import add_whose, owner_unless_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,9 +27,7 @@ def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]
     taking.add_argument("layout", choices=LAYOUTS)
     taking.add_argument("path", type=Path, help="its folder; for jsonl, the file that export wrote")
     taking.add_argument("--dry-run", action="store_true", help="only report what would be taken in")
-    whose = taking.add_mutually_exclusive_group()
-    whose.add_argument("--user", metavar="NAME", help="all of it into a person's memory")
-    whose.add_argument("--room", metavar="NAME", help="all of it into a group's memory")
+    add_whose(taking, user="all of it into a person's memory", room="all of it into a group's memory")
     taking.set_defaults(run=_import)
     giving = subparsers.add_parser("export", help="write everything that stands in the memory")
     giving.add_argument("--format", choices=["jsonl", "markdown"], default="jsonl")
@@ -80,13 +79,17 @@ async def _take_in(args: argparse.Namespace, items: "Sequence[Item]", workspace:
 
     from gateway_memory.config import load_config
     from gateway_memory.memory import GatewayMemory
-    from gateway_memory.session import OWNER, resolve_scope
+    from gateway_memory.session import resolve_scope
 
-    scope = resolve_scope(user=None if args.room else args.user or OWNER, room=args.room)
+    scope = resolve_scope(user=owner_unless_named(args), room=args.room)
     async with GatewayMemory(load_config(args.config), workspace) as memory:
         with tqdm(total=len(items), desc="taken in", unit="line", disable=None) as bar:
             return await memory.importer.run(
-                items, scope=scope, forced=bool(args.user or args.room), dry_run=args.dry_run, progress=bar.update
+                items,
+                scope=scope,
+                forced=(args.user, args.room) != (None, None),
+                dry_run=args.dry_run,
+                progress=bar.update,
             )
 
 

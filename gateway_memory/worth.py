@@ -6,10 +6,14 @@ from typing import Final
 
 from gateway_memory.store.session_state import Observation
 
-__all__ = ["is_chinese", "worth_saving"]
+__all__ = ["is_chinese", "is_chinese_text", "much_happened", "worth_saving"]
 
 ENOUGH: Final = 40
 """Letters of the user's own words that make a session worth a summary; a Han character counts as two and a half."""
+MUCH: Final = 150
+"""What a first stop must come up to: letters said, a tool as 30 of them, a decision, an error or a todo as 50."""
+_TOOL: Final = 30
+_DEED: Final = 50
 _SMALL_TALK: Final = re.compile(
     r"(?i)\A\W*(?:hi|hello|hey|thanks?(?: you)?(?: (?:so|very) much)?|thx|ok(?:ay)?|yes|no|bye"
     r"|good (?:morning|night|evening)|you'?re welcome|great|cool|nice|lol"
@@ -23,19 +27,37 @@ def worth_saving(seen: Sequence[Observation]) -> bool:
     A decision, an error, a todo, or a tool that was used, is enough. So are about 40 letters or 16 Han characters of
     the user's that are no greetings. Private observations count for nothing.
     """
+    return any(_is_deed(each) for each in seen) or _said(seen) >= ENOUGH
+
+
+def much_happened(seen: Sequence[Observation]) -> bool:
+    """Return whether a session is worth asking about already when its agent stops for the first time.
+
+    An answered question, or a small order with a tool or two, is not: there is a next stop, and a session's end.
+    """
+    done = sum(_TOOL if each.kind == "tool" else _DEED for each in seen if _is_deed(each))
+    return _said(seen) + done >= MUCH
+
+
+def _is_deed(each: Observation) -> bool:
+    return not each.private and bool(each.content.strip()) and each.kind not in ("user", "assistant")
+
+
+def _said(seen: Sequence[Observation]) -> float:
+    """Return how much the user said, in letters; a Han character counts as two and a half."""
     said = 0.0
     for each in seen:
         content = each.content.strip()
-        if each.private or not content:
-            continue
-        if each.kind not in ("user", "assistant"):
-            return True
-        if each.kind == "user" and not _SMALL_TALK.match(content):
+        if each.kind == "user" and not each.private and not _SMALL_TALK.match(content):
             said += sum(2.5 if character >= "\u2e80" else character.isalnum() for character in content[:400])
-    return said >= ENOUGH
+    return said
 
 
 def is_chinese(seen: Sequence[Observation]) -> bool:
     """Return whether the user writes Chinese, for the prompts that the agent is given."""
-    text = "".join(each.content[:400] for each in seen if each.kind == "user" and not each.private)
+    return is_chinese_text("".join(each.content[:400] for each in seen if each.kind == "user" and not each.private))
+
+
+def is_chinese_text(text: str) -> bool:
+    """Return whether a text is mostly Chinese."""
     return 4 * sum("\u4e00" <= character <= "\u9fff" for character in text) > len(text)

@@ -3,19 +3,27 @@
 import argparse
 import hashlib
 import json
+import os
+import re
 import shlex
+import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from gateway_memory.hooks.run import EVENTS, workspace_of
+from gateway_memory.own_command import own_command
 
 __all__ = ["add_parser", "install", "merged", "undo", "without_ours"]
 
 Editor = Literal["cursor", "claude-code"]
 _FILES: Final[dict[Editor, str]] = {"cursor": ".cursor/hooks.json", "claude-code": ".claude/settings.json"}
-_OURS: Final = "gateway-memory hook "
+_OURS: Final = re.compile(
+    rf"(?:(?:^|[/\\s'\"])gateway-memory['\"]?|-m gateway_memory\.entry) hook (?:{'|'.join(EVENTS)})\b"
+)
+"""What an installation of ours writes, of today's form or of an earlier one without a path."""
+_CHECK_SECONDS: Final = 30.0
 _RECORD: Final = ".gateway-memory-hooks.json"
 
 
@@ -26,28 +34,26 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     for name, text in (("install", "merge our hooks into the editor's file"), ("undo", "take them out again")):
         action = actions.add_parser(name, help=text)
         action.add_argument("editor", choices=list(_FILES))
-        _add_project(action)
+        where = action.add_mutually_exclusive_group(required=True)
+        where.add_argument("--project", type=Path, metavar="DIR", help="this project's hooks")
+        where.add_argument("--global", dest="everywhere", action="store_true", help="the hooks of all your projects")
+    actions.choices["install"].add_argument("--config", type=Path, help="the config.json5 that the hooks run with")
     status = actions.add_parser("status", help="what is installed, and when each hook last ran")
-    _add_project(status)
+    status.add_argument("--project", type=Path, metavar="DIR", help="default: the current folder")
     for action in actions.choices.values():
         action.add_argument("--workspace", help="the memory's folder (default: .memory in the project)")
     parser.set_defaults(run=_run)
 
 
-def _add_project(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--project", type=Path, metavar="DIR", help="this project's hooks (default: all your projects')"
-    )
-
-
 def _run(args: argparse.Namespace) -> int:
     try:
+        project = _project(args.project)
         if args.action == "status":
-            lines = _status(args.project, args.workspace)
+            lines = _status(project or Path.cwd(), args.workspace)
         elif args.action == "install":
-            lines = [install(args.editor, args.project, args.workspace)]
+            lines = [install(args.editor, project, args.workspace, config=args.config)]
         else:
-            lines = [undo(args.editor, args.project)]
+            lines = [undo(args.editor, project)]
     except (OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -55,24 +61,66 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def install(editor: Editor, project: Path | None, workspace: str | None) -> str:
+def _project(project: Path | None) -> Path | None:
+    if project is None:
+        return None
+    folder = project.expanduser().absolute()
+    if not folder.is_dir():
+        raise ValueError(f"{folder}: there is no such project; name its folder with --project")
+    return folder
+
+
+def install(editor: Editor, project: Path | None, workspace: str | None, *, config: Path | None = None) -> str:
     """Merge our hooks into the editor's file; doing it twice changes nothing. Returns what to tell.
 
+    project: None for the file of all projects.
+
     Raises:
-        ValueError: the file there is no JSON object of the expected form; it is left as it is.
+        ValueError: the file there is no JSON object of the expected form, or our command does not run from where an
+            editor stands; the file is left as it is.
     """
     path = _file(editor, project)
     before = path.read_text("utf-8") if path.exists() else None
-    after = json.dumps(merged(editor, _read(path, before), workspace), indent=2, ensure_ascii=False) + "\n"
+    document = merged(editor, _read(path, before), workspace, config)
+    _check(own_command(), config)
+    after = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     if before is not None and json.loads(before) == json.loads(after):
-        return f"{path}: the hooks are installed already"
+        return f"{path}: the hooks are installed already, and their command runs"
     path.parent.mkdir(parents=True, exist_ok=True)
     record = path.with_name(_RECORD)
     if not record.exists():  # what stood there before the first of our installations
         _write(record, json.dumps({"before": before}))
     _write(path, after)
     _write(record, json.dumps({**json.loads(record.read_text("utf-8")), "after": _digest(after)}))
-    return f"{path}: {len(EVENTS)} hooks installed; `gateway-memory hooks undo {editor}` takes them out again"
+    where = "--global" if project is None else f"--project {shlex.quote(str(project))}"
+    return (
+        f"{path}: {len(EVENTS)} hooks installed; they run {own_command()}, which was tried and runs\n"
+        f"`gateway-memory hooks undo {editor} {where}` takes them out again"
+    )
+
+
+def _check(command: str, config: Path | None) -> None:
+    """Try the command as an editor would: by a shell that knows nothing of our virtual environment.
+
+    Raises:
+        ValueError: it does not run, or the config has mistakes.
+    """
+    environment = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
+    tried = f"{command} config check {shlex.quote(str(config.absolute()))}" if config else f"{command} --help"
+    try:
+        done = subprocess.run(  # noqa: S603 - our own command
+            ["/bin/sh", "-c", tried],
+            env={**environment, "PATH": "/usr/bin:/bin"},
+            cwd="/",
+            capture_output=True,
+            check=False,
+            timeout=_CHECK_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"{tried}: it did not answer within {_CHECK_SECONDS:.0f} s; nothing was installed") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip()[-500:]
+        raise ValueError(f"{tried}: it ends with {done.returncode}; nothing was installed\n{said}")
 
 
 def undo(editor: Editor, project: Path | None) -> str:
@@ -94,13 +142,17 @@ def undo(editor: Editor, project: Path | None) -> str:
     return f"{path}: our hooks are out"
 
 
-def merged(editor: Editor, document: dict[str, Any], workspace: str | None) -> dict[str, Any]:
+def merged(
+    editor: Editor, document: dict[str, Any], workspace: str | None, config: Path | None = None
+) -> dict[str, Any]:
     """Return an editor's document with our hooks, once, behind what others wrote there."""
     result = without_ours(document)
     hooks = dict(result.get("hooks", {}))
+    command = own_command()
     place = f" --workspace {shlex.quote(str(Path(workspace).expanduser().absolute()))}" if workspace else ""
+    place += f" --config {shlex.quote(str(config.expanduser().absolute()))}" if config else ""
     for event, seconds in EVENTS.items():
-        entry: dict[str, Any] = {"command": f"{_OURS}{event}{place}", "timeout": seconds}
+        entry: dict[str, Any] = {"command": f"{command} hook {event}{place}", "timeout": seconds}
         name = event
         if editor == "claude-code":
             name = event[0].upper() + event[1:]
@@ -135,21 +187,31 @@ def _without_command(entry: Any) -> Any:
 
 
 def _is_ours(entry: Any) -> bool:
-    return isinstance(entry, dict) and str(entry.get("command", "")).startswith(_OURS)
+    return isinstance(entry, dict) and _OURS.search(str(entry.get("command", ""))) is not None
 
 
-def _status(project: Path | None, workspace: str | None) -> list[str]:
+def _status(project: Path, workspace: str | None) -> list[str]:
     lines = []
     for editor in _FILES:
-        path = _file(editor, project)
-        count = path.read_text("utf-8").count(_OURS) if path.exists() else 0
-        lines.append(f"{editor}: {f'{count} hooks' if count else 'not installed'} ({path})")
-    place = workspace_of({"workspace_roots": [str(project)]} if project else {}, workspace)
+        for path in dict.fromkeys((_file(editor, project), _file(editor, None))):
+            count = len(_OURS.findall(_commands(path)))
+            lines.append(f"{editor}: {f'{count} hooks' if count else 'not installed'} ({path})")
+    place = workspace_of({"workspace_roots": [str(project)]}, workspace)
     for event in EVENTS:
         ran = place / ".gateway-memory" / "hooks" / event
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(ran.stat().st_mtime)) if ran.exists() else "never"
         lines.append(f"{event}: last ran {when}")
     return lines
+
+
+def _commands(path: Path) -> str:
+    """Return the commands of an editor's file, one a line."""
+    found: list[str] = []
+    for entries in (_read(path, path.read_text("utf-8")) if path.exists() else {}).get("hooks", {}).values():
+        for entry in entries:
+            inner = entry.get("hooks", [entry]) if isinstance(entry, dict) else []
+            found += [str(each.get("command", "")) for each in inner if isinstance(each, dict)]
+    return "\n".join(found)
 
 
 def _file(editor: Editor, project: Path | None) -> Path:

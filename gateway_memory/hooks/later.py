@@ -8,40 +8,55 @@ from pathlib import Path
 from typing import Any
 
 from gateway_memory.followup import followup_due
-from gateway_memory.hooks.state import hook_key, open_journal, register
-from gateway_memory.hooks.transcript import read_transcript
-from gateway_memory.prompts import flush_prompt, followup_prompt
+from gateway_memory.hooks.state import hook_key, open_journal, register, settings_of
+from gateway_memory.hooks.transcript import read_last_message, read_transcript
+from gateway_memory.prompts import Prompts
 from gateway_memory.store.session_log import SESSIONS_FILE
-from gateway_memory.store.session_state import has_left_anything, seen_in
+from gateway_memory.store.session_state import Observation, count_stop, has_left_anything, seen_in
 from gateway_memory.store.sqlite import transaction
-from gateway_memory.worth import is_chinese, worth_saving
+from gateway_memory.worth import is_chinese, much_happened, worth_saving
 
 __all__ = ["before_compaction", "end", "followup"]
 
 
-def before_compaction(workspace: Path, session_id: str, given: dict[str, Any]) -> str:
-    """Return what the agent is asked before its context is compacted, "" where there is nothing to keep."""
-    with _session(workspace, session_id, given) as connection, transaction(connection):
+def before_compaction(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None) -> str:
+    """Return what the agent is asked before its context is compacted, "" where there is nothing to keep.
+
+    Without a transcript nobody knows; but a context that is full holds something, and the agent can tell.
+    """
+    with _session(workspace, session_id, given, config) as connection, transaction(connection):
         seen = seen_in(connection, "owner", session_id)
-        if not worth_saving(seen) and not has_left_anything(connection, "owner", session_id):
-            return ""
+        left = has_left_anything(connection, "owner", session_id)
+    if _transcript(given) and not worth_saving(seen) and not left:
+        return ""
     usage, messages = given.get("context_usage_percent", "?"), given.get("message_count", "?")
-    return flush_prompt(session_id, usage=usage, messages=messages, chinese=is_chinese(seen), workspace=str(workspace))
+    prompts = _prompts(workspace, config)
+    return prompts.flush(session_id, usage=usage, messages=messages, chinese=is_chinese(seen))
 
 
-def followup(workspace: Path, session_id: str, given: dict[str, Any], *, status: object) -> str:
-    """Return the follow-up prompt where one is due: see `followup_due`."""
-    with _session(workspace, session_id, given) as connection:
+def followup(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, status: object) -> str:
+    """Return the follow-up prompt where one is due: see `followup_due`.
+
+    At the first stop only where much has happened; later, without a transcript, the agent itself tells whether there is
+    anything to save.
+    """
+    with _session(workspace, session_id, given, config) as connection:
         if status not in ("completed", "aborted"):
             return ""
         with transaction(connection):
-            seen = followup_due(connection, "owner", workspace / SESSIONS_FILE, session_id)
-    return "" if seen is None else followup_prompt(session_id, chinese=is_chinese(seen), workspace=str(workspace))
+            first = count_stop(connection, session_id) <= 1
+            known = _transcript(given) is not None
+
+            def worth_asking(seen: list[Observation]) -> bool:
+                return much_happened(seen) if first else worth_saving(seen) or not known
+
+            seen = followup_due(connection, "owner", workspace / SESSIONS_FILE, session_id, worth_asking)
+    return "" if seen is None else _prompts(workspace, config).followup(session_id, chinese=is_chinese(seen))
 
 
 def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None) -> None:
     """Close the session: its record is written unless it is saved. Facts are indexed along the way."""
-    with _session(workspace, session_id, given) as connection:
+    with _session(workspace, session_id, given, config, lives=False) as connection:
         query = "SELECT 1 FROM sessions WHERE session_id = ? AND ended_at IS NULL"
         if connection.execute(query, (session_id,)).fetchone() is None:
             return
@@ -65,15 +80,36 @@ def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | 
 
 
 @contextlib.contextmanager
-def _session(workspace: Path, session_id: str, given: dict[str, Any]) -> Iterator[sqlite3.Connection]:
-    """Open the journal with the session in it, and what its transcript has gained."""
+def _session(
+    workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, lives: bool = True
+) -> Iterator[sqlite3.Connection]:
+    """Open the journal with the session in it, and what its transcript has gained, or what else the editor tells."""
     connection = open_journal(workspace)
     try:
         now = time.time()
-        register(connection, session_id, now)
-        path = given.get("transcript_path")
-        if isinstance(path, str) and path and Path(path).is_file():
-            read_transcript(connection, session_id, Path(path), now)
+        register(connection, session_id, now, lives=lives)
+        path = _transcript(given)
+        if settings_of(workspace, config)["observations"]["enabled"]:
+            if path:
+                read_transcript(connection, session_id, path, now)
+            else:
+                read_last_message(connection, session_id, given, now)
         yield connection
     finally:
         connection.close()
+
+
+def _transcript(given: dict[str, Any]) -> Path | None:
+    """Return the transcript that an editor names, None where it names none or it is not there."""
+    named = given.get("transcript_path")
+    if not isinstance(named, str) or not named:
+        return None
+    path = Path(named).expanduser()
+    try:
+        return path if path.is_file() else None
+    except (OSError, ValueError):  # a name that is too long, or no name at all
+        return None
+
+
+def _prompts(workspace: Path, config: Path | None) -> Prompts:
+    return Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "")

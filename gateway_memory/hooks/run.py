@@ -91,9 +91,16 @@ def _run(event: str, given: dict[str, Any], workspace: Path, config: Path | None
     claude = "hook_event_name" in given and "conversation_id" not in given
     if event == "sessionStart":
         from gateway_memory.hooks.start import opening
+        from gateway_memory.prompts import Prompts
+        from gateway_memory.worth import is_chinese_text
 
         _register(workspace, session_id)
         text = opening(workspace, config, time.time())
+        if session_id:  # the first layer: its agent must know that it can search and save
+            prompts = Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "")
+            told = "".join(line for line in text.splitlines() if line.startswith("- "))
+            tools = prompts.tools(session_id, chinese=is_chinese_text(told))
+            text = f"{text}\n\n{tools}" if text else tools
         output = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
         return output if claude else {"additional_context": text}
     if event not in EVENTS or not session_id:
@@ -101,14 +108,14 @@ def _run(event: str, given: dict[str, Any], workspace: Path, config: Path | None
     from gateway_memory.hooks import later
 
     if event == "preCompact":
-        prompt = later.before_compaction(workspace, session_id, given)
+        prompt = later.before_compaction(workspace, session_id, given, config)
         # Claude Code takes no message here: what it compacts is in the transcript, which was just read.
         return {"user_message": prompt} if prompt and not claude else {}
     if event == "stop":
         if given.get("stop_hook_active") or given.get("loop_count"):
             return {}
         status = "completed" if claude else given.get("status", "")
-        prompt = later.followup(workspace, session_id, given, status=status)
+        prompt = later.followup(workspace, session_id, given, config, status=status)
         asked = {"decision": "block", "reason": prompt} if claude else {"followup_message": prompt}
         return asked if prompt else {}
     later.end(workspace, session_id, given, config)
@@ -127,7 +134,7 @@ def _register(workspace: Path, session_id: str) -> None:
     connection: sqlite3.Connection | None = None
     try:
         connection = open_journal(workspace)
-        register(connection, session_id, time.time())
+        register(connection, session_id, time.time(), lives=True)
     except (sqlite3.Error, StoreError, OSError) as error:
         _note(workspace, "sessionStart", _described(error), 0.0)
     finally:

@@ -5,11 +5,15 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.hooks.run import workspace_of
 from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER, settings_of
 from gateway_memory.hooks.words import best, index_follows, lines_of
+from gateway_memory.whose import add_whose
+
+if TYPE_CHECKING:
+    from gateway_memory.session import Owner
 
 __all__ = ["main"]
 
@@ -24,6 +28,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--max-results", type=int, default=5, metavar="N")
     parser.add_argument("--semantic", action="store_true", help="by meaning too; loads the encoder")
     parser.add_argument("--workspace")
+    add_whose(parser, user="a person's memory instead of the owner's", room="a group's")
     parser.add_argument("--config", type=Path)
     args = parser.parse_args(arguments)
     if args.max_results < 1:
@@ -32,11 +37,16 @@ def main(arguments: list[str]) -> int:
     if not workspace.is_dir():
         sys.stderr.write(f"{workspace}: there is no such folder; name the workspace with --workspace\n")
         return 1
-    if args.semantic:
+    if (args.user, args.room) != (None, None):
+        import asyncio
+
+        found = _by_memory(workspace, args.config, query, args.max_results, user=args.user, room=args.room)
+        results = asyncio.run(found)
+    elif args.semantic:
         results = _by_meaning(workspace, args.config, query, args.max_results)
     else:
-        found = best(lines_of(workspace), query, limit=args.max_results, min_score=_MIN_SHARE)
-        results = [_result(line.text, line.type, line.score, line.file, line.at) for line in found]
+        lines = best(lines_of(workspace), query, limit=args.max_results, min_score=_MIN_SHARE)
+        results = [_result(line.text, line.type, line.score, line.file, line.at) for line in lines]
     sys.stdout.write(json.dumps({"results": results}, ensure_ascii=False, indent=2) + "\n")
     return 0
 
@@ -91,7 +101,16 @@ async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, A
     return [_result(hit.text, hit.type, round(hit.score, 3), hit.file, hit.at) for hit in hits]
 
 
-async def _by_memory(workspace: Path, config: Path | None, query: str, limit: int) -> list[dict[str, Any]]:
+async def _by_memory(
+    workspace: Path,
+    config: Path | None,
+    query: str,
+    limit: int,
+    *,
+    user: "Owner | str | None" = None,
+    room: str | None = None,
+) -> list[dict[str, Any]]:
+    """Ask a whole memory; without `user` and `room`, the owner's."""
     from gateway_memory.config import load_config
     from gateway_memory.logs import configure_logging
     from gateway_memory.memory import GatewayMemory
@@ -99,7 +118,7 @@ async def _by_memory(workspace: Path, config: Path | None, query: str, limit: in
 
     configure_logging(verbose=False)
     async with GatewayMemory(load_config(config), workspace) as memory:
-        session = await memory.start_session("agent:main:shell", user=OWNER)
+        session = await memory.visit(user=OWNER if (user, room) == (None, None) else user, room=room)
         await memory.flush()  # until what is new has its vectors
         hits = await memory.search(session, query, limit=limit)
         return [_result(hit.text, hit.type, round(hit.score, 3), hit.file, hit.at) for hit in hits]

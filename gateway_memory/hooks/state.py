@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from gateway_memory.store.session_state import touch
 from gateway_memory.store.sqlite import migrate, transaction, use_write_ahead_log
 
 __all__ = ["ENCODER_TABLES", "STATE_FOLDER", "hook_key", "locked", "open_journal", "register", "settings_of"]
@@ -49,9 +50,17 @@ def open_journal(workspace: Path) -> sqlite3.Connection:
     return connection
 
 
-def register(connection: sqlite3.Connection, session_id: str, at: float) -> None:
-    """Note an editor's session, under its own id, unless it is known."""
+def register(connection: sqlite3.Connection, session_id: str, at: float, *, lives: bool) -> None:
+    """Note an editor's session, under its own id, unless it is known.
+
+    lives: something happens in it, so it is open again where it had ended: an editor resumes a conversation under its
+    old id. Its record stays the only one.
+    """
     with transaction(connection):
+        if lives:
+            again = "UPDATE sessions SET ended_at = NULL, slot = -1 WHERE session_id = ? AND ended_at IS NOT NULL"
+            connection.execute(again, (session_id,))
+            touch(connection, session_id, at)
         connection.execute(
             "INSERT OR IGNORE INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, 'owner', ?, ?)",
             (session_id, hook_key(session_id), at, at),

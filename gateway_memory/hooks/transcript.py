@@ -12,7 +12,7 @@ from gateway_memory.observing import clip, tags_of
 from gateway_memory.store.session_state import Observation, observe
 from gateway_memory.store.sqlite import transaction
 
-__all__ = ["observations_of", "read_transcript"]
+__all__ = ["observations_of", "read_last_message", "read_transcript"]
 
 LONGEST_READ: Final = 2_000_000
 """Bytes that one hook reads: of a longer rest, the newest."""
@@ -55,6 +55,14 @@ def read_transcript(connection: sqlite3.Connection, session_id: str, path: Path,
         observe(connection, "owner", session_id, seen, at)
         connection.execute("INSERT OR REPLACE INTO transcripts VALUES (?, ?)", (session_id, start + whole))
     return len(seen)
+
+
+def read_last_message(connection: sqlite3.Connection, session_id: str, given: dict[str, Any], at: float) -> None:
+    """Keep what Claude Code's `Stop` tells of the reply, where there is no transcript to read."""
+    text = given.get("last_assistant_message")
+    if isinstance(text, str) and text.strip():
+        with transaction(connection):
+            observe(connection, "owner", session_id, _kept("assistant", "", text), at)
 
 
 def observations_of(lines: Sequence[bytes]) -> list[Observation]:

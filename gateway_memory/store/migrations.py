@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gateway_memory.store.migrations_sessions import DISTILLATION, SESSIONS
+from gateway_memory.store.migrations_sessions import DISTILLATION, SESSIONS, SWITCHES
 
 __all__ = ["MIGRATIONS"]
 
@@ -173,4 +173,5 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     SESSIONS,
     DISTILLATION,
+    SWITCHES,
 )

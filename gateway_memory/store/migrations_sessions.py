@@ -2,7 +2,7 @@
 
 from typing import Final
 
-__all__ = ["DISTILLATION", "SESSIONS"]
+__all__ = ["DISTILLATION", "SESSIONS", "SWITCHES"]
 
 SESSIONS: Final = (
     "0004_sessions",
@@ -65,5 +65,13 @@ DISTILLATION: Final = (
     ) WITHOUT ROWID;
     CREATE INDEX memories_important ON memories (scope)
         WHERE state = 'active' AND importance = 'high' AND file <> 'MEMORY.md';
+    """,
+)
+
+SWITCHES: Final = (
+    "0006_switches",
+    """
+    ALTER TABLE sessions ADD COLUMN switches TEXT NOT NULL DEFAULT '';     -- what `/memory on | off` said, as JSON
+    ALTER TABLE sessions ADD COLUMN stops INTEGER NOT NULL DEFAULT 0;      -- how often an editor's agent stopped in it
     """,
 )

@@ -3,8 +3,9 @@
 Plain functions over a connection in a transaction: the event loop's side and the hooks, which have none, share them.
 """
 
+import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Database",
+    "KnownSession",
     "Left",
     "Observation",
     "OpenSession",
@@ -20,7 +22,9 @@ __all__ = [
     "abandoned",
     "ask_followup",
     "close",
+    "count_stop",
     "counts",
+    "find",
     "has_left_anything",
     "left_by",
     "note_memory",
@@ -28,6 +32,8 @@ __all__ = [
     "release",
     "remember",
     "seen_in",
+    "switch",
+    "switches",
     "touch",
     "was_followed_up",
 ]
@@ -67,6 +73,43 @@ class OpenSession:
     scope: str
     opened_at: float
     seen_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownSession:
+    """What stands of a session under its id. switches: what the user said of its features, by name."""
+
+    session_id: str
+    key: str
+    scope: str
+    ended: bool
+    switches: Mapping[str, bool]
+
+
+def find(database: sqlite3.Connection, session_id: str) -> KnownSession | None:
+    """Return the session of an id, None where there was none."""
+    query = "SELECT key, scope, ended_at IS NOT NULL, switches FROM sessions WHERE session_id = ?"
+    row = database.execute(query, (session_id,)).fetchone()
+    if row is None:
+        return None
+    key, scope, ended, said = row
+    return KnownSession(session_id=session_id, key=key, scope=scope, ended=bool(ended), switches=_switches(said))
+
+
+def switch(database: sqlite3.Connection, session_id: str, said: Mapping[str, bool]) -> None:
+    """Note what the user said of a session's features: it holds after a restart, and for every process."""
+    database.execute("UPDATE sessions SET switches = ? WHERE session_id = ?", (json.dumps(dict(said)), session_id))
+
+
+def switches(database: sqlite3.Connection, session_id: str) -> Mapping[str, bool]:
+    """Return what the user said of a session's features."""
+    row = database.execute("SELECT switches FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    return _switches(row[0]) if row else {}
+
+
+def _switches(said: str) -> Mapping[str, bool]:
+    found = json.loads(said or "{}")
+    return {str(name): bool(on) for name, on in found.items()}
 
 
 def observe(database: sqlite3.Connection, scope: str, session_id: str, seen: Sequence[Observation], at: float) -> None:
@@ -150,6 +193,13 @@ def was_followed_up(database: sqlite3.Connection, session_id: str) -> bool:
     """Return whether the session's agent was asked to save it."""
     query = "SELECT 1 FROM sessions WHERE session_id = ? AND followups > 0"
     return database.execute(query, (session_id,)).fetchone() is not None
+
+
+def count_stop(database: sqlite3.Connection, session_id: str) -> int:
+    """Note that an editor's agent has stopped in a session; return how often it has."""
+    query = "UPDATE sessions SET stops = stops + 1 WHERE session_id = ? RETURNING stops"
+    row = database.execute(query, (session_id,)).fetchone()
+    return int(row[0]) if row else 0
 
 
 def close(database: sqlite3.Connection, session_id: str, *, reason: str, state: State, at: float) -> float | None:

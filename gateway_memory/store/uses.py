@@ -51,6 +51,8 @@ def count_uses(database: sqlite3.Connection, scope: str, day_of: Callable[[float
         "recalled = recalled + excluded.recalled, repeated = repeated + excluded.repeated",
         [(scope, *key, recalled[key], repeated[key]) for key in sorted({*recalled, *repeated})],
     )
+    if (reply, receipt) == (row or (0, 0)):
+        return
     database.execute("INSERT OR REPLACE INTO uses_read VALUES (?, ?, ?)", (scope, reply, receipt))
 
 

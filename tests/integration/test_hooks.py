@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from editor import WORDS_ALONE, WORTH, hook, records, run, transcript
+from editor import WORDS_ALONE, WORTH, environment, hook, records, run, transcript
 
+from gateway_memory.hooks.install import merged, without_ours
 from gateway_memory.hooks.transcript import observations_of
+from gateway_memory.own_command import own_command
 from gateway_memory.worth import worth_saving
 
 
@@ -85,6 +87,7 @@ def test_claude_codes_names_and_shapes(tmp_path: Path, monkeypatch: pytest.Monke
     assert started["hookSpecificOutput"]["hookEventName"] == "SessionStart"
     assert claude("PreCompact", trigger="auto") == {}, "Claude Code takes no message here"
     assert claude("Stop", stop_hook_active=True) == {}
+    assert claude("Stop", stop_hook_active=False) == {}, "the first stop, and little has happened"
     stopped = claude("Stop", stop_hook_active=False)
     assert stopped["decision"] == "block"
     assert "save-summary" in stopped["reason"]
@@ -188,7 +191,7 @@ def test_hooks_are_installed_beside_others_and_taken_out_byte_for_byte(tmp_path:
     assert document["hooks"]["afterFileEdit"] == [{"command": "fmt"}]
     assert document["hooks"]["stop"] == [
         {"command": "./mine.sh"},
-        {"command": "gateway-memory hook stop", "timeout": 5, "loop_limit": 1},
+        {"command": f"{own_command()} hook stop", "timeout": 5, "loop_limit": 1},
     ]
     assert "cursor: 4 hooks" in run("hooks", "status", *place).stdout.decode()
     assert run("hooks", "undo", "cursor", *place).returncode == 0
@@ -205,7 +208,7 @@ def test_what_somebody_edited_after_the_installation_stays(tmp_path: Path) -> No
             "hooks": [
                 {
                     "type": "command",
-                    "command": f"gateway-memory hook sessionStart --workspace {tmp_path / 'w'}",
+                    "command": f"{own_command()} hook sessionStart --workspace {tmp_path / 'w'}",
                     "timeout": 10,
                 }
             ]
@@ -219,6 +222,141 @@ def test_what_somebody_edited_after_the_installation_stays(tmp_path: Path) -> No
         "model": "opus",
         "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]},
     }
+
+
+def test_what_is_installed_runs_from_a_shell_that_knows_no_virtual_environment(tmp_path: Path) -> None:
+    done = run("hooks", "install", "cursor", "--project", str(tmp_path))
+    assert "runs" in done.stdout.decode()
+    document = json.loads((tmp_path / ".cursor" / "hooks.json").read_text("utf-8"))
+    (entry,) = document["hooks"]["sessionStart"]
+    answered = subprocess.run(
+        ["/bin/sh", "-c", entry["command"]],
+        input=json.dumps({"conversation_id": "c", "workspace_roots": [str(tmp_path)]}).encode(),
+        capture_output=True,
+        check=True,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+    )
+    assert "save-fact" in json.loads(answered.stdout)["additional_context"]
+
+
+def test_what_an_earlier_version_installed_is_replaced_and_taken_out() -> None:
+    old = {"hooks": {"stop": [{"command": "gateway-memory hook stop", "timeout": 5}, {"command": "./mine.sh"}]}}
+    document = merged("cursor", old, None)
+    assert [each["command"] for each in document["hooks"]["stop"]] == ["./mine.sh", f"{own_command()} hook stop"]
+    assert without_ours(document)["hooks"] == {"stop": [{"command": "./mine.sh"}]}
+    others = {"hooks": {"stop": [{"command": "my-gateway-memory hook stop"}, {"command": "gateway-memory hook-up"}]}}
+    assert without_ours(others) == others
+
+
+@pytest.mark.parametrize("action", ["install", "undo"])
+def test_the_home_folder_is_never_meant_silently(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = run("hooks", action, "cursor", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--global" in done.stderr.decode()
+    assert not (tmp_path / ".cursor").exists()
+    done = run("hooks", action, "cursor", "--project", str(tmp_path / "nowhere"))
+    assert done.returncode == 1
+    assert "no such project" in done.stderr.decode()
+    assert run("hooks", action, "cursor", "--global").returncode == 0
+    assert (tmp_path / ".cursor" / "hooks.json").exists() == (action == "install")
+
+
+def test_a_config_with_mistakes_is_not_installed(tmp_path: Path) -> None:
+    config = tmp_path / "config.json5"
+    config.write_text("{agents: {defaults: {memorySync: {autoExtrakt: {}}}}}", "utf-8")
+    done = run("hooks", "install", "cursor", "--project", str(tmp_path), "--config", str(config))
+    assert done.returncode == 1
+    assert "autoExtract" in done.stderr.decode()
+    assert not (tmp_path / ".cursor").exists()
+
+
+def test_the_start_tells_the_agent_in_two_lines_what_it_can_call(tmp_path: Path) -> None:
+    workspace = tmp_path / "it's here" / ".memory"
+    workspace.mkdir(parents=True)
+
+    def told(text: str) -> str:
+        (workspace / "MEMORY.md").write_text(f"- {text}\n", "utf-8")
+        lines = str(hook("sessionStart", workspace)["additional_context"].split("\n\n")[-1])
+        assert lines.count("\n") == 1
+        return lines
+
+    assert "静默保存" in told("我的工位在三楼，常去的咖啡馆在街角")
+    search, fact, _ = told("The cat is called Tigger").split("`")[1::2]
+
+    def called(command: str) -> dict[str, Any]:
+        done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True, cwd="/", env=environment())
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    assert called(search.replace("…", "Tigger"))["results"]
+    assert called(fact.replace("…", "The dog is called Rex"))["status"] == "ok"
+    assert "Rex" in "".join(path.read_text("utf-8") for path in (workspace / "memory").iterdir())
+
+
+NOT_THERE: tuple[dict[str, Any], ...] = (
+    {},
+    {"transcript_path": None},
+    {"transcript_path": "/nowhere/t.jsonl"},
+    {"transcript_path": "x" * 5000},
+)
+
+
+@pytest.mark.parametrize("given", [*NOT_THERE, {"transcript_path": "a\x00b"}, {"transcript_path": 7}])
+def test_without_a_transcript_the_hooks_work_from_what_is_known(tmp_path: Path, given: dict[str, Any]) -> None:
+    workspace = tmp_path / ".memory"
+    hook("sessionStart", workspace, **given)
+    assert hook("stop", workspace, status="completed", **given) == {}, "nobody knows that anything happened"
+    assert "save-summary" in hook("stop", workspace, status="completed", **given)["followup_message"]
+    assert hook("stop", workspace, status="completed", **given) == {}, "once"
+    assert "[Memory Flush]" in hook("preCompact", workspace, **given)["user_message"]
+    done = run(
+        "save-fact", "--workspace", str(workspace), "--session", "conv-1", "--content", "The cat is called Tigger"
+    )
+    assert json.loads(done.stdout)["status"] == "ok", done.stderr
+    assert hook("sessionEnd", workspace, reason="completed", **given) == {}
+    (record,) = records(workspace)
+    assert "Tigger" in record["summary"]
+
+
+def test_a_small_order_is_not_asked_about_at_its_first_stop(tmp_path: Path) -> None:
+    for number, (text, tools) in enumerate(
+        (("Please fix the typo in the README file", 2), ("这个函数是做什么的？", 1))
+    ):
+        workspace = tmp_path / str(number) / ".memory"
+        workspace.mkdir(parents=True)
+        use = [{"type": "tool_use", "name": "Bash", "input": {"command": f"make {each}"}} for each in range(tools)]
+        path = transcript(tmp_path / f"{number}.jsonl", ("user", text), ("assistant", use))
+        assert hook("stop", workspace, transcript_path=path, status="completed") == {}
+        transcript(tmp_path / f"{number}.jsonl", ("user", "And run all of the tests again, please"))
+        assert "followup_message" in hook("stop", workspace, transcript_path=path, status="completed")
+
+
+def test_observations_that_are_switched_off_are_not_read_from_a_transcript(tmp_path: Path) -> None:
+    workspace = tmp_path / ".memory"
+    workspace.mkdir()
+    config = tmp_path / "config.json5"
+    config.write_text("{agents: {defaults: {memorySync: {observations: {enabled: false}}}}}", "utf-8")
+    path = transcript(tmp_path / "t.jsonl", ("user", WORTH))
+    given = {"conversation_id": "c", "transcript_path": path, "status": "completed"}
+    for event in ("sessionStart", "stop", "preCompact", "sessionEnd"):
+        run("hook", event, "--workspace", str(workspace), "--config", str(config), given=json.dumps(given).encode())
+    assert b"JWT" not in b"".join(each.read_bytes() for each in workspace.rglob("*") if each.is_file())
+
+
+def test_a_conversation_that_is_resumed_is_open_again(tmp_path: Path) -> None:
+    workspace = tmp_path / ".memory"
+    save = ("save-fact", "--workspace", str(workspace), "--session", "conv-1", "--content")
+    hook("sessionStart", workspace)
+    assert json.loads(run(*save, "The cat is called Tigger").stdout)["status"] == "ok"
+    hook("sessionEnd", workspace, reason="completed")
+    refused = run(*save, "The dog is called Rex")
+    assert refused.returncode == 1
+    assert "has ended" in json.loads(refused.stdout)["message"]
+    hook("sessionStart", workspace)
+    assert json.loads(run(*save, "The dog is called Rex").stdout)["status"] == "ok"
+    hook("sessionEnd", workspace, reason="completed")
+    assert len(records(workspace)) == 1
 
 
 def test_a_broken_hooks_file_is_left_as_it_is(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory import OWNER, UsageError
-from gateway_memory.session import Scope, resolve_scope, session_type
+from gateway_memory.session import Scope, is_name, resolve_scope, session_types
 
-NAMES = st.text(min_size=1).filter(lambda name: name.strip() != "")
+NAMES = st.text(min_size=1).filter(is_name)
 
 
 @given(NAMES, NAMES)
@@ -44,13 +44,37 @@ def test_exactly_one_of_user_and_room(values: dict[str, str | None]) -> None:
 @pytest.mark.parametrize(
     ("key", "expected"),
     [
-        ("agent:main:telegram:direct:42", "direct"),
-        ("agent:main:discord:group:5", "group"),
-        ("agent:main:discord:channel:5:thread:6", "channel"),
-        ("agent:main:main", "main"),
-        ("my own key", "direct"),
+        ("agent:main:main", {"main", "direct"}),
+        ("agent:main:direct:42", {"direct"}),
+        ("agent:main:telegram:direct:42", {"direct"}),
+        ("agent:main:telegram:dm:42", {"dm", "direct"}),
+        ("agent:main:telegram:work:direct:42", {"direct"}),
+        ("agent:main:telegram:direct:group", {"direct"}),
+        ("agent:main:telegram:direct:42:thread:7", {"direct", "thread"}),
+        ("agent:main:discord:group:5", {"group"}),
+        ("agent:main:telegram:group:-100123:topic:42", {"group", "thread"}),
+        ("agent:main:discord:channel:5", {"channel", "group"}),
+        ("AGENT:Main:Discord:Channel:5:Thread:6", {"channel", "group", "thread"}),
+        ("agent:main:matrix:room:!abc:example.org:thread:$x", {"room", "group", "thread"}),
+        ("agent:main:cron:job1", {"cron"}),
+        ("agent:main:cron:job1:run:9", {"cron"}),
+        ("cron:job1", {"cron"}),
+        ("hook:5f1c", {"hook"}),
+        ("agent:main:subagent:5f1c", {"subagent"}),
+        ("agent:main:webchat:sms:5", {"sms", "webchat", "direct"}),
+        ("agent:main", {"direct"}),
+        ("group", {"direct"}),
+        ("my own key", {"direct"}),
     ],
 )
-def test_a_key_tells_the_type_of_its_session(key: str, expected: str) -> None:
-    assert session_type(key, Scope("owner", "")) == expected
-    assert session_type(key, Scope("room:r", "rooms/r")) == "group"
+def test_a_key_tells_the_types_of_its_session(key: str, expected: set[str]) -> None:
+    assert set(session_types(key, Scope("owner", ""))) == expected
+    assert session_types(key, Scope("room:r", "rooms/r")) == ("group",)
+
+
+@pytest.mark.parametrize("name", ["", " ", "\u3000", "\u200b", "\x00", "a\x00b", "a\nb", "\ud800", "a\udfff", "\u202e"])
+def test_what_is_no_name_is_refused(name: str) -> None:
+    assert not is_name(name)
+    for values in ({"user": name, "room": None}, {"user": None, "room": name}):
+        with pytest.raises(UsageError, match="expected a name"):
+            resolve_scope(**values)
