@@ -88,6 +88,8 @@ def _interrupt(number: int, _: FrameType | None) -> None:
 
 def _run(event: str, given: dict[str, Any], workspace: Path, config: Path | None) -> dict[str, Any]:
     session_id = str(given.get("conversation_id") or given.get("session_id") or "")[:200]
+    if not session_id.isprintable():  # a broken id is none; lone surrogates could not even be stored
+        session_id = ""
     claude = "hook_event_name" in given and "conversation_id" not in given
     if event == "sessionStart":
         from gateway_memory.hooks.start import opening
