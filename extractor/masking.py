@@ -7,10 +7,10 @@ only when its needle stands in the text, so that a message without secrets costs
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from .passwords import mask_named
+from .traced import Traced
 
 __all__ = ["mask_secrets"]
 
@@ -96,59 +96,61 @@ _PLACED: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("passport number", "passport", _PASSPORT),
     ("passport number", "护照", _PASSPORT),
 )
+# People part the groups of a number in many ways: blanks, dots, dashes of any length, two of them.
+_PARTED = r"[ \t.\-\u2010-\u2015_/·•*,|\u00a0\u2000-\u200a\u202f\u3000]{0,4}"
 _CARD = re.compile(
-    r"[2-6](?<![\d.]\d)(?:\d{3}[ -]?\d{4}[ -]?\d{4}[ -]?\d{4}(?:[ -]?\d{1,3})?|\d{3}[ -]?\d{6}[ -]?\d{4,5}"
-    r"|\d{12})(?!\d)"
+    rf"[2-6](?<!\d[2-6])(?:\d{{3}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}(?:{_PARTED}\d{{1,3}})?"
+    rf"|\d{{3}}{_PARTED}\d{{6}}{_PARTED}\d{{4,5}}|\d{{12}})(?!\d)"
+)
+# Beside its name a number may be parted anywhere, also by line breaks.
+_CARD_NAME = re.compile(r"(?i)\b(?:card|visa|mastercard|amex|unionpay|maestro|jcb)|卡|支付|付款")
+_NAMED_CARD = re.compile(
+    r"(?i)(?:\b(?:card|visa|mastercard|amex|unionpay|maestro|jcb)|卡|支付|付款)[^\d]{0,40}"
+    r"(?<!\d)([2-6](?:[\s.\-_/·•*,|\u2010-\u2015]{0,4}\d){12,18})(?!\d)"
 )
 _IDENTITY = re.compile(
-    r"[1-9](?<![\dA-Za-z]\d)\d{5} ?(?:18|19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]) ?\d{3}[\dXx](?![\dA-Za-z])"
+    r"[1-9](?<![\dA-Za-z]\d)\d{5}[ \t.\-\u00a0\u3000]{0,3}(?:18|19|20)\d\d[ .-]?(?:0[1-9]|1[0-2])[ .-]?"
+    r"(?:0[1-9]|[12]\d|3[01])[ \t.\-\u00a0\u3000]{0,3}\d{3}[\dXx](?![\dA-Za-z])"
 )
 _IDENTITY_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
-_DIGITS = re.compile(r"\d[\d -]{11}")
+_DIGITS = re.compile(r"\d(?:[^\d\w]{0,4}\d){11}")
 
 
-def mask_secrets(text: str) -> tuple[str, dict[str, int]]:
-    """The text with every secret replaced by its kind, and how many of each kind. Linear in the text."""
-    found: Counter[str] = Counter()
-    if "-----BEGIN" in text:
-        text = _mask_pem(text, found)
+def mask_secrets(told: Traced) -> None:
+    """Cut out every secret, with its kind in its place. Linear in the text."""
+    if "-----BEGIN" in told.text:
+        told.cut(list(_private_keys(told.text)))
     for kind, needle, pattern in _TOKENS:
-        if needle in text:
-            text, count = pattern.subn(f"[masked: {kind}]", text)
-            found[kind] += count
-    lower = text.lower()
+        if needle in told.text:
+            told.cut([(*match.span(), f"[masked: {kind}]") for match in pattern.finditer(told.text)])
+    lower = told.text.lower()
     for kind, needle, pattern in _PLACED:
         if needle in lower:
-            text, count = pattern.subn(rf"\1[masked: {kind}]", text)
-            found[kind] += count
-    text = mask_named(text, lower, found)
-    if _DIGITS.search(text):
-        text = _mask_checked(text, _IDENTITY, _is_identity_number, "identity number", found)
-        text = _mask_checked(text, _CARD, _passes_luhn, "card number", found)
-    return text, {kind: count for kind, count in found.items() if count}
+            told.cut([(match.end(1), match.end(), f"[masked: {kind}]") for match in pattern.finditer(told.text)])
+    mask_named(told, lower)
+    if _DIGITS.search(told.text):
+        _mask_checked(told, _IDENTITY, _is_identity_number, "identity number")
+        _mask_checked(told, _CARD, _passes_luhn, "card number")
+        if _CARD_NAME.search(told.text):
+            _mask_checked(told, _NAMED_CARD, _passes_luhn, "card number")
 
 
-def _mask_pem(text: str, found: Counter[str]) -> str:
-    kept: list[str] = []
+def _private_keys(text: str) -> Iterator[tuple[int, int, str]]:
     position = 0
     while begin := _PEM_BEGIN.search(text, position):
         end = _PEM_END.search(text, begin.end())
-        kept += (text[position : begin.start()], "[masked: private key]")
-        found["private key"] += 1
         position = end.end() if end else len(text)  # cut off in the middle: the rest is the key
-    return "".join((*kept, text[position:]))
+        yield begin.start(), position, "[masked: private key]"
 
 
-def _mask_checked(
-    text: str, pattern: re.Pattern[str], check: Callable[[str], bool], kind: str, found: Counter[str]
-) -> str:
-    def replace(match: re.Match[str]) -> str:
-        if not check(match[0]):
-            return match[0]
-        found[kind] += 1
-        return f"[masked: {kind}]"
-
-    return pattern.sub(replace, text)
+def _mask_checked(told: Traced, pattern: re.Pattern[str], check: Callable[[str], bool], kind: str) -> None:
+    told.cut(
+        [
+            (*match.span(pattern.groups), f"[masked: {kind}]")
+            for match in pattern.finditer(told.text)
+            if check(match[pattern.groups])
+        ]
+    )
 
 
 def _passes_luhn(number: str) -> bool:
@@ -160,6 +162,6 @@ def _passes_luhn(number: str) -> bool:
 
 def _is_identity_number(number: str) -> bool:
     """GB 11643-1999: ISO 7064 MOD 11-2 over the first 17 digits."""
-    number = number.replace(" ", "")
+    number = "".join(character for character in number if character.isalnum())
     total = sum(int(digit) * weight for digit, weight in zip(number, _IDENTITY_WEIGHTS, strict=False))
     return "10X98765432"[total % 11] == number[-1].upper()

@@ -1,7 +1,11 @@
 """Passwords, codes and keys told in words: what stands beside their name, in the languages people chat in."""
 
 import re
-from collections import Counter
+from collections.abc import Iterator
+
+from .passwords_written import WRITTEN_FORMS
+from .passwords_zh import CHINESE_FORMS, CHINESE_NEEDLES
+from .traced import Traced
 
 __all__ = ["mask_named"]
 
@@ -23,11 +27,12 @@ _NO_VALUE = (
 # Code that fetches a secret tells none: `os.environ["X"]`, `settings.api_key`, `get_secret("x")`.
 _NO_CODE = (
     r"(?!(?:os|env|process|settings|config|cfg|self|args|secrets|request|options|params)\.[a-z_]"
-    r"|(?:[a-z_]\w{0,40}\.){0,4}[a-z_]\w{0,40}(?:\([^\s()]{0,60}\)|\[[\"']))"
+    r"|(?:[a-z_]{1,40}\.){0,4}(?:[a-z_]{1,40}|b64decode)(?:\([^()\n]{0,80}\)|\[[\"']))"
 )
 # Where nothing but the place speaks for a secret: letters and digits in one word, and no "12-character".
 _MIXED = (
-    r"(?!\[masked|\d{1,4}-[a-z]+\b)(?P<value>(?=[!-/:-@\[-`{-~a-z]{0,60}\d)(?=[!-/:-@\[-`{-~\d]{0,60}[a-z])[!-~]{5,64})"
+    r"(?!\[masked|\d{1,4}-[a-z]+\b)(?P<value>(?=[!-/:-@\[-`{-~a-z]{0,60}\d)"
+    r"(?=[!-/:-@\[-`{-~\d]{0,60}[a-z])[!-~]{5,64})"
 )
 _NAMES = (
     r"pass(?:word|wd|code|phrase)s?|pwd|(?:api|access|secret|private|encryption|signing|account"
@@ -36,24 +41,60 @@ _NAMES = (
     r"|secret[ _-]?access[ _-]?key|token|credentials?|pin(?:[ _-]?(?:code|number))?|otp|cvv|(?:verification"
     r"|security)[ _-]?code"
 )
-_VALUE = r"(?:\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|`[^`\n]{1,200}`|“[^”\n]{1,200}”|「[^」\n]{1,200}」|[!-~]{3,400})"
+_VALUE = (
+    r"(?:\"(?:[^\"\\\n]|\\.){1,200}\"|'(?:[^'\\\n]|\\.){1,200}'|`[^`\n]{1,200}`|“[^”\n]{1,200}”|‘[^’\n]{1,200}’"
+    r"|「[^」\n]{1,200}」|『[^』\n]{1,200}』|[!-~]{3,400})"
+)
+# A name begins with a word, or within one that is written together: "wifipassword", "dbPassword".
+_BEGIN = r"(?:(?<![a-z])|(?=pass(?:word|wd|phrase))|(?-i:(?<=[a-z\d])(?=[A-Z])))"
+_SUFFIX = (
+    r"(?:_(?!\w{0,20}(?:timeout|length|len|expir|ttl|max|min|count|age|days|size|policy|attempt|limit|field"
+    r"|column))\w{1,20})?"
+)
+_FOR_WHAT = (
+    r"(?:[ \t]{0,2}[（(\[](?!masked)[^()（）\n\[\]]{1,40}[)）\]])?"
+    r"(?:[ \t]{1,4}(?:for|of|to|on|at)[ \t][^\n,.;:=!?\[，。；：！？→]{1,40}?)?"
+)
+_SIGN = r"[ \t]{0,8}(?:=>|--?>|:=|={1,3}|[:：＝→⇒➜➔➡⟶⟹↦»])"
+_VERB = (
+    r"[ \t]{1,4}(?:is|are|was|will be|should be|set to|changed to|equals)(?=[ \t:：\n])[ \t]{0,4}"
+    r"(?:(?:now|still|currently)\b[ \t]{0,4})?(?:[:：])?"
+)
 _ENGLISH = re.compile(
-    rf"(?i)(?=[pasebrcto])(?<![a-z])(?P<lead>(?P<name>{_NAMES})(?:_\w{{1,20}})?[\"']?"
-    rf"(?:[ \t]{{1,4}}(?:for|of|to|on|at)[ \t][^\n,.;:=!?\[，。；：！？]{{1,40}}?)?"
-    rf"(?:[ \t]{{0,8}}(?:=>|->|:=|[=:：＝])[ \t]{{0,8}}|[ \t]{{1,4}}(?:is|are|was|will be|should be|set to"
-    rf"|changed to)[ \t]{{1,4}}(?:now |still |currently )?"
-    rf"(?:[:：][ \t]{{0,4}})?))"
+    rf"(?i)(?=[pasebrcto]){_BEGIN}(?P<lead>(?P<name>{_NAMES}){_SUFFIX}[\"'*_`]{{0,3}}{_FOR_WHAT}"
+    rf"(?:{_SIGN}|{_VERB})\*{{0,2}}[ \t]{{0,8}}(?:!!?\w{{1,20}}[ \t]{{1,4}}|&\w{{1,20}}[ \t]{{1,4}})?)"
     rf"{_NO_VALUE}{_NO_CODE}(?P<value>{_VALUE})",
+)
+# "password is:", and on the next line, alone, what it is; YAML's blocks and fenced code too.
+_ENGLISH_BELOW = re.compile(
+    rf"(?i)(?=[pasebrcto]){_BEGIN}(?P<lead>(?P<name>{_NAMES}){_SUFFIX}[\"'*_`]{{0,3}}{_FOR_WHAT}"
+    rf"(?:{_SIGN}|{_VERB})[ \t*_]{{0,4}}(?:[|>][-+]?)?[ \t]{{0,4}}\n{{1,3}}[ \t]{{0,12}}(?:```\w{{0,10}}\n)?)"
+    rf"(?:[-*•>][ \t]{{1,4}})?{_NO_VALUE}{_NO_CODE}(?P<value>{_VALUE})(?<!:)(?=[ \t]{{0,4}}(?:\n|\Z))",
+)
+# "my old password, hunter22, is …", "the password (hunter22)": set apart from the sentence.
+_ENGLISH_ASIDE = re.compile(
+    r"(?i)(?<![a-z])(?P<lead>(?P<name>password|passwd|passcode|passphrase|pwd|pin|api key)[ \t]{0,2}"
+    r"[,(（–—-][ \t]{0,2})(?!\[masked|\d{1,4}-[a-z]+\b)(?:"
+    r"(?=[^\s,()（）–—]{0,60}\d)(?=[^\s,()（）–—]{0,60}[a-z!@#$%^&*])|(?=\d{4,})|(?=[\"“'`])|(?!\w{2,20}ly\b|(?:however"
+    r"|though"
+    r"|too|again|also|indeed|alas|instead|which|that|who|like|and|or|but|for|please|thanks|sorry|of|by|if|when|as"
+    r"|not|is|at)\b)"
+    r"(?=[^\s,()（）–—]{4,64},[ \t](?:is|was|has|had|no longer|does|did|doesn|didn|stopped|expired|works|worked|needs"
+    r"|leaked)\b))"
+    r"(?P<value>\"[^\"\n]{1,100}\"|“[^”\n]{1,100}”|[^\s,()（）–—]{4,64})(?=[ \t]{0,2}[,)）–—]|[.!?]?[ \t]*(?:\n|\Z))"
 )
 # "password hunter2": no verb, so only what looks like nothing but a secret (letters with digits or signs).
 _ENGLISH_BARE = re.compile(
-    r"(?i)(?<![a-z])(?P<lead>(?:password|passwd|passcode|pwd|api key|pin)[ \t]{1,4})(?!\[masked)"
-    r"(?P<value>(?=[a-z!-/:-@\[-`{-~]{0,60}\d)(?=[\d!-/:-@\[-`{-~]{0,60}[a-z])[!-~]{6,64})",
+    r"(?i)(?<![a-z])(?P<lead>(?:password|passwd|passcode|pwd|api key|pin)(?:[ \t.…|]{1,5}"
+    r"|[ \t]{0,4}\n{1,2}))(?!\[masked|n?(?:var)?char\b)"
+    r"(?P<value>(?=[a-z!-/:-@\[-`{-~]{0,60}\d)(?=[\d!-/:-@\[-`{-~]{0,60}[a-z])[!-~]{6,64}"
+    r"|[\"“](?=[^\"“”\n]{0,60}\d)[^\"“”\n]{4,64}[\"”])",
 )
 # "pw: q9Zz…", "secret wJalr…": names that stand before other things too, so only before what looks like a key.
 _ENGLISH_SHORT = re.compile(
-    r"(?i)(?<![a-z])(?P<lead>(?:pw(?:[ \t]{0,4}[:=]|[ \t]{1,4}is\b)?|pass(?:[ \t]{0,4}[:=]|[ \t]{1,4}is\b))"
-    r"[ \t]{0,4}(?<=[ \t:=]))"
+    r"(?i)(?<![a-z])(?P<lead>(?:(?:pw|psw|pword|p/w)(?:[ \t]{0,4}[:=→]|[ \t]{1,4}is\b)?|pass(?:[ \t]{0,4}[:=→]"
+    r"|[ \t]{1,4}is\b))"
+    r"[ \t]{0,4}(?<=[ \t:=→]))"
     r"(?!\[masked)(?P<value>(?=[^\s\d]{0,60}\d)(?=[^\sa-z]{0,60}[a-z])[!-~]{6,64})"
 )
 _KEY_LIKE = re.compile(
@@ -67,30 +108,16 @@ _PASSPHRASE = re.compile(
     r"(?P<value>[\w'-]{2,20}(?:[ \t][\w'-]{1,20}){2,9})(?=[\s.,;!?]|$)"
 )
 _ENGLISH_AFTER = re.compile(
-    r"(?i)(?<=\s)(?:is|as) (?:my|our|the) (?:[\w-]{1,20} ){0,2}(?:password|passcode|passphrase|pin|api key)\b"
+    r"(?i)(?<=\s)(?:(?:is|was|as|=|:|→|[-=]>) (?:my|our|the|his|her|their|your)|for (?:my|our)) (?:[\w'-]{1,20} ){0,3}"
+    r"(?:password|passcode|passphrase|pin(?: code)?|api key|(?:security|verification|login|access) code)\b"
+    r"(?P<whole>(?=[ \t]*(?:[.,;!)]|\n|\Z|(?:now|for|on|to|at|and|there|here)\b)))?"
 )
-_CHINESE = re.compile(
-    r"(?i)(?P<lead>(?P<name>密码(?!管理|学|重置|策略|长度)|口令|密钥|秘钥|令牌|验证码|授权码|取件码"
-    r"|动态码|校验码"
-    r"|短信码|提取码|解锁码|助记词|私钥|token|api ?key|secret"
-    r"|pin ?码|passw(?:or)?d)"
-    r"(?![ \t]{0,4}\[masked)(?:[（(][^()（）\n]{0,20}[)）])?[^\n，。；,;!！?？:：=是为]{0,8}?"
-    r"[ \t]{0,4}(?:(?:现在|已经|暂时|临时|目前|先|还|就|都|仍然|应该)?(?:是|为|等于|改成了?|改为了?|换成了?"
-    r"|设成了?|设为|设置为|设置成)[ \t]{0,4}[:：]?|[:：=＝])[ \t]{0,4})"
-    r"(?!\[masked)(?P<value>[\"'`“「]?[!-~]{3,400})",
-)
-_CHINESE_BARE = re.compile(
-    r"(?P<lead>(?:密码|口令|密钥|验证码|授权码|动态码|校验码|短信码|提取码|解锁码)[ \t，,]{0,4})(?!\[masked)"
-    r"(?P<value>(?=[a-zA-Z!-/:-@\[-`{-~]{0,60}\d)[!-~]{4,64})(?![!-~年月日号点位个])"
-)
-# A watchword may be written in Han: "口令：天王盖地虎". Not a question, not a state.
-_CHINESE_WORD = re.compile(
-    r"(?P<lead>(?:口令|暗号|暗语|助记词|密码)(?:[是为]|[是为]?[ \t]{0,4}[:：])[ \t]{0,4})"
-    r"(?![什多哪谁啥几怎不没错对由用以需必非空否旧新正可应要被我你他她一这那])(?P<value>[\u4e00-\u9fff]{2,20})(?![吗么呢])"
-)
+_POINTS_ONLY = frozenset("this that these those here there what which where when below above mine yours none".split())
 # "password's hunter22", "password for github - hunter22", "set the password to hunter22".
 _ENGLISH_JOINED = re.compile(
-    r"(?i)(?<![a-z])(?P<lead>(?P<name>pass(?:word|wd|code|phrase)|pwd|api key)(?:['’]s[ \t]{1,4}|[ \t]{1,4}to[ \t]{1,4}"
+    r"(?i)(?<![a-z])(?P<lead>(?P<name>pass(?:word|wd|code|phrase)|pwd|api key)(?:['’]s[ \t]{1,4}|[ \t]{1,4}(?:from|to"
+    r"|used to be|has been|had been|would be|might be|may be|could be|must be|remains|stays|reads|became|becomes"
+    r"|being)[ \t]{1,4}"
     r"|(?:[ \t]{1,4}(?:for|of|to|on|at)[ \t][^\n,.;:=!?\[，。；：！？]{1,40}?)?[ \t]{1,4}[-–—][ \t]{1,4}))" + _MIXED,
 )
 # `secret=…` is an assignment whatever stands there; "secret: …" may be prose.
@@ -101,9 +128,10 @@ _ASSIGNED = re.compile(
 )
 _CODE = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?P<name>pin|passcode|otp|cvv2?|cvc"
-    r"|(?:security|verification|one[- ]time|2fa|mfa|login|unlock|door|gate|alarm) code)(?:[ -]?(?:code|number))?"
+    r"|(?:security|verification|one[- ]time|2fa|mfa|login|unlock|door|gate|alarm|safe|lock|vault"
+    r"|garage|entry|access|pass|backup|recovery|reset|activation|auth|building|locker) code)(?:[ -]?(?:code|number))?"
     r"(?:[ \t]{1,4}(?:for|of|to|on|at)[ \t][^\n,.;:=!?\d\[，。；：！？]{1,40}?)?"
-    r"(?:[ \t]{0,4}[-#:：=–—]|[ \t]{1,4}(?:is|was))?[ \t]{0,4}(?<!\w))"
+    r"(?:[ \t]{0,4}[-#:：=–—→是为為]|[ \t]{1,4}(?:is|was))?[ \t]{0,4}(?<![a-z\d_]))"
     r"(?P<value>(?<=[vV][vV][ 2:=])\d{3,4}|(?<=[cC][vV][cC][ :=])\d{3,4}|(?<=code )\d{3,10}|\d{4,10})(?!\w|[.,-]\d)"
 )
 # German, Dutch, French, Spanish, Portuguese, Italian, Russian, Japanese. After a verb only what holds a digit:
@@ -111,16 +139,21 @@ _CODE = re.compile(
 _FOREIGN = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?:[a-z]{1,20}passwort|passwort|kennwort|geheimzahl|wachtwoord|mot de passe|mdp"
     r"|contrase[nñ]a"
-    r"|clave|senha|password|пароль|パスワード)"
+    r"|clave|senha|password|пароль|パスワード|暗証番号|비밀번호|lösenord|passord|adgangskode|hasło|heslo|şifre|parola|salasana"
+    r"|mật khẩu|kata sandi|jelszó|κωδικός|كلمة المرور|รหัสผ่าน)"
     r"(?:[ \t](?:für|von|vom|voor|pour|du|de|del|para|do|da|di|от|для)[ \t][^\n,.;:=!?\[]{1,40}?)?"
-    r"(?:[ \t\xa0]{0,4}[:：=–—-]|[ \t]{1,4}(?:ist|lautet|war|is|est|c['’]est|es|era|é|è|это)(?=[ \t])|は)?"
+    r"(?:[ \t\xa0]{0,4}[:：=–—→-]|[ \t]{1,4}(?:ist|lautet|war|is|est|c['’]est|es|era|é|è|это|är|er|to|je|on|là"
+    r"|adalah)(?=[ \t])|は|는|은)?"
     r"[ \t]{0,4}(?<!\w)"
-    r"|パスワードは)(?!\[masked|\d{1,4}-[a-z]+\b)(?P<value>(?=[^\s\d]{0,60}\d)(?=[^\s\w]{0,60}\w)[^\s，。；：（）]{4,64})"
+    r"|パスワードは)(?!\[masked|n?(?:var)?char\b|\d{1,4}-[a-z]+\b)(?P<value>(?=[^\s\d]{0,60}\d)"
+    r"(?=[^\s\w]{0,60}\w)[^\s，。；：（）]{4,64})"
 )
 _FOREIGN_COLON = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?:[a-z]{1,20}passwort|passwort|kennwort|wachtwoord|mot de passe|mdp"
-    r"|contrase[nñ]a|senha|пароль)"
-    r"[ \t\xa0]{0,4}[:：=][ \t]{0,4})(?!\[masked|(?:bitte|siehe|nicht|kein|falsch|voir|pas|oubli|expir|incorrect|ver|no"
+    r"|contrase[nñ]a|senha|пароль|パスワード|暗証番号|비밀번호|lösenord|passord|adgangskode|hasło|heslo|şifre|salasana"
+    r"|mật khẩu|kata sandi|jelszó|κωδικός|كلمة المرور|รหัสผ่าน)"
+    r"[ \t\xa0]{0,4}[:：=→][ \t]{0,4})(?!\[masked|(?:bitte|siehe|nicht|kein|falsch|voir|pas|oubli|expir|incorrect|ver"
+    r"|no"
     r"|olvidad|vencid|неверн)\w{0,8}\b)(?P<value>[^\s，。；：（）]{4,64})"
 )
 _SEED_PHRASE = re.compile(
@@ -129,7 +162,10 @@ _SEED_PHRASE = re.compile(
     r"|(?<=[是为s][ \t])|(?<=are[ \t])|(?<=[是为\n]))\s{0,4})(?!\[masked)"
     r"(?P<value>(?:\d{1,2}[.)]?[ \t]{0,2})?[a-z]{3,8}(?:[\s,，]{1,4}(?:\d{1,2}[.)]?[ \t]{0,2})?[a-z]{3,8}\b){11,23})"
 )
-_TRAILING = ".,;:!?)]}>\"'`，。；"
+_LONGEST_MASK = 40
+_QUOTES = "\"'`“”‘’「」『』"
+_OPENING_QUOTE = re.compile(rf"\\*[{_QUOTES}]")
+_TRAILING = ".,;:!?)]}>\"'`，。；\\"
 
 
 _ENGLISH_NEEDLES = (
@@ -159,34 +195,31 @@ _SEED_NEEDLES = (
     "secret words",
     "助记词",
 )
-_CHINESE_NEEDLES = (
-    "密码",
-    "口令",
-    "密钥",
-    "秘钥",
-    "令牌",
-    "验证码",
-    "授权码",
-    "取件码",
-    "助记词",
-    "私钥",
-    "暗号",
-    "暗语",
-    "动态码",
-    "校验码",
-    "短信码",
-    "提取码",
-    "解锁码",
-)
 _FOREIGN_NEEDLES = (
     *("passwor", "kennwort", "geheimzahl", "wachtwoord", "mot de passe", "mdp"),
-    *("contrase", "clave", "senha", "пароль", "パスワード"),
+    *(
+        "contrase",
+        "clave",
+        "senha",
+        "пароль",
+        "パスワード",
+        "暗証番号",
+        "비밀번호",
+        "lösenord",
+        "passord",
+        "adgangskode",
+    ),
+    *("hasło", "heslo", "şifre", "parola", "salasana", "mật khẩu", "kata sandi", "jelszó", "κωδικός", "كلمة المرور"),
+    "รหัสผ่าน",
 )
+_AFTER_NEEDLES = (" is ", " was ", " as ", " for my ", " for our ", " = ", " : ", "> my ", "→ my ")
 # In this order: what a special form has masked, a general one leaves alone.
 _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (_SEED_NEEDLES, _SEED_PHRASE),
     (("phrase",), _PASSPHRASE),
+    (_ENGLISH_NEEDLES, _ENGLISH_BELOW),
     (_ENGLISH_NEEDLES, _ENGLISH),
+    (("pass", "pwd", "pin", "api key"), _ENGLISH_ASIDE),
     (("pw", "pass"), _ENGLISH_SHORT),
     (("secret", "token"), _KEY_LIKE),
     (("pass", "pwd", "pin", "api key"), _ENGLISH_BARE),
@@ -195,54 +228,56 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("pin", "passcode", "otp", "cv", " code", "-code"), _CODE),
     (_FOREIGN_NEEDLES, _FOREIGN),
     (_FOREIGN_NEEDLES, _FOREIGN_COLON),
-    (_CHINESE_NEEDLES, _CHINESE),
-    (_CHINESE_NEEDLES, _CHINESE_BARE),
-    (_CHINESE_NEEDLES, _CHINESE_WORD),
 )
 
 
-def mask_named(text: str, lower: str, found: Counter[str]) -> str:
-    """The text with every value masked that stands beside a secret's name. `lower` is the text in lower case."""
-
-    def replace(match: re.Match[str]) -> str:
-        value = match["value"]
-        if value.lstrip("\"'`“「").startswith("[masked"):
-            return match[0]
-        kind = _kind_of(match.groupdict().get("name") or "password")
-        found[kind] += 1
-        bare = value.rstrip(_TRAILING) if value[0] not in "\"'`“「" else value
-        return f"{match['lead']}[masked: {kind}]{value[len(bare) :] if bare else ''}"
-
+def mask_named(told: Traced, lower: str) -> None:
+    """Mask every value that stands beside a secret's name. `lower` is the text in lower case."""
     english = any(map(lower.__contains__, _ENGLISH_NEEDLES))
-    mixed = english and any(verb in lower for verb in "是为：＝改换设")  # "token 是 …"
-    for needles, pattern in _FORMS:
-        if any(map(lower.__contains__, needles)) or (mixed and pattern is _CHINESE):
-            text = pattern.sub(replace, text)
-    if english and (" is " in lower or " as " in lower):
-        text = _mask_before(text, found)
-    return text
+    mixed = english and any(verb in lower for verb in "是為为：＝改換换設设叫")  # "token 是 …"
+    for needles, pattern in (*WRITTEN_FORMS, *_FORMS, *CHINESE_FORMS):
+        if any(map(lower.__contains__, needles)) or (mixed and needles is CHINESE_NEEDLES):
+            told.cut([span for match in pattern.finditer(told.text) if (span := _span(match))])
+    if english and any(map(lower.__contains__, _AFTER_NEEDLES)):
+        told.cut(list(_before(told.text)))
 
 
-def _mask_before(text: str, found: Counter[str]) -> str:
-    """Mask the word before the phrase, as in "hunter2 is my password"."""
-    kept: list[str] = []
+def _span(match: re.Match[str]) -> tuple[int, int, str] | None:
+    """Where the value stands that a form has found, without its quotes and what ends the sentence; None without."""
+    value, (start, end) = match["value"], match.span("value")
+    opened = match.string.rfind("[masked: ", max(0, start - _LONGEST_MASK), start)
+    if value.lstrip(_QUOTES + "\\").startswith("[masked") or (opened >= 0 and "]" not in match.string[opened:start]):
+        return None
+    if quote := _OPENING_QUOTE.match(value):  # also one that JSON has escaped
+        start += quote.end()
+        value = value[quote.end() :]
+        end -= len(value) - len(value.rstrip(_QUOTES + "\\")) if value[-1:] in _QUOTES else 0
+    else:
+        end -= len(value) - len(value.rstrip(_TRAILING))
+    kind = _kind_of(match.groupdict().get("name") or "password")
+    return (start, end, f"[masked: {kind}]") if start < end else None
+
+
+def _before(text: str) -> Iterator[tuple[int, int, str]]:
+    """The word before the phrase, as in "hunter2 is my password"."""
     position = 0
     for match in _ENGLISH_AFTER.finditer(text):
         before = text[position : match.start()].rstrip()
         word = before.rsplit(None, 1)[-1] if before else ""
-        if not SHORTEST_SECRET <= len(word) <= LONGEST_SECRET or word.isalpha() or word.endswith("]"):
-            continue
-        kept += (before[: len(before) - len(word)], "[masked: password] ")
-        found["password"] += 1
         position = match.start()
-    return "".join((*kept, text[position:]))
+        end = match.start() - (len(text[: match.start()]) - len(text[: match.start()].rstrip()))
+        if not SHORTEST_SECRET <= len(word) <= LONGEST_SECRET or word.endswith("]"):
+            continue
+        if word.isalpha() and not (match["whole"] is not None and word.lower() not in _POINTS_ONLY):
+            continue
+        yield end - len(word), end, "[masked: password]"
 
 
 def _kind_of(name: str) -> str:
     name = name.lower()
     if "token" in name or name == "令牌":
         return "token"
-    if "key" in name or name in ("密钥", "秘钥", "私钥"):
+    if "key" in name or name[-1] in "钥鑰":
         return "key"
     if "secret" in name:
         return "secret"

@@ -1,22 +1,24 @@
 """What must never reach the journal: private spans, secrets, injected blocks, broken characters."""
 
 import re
+from collections import Counter
 
+from .layers import HARMFUL, views
 from .masking import mask_secrets
+from .traced import Cut, Traced, carried_out
 from .types import Cleaned
 
 __all__ = ["clean"]
 
-# Control characters, lone surrogates, Unicode tags (invisible ASCII), and what reorders or hides text. ZWJ: emoji.
-_HARMFUL = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff"
-    "\ufff9-\uffff\U000e0000-\U000e007f]"
-)
+_HARMFUL = re.compile(f"[{HARMFUL}]")
 _LINE_BREAK = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
 _PRIVATE_TAG = re.compile(
     r"(?ia)(?:<|＜|&lt;)[\s\u3000]{0,20}([/／][\s\u3000]{0,20})?private(?![\w-])(?:[^<>＜＞&]{0,1000}(?:>|＞|&gt;))?"
 )
+_BLANK = " "
+"""What stands in a private span's place."""
+_ROUNDS = 4
 
 # Tags that memory systems and gateways wrap around what they put into a prompt.
 _BLOCK_NAMES = (
@@ -40,58 +42,63 @@ _MESSAGE_ID = re.compile(r"(?m)^\[message_id: [^\]\n]{1,200}\][ \t]*\n?")
 
 
 def clean(text: str) -> Cleaned:
-    """The message as it may be stored. Never raises; linear in the length of the text.
+    """The text as it may be stored, sent and logged. Never raises; linear in the length of the text.
 
     Removed: `<private>…</private>` (nested; unclosed, it reaches to the end, and unopened, to
     the beginning), our injected blocks and other systems',
-    a gateway's message envelope, control characters and lone surrogates. Masked with their kind: secrets.
+    a gateway's message envelope, control characters and lone surrogates. Masked with their kind: secrets. Spans and
+    secrets are found in every layer of encoding that the text may be read from: see `layers`.
     """
     text = _LINE_BREAK.sub("\n", text)
     if _HARMFUL.search(text):
         text = _HARMFUL.sub("", text)
-    text, private_spans = _without_private(text)
+    text, found = _without_secrets(text)
     text, injected_blocks = _without_blocks(text)
     if injected_blocks:  # what stood around a cut block may have become a tag
-        text, more = _without_private(text)
-        private_spans += more
-    text, secrets = mask_secrets(text)
+        text, more = _without_secrets(text)
+        found += more
+    private_spans = found.pop(_BLANK, 0)
+    secrets = {kind.removeprefix("[masked: ").removesuffix("]"): count for kind, count in found.items() if kind}
     return Cleaned(text=text.strip(), private_spans=private_spans, secrets=secrets, injected_blocks=injected_blocks)
 
 
-def _without_private(text: str) -> tuple[str, int]:
-    spans = 0
-    for _ in range(3):
-        if "private" not in text.lower():
-            return text, spans
-        text, found, tags = _private_pass(text)
-        spans += found
-        if not tags:
-            return text, spans
-    # Removing tags made new ones three times: somebody plays. Nothing after the next one is kept.
-    tag = _PRIVATE_TAG.search(text)
-    return ("" if tag[1] else text[: tag.start()], spans + 1) if tag else (text, spans)
+def _without_secrets(text: str) -> tuple[str, Counter[str]]:
+    """The text without private spans and secrets, and how many there were by what stands in their place."""
+    found: Counter[str] = Counter()
+    for _ in range(_ROUNDS):
+        cuts = [cut for view in views(text) for cut in _cuts_of(view)]
+        if not cuts:
+            return text, found
+        text, made = carried_out(text, cuts, strongest=_BLANK)
+        found.update(cut.instead for cut in made)
+    # Cutting made new ones four times: somebody plays. Nothing after the next one is kept.
+    cuts = [cut for view in views(text) for cut in _cuts_of(view)]
+    found.update([_BLANK] if cuts else [])
+    return text[: min((cut.start for cut in cuts), default=len(text))], found
 
 
-def _private_pass(text: str) -> tuple[str, int, int]:
-    """One pass: the text outside of private spans, the number of spans, and of tags seen."""
-    kept: list[str] = []
-    position = depth = spans = tags = 0
+def _cuts_of(view: Traced) -> list[Cut]:
+    if "private" in view.text.lower():
+        view.cut([(start, end, _BLANK) for start, end in _private_spans(view.text)])
+    mask_secrets(view)
+    return view.cuts
+
+
+def _private_spans(text: str) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    depth = opened = 0
     for tag in _PRIVATE_TAG.finditer(text):
-        tags += 1
-        if not depth:
-            kept.append(text[position : tag.start()])
-        if not depth and tag[1]:  # its opening is lost, so nothing tells where the private part began
-            kept.clear()
-            spans += 1
-        elif not tag[1]:
-            spans += not depth
+        if not tag[1]:
+            opened = opened if depth else tag.start()
             depth += 1
-        else:
+        elif depth > 1:
             depth -= 1
-        position = tag.end()
-    if not depth:
-        kept.append(text[position:])
-    return " ".join(kept) if tags else text, spans, tags
+        elif depth:
+            depth = 0
+            spans.append((opened, tag.end()))
+        else:  # its opening is lost, so nothing tells where the private part began
+            spans = [(0, tag.end())]
+    return [*spans, (opened, len(text))] if depth else spans
 
 
 def _without_blocks(text: str) -> tuple[str, int]:

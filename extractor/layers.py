@@ -1,0 +1,207 @@
+"""What a text says in each layer of encoding that it may be read from: JSON, HTML entities, URL escapes, odd letters.
+
+A tool's output is JSON whose strings hold JSON, or a page that quotes one: what is decoded later must be seen before.
+Each view knows its source (`Traced`), so that only the encoded span of what is found in it goes.
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import chain
+from typing import Final
+
+from .traced import Traced
+
+__all__ = ["HARMFUL", "views"]
+
+# Control characters, lone surrogates, Unicode tags (invisible ASCII), and what reorders or hides text. ZWJ: emoji.
+HARMFUL: Final = (
+    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff"
+    "\ufff9-\uffff\U000e0000-\U000e007f"
+)
+_UNSEEN: Final = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u3164\ufe00-\ufe0f\uffa0"
+_SPACES: Final = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
+_LINE_ENDS: Final = "\r\x0b\x0c\x85\u2028\u2029"
+# Letters, digits and signs of another width or style. Chinese punctuation stays: it ends a value.
+_STYLED: Final = (
+    "\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff3e\uff40-\uff5a\uff5c\ufe5f-\ufe6b\uff5e"
+    "\u24b6-\u24e9\u0660-\u0669\u06f0-\u06f9\u2100-\u2149\U0001d400-\U0001d7ff\u2212\u2010-\u2012\ufe63"
+)
+_ODD: Final = re.compile(f"[{HARMFUL}{_UNSEEN}{_SPACES}{_LINE_ENDS}{_STYLED}\U000e0100-\U000e01ef]")
+_DASHES: Final = "\u2212\u2010\u2011\u2012\ufe63"
+
+_HEX: Final = "[0-9a-fA-F]"
+_LETTERS: Final = {"n": "\n", "r": "\n", "t": "\t", "a": "", "b": "", "f": "\n", "v": "\n", "0": "", "\n": ""}
+
+
+def _bytes_after(sign: str) -> str:
+    """A pattern of the escapes of one character's bytes, by UTF-8; of more than one where they are of another set."""
+    low, high = rf"{sign}[0-7]{_HEX}", rf"{sign}[89a-fA-F]{_HEX}"
+    return (
+        rf"(?:{low}|{sign}[cdCD]{_HEX}{sign}[89abAB]{_HEX}|{sign}[eE]{_HEX}(?:{sign}[89abAB]{_HEX}){{2}}"
+        rf"|{sign}[fF][0-4](?:{sign}[89abAB]{_HEX}){{3}}|(?:{high}){{1,40}})"
+    )
+
+
+def _escapes(slash: str) -> str:
+    """A pattern of what a backslash says in JSON, JavaScript, Python, YAML, C and shells."""
+    octal = rf"{slash}[2-3][0-7]{{2}}"
+    return (
+        rf"{slash}[uU][dD][89abAB]{_HEX}{{2}}{slash}[uU][dD][c-fC-F]{_HEX}{{2}}|{slash}u{_HEX}{{4}}|{slash}U{_HEX}{{8}}"
+        rf"|{slash}u\{{{_HEX}{{1,6}}\}}|{_bytes_after(slash + '[xX]')}|(?:{octal}){{1,4}}|{slash}[01][0-7]{{2}}"
+    )
+
+
+def _entities(ampersand: str) -> str:
+    return rf"{ampersand}(?:#\d{{1,20}}|#[xX]{_HEX}{{1,20}}|[a-zA-Z][a-zA-Z0-9]{{1,31}});?"
+
+
+def _percents(sign: str) -> str:
+    return rf"{sign}[uU]{_HEX}{{4}}|{_bytes_after(sign)}|(?<=[\w%\"'{{}}:=,.;!?)-])\+(?=[\w%\"'{{}}:=(-])"
+
+
+# One layer of one kind at a time, since a value may hold the signs of another; and all kinds, however often each of
+# them was applied: "\\\\u003c", "%25253C" and "&amp;amp;lt;" are one step.
+_PUNCTUATION: Final = r"[!-/:-@\[-`{-~]"
+_JSON: Final = re.compile(rf"{_escapes(chr(92) * 2)}|\\[abfnrtv0 \n]|\\{_PUNCTUATION}")
+_HTML: Final = re.compile(_entities("&"))
+_URL: Final = re.compile(_percents("%"))
+_ALL: Final = re.compile(
+    rf"(?<!\\)(?:{_escapes(chr(92) * 2 + '+')}|\\+[abfnrtv0 \n]|\\+(?!\\){_PUNCTUATION})"
+    rf"|{_entities('&(?:amp;|#38;|#[xX]26;)+')[:-1]}|{_entities('&')}|{_percents('%(?:25)*')}"
+)
+_ENCODED: Final = re.compile(rf"\\[!-~\s]|&[#a-zA-Z]|%{_HEX}{{2}}|%[uU]{_HEX}|\S\+\S")
+
+_DEEPEST: Final = 16
+_MOST_VIEWS: Final = 40
+_WORK: Final = 400_000
+"""Characters of all views of one text; of a longer text, four times its own."""
+_WORK_OF_A_LONG_TEXT: Final = 4
+
+
+def views(text: str) -> Iterator[Traced]:
+    """Yield the text itself, and each other text that it says when it is decoded.
+
+    What is still encoded after sixteen layers was made to hide: a view comes with that cut out of its source.
+    """
+    source = Traced(text)
+    yield source.copy()
+    if not (_ENCODED.search(text) or _ODD.search(text)):
+        return
+    seen = {text}
+    left = max(_WORK, _WORK_OF_A_LONG_TEXT * len(text))
+    for view in chain(_inwards(source, left // 2), _by_kind(source, left // 2)):
+        if view.text not in seen:
+            seen.add(view.text)
+            yield view.copy()
+
+
+def _inwards(view: Traced, left: int) -> Iterator[Traced]:
+    """Every kind of encoding at once, layer by layer, to the innermost."""
+    for _ in range(_DEEPEST):
+        found = view.decoded(_ALL, _of_any)
+        plain = (found or view).decoded(_ODD, _of_odd)
+        if not (found or plain):
+            return
+        yield from (each for each in (found, plain) if each)
+        view = plain or found or view
+        left -= len(view.text)
+        if left < 0:
+            break
+    view.cut([(at.start(), at.end(), "") for at in _ALL.finditer(view.text) if _of_any(at)])
+    yield view
+
+
+def _by_kind(source: Traced, left: int) -> Iterator[Traced]:
+    """One kind at a time in any order, the furthest decoded first."""
+    waiting, queued = [source], {source.text}
+    while waiting:
+        view = waiting.pop(min(range(len(waiting)), key=lambda at: len(waiting[at].text)))
+        for pattern, says in _KINDS:
+            found = view.decoded(pattern, says) if left > 0 and len(queued) < _MOST_VIEWS else None
+            if found and found.text not in queued:
+                left -= len(found.text)
+                queued.add(found.text)
+                waiting.append(found)
+                yield found
+
+
+def _of_escape(match: re.Match[str]) -> str | None:
+    text = re.sub(r"\\+", r"\\", match[0])
+    letter = text[1:2]
+    if letter in ("u", "U"):
+        numbers = [int(number.strip("{}"), 16) for number in re.split(r"\\[uU]", text)[1:]]
+        if len(numbers) == 2:  # noqa: PLR2004 - the halves of a surrogate pair
+            return chr(0x10000 + ((numbers[0] & 0x3FF) << 10) + (numbers[1] & 0x3FF))
+        return chr(numbers[0]) if numbers[0] <= 0x10FFFF else ""  # noqa: PLR2004 - Unicode's last
+    if letter in ("x", "X"):
+        return _of_bytes(bytes(int(number, 16) for number in re.split(r"\\[xX]", text)[1:]))
+    if len(text) > 2 and letter.isdigit():  # noqa: PLR2004 - a sign and more than one digit
+        return _of_bytes(bytes(int(number, 8) & 0xFF for number in text.split("\\")[1:]))
+    return _LETTERS.get(letter, letter)
+
+
+def _of_entity(match: re.Match[str]) -> str | None:
+    innermost = re.sub(r"&(?:amp;|#38;|#[xX]26;)*", "&", match[0])
+    said = html.unescape(innermost if innermost != "&" else match[0])
+    return said if said != match[0] else None
+
+
+def _of_percent(match: re.Match[str]) -> str | None:
+    text = match[0]
+    if text == "+":
+        return " "
+    numbers = re.split("%(?:25)*(?=.)", text)[1:]
+    if numbers[0][0] in "uU":
+        return chr(int(numbers[0][1:], 16))
+    return _of_bytes(bytes(int(number, 16) for number in numbers))
+
+
+def _of_bytes(data: bytes) -> str:
+    for encoding in ("utf-8", "gb18030"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("latin-1")
+
+
+def _of_any(match: re.Match[str]) -> str | None:
+    says = {"\\": _of_escape, "&": _of_entity}.get(match[0][0], _of_percent)
+    return says(match)
+
+
+def _of_odd(match: re.Match[str]) -> str | None:
+    return _plain(match[0])
+
+
+@lru_cache(maxsize=1024)
+def _plain(character: str) -> str | None:
+    if character in _LINE_ENDS:
+        return "\n"
+    if unicodedata.category(character) == "Zs" or character == "\u2800":
+        return " "
+    if character in _DASHES:
+        return "-"
+    digit = unicodedata.decimal(character, -1)
+    if digit >= 0:
+        return str(digit)
+    plain = unicodedata.normalize("NFKC", character)
+    return plain if plain.isascii() and len(plain) == 1 and plain.isprintable() else _hidden(character)
+
+
+_HIDDEN: Final = re.compile(f"[{HARMFUL}{_UNSEEN}\U000e0100-\U000e01ef]")
+
+
+def _hidden(character: str) -> str | None:
+    return "" if _HIDDEN.match(character) else None
+
+
+_KINDS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]], ...]] = (
+    (_JSON, _of_escape),
+    (_HTML, _of_entity),
+    (_URL, _of_percent),
+    (_ODD, _of_odd),
+)

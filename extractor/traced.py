@@ -1,0 +1,91 @@
+"""A text that remembers where in its source each of its characters stands, so that what is cut of it is cut there."""
+
+import re
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+__all__ = ["Cut", "Traced", "carried_out"]
+
+
+class Cut(NamedTuple):
+    """A span of a source, and what stands in its place."""
+
+    start: int
+    end: int
+    instead: str
+
+
+class Traced:
+    """A source, or what it says when it is decoded. cuts: what was cut so far, by places of the source."""
+
+    def __init__(self, text: str, places: tuple["array[int]", "array[int]"] | None = None) -> None:
+        self.text = text
+        self.cuts: list[Cut] = []
+        self._places = places
+
+    @property
+    def places(self) -> tuple["array[int]", "array[int]"]:
+        """Where the source of each character begins and ends; made when it is first needed."""
+        if self._places is None:
+            length = len(self.text)
+            self._places = array("q", range(length)), array("q", range(1, length + 1))
+        return self._places
+
+    def copy(self) -> "Traced":
+        """Return the same text of the same source, with the same cuts, to go on by itself."""
+        copied = Traced(self.text, self._places)
+        copied.cuts = list(self.cuts)
+        return copied
+
+    def cut(self, spans: Sequence[tuple[int, int, str]]) -> None:
+        """Put something else in place of spans of the text as it stands: ascending, not empty, apart."""
+        starts, ends = self.places
+        self.cuts += [Cut(starts[start], ends[end - 1], instead) for start, end, instead in spans]
+        self.text, self._places = self._replaced(spans)
+
+    def decoded(self, pattern: re.Pattern[str], says: Callable[[re.Match[str]], str | None]) -> "Traced | None":
+        """Return the text with each match as what it says; None where nothing changes."""
+        spans = [
+            (match.start(), match.end(), said)
+            for match in pattern.finditer(self.text)
+            if (said := says(match)) is not None
+        ]
+        return Traced(*self._replaced(spans)) if spans else None
+
+    def _replaced(self, spans: Sequence[tuple[int, int, str]]) -> tuple[str, tuple["array[int]", "array[int]"]]:
+        """Return the text with its spans replaced: what stands for one comes from all of its source."""
+        starts, ends = self.places
+        texts: list[str] = []
+        begins, stops = array("q"), array("q")
+        position = 0
+        for start, end, instead in spans:
+            texts += (self.text[position:start], instead)
+            begins += starts[position:start]
+            stops += ends[position:start]
+            begins += array("q", [starts[start]]) * len(instead)
+            stops += array("q", [ends[end - 1]]) * len(instead)
+            position = end
+        texts.append(self.text[position:])
+        return "".join(texts), (begins + starts[position:], stops + ends[position:])
+
+
+def carried_out(text: str, cuts: Iterable[Cut], *, strongest: str) -> tuple[str, list[Cut]]:
+    """Return a source without its cuts, and these: those that overlap are one.
+
+    In its place stands what was found first, or `strongest` where one of them says so.
+    """
+    merged: list[Cut] = []
+    for cut in sorted(cuts, key=lambda cut: cut.start):  # a stable order: of two that begin together, the first found
+        last = merged[-1] if merged else None
+        if last is None or cut.start >= last.end:
+            merged.append(cut)
+            continue
+        instead = strongest if strongest in (cut.instead, last.instead) else last.instead
+        merged[-1] = Cut(last.start, max(last.end, cut.end), instead)
+    texts: list[str] = []
+    position = 0
+    for cut in merged:
+        texts += (text[position : cut.start], cut.instead)
+        position = cut.end
+    return "".join((*texts, text[position:])), merged
