@@ -195,6 +195,7 @@ async def open_parts(
         scope_of=sessions.scope_of,
     )
     worker = Worker(
+        files=files,
         journal=journal,
         ingest=ingest,
         carrier=carrier,

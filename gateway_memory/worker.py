@@ -14,6 +14,7 @@ from extractor import Debouncer
 from gateway_memory.carrier import Carrier
 from gateway_memory.errors import StoreError, place_of
 from gateway_memory.ingest import Ingest
+from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal, PendingTurn
 from gateway_memory.store.slots import Slot
 from recall import Recaller, RecallError
@@ -39,6 +40,7 @@ class Worker:
     def __init__(
         self,
         *,
+        files: MarkdownFiles,
         journal: Journal,
         ingest: Ingest,
         carrier: Carrier,
@@ -47,6 +49,7 @@ class Worker:
         debouncer: Debouncer[str],
         fail: Callable[[str, BaseException], None],
     ) -> None:
+        self._files = files
         self._journal = journal
         self._ingest = ingest
         self._carrier = carrier
@@ -125,6 +128,7 @@ class Worker:
                 return
 
     async def _recover(self) -> None:
+        await self._files.sweep()
         async with self._work():
             await self._replay()
 

@@ -8,9 +8,8 @@ import asyncio
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any, Final, TypeVar
 from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError
-from gateway_memory.store import markdown
+from gateway_memory.store import markdown, replacing
 from gateway_memory.store.patch import Patch, patch_of, taken_back
 from recall import Stamp
 
@@ -33,7 +32,7 @@ Stamps = dict[str, tuple[int, int]]
 MEMORY_FILE: Final = "MEMORY.md"
 _DAY_FILE: Final = re.compile(r"^memory/(\d{4}-\d{2}-\d{2})\.md$")
 _LOCK_SECONDS: Final = 30.0
-_ATTEMPTS: Final = 5
+_LAST_LOOK_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +75,26 @@ class MarkdownFiles:
 
     def close(self) -> None:
         """Let the threads go; a hung one is not waited for."""
+        wait([self._writer.submit(replacing.look, closing=True)], timeout=_LAST_LOOK_SECONDS)
         self._reader.shutdown(wait=False, cancel_futures=True)
         self._writer.shutdown(wait=False, cancel_futures=True)
+
+    async def sweep(self) -> None:
+        """Clean up what processes that died have left."""
+
+        def find() -> list[Path]:
+            folders = ("memory", "people/*", "people/*/memory", "rooms/*", "rooms/*/memory")
+            found = [self._workspace, *(path for folder in folders for path in self._workspace.glob(folder))]
+            return [path for path in found if replacing.has_leftovers(path)]
+
+        def work() -> None:
+            for path in left:
+                replacing.sweep(path)
+
+        left = await self._write(find)
+        if left:
+            async with self.writing():
+                await self._write(work)
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
@@ -119,6 +136,7 @@ class MarkdownFiles:
 
             def work() -> Stamps:
                 self._scans.pop(folder, None)
+                replacing.look()  # what others have written into a file that was replaced belongs to what is there
                 return _scan(self._workspace / folder)
 
             waiting = self._scans[folder] = self._reader.submit(work)
@@ -150,9 +168,7 @@ class MarkdownFiles:
         """
 
         def work() -> None:
-            path = self._workspace / folder / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, text.encode("utf-8", "replace"), None, last=True)
+            replacing.rewrite(self._workspace / folder / file, lambda _: text.encode("utf-8", "replace"))
 
         await self._write(work)
 
@@ -198,51 +214,21 @@ def _read(path: Path) -> tuple[str, Stamp] | None:
 
 def _edit(folder: Path, change: FileEdit) -> Patch:
     path = (folder / change.file).resolve()  # a link stays a link: the file that it names is replaced
-    for attempt in range(_ATTEMPTS):
-        found = _read(path)
-        before = found[0] if found else ""
+    made = False
+    patch = patch_of(change.file, "", "", made=False)
+
+    def changed(content: bytes | None) -> bytes | type[replacing.Gone] | None:
+        nonlocal made, patch
+        made = made or content is None
+        before = (content or b"").decode("utf-8", "surrogateescape")
         title = "Memory" if change.file == MEMORY_FILE else path.stem
         after = taken_back(before, change.restore) if change.restore else None
         if after is None:
             after = markdown.edit(before, add=change.add, remove=change.remove, file=change.file, title=title)
-        patch = patch_of(change.file, before, after, made=found is None)
-        if after == before:
-            return patch
-        path.parent.mkdir(parents=True, exist_ok=True)
+        patch = patch_of(change.file, before, after, made=made)
         if after == "" and change.restore and change.restore.made:
-            path.unlink()
-            return patch
-        if _replace(
-            path, after.encode("utf-8", "surrogateescape"), found[1] if found else None, last=attempt + 1 == _ATTEMPTS
-        ):
-            return patch
-    raise AssertionError("the last attempt replaces the file whatever it finds")
+            return replacing.Gone
+        return None if after == before else after.encode("utf-8", "surrogateescape")
 
-
-def _replace(path: Path, content: bytes, seen: Stamp | None, *, last: bool) -> bool:
-    """Put a whole new file in the old one's place; return False when a person saved it since it was read."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        try:
-            state = path.stat()
-            temporary.chmod(state.st_mode & 0o7777)
-            now = (state.st_mtime_ns, state.st_size)
-        except FileNotFoundError:
-            temporary.chmod(0o600)
-            now = None
-        if now != ((seen.mtime_ns, seen.size) if seen else None) and not last:
-            return False
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
-    return True
+    replacing.rewrite(path, changed)
+    return patch

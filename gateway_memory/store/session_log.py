@@ -8,7 +8,7 @@ Plain functions over a file and a connection in a transaction: hooks use them wi
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,12 +18,13 @@ __all__ = [
     "DAMAGED_FILE",
     "SESSIONS_FILE",
     "SessionRecord",
-    "append",
     "follow",
     "is_saved",
     "known",
     "last_record",
+    "line_of",
     "new_record_id",
+    "parsed",
     "read_records",
     "remember",
     "replace",
@@ -59,7 +60,7 @@ class SessionRecord:
 
     def to_line(self) -> bytes:
         """Return the line, its end included."""
-        return json.dumps(asdict(self), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        return line_of(asdict(self))
 
 
 def new_record_id(now: datetime) -> str:
@@ -82,12 +83,16 @@ def last_record(path: Path) -> dict[str, Any] | None:
 def read_records(path: Path) -> tuple[list[dict[str, Any]], list[bytes]]:
     """Return all records, oldest first, and the lines that are none."""
     try:
-        lines = path.read_bytes().split(b"\n")
+        return parsed(path.read_bytes())
     except FileNotFoundError:
         return [], []
+
+
+def parsed(content: bytes) -> tuple[list[dict[str, Any]], list[bytes]]:
+    """Return all records of a file's content, oldest first, and the lines that are none."""
     records: list[dict[str, Any]] = []
     damaged: list[bytes] = []
-    for line in lines:
+    for line in content.split(b"\n"):
         record = _parsed(line)
         if record is not None:
             records.append(record)
@@ -111,7 +116,8 @@ def save(database: sqlite3.Connection, scope: str, path: Path, record: SessionRe
     Raises:
         OSError: the line could not be written; nothing of it stands in the file.
     """
-    _close_last_line(path)
+    from gateway_memory.store.replacing import append  # which the reading hooks can do without
+
     follow(database, scope, path)
     if known(database, scope, record.session_id):
         database.execute(
@@ -137,15 +143,44 @@ def tidy(database: sqlite3.Connection, scope: str, path: Path, *, keep: int = KE
     row = database.execute("SELECT records, damaged FROM session_logs WHERE scope = ?", (scope,)).fetchone()
     if row is None or (row[0] <= keep and not row[1]):
         return 0
-    records, damaged = read_records(path)
+    let_go = 0
+
+    def newest(content: bytes | None) -> bytes:
+        nonlocal let_go
+        records, _ = parsed(content or b"")
+        let_go = max(0, len(records) - keep)
+        return b"".join(line_of(record) for record in records[let_go:])
+
+    replace(database, scope, path, newest)
+    return let_go
+
+
+def replace(database: sqlite3.Connection, scope: str, path: Path, change: Callable[[bytes | None], bytes]) -> None:
+    """Replace the file by what `change` makes of it, put damaged lines aside, and note how far it has been read.
+
+    Within a transaction, and under the workspace's lock. change: see `replacing.rewrite`. Raises OSError.
+    """
+    from gateway_memory.store.replacing import append, rewrite  # which the reading hooks can do without
+
+    written: bytes = b""
+    damaged: list[bytes] = []
+
+    def changed(content: bytes | None) -> bytes:
+        nonlocal written, damaged
+        damaged = parsed(content or b"")[1]
+        written = change(content)
+        return written
+
+    rewrite(path, changed)
     if damaged:
         append(path.with_name(DAMAGED_FILE), b"".join(line + b"\n" for line in damaged))
-    kept = records[-keep:]
-    replace(
-        path, b"".join(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for record in kept)
-    )
-    remember(database, scope, path, records=len(kept), damaged=0)
-    return len(records) - len(kept)
+    # What another tool appended meanwhile stands behind it, and is still to be read.
+    remember(database, scope, path, records=written.count(b"\n"), damaged=0, size=len(written))
+
+
+def line_of(record: dict[str, Any]) -> bytes:
+    """Return a record's line, its end included."""
+    return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
 def known(database: sqlite3.Connection, scope: str, session_id: str) -> bool:
@@ -221,49 +256,3 @@ def _backwards(descriptor: int) -> Iterator[dict[str, Any]]:
             record = _parsed(line)
             if record is not None and not record.get("deleted_at"):
                 yield record
-
-
-def _close_last_line(path: Path) -> None:
-    """End a line that a crash left open, so that the next record does not become part of it."""
-    try:
-        with path.open("r+b") as stream:
-            if stream.seek(0, os.SEEK_END):
-                stream.seek(-1, os.SEEK_END)
-                if stream.read(1) != b"\n":
-                    stream.write(b"\n")
-    except FileNotFoundError:
-        return
-
-
-def append(path: Path, line: bytes) -> None:
-    """Append to a file, or change nothing. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        before = os.fstat(descriptor).st_size
-        try:
-            written = 0
-            while written < len(line):
-                written += os.write(descriptor, line[written:])
-            os.fsync(descriptor)
-        except OSError:
-            os.ftruncate(descriptor, before)
-            raise
-    finally:
-        os.close(descriptor)
-
-
-def replace(path: Path, content: bytes) -> None:
-    """Put a whole new file in the old one's place. Raises OSError."""
-    import tempfile  # which the reading hooks can do without
-
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -1,21 +1,11 @@
 """Records that come from elsewhere, put among a scope's own by their time: the last one must stay the last."""
 
-import json
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gateway_memory.store.session_log import (
-    DAMAGED_FILE,
-    SessionRecord,
-    append,
-    follow,
-    known,
-    read_records,
-    remember,
-    replace,
-)
+from gateway_memory.store.session_log import SessionRecord, follow, known, line_of, parsed, replace
 
 __all__ = ["merge"]
 
@@ -37,21 +27,19 @@ def merge(
             fresh.setdefault(record.session_id, record)
     if not fresh or dry_run:
         return len(fresh)
-    standing, damaged = read_records(path)
-    lines: list[bytes] = []
-    waiting = sorted(fresh.values(), key=lambda record: record.timestamp)
-    for row in standing:
-        while waiting and _time(row) and waiting[0].timestamp < _time(row):
-            lines.append(waiting.pop(0).to_line())
-        lines.append(json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
-    lines += [record.to_line() for record in waiting]
-    if damaged:
-        append(path.with_name(DAMAGED_FILE), b"".join(line + b"\n" for line in damaged))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace(path, b"".join(lines))
+
+    def merged(content: bytes | None) -> bytes:
+        lines: list[bytes] = []
+        waiting = sorted(fresh.values(), key=lambda record: record.timestamp)
+        for row in parsed(content or b"")[0]:
+            while waiting and _time(row) and waiting[0].timestamp < _time(row):
+                lines.append(waiting.pop(0).to_line())
+            lines.append(line_of(row))
+        return b"".join([*lines, *(record.to_line() for record in waiting)])
+
+    replace(database, scope, path, merged)
     rows = [(scope, record.session_id, record.layer) for record in fresh.values()]
     database.executemany("INSERT OR IGNORE INTO saved_sessions VALUES (?, ?, ?, 0)", rows)
-    remember(database, scope, path, records=len(lines), damaged=0)
     return len(fresh)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.ingest import Ingest
-from gateway_memory.store import files
+from gateway_memory.store import replacing
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal
 from recall import Recaller
@@ -45,9 +45,9 @@ STEPS: dict[str, Callable[[GatewayMemory], None]] = {
     "turn accepted": lambda _: dies_before(Ingest, "rules"),
     "decided, no plan yet": lambda _: dies_before(Journal, "begin"),
     "plan written": lambda _: dies_after(Journal, "begin"),
-    "before the file is replaced": lambda _: dies_before(files, "_replace"),
-    "temporary file written": lambda _: dies_before(os, "replace"),
-    "first file replaced": lambda _: dies_before(os, "close"),
+    "before the file is replaced": lambda _: dies_before(replacing, "rename"),
+    "temporary file written": lambda _: dies_before(replacing, "_hidden"),
+    "first file replaced": lambda _: dies_before(replacing, "persist"),
     "files written": lambda _: dies_after(MarkdownFiles, "edit"),
     "before it is announced": lambda memory: dies_before(memory._worker._carrier, "_publish"),
     "before the index follows": lambda _: dies_before(Recaller, "replace_file"),

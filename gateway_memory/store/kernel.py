@@ -1,0 +1,112 @@
+"""The kernel's calls for files that Python has no names for, and what stands in for them where a kernel has none."""
+
+import ctypes
+import errno
+import fcntl
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["content_of", "is_anothers", "is_unwritten", "persist", "rename"]
+
+_NO_SUCH_CALL: Final = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
+
+
+def is_unwritten(descriptor: int) -> bool | None:
+    """Return whether nobody has a file open for writing; None where the kernel doesn't tell."""
+    if sys.platform != "linux":
+        return None
+    try:
+        # A lease on reading is given only then. Were somebody to open the file in this moment, the signal is one that
+        # is ignored unless somebody asks for it; the kernel's own choice would end the process.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError as error:
+        return False if error.errno in (errno.EAGAIN, errno.EBUSY) else None
+    return True
+
+
+def rename(source: Path, target: Path, *, exchange: bool) -> None:
+    """Exchange two files, or rename one to a name that is free; in one step where the file system can."""
+    call = _SYSTEM.exchange if exchange else _SYSTEM.rename_new
+    problem = call(os.fsencode(source), os.fsencode(target))
+    if problem == 0:
+        return
+    if problem not in _NO_SUCH_CALL:
+        raise OSError(problem, os.strerror(problem), str(target))
+    if not exchange:
+        target.hardlink_to(source)
+        source.unlink()
+        return
+    spare = source.with_name(f".{os.getpid():x}-0.tmp")
+    with suppress(OSError):  # without links nothing can be kept
+        spare.hardlink_to(target)
+    source.replace(target)
+    with suppress(FileNotFoundError):
+        spare.rename(source)
+
+
+class _System:
+    """The kernel's calls that Python has no names for. Each returns the error's number, 0 for none."""
+
+    def __init__(self) -> None:
+        library = ctypes.CDLL(None, use_errno=True)
+        self._call: Any = None
+        if sys.platform == "darwin":
+            self._call = getattr(library, "renamex_np", None)
+            self._flags = (4, 2)
+        else:
+            self._call = getattr(library, "renameat2", None)
+            self._flags = (1, 2)
+
+    def rename_new(self, source: bytes, target: bytes) -> int:
+        return self._rename(source, target, self._flags[0])
+
+    def exchange(self, source: bytes, target: bytes) -> int:
+        return self._rename(source, target, self._flags[1])
+
+    def _rename(self, source: bytes, target: bytes, flag: int) -> int:
+        if self._call is None:
+            return errno.ENOSYS
+        here = -100  # relative to the working folder, which these names are not
+        arguments = (source, target, flag) if sys.platform == "darwin" else (here, source, here, target, flag)
+        return ctypes.get_errno() if self._call(*arguments) else 0
+
+
+_SYSTEM: Final = _System()
+
+
+def persist(folder: Path) -> None:
+    """Have a folder's names on disk. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def content_of(descriptor: int) -> bytes:
+    """Return what an open file holds."""
+    parts: list[bytes] = []
+    position = 0
+    while part := os.pread(descriptor, 1 << 20, position):
+        parts.append(part)
+        position += len(part)
+    return b"".join(parts)
+
+
+def is_anothers(number: str | None) -> bool:
+    """Return whether a process is another one, and lives. number: its id in hexadecimal, None if unknown."""
+    if number is None or int(number, 16) == os.getpid():
+        return False
+    try:
+        os.kill(int(number, 16), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
