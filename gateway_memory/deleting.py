@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
-
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER, locked, open_journal
 from gateway_memory.session import OWNER, OWNER_KEY, Scope, resolve_scope
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.session_log import DAMAGED_FILE, SESSIONS_FILE, read_records
+from gateway_memory.store.slots import all_slots
 from gateway_memory.store.sqlite import transaction
 
 __all__ = ["Proof", "delete", "scope_named", "survey"]
@@ -120,18 +119,10 @@ def delete(workspace: Path, scope: Scope) -> Proof:
 
 @contextlib.contextmanager
 def _alone(workspace: Path) -> Iterator[None]:
-    """Hold every slot that there is, so that no living process has the workspace open."""
-    slots = workspace / STATE_FOLDER / "slots"
-    slots.mkdir(parents=True, exist_ok=True)
-    with contextlib.ExitStack() as stack:
-        for path in {slots / "slot-0.lock", *slots.glob("slot-*.lock")}:
-            lock = FileLock(path, timeout=0, thread_local=False, is_singleton=False)
-            try:
-                lock.acquire()
-            except Timeout:
-                message = f"{workspace}: another process has this memory open; end it first"
-                raise UsageError(message) from None
-            stack.callback(lock.release)
+    """Have the workspace for oneself: no process has it open, and none can start."""
+    with all_slots(workspace / STATE_FOLDER / "slots") as held:
+        if not held:
+            raise UsageError(f"{workspace}: another process has this memory open; end it first")
         yield
 
 

@@ -40,7 +40,10 @@ class WorkspaceError(StoreError):
 
 
 class JournalDamagedError(StoreError):
-    """The journal was damaged and has been set aside; the Markdown files are untouched."""
+    """The journal is damaged, or gone while it was open; the message says whether it was set aside.
+
+    The Markdown files are untouched.
+    """
 
 
 class SchemaFromFutureError(StoreError):

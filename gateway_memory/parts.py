@@ -1,6 +1,7 @@
 """The parts of an open memory: made in the order in which they need each other, closed in reverse."""
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from gateway_memory.carrier import Carrier
 from gateway_memory.context import ContextBuilder
 from gateway_memory.distilling import Distiller
 from gateway_memory.edits import Edits
-from gateway_memory.errors import WorkspaceError
+from gateway_memory.errors import StoreError, WorkspaceError
 from gateway_memory.exporting import Exporter
 from gateway_memory.follow import Follower
 from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER
@@ -98,14 +99,18 @@ async def open_parts(
         ConfigError: something that the config names isn't there.
     """
     state = workspace / STATE_FOLDER
-    slot = Slot(state / "slots")
-    await asyncio.to_thread(_prepare, workspace, state, slot)
-    stack.callback(slot.release)
+    slot = await _place(stack, workspace, state)
     bus = Bus()
     journal = Journal(workspace / "journal.sqlite")
     mqtt = settings.notify.mqtt if settings.notify.enabled and settings.notify.mqtt.enabled else None
-    await journal.open(slot.number, sends=mqtt is not None, history=settings.notify.mqtt.history_events)
+    await journal.open(
+        slot.number,
+        is_alone=slot.is_alone,
+        sends=mqtt is not None,
+        history=settings.notify.mqtt.history_events,
+    )
     stack.push_async_callback(journal.close)
+    slot.started()
     recaller = await _open_recaller(stack, workspace, settings)
     await asyncio.to_thread(_keep_to_the_owner, workspace)
     files = MarkdownFiles(workspace, state)
@@ -306,6 +311,13 @@ async def _open_recaller(stack: AsyncExitStack, workspace: Path, settings: Memor
     return recaller
 
 
+async def _place(stack: AsyncExitStack, workspace: Path, state: Path) -> Slot:
+    slot = Slot(state / "slots")
+    stack.callback(slot.release)
+    await asyncio.to_thread(_prepare, workspace, state, slot)
+    return slot
+
+
 def _prepare(workspace: Path, state: Path, slot: Slot) -> None:
     try:
         state.mkdir(parents=True, exist_ok=True)
@@ -335,8 +347,15 @@ def _close_idle_sessions(stack: AsyncExitStack, lifecycle: Lifecycle, journal: J
 
     A process that closes in order leaves its own to be resumed; those of one that dies are abandoned.
     """
-    stack.push_async_callback(journal.transact, lambda database: release(database, journal.slot))
+    stack.push_async_callback(_release, journal)
     run_beside(stack, lifecycle.run(), "sessions")
+
+
+async def _release(journal: Journal) -> None:
+    try:
+        await journal.transact(lambda database: release(database, journal.slot))
+    except (OSError, sqlite3.Error, StoreError) as error:  # then they are closed as abandoned; all has to be closed now
+        log.warning("memory.sessions_not_released", error=type(error).__name__)
 
 
 async def _finish(worker: Worker) -> None:

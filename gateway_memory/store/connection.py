@@ -1,17 +1,22 @@
 """A connection whose transactions run whole in its own thread."""
 
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import aiosqlite
 
+from gateway_memory.errors import JournalDamagedError
 from gateway_memory.store.sqlite import transaction
 
 __all__ = ["Connection"]
 
 T = TypeVar("T")
+
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_ADVICE: Final = "End this process, see to the file, and start again; your Markdown files are untouched."
 
 
 class Connection(aiosqlite.Connection):
@@ -19,7 +24,13 @@ class Connection(aiosqlite.Connection):
 
     So no other task's statement can come between its begin and its commit, a cancelled task leaves no open
     transaction behind, and the thread that commits has to be waited for once.
+
+    A file that is gone, replaced or damaged takes nothing more: what was written into it would be lost.
     """
+
+    _path: Path
+    _files: tuple[int, ...] = ()
+    _damage: sqlite3.DatabaseError | None = None
 
     @classmethod
     async def open(cls, path: Path, *, busy_seconds: float) -> "Connection":
@@ -29,11 +40,16 @@ class Connection(aiosqlite.Connection):
             return sqlite3.connect(path, isolation_level=None, timeout=busy_seconds)
 
         connection = cls(connect, iter_chunk_size=64)
+        connection._path = path
         _ = await connection  # itself, by the name of its base
         return connection
 
     async def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in one transaction, which is on disk when this returns, and is rolled back if anything raises."""
+        """Run `work` in one transaction, which is on disk when this returns, and is rolled back if anything raises.
+
+        Raises:
+            JournalDamagedError: the file is not what it was when it was opened; nothing was kept.
+        """
         run: Callable[..., Awaitable[T]] = self._execute  # which aiosqlite leaves untyped
         return await run(self._atomic, work)
 
@@ -48,11 +64,50 @@ class Connection(aiosqlite.Connection):
         return await run(self._fetch, query, values)
 
     def _fetch(self, query: str, values: Sequence[object]) -> list[Any]:
-        return self._conn.execute(query, values).fetchall()
+        with self._sound():
+            return self._conn.execute(query, values).fetchall()
 
     def _given(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return work(self._conn)
 
     def _atomic(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with transaction(self._conn):
-            return work(self._conn)
+        with self._sound():
+            self._look()
+            with transaction(self._conn):
+                result = work(self._conn)
+            self._look()  # it may have been taken away meanwhile
+            return result
+
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        """Refuse what follows once the file has turned out to be damaged."""
+        try:
+            if self._damage is None:
+                yield
+                return
+        except sqlite3.DatabaseError as error:
+            if (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF not in _DAMAGED:
+                raise
+            self._damage = error
+        message = f"{self._path} is damaged ({self._damage}): nothing more is accepted. {_ADVICE}"
+        raise JournalDamagedError(message) from self._damage
+
+    def _look(self) -> None:
+        """Raise JournalDamagedError where the files are not those that were opened."""
+        found = tuple(_inode(Path(f"{self._path}{suffix}")) for suffix in ("", "-wal"))
+        if 0 in found:
+            if not self._files and found[0]:  # the log begins with the first write
+                return
+        elif found == (self._files or found):
+            self._files = found
+            return
+        message = f"{self._path} was removed or replaced while it was open: nothing more is accepted. {_ADVICE}"
+        raise JournalDamagedError(message)
+
+
+def _inode(path: Path) -> int:
+    """Return a file's number, 0 where there is none."""
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return 0

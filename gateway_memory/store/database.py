@@ -2,6 +2,8 @@
 
 import sqlite3
 import time
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -18,11 +20,12 @@ log = structlog.get_logger()
 _BUSY_SECONDS: Final = 10.0
 
 
-async def open_database(path: Path) -> Connection:
-    """Open the file, or make it.
+async def open_database(path: Path, *, is_alone: Callable[[], bool]) -> Connection:
+    """Open the file, or make it. is_alone: whether no other process has it open; until this returns, none opens it.
 
     Raises:
-        JournalDamagedError: the file was no readable database; it now stands aside under another name.
+        JournalDamagedError: the file was no readable database; it now stands aside under another name, unless another
+            process has it open.
         SchemaFromFutureError: a newer version wrote it.
         StoreError: it can't be opened at all.
     """
@@ -35,7 +38,7 @@ async def open_database(path: Path) -> Connection:
             await connection.close()
         if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
             raise StoreError(f"{path}: {error}") from error
-        raise _set_aside(path, error) from error
+        raise (_set_aside(path, error) if is_alone() else _left(path, error)) from error
     except BaseException:
         if connection:
             await connection.close()
@@ -53,10 +56,24 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
     migrate(database, path)
 
 
+def _left(path: Path, error: Exception) -> JournalDamagedError:
+    log.error("journal.damaged", error=type(error).__name__, left=True)
+    return JournalDamagedError(
+        f"{path} is damaged ({error}). Another process has this workspace open, so the file was left as it is. "
+        "End that process, and start again: then the journal is set aside, and a new one begun."
+    )
+
+
 def _set_aside(path: Path, error: Exception) -> JournalDamagedError:
+    suffixes = ("", "-wal", "-shm")
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    aside = path.with_name(f"{path.name}.damaged-{stamp}")
-    for suffix in ("", "-wal", "-shm"):
+    names = (f"{path.name}.damaged-{stamp}{f'-{number}' if number else ''}" for number in count())
+    aside = next(
+        free
+        for free in map(path.with_name, names)
+        if not any(free.with_name(free.name + suffix).exists() for suffix in suffixes)
+    )
+    for suffix in suffixes:
         source = path.with_name(path.name + suffix)
         if source.exists():
             source.rename(aside.with_name(aside.name + suffix))

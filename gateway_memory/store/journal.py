@@ -55,16 +55,19 @@ class Journal:
         self._connection: Connection | None = None
         self.slot = -1
 
-    async def open(self, slot: int, *, sends: bool = False, history: int = 1000) -> None:
+    async def open(self, slot: int, *, is_alone: Callable[[], bool], sends: bool = False, history: int = 1000) -> None:
         """Open the file, or make it, for the process that holds this slot. sends, history: see EventLog.
 
+        is_alone: see `open_database`.
+
         Raises:
-            JournalDamagedError: the file was no readable database; it now stands aside under another name.
+            JournalDamagedError: the file was no readable database; it now stands aside under another name, unless
+                another process has it open.
             SchemaFromFutureError: a newer version wrote it.
             StoreError: it can't be opened at all.
         """
         self.slot = slot
-        self._connection = await open_database(self._path)
+        self._connection = await open_database(self._path, is_alone=is_alone)
         self.marks = Marks(self._connection)
         self.event_log = EventLog(self._connection, self._path, slot=slot, sends=sends, history=history)
         try:

@@ -5,15 +5,19 @@ next, or notices that nobody holds it, goes on with that work. So a living proce
 it is.
 """
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError
 
-__all__ = ["Slot"]
+__all__ = ["Slot", "all_slots"]
 
-MAX_SLOTS = 1024
+MAX_SLOTS: Final = 1024
+_START_SECONDS: Final = 60.0
 
 
 class Slot:
@@ -21,22 +25,48 @@ class Slot:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._starting = _lock(folder / "starting.lock", seconds=_START_SECONDS)
         self._lock: FileLock | None = None
+        self._released = False
         self.number = -1
 
     def take(self) -> int:
-        """Hold the lowest free slot, and return its number.
+        """Hold the lowest free slot, and return its number; until `started`, no other process starts.
 
         Raises:
-            StoreError: more than a thousand processes hold one.
+            StoreError: more than a thousand processes hold one, or another one has been starting for a minute.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._starting.acquire()
+        except Timeout:
+            message = f"{self._folder.parent.parent}: another process has been starting, or deleting, for a minute"
+            raise StoreError(message) from None
         for number in range(MAX_SLOTS):
             lock = self._try(number)
             if lock:
                 self._lock, self.number = lock, number
+                if self._released:  # whoever waited for this has given up meanwhile
+                    self.release()
                 return number
+        self._starting.release()
         raise StoreError(f"{self._folder}: all {MAX_SLOTS} slots are held by other processes")
+
+    def started(self) -> None:
+        """Let other processes start."""
+        self._starting.release()
+
+    def is_alone(self) -> bool:
+        """Return whether no other process has the workspace open; until `started`, that stays so."""
+        for path in self._folder.glob("slot-*.lock"):
+            if path.name != f"slot-{self.number}.lock":
+                lock = _lock(path)
+                try:
+                    lock.acquire()
+                except Timeout:
+                    return False
+                lock.release()
+        return True
 
     def orphan(self, number: int) -> FileLock | None:
         """Return the held lock of a slot whose process is gone, or None while it lives.
@@ -47,14 +77,36 @@ class Slot:
 
     def release(self) -> None:
         """Let the slot go."""
+        self._released = True
+        self._starting.release()
         if self._lock:
             self._lock.release()
             self._lock = None
 
     def _try(self, number: int) -> FileLock | None:
-        lock = FileLock(self._folder / f"slot-{number}.lock", timeout=0, thread_local=False, is_singleton=False)
+        lock = _lock(self._folder / f"slot-{number}.lock")
         try:
             lock.acquire()
         except Timeout:
             return None
         return lock
+
+
+@contextlib.contextmanager
+def all_slots(folder: Path) -> Iterator[bool]:
+    """Hold every slot, so that no process can have the workspace open; whether that is so is what it yields."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        for path in dict.fromkeys((folder / "starting.lock", *sorted(folder.glob("slot-*.lock")))):
+            lock = _lock(path)
+            try:
+                lock.acquire()
+            except Timeout:
+                yield False
+                return
+            stack.callback(lock.release)
+        yield True
+
+
+def _lock(path: Path, *, seconds: float = 0.0) -> FileLock:
+    return FileLock(path, timeout=seconds, thread_local=False, is_singleton=False)

@@ -222,6 +222,6 @@ async def test_the_accepted_turn_is_on_disk_before_the_call_returns(memory: Gate
     async with memory._worker._working:
         await memory.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
         other = Journal(memory.workspace / "journal.sqlite")
-        await other.open(0)
+        await other.open(0, is_alone=lambda: False)
         assert [turn.user for turn in await other.pending(0)] == ["Remember that the staging port is 8443."]
         await other.close()

@@ -17,7 +17,7 @@ NAMES = [name for name, _ in MIGRATIONS]
 async def test_gateways_that_make_the_journal_together_all_open_it(tmp_path: Path) -> None:
     for number in range(ROUNDS):
         path = tmp_path / f"{number}.sqlite"
-        connections = await asyncio.gather(*(open_database(path) for _ in range(TOGETHER)))
+        connections = await asyncio.gather(*(open_database(path, is_alone=lambda: False) for _ in range(TOGETHER)))
         for connection in connections:
             assert [row[0] for row in await connection.rows("SELECT name FROM migrations ORDER BY rowid")] == NAMES
             assert (await connection.rows("PRAGMA journal_mode"))[0][0] == "wal"
