@@ -1,20 +1,26 @@
 # Each target sets up what it needs in .venv; only Python 3.11 or newer and make must be there.
-#   make demo | test | lint | format | bench | wheel-test | clean        make PYTHON=python3.12 test
+#   make demo | test | test-lowest | lint | format | bench | wheel-test | clean        make PYTHON=python3.12 test
 
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; done)
 VERSION := $(shell $(if $(PYTHON),$(PYTHON),false) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
-PIP := -m pip --quiet --disable-pip-version-check install --constraint constraints.txt
+INSTALL := -m pip --quiet --disable-pip-version-check install --constraint
+PIP := $(INSTALL) constraints.txt
 BIN := .venv/bin
 READY := .venv/ready-$(VERSION)
+READY_LOWEST := .venv-lowest/ready-$(VERSION)
 
-.PHONY: demo test lint format bench wheel wheel-test clean
+.PHONY: demo test test-lowest lint format bench wheel wheel-test clean
 
 demo: $(READY)
 	$(BIN)/python -m gateway_memory.demo
 
 test: $(READY)
 	$(BIN)/pytest
+
+# The tests again, with the lowest version of each dependency that pyproject.toml allows.
+test-lowest: $(READY_LOWEST)
+	.venv-lowest/bin/pytest
 
 lint: $(READY)
 	$(BIN)/ruff check
@@ -44,12 +50,12 @@ wheel-test: wheel
 	mkdir -p build/wheel-test/checkout
 	$(PYTHON) -m venv build/wheel-test/venv
 	build/wheel-test/venv/bin/python $(PIP) "$$(echo dist/*.whl)[dev]"
-	tar -cf - --exclude=./.git --exclude=./.venv --exclude=./build --exclude=./dist --exclude=./gateway_memory \
+	tar -cf - --exclude=./.git --exclude='./.venv*' --exclude=./build --exclude=./dist --exclude=./gateway_memory \
 		--exclude=./extractor --exclude=./recall --exclude=./notifier . | tar -xf - -C build/wheel-test/checkout
 	cd build/wheel-test/checkout && ../venv/bin/pytest
 
 clean:
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # Made anew when the dependencies or the version of Python change. hatchling comes first and builds without isolation,
 # so that the build too runs on pinned versions.
@@ -60,4 +66,11 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -m venv --clear .venv || { echo "Python's venv module is incomplete; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
 	@$(BIN)/python $(PIP) hatchling editables
 	@$(BIN)/python $(PIP) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+$(READY_LOWEST): pyproject.toml constraints-lowest.txt $(READY)
+	@echo "Setting up .venv-lowest with Python $(VERSION) …"
+	@$(PYTHON) -m venv --clear .venv-lowest
+	@.venv-lowest/bin/python $(INSTALL) constraints-lowest.txt hatchling editables
+	@.venv-lowest/bin/python $(INSTALL) constraints-lowest.txt --no-build-isolation --editable '.[dev]'
 	@touch $@

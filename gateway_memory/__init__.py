@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gateway_memory.neighbours import check_neighbours
+
 if TYPE_CHECKING:
     from gateway_memory.config import load_config
     from gateway_memory.context import Context
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
         GatewayMemoryError,
         JournalDamagedError,
         SchemaFromFutureError,
+        ShadowedPackageError,
         StoreError,
         UsageError,
         WorkspaceError,
@@ -31,6 +34,7 @@ __all__ = [
     "JournalDamagedError",
     "SchemaFromFutureError",
     "Session",
+    "ShadowedPackageError",
     "StoreError",
     "UsageError",
     "WorkspaceError",
@@ -45,6 +49,8 @@ _HOMES = {
     "Session": "session",
     "load_config": "config",
 }
+
+check_neighbours()
 
 
 def __getattr__(name: str) -> Any:

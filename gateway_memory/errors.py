@@ -8,6 +8,7 @@ __all__ = [
     "GatewayMemoryError",
     "JournalDamagedError",
     "SchemaFromFutureError",
+    "ShadowedPackageError",
     "StoreError",
     "UsageError",
     "WorkspaceError",
@@ -48,6 +49,17 @@ class JournalDamagedError(StoreError):
 
 class SchemaFromFutureError(StoreError):
     """The journal was written by a newer version of gateway-memory."""
+
+
+class ShadowedPackageError(GatewayMemoryError, ImportError):
+    """Another package bears the name of one of ours, and Python finds it first (or ours is gone)."""
+
+    def __init__(self, name: str, *, expected: Path, found: Path | None) -> None:
+        where = (
+            f"`import {name}` finds {found}, which is another package" if found else f"`import {name}` finds no file"
+        )
+        advice = f"rename or uninstall that one, or put {expected.parent} before it in sys.path"
+        super().__init__(f"gateway-memory brings a package `{name}`, in {expected}, but {where}: {advice}", name=name)
 
 
 def place_of(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 import structlog
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential_jitter
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from extractor import Debouncer
 from gateway_memory.carrier import Carrier
@@ -208,7 +208,7 @@ class Worker:
                 log.warning("worker.will_retry", place=place, error=type(error).__name__, attempt=state.attempt_number)
                 self._fail(place, error)
 
-        waits = wait_exponential_jitter(multiplier=0.5, max=_LONGEST_RETRY_SECONDS)
+        waits = wait_random_exponential(multiplier=0.5, max=_LONGEST_RETRY_SECONDS)
         await AsyncRetrying(retry=retry_if_exception_type(Exception), wait=waits, before_sleep=note)(work)
 
     async def _adopt_loop(self) -> None:

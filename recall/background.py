@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential_jitter
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from recall.embedder import Embedder, kind_of
 from recall.index_thread import IndexThread
@@ -26,7 +26,7 @@ __all__ = ["BUNDLED_BATCHES", "Background", "Batches", "batches"]
 _log = structlog.get_logger()
 
 _READ_AT_ONCE = 256
-_WAITS = wait_exponential_jitter(multiplier=0.5, max=60.0)
+_WAITS = wait_random_exponential(multiplier=0.5, max=60.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,16 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"gateway_memory", "extractor", "recall", "notifier"}
@@ -34,6 +39,40 @@ def test_importing_is_light() -> None:
     code = f"import sys, gateway_memory; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["extractor", "recall", "notifier"])
+@pytest.mark.parametrize("form", ["module", "package", "made by hand"])
+def test_another_package_of_the_name_of_ours_is_named_with_its_place(name: str, form: str, tmp_path: Path) -> None:
+    other = tmp_path / (f"{name}.py" if form == "module" else f"{name}/__init__.py")
+    other.parent.mkdir(exist_ok=True)
+    if form != "made by hand":
+        other.write_text("raise SystemExit('it was imported')\n", "utf-8")
+    code = (
+        f"import sys, types\nsys.path.insert(0, {str(tmp_path)!r})\n"
+        + (f"sys.modules[{name!r}] = types.ModuleType({name!r})\n" if form == "made by hand" else "")
+        + "try:\n    import gateway_memory\nexcept ImportError as error:\n    print(type(error).__name__, error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.startswith(f"ShadowedPackageError gateway-memory brings a package `{name}`")
+    assert (form == "made by hand") == ("finds no file" in done.stdout)
+    assert (str(other) in done.stdout) == (form != "made by hand")
+
+
+def test_a_folder_that_is_no_package_is_not_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "recall").mkdir()
+    code = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport gateway_memory.memory"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_lowest_versions_that_are_tested_are_the_lower_bounds() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lines = [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]
+    pinned = [line for line in (ROOT / "constraints-lowest.txt").read_text("utf-8").splitlines() if "==" in line]
+    pins = {canonicalize_name(name): Version(pin) for name, pin in (line.split("==") for line in pinned)}
+    for requirement in map(Requirement, lines):
+        (bound,) = [each.version for each in requirement.specifier if each.operator == ">="]
+        assert pins[canonicalize_name(requirement.name)] == Version(bound), requirement
 
 
 def test_only_one_module_knows_the_mqtt_library() -> None:

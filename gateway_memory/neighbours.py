@@ -1,0 +1,30 @@
+"""Whether `extractor`, `recall` and `notifier` are the packages that were installed along with this one."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+__all__ = ["check_neighbours"]
+
+
+def check_neighbours() -> None:
+    """Look that no other module bears the name of one of our packages. Their names are common, and top-level.
+
+    Raises:
+        ShadowedPackageError: one does; it would be imported in the place of ours.
+    """
+    home = Path(__file__).resolve().parent.parent
+    for name in ("extractor", "recall", "notifier"):
+        found = _place_of(name)
+        if found is None or found.resolve() != home / name / "__init__.py":
+            from gateway_memory.errors import ShadowedPackageError
+
+            raise ShadowedPackageError(name, expected=home / name, found=found)
+
+
+def _place_of(name: str) -> Path | None:
+    """Return the file that `import name` takes, None where there is none."""
+    try:
+        spec = find_spec(name)
+    except ValueError:  # a module that was put together by hand
+        return None
+    return Path(spec.origin) if spec is not None and spec.origin is not None else None
