@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from .errors import ModelError
-from .settings import ExtractorSettings
+from .settings import ExtractorSettings, provider_of
 from .types import Usage
 
 __all__ = ["Answer", "Format", "Message", "Provider", "has_model", "open_provider"]
@@ -84,20 +84,18 @@ def has_model(settings: ExtractorSettings) -> bool:
 
 def open_provider(settings: ExtractorSettings) -> Provider:
     """The wire to `settings.model`. Imports the SDK: a second or so, so not on an event loop that serves."""
-    name, model = _provider_of(settings.model)
+    name, model = _provider_of(settings)
     key = _key(settings) or "none"  # a local server asks for none, and the SDKs insist on one
     return (_Anthropic if name == "anthropic" else _OpenAI)(model, key, settings.base_url or None)
 
 
-def _provider_of(model: str) -> tuple[str, str]:
-    for name in ("openai", "anthropic"):
-        if model.startswith(f"{name}/"):
-            return name, model.removeprefix(f"{name}/")
-    return ("anthropic" if model.startswith("claude") else "openai"), model
+def _provider_of(settings: ExtractorSettings) -> tuple[str, str]:
+    """Whose protocol it is, and the model's name. One's own server speaks OpenAI's, unless the name says another."""
+    return provider_of(settings.model) or ("openai", settings.model)
 
 
 def _key(settings: ExtractorSettings) -> str:
-    name, _ = _provider_of(settings.model)
+    name, _ = _provider_of(settings)
     return os.environ.get(settings.api_key_env or f"{name.upper()}_API_KEY", "").strip()
 
 

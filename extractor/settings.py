@@ -1,11 +1,61 @@
 """Settings of the extractor: the keys of `autoExtract` in config.json5, in snake case."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from annotated_types import Ge, Gt, MinLen
+from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
-__all__ = ["ExtractorSettings"]
+__all__ = ["ExtractorSettings", "check_model", "provider_of"]
+
+_A_DAY_SECONDS = 86_400
+_A_YEAR_SECONDS = 31_536_000
+_MOST = 1_000_000_000
+_MOST_TOKENS = 1_000_000_000_000
+_MOST_DOLLARS = 1_000_000
+_OPENAI = re.compile(r"(?:(?:gpt|chatgpt|codex|o\d|davinci|babbage)(?![a-z])[\w.:-]*|ft:[\w.:-]+)", re.IGNORECASE)
+_SHOWN = 40
+_ANTHROPIC = re.compile(r"claude(?![a-z])[\w.:@-]*", re.IGNORECASE)
+
+
+def is_base_url(url: str) -> bool:
+    """Tell whether `url` is "", for the provider's own, or an address that a request can be sent to."""
+    if not url:
+        return True
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:  # a port or an address in brackets that is none
+        return False
+    named = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
+    return named and url.isprintable() and not any(character.isspace() for character in url)
+
+
+def provider_of(model: str) -> tuple[str, str] | None:
+    """Return whose model it is ("openai" or "anthropic") and what they call it; None where the name doesn't say it."""
+    for name, own in (("openai", _OPENAI), ("anthropic", _ANTHROPIC)):
+        if model.startswith(f"{name}/"):
+            return name, model.removeprefix(f"{name}/")
+        if own.fullmatch(model):
+            return name, model
+    return None
+
+
+def check_model(model: str, base_url: str) -> None:
+    """Refuse a model of which it is not known where to send what it is to read.
+
+    Raises:
+        ValueError: neither its name says whose it is, nor is there an address; or there is no name.
+    """
+    provider = provider_of(model)
+    if provider is not None and not provider[1].strip():
+        raise ValueError(f'model: expected the name of a model behind "{model}"')
+    if model != "rules" and provider is None and not base_url:
+        raise ValueError(
+            f'model: "{model[:_SHOWN]}" does not say whose model it is; expected "openai/…", "anthropic/…" or "rules",'
+            " or a baseUrl beside it: the server that has it"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,15 +64,21 @@ class ExtractorSettings:
 
     enabled: bool = True
     model: Annotated[str, MinLen(1)] = "gpt-4o-mini"
-    base_url: str = ""
+    base_url: Annotated[str, Predicate(is_base_url)] = field(
+        default="",
+        metadata={"expected": '"", or an address such as "http://127.0.0.1:11434/v1"'},
+    )
     api_key_env: str = ""
-    timeout_seconds: Annotated[float, Gt(0)] = 60
-    min_conversation_length: Annotated[int, Ge(0)] = 50
-    max_daily_extractions: Annotated[int, Ge(0)] = 100
-    max_daily_tokens: Annotated[int, Ge(0)] = 400000
-    input_price: Annotated[float, Ge(0)] = 0.15
-    output_price: Annotated[float, Ge(0)] = 0.6
-    debounce_seconds: Annotated[float, Ge(0)] = 30
-    max_wait_seconds: Annotated[float, Ge(0)] = 300
+    timeout_seconds: Annotated[float, Gt(0), Le(_A_DAY_SECONDS)] = 60
+    min_conversation_length: Annotated[int, Ge(0), Le(_MOST)] = 50
+    max_daily_extractions: Annotated[int, Ge(0), Le(_MOST)] = 100
+    max_daily_tokens: Annotated[int, Ge(0), Le(_MOST_TOKENS)] = 400000
+    input_price: Annotated[float, Ge(0), Le(_MOST_DOLLARS)] = 0.15
+    output_price: Annotated[float, Ge(0), Le(_MOST_DOLLARS)] = 0.6
+    debounce_seconds: Annotated[float, Ge(0), Le(_A_YEAR_SECONDS)] = 30
+    max_wait_seconds: Annotated[float, Ge(0), Le(_A_YEAR_SECONDS)] = 300
     exclude_session_types: tuple[str, ...] = ("group",)
     memory_md_threshold: Literal["high", "normal"] = "high"
+
+    def __post_init__(self) -> None:
+        check_model(self.model, self.base_url)

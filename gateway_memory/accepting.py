@@ -40,7 +40,7 @@ class Accepting:
         self._clock = clock
         self._fail = fail
 
-    async def turn(self, session: Session, user: str, reply: str, at: datetime | None) -> int:
+    async def turn(self, session: Session, user: str, reply: str, at: float | None) -> int:
         """Return the number of a turn that is on disk now, 0 where the session's turns are not kept.
 
         Raises:
@@ -64,7 +64,7 @@ class Accepting:
                         session_id=session_id,
                         user=said.text,
                         reply=answered.text,
-                        at=(at or now).timestamp(),
+                        at=now.timestamp() if at is None else at,
                         now=now.timestamp(),
                         recalled=recalled,
                         seen=_seen_of_turn(session, said.text, answered.text),

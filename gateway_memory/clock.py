@@ -1,13 +1,19 @@
 """Times as people see them, in the configured zone."""
 
 from datetime import UTC, datetime, tzinfo
+from typing import Final
 
 __all__ = ["day_of", "local_time"]
 
 
+_FIRST: Final = datetime(2, 1, 1, tzinfo=UTC).timestamp()
+_LAST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+"""In every zone, times between these have a date that Python can tell; what lies beyond is shown as one of them."""
+
+
 def local_time(at: float, zone: tzinfo | None) -> datetime:
     """Return the aware time of an instant in epoch seconds; `zone` None is the host's own, daylight saving included."""
-    return datetime.fromtimestamp(at, UTC).astimezone(zone)
+    return datetime.fromtimestamp(min(_LAST, max(_FIRST, at)), UTC).astimezone(zone)
 
 
 def day_of(at: float, zone: tzinfo | None) -> str:

@@ -1,6 +1,5 @@
 """`/memory …` in the chat: answered in the language that the user writes."""
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +10,7 @@ from gateway_memory.follow import Follower
 from gateway_memory.forgetting import asked_to_forget, named
 from gateway_memory.ingest import Ingest
 from gateway_memory.phrases import say
-from gateway_memory.receipts import Receipts, as_id
+from gateway_memory.receipts import Receipts, as_id, shown
 from gateway_memory.searching import parse_search, search_answer
 from gateway_memory.session import FEATURES, Feature, Session
 from gateway_memory.store.files import is_writable
@@ -26,7 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Commands"]
 
-_COMMAND: Final = re.compile(r"\A\s*/memory(?:\s+(\S+))?(?:\s+(.*?))?\s*\Z", re.DOTALL | re.IGNORECASE)
+_COMMAND: Final = "/memory"
+_LONGEST: Final = 8000
+"""Characters of what follows a command; no memory is longer."""
 _LISTED: Final = 20
 _CATCH_UP_SECONDS: Final = 2.0
 _CANDIDATES: Final = 5
@@ -66,13 +67,14 @@ class Commands:
 
     async def answer(self, session: Session, text: str) -> str | None:  # noqa: C901, PLR0911 - a return a command
         """Return the answer to a command, or None where the text is none."""
-        match = _COMMAND.match(text)
-        if not match:
+        words = text.split(maxsplit=2)
+        if not words or words[0].lower() != _COMMAND:
             what = asked_to_forget(text)
             if what:
                 await self._caught_up(session.session_id, _CATCH_UP_SECONDS)
             return await self._forget_named(session, what) if what else None
-        name, rest = (match[1] or "status").lower(), match[2] or ""
+        name = words[1][:_LONGEST].lower() if len(words) > 1 else "status"
+        rest = words[2][:_LONGEST].rstrip() if len(words) > 2 else ""  # noqa: PLR2004 - /memory, the name, the rest
         if name not in ("on", "off"):
             await self._caught_up(session.session_id, _CATCH_UP_SECONDS)  # what was just said counts
         if any("\u4e00" <= character <= "\u9fff" for character in rest):
@@ -93,7 +95,7 @@ class Commands:
             return await self._receipts.undo(session, rest)
         if name in ("on", "off"):
             return await self._switch(session, rest, on=name == "on")
-        return say(session.language, "help" if name == "help" else "unknown_command", name=name)
+        return say(session.language, "help" if name == "help" else "unknown_command", name=shown(name))
 
     async def _status(self, session: Session) -> str:
         memory, language = self._memory, session.language
@@ -232,7 +234,7 @@ class Commands:
         language, asked = session.language, parse_search(query)
         usage = say(language, "search_usage")
         if asked.problem:
-            return f"{say(language, 'search_option', problem=asked.problem)} {usage}"
+            return f"{say(language, 'search_option', problem=shown(asked.problem))} {usage}"
         if not asked.query and not asked.given:
             return usage
         if session.incognito:
@@ -258,7 +260,7 @@ class Commands:
         stored = await self._recaller.get(session.scope.key, identity)
         if stored is None:  # words may look like an id
             answer = await self._forget_named(session, what) or await self._perhaps(session, what)
-            return answer or say(session.language, "forget_unknown", id=what)
+            return answer or say(session.language, "forget_unknown", id=shown(what))
         if stored.entry.kind != "item" or not is_writable(stored.file):
             return say(session.language, "forget_not_ours", id=identity, file=stored.file)
         await self._ingest.forget(session.scope, stored)
@@ -287,7 +289,7 @@ class Commands:
         wanted = name.strip().lower()
         names: Mapping[str, Feature] = {feature.lower(): feature for feature in FEATURES}
         if wanted not in names and wanted not in ("", "all", "全部"):
-            return say(session.language, "switch_unknown", name=name.strip(), known=", ".join(FEATURES))
+            return say(session.language, "switch_unknown", name=shown(name), known=", ".join(FEATURES))
         features = [names[wanted]] if wanted in names else FEATURES
         for feature in features:
             session.switched[feature] = on

@@ -1,14 +1,16 @@
 """From the text of a config file to checked settings, or to all of its mistakes at once."""
 
 import json
+import math
 import re
+import sys
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pyjson5
 
-from gateway_memory.config_keys import ConfigFile, expected, suggestion
+from gateway_memory.config_keys import ConfigFile, expected, known_keys, suggestion
 from gateway_memory.config_problem import ConfigFileError, ConfigProblem
 from gateway_memory.config_scan import KeyPath, Scan, dotted, position, scan
 from gateway_memory.settings import Config
@@ -59,9 +61,20 @@ def _validated(document: object) -> "tuple[ConfigFile | None, list[ErrorDetails]
 
     try:
         # as JSON: strict checking of Python values wants tuples and instances where a file has lists and objects
-        return adapter().validate_json(json.dumps(document)), []
+        return adapter().validate_json(json.dumps(_within_floats(document))), []
     except ValidationError as error:
         return None, error.errors(include_url=False)
+
+
+def _within_floats(value: Any) -> Any:
+    """Put infinity in the place of numbers that have no end of digits, at which the JSON itself would be refused."""
+    if isinstance(value, dict):
+        return {key: _within_floats(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_within_floats(each) for each in value]
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
+        return math.inf if value > 0 else -math.inf
+    return value
 
 
 def _with_defaults(raw: Any) -> Any:
@@ -117,9 +130,15 @@ def _mistakes(errors: "list[ErrorDetails]", positions: Scan) -> Iterator[tuple[K
         elif error["type"] == "missing":
             yield path, f"missing; expected {expected(path)}"
         elif error["type"] == ACROSS_KEYS:
-            yield path, str(error["ctx"]["error"])
+            yield _of_key(path, str(error["ctx"]["error"]))
         else:
             yield path, f"expected {expected(path)}, got {shown(path, error['input'])}"
+
+
+def _of_key(path: KeyPath, said: str) -> tuple[KeyPath, str]:
+    """Return the key that a dataclass's own message begins with, and the rest of it."""
+    key, _, message = said.partition(": ")
+    return ((*path, key), message) if key in known_keys(path) else (path, said)
 
 
 def _line(positions: Scan, path: KeyPath) -> int | None:
@@ -136,7 +155,8 @@ def shown(path: KeyPath, value: object) -> str:
     if isinstance(value, list):
         return "a list"
     text = json.dumps(value, ensure_ascii=False)
-    names_a_secret = str(path[-1]).endswith("Env") if path else False
+    key = str(path[-1]) if path else ""
+    names_a_secret = key.endswith("Env") or (key.endswith("Url") and "@" in text)
     if not names_a_secret and len(text) <= LONGEST_SHOWN:
         return text
     return f"a string of {len(value)} characters" if isinstance(value, str) else f"a number of {len(text)} digits"

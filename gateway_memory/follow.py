@@ -169,9 +169,9 @@ class Follower:
             return saved
         try:
             noon = datetime.strptime(Path(file).stem, "%Y-%m-%d").replace(hour=12, tzinfo=self._zone)
-        except ValueError:  # 2026-13-45.md is a name like any other
+            return min(noon.timestamp(), saved)
+        except (ValueError, OverflowError):  # 2026-13-45.md is a name like any other, and 0001-01-01 is no time at all
             return saved
-        return min(noon.timestamp(), saved)
 
 
 def _entry(block: Block, identity: str, memory: Memory | None, default_at: float, *, curated: bool) -> Entry:

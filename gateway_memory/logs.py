@@ -22,6 +22,8 @@ __all__ = ["DayLog", "configure_logging", "retain_days"]
 
 _FILE: Final = re.compile(r"(?:gateway-memory|hooks)-(\d{4}-\d{2}-\d{2})\.jsonl")
 _LONGEST: Final = 300
+_LONGEST_NUMBER: Final = 5
+_MOST_DAYS: Final = 36_500
 
 
 class DayLog:
@@ -74,7 +76,8 @@ class DayLog:
 def retain_days(settings: "LogSettings") -> int:
     """Return how many days' logs are kept: `LOG_RETAIN_DAYS` where the environment says so, else the config."""
     said = os.environ.get("LOG_RETAIN_DAYS", "")
-    return int(said) if said.isdecimal() and int(said) > 0 else settings.retain_days
+    days = int(said) if said.isdecimal() and len(said) <= _LONGEST_NUMBER else 0
+    return min(days, _MOST_DAYS) if days else settings.retain_days
 
 
 def configure_logging(*, verbose: bool, workspace: Path | None = None, settings: "LogSettings | None" = None) -> None:

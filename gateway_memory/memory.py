@@ -7,13 +7,14 @@ from contextlib import AsyncExitStack
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, get_args
 
 import structlog
 
 from gateway_memory.accepting import Accepting
 from gateway_memory.beginning import Beginning
 from gateway_memory.commands import Commands
+from gateway_memory.content import Content, count_of, instant_of, share_of, text_of, texts_of, well_formed
 from gateway_memory.context import PACE_SHARE, Context, as_query
 from gateway_memory.distilling import Distilled
 from gateway_memory.errors import ClosedError, StoreError, UsageError, place_of
@@ -189,18 +190,27 @@ class GatewayMemory:
         chinese = session.language == "zh" if chinese is None else chinese
         return self._lifecycle.prompts_for(session.key).rule(session.session_id, chinese=chinese)
 
-    async def before_reply(self, session: Session, message: str, *, at: datetime | None = None) -> Context:
-        """Return what to add to this reply's prompt, within `timeoutMs`. A part that fails is left out, and logged."""
+    async def before_reply(self, session: Session, message: Content | None, *, at: datetime | None = None) -> Context:
+        """Return what to add to this reply's prompt, within `timeoutMs`. A part that fails is left out, and logged.
+
+        message: a string, or content parts as OpenAI's and Anthropic's APIs have them, of which the text counts; None
+        says nothing. So it is wherever a text is handed over.
+
+        Raises:
+            UsageError: the message is no text, or `at` no time.
+        """
         self._check(session)
+        message = as_query(text_of(message, "message"))
+        at = self._clock() if at is None else at
+        instant_of(at)
         timeout = session.settings.auto_recall.timeout_ms / 1000
         deadline = asyncio.get_running_loop().time() + timeout
         with self.metrics.timed("before_reply"):
             await self._context.pace.turn(timeout * PACE_SHARE)
-            message = as_query(message)
             if session.on("autoExtract"):
                 self.metrics.message_seen(self._clock())
             try:
-                context = await self._told(session, message, at or self._clock(), deadline)
+                context = await self._told(session, message, at, deadline)
             except Exception as error:  # noqa: BLE001 - the reply matters more than its memory
                 log.error("context.failed", error=type(error).__name__, place=place_of(error))
                 self._fail("context", error)
@@ -216,17 +226,22 @@ class GatewayMemory:
                 return Context(outcome="timeout")
         return await self._context.build(session, message, at, deadline)
 
-    async def after_reply(self, session: Session, *, user: str, reply: str, at: datetime | None = None) -> int:
+    async def after_reply(
+        self, session: Session, *, user: Content | None, reply: Content | None, at: datetime | None = None
+    ) -> int:
         """Accept a turn: it is on disk when this returns, and is processed behind.
 
         Returns the turn's number, by which receipts name it; 0 where the session's turns are not kept.
 
         Raises:
             StoreError: the turn could not be written (the disk is full, say); nothing of it was kept.
+            UsageError: the turn is no text, or `at` no time.
         """
         self._check(session)
+        said, answered = text_of(user, "user"), text_of(reply, "reply")
+        when = None if at is None else instant_of(at)
         await self._beginning.begin(session)
-        return await self._accepting.turn(session, user, reply, at)
+        return await self._accepting.turn(session, said, answered, when)
 
     async def flush(self) -> None:
         """Process everything that waits, now, and wait until it can be found by meaning too.
@@ -249,7 +264,7 @@ class GatewayMemory:
     async def search(
         self,
         session: Session,
-        query: str,
+        query: Content | None,
         *,
         limit: int = 5,
         type: str | None = None,  # noqa: A002 - W, B or O, as the files call it
@@ -275,26 +290,36 @@ class GatewayMemory:
         only = as_filter(
             type=type, category=category, since=since, until=until, session_key=session_key, zone=self.zone
         )
-        if limit < 1:
-            raise UsageError(f"limit={limit}: expected a number from 1")
+        limit, query = count_of(limit, "limit"), as_query(text_of(query, "query"))
         await self._beginning.begin(session)
         if session.incognito:  # a query may go to a server that makes its vector
             return ()
-        return await self._context.find(session, as_query(query), limit, self._clock(), only=only, explain=explain)
+        return await self._context.find(session, query, limit, self._clock(), only=only, explain=explain)
 
-    async def command(self, session: Session, text: str) -> str | None:
-        """Answer a `/memory …` command in the user's language; None where the text is none."""
+    async def command(self, session: Session, text: Content | None) -> str | None:
+        """Answer a `/memory …` command in the user's language; None where the text is none.
+
+        Raises:
+            StoreError: what is commanded could not be written.
+            UsageError: the text is none at all.
+        """
         self._check(session)
+        text = text_of(text, "text")
         return await self._commands.answer(session, text) if session.settings.commands.enabled else None
 
     async def observe(
-        self, session: Session, *, kind: str, content: str, tool: str = "", private: bool = False
+        self, session: Session, *, kind: str, content: Content | None, tool: str | None = "", private: bool = False
     ) -> None:
         """Keep what happened in a session in its log, clipped by what it is; a private observation has no content.
 
         kind: user, assistant, tool, decision, error, todo, or the host's own. content: a tool's output, also as JSON.
+
+        Raises:
+            UsageError: one of them is no text.
         """
         self._check(session)
+        kind, tool = text_of(kind, "kind"), text_of(tool, "tool")
+        content = text_of(content, "content", tools=True)
         if not session.on("observations"):
             return
         await self._beginning.begin(session)
@@ -306,6 +331,8 @@ class GatewayMemory:
         `file` is relative to the session's folder ("MEMORY.md", "memory/2026-11-21.md"), or absolute inside it.
         """
         self._check(session)
+        if not is_name(file) or "\0" in file or well_formed(file) != file:
+            raise UsageError(f"file={file!r}: expected the name of a file")
         folder = (self.workspace / session.scope.folder).resolve()
         path = (folder / file).resolve()
         if not path.is_relative_to(folder) or path.suffix != ".md":
@@ -319,37 +346,48 @@ class GatewayMemory:
         session.hold([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 
     async def save_summary(
-        self, session: Session, *, topic: str, summary: str, decisions: Sequence[str] = (), todos: Sequence[str] = ()
+        self,
+        session: Session,
+        *,
+        topic: Content | None,
+        summary: Content | None,
+        decisions: Sequence[str] | None = (),
+        todos: Sequence[str] | None = (),
     ) -> bool:
         """Save the session's one record in the agent's own words.
 
         False where it has one already, and where nothing of it may be kept: after the user's `/memory off`.
         """
         self._check(session)
+        topic, summary = text_of(topic, "topic"), text_of(summary, "summary")
+        decided, left = texts_of(decisions, "decisions"), texts_of(todos, "todos")
         await self._beginning.begin(session)
-        return await self._saver.save_summary(
-            session, topic=topic, summary=summary, decisions=tuple(decisions), todos=tuple(todos)
-        )
+        return await self._saver.save_summary(session, topic=topic, summary=summary, decisions=decided, todos=left)
 
     async def save_fact(
         self,
         session: Session,
         *,
-        content: str,
+        content: Content | None,
         type: MemoryType = "W",  # noqa: A002 - W, B, O, S, as the files call it
-        entities: Sequence[str] = (),
+        entities: Sequence[str] | None = (),
         confidence: float = 0.9,
     ) -> str:
         """Keep a fact that the agent names (S: a stage summary); return its id.
 
         "" where nothing of it may be kept: it is private as a whole, or addresses the machine, or gives a guest's
         standing instruction, or the user has said `/memory off`.
+
+        Raises:
+            UsageError: there is no such type, the confidence is not from 0 to 1, or something is no text.
         """
         self._check(session)
+        if type not in get_args(MemoryType):
+            raise UsageError(f"type={type!r}: expected W, B, O or S")
+        confidence = share_of(confidence, "confidence")
+        text, named = text_of(content, "content"), texts_of(entities, "entities")
         await self._beginning.begin(session)
-        outcome = await self._saver.save_fact(
-            session, content=content, type=type, entities=tuple(entities), confidence=confidence
-        )
+        outcome = await self._saver.save_fact(session, content=text, type=type, entities=named, confidence=confidence)
         return outcome.id if outcome else ""
 
     async def before_compaction(self, session: Session, *, usage: float, messages: int) -> str:
@@ -417,7 +455,7 @@ class GatewayMemory:
     async def receipts(self, *, limit: int, after: int = 0) -> list[Receipt]:
         """Return what became of turns: the newest receipts with a number above `after`, newest first."""
         self._check()
-        return await self._ledger.receipts(limit=limit, after=after)
+        return await self._ledger.receipts(limit=count_of(limit, "limit"), after=after)
 
     def now(self) -> datetime:
         """Return what time it is, by the clock that was given."""

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.clock import local_time
+from gateway_memory.context import as_query
 from gateway_memory.ingest import Ingest
 from gateway_memory.phrases import say
 from gateway_memory.session import Session
@@ -14,14 +15,21 @@ from recall import Recaller
 if TYPE_CHECKING:
     from gateway_memory.memory import GatewayMemory
 
-__all__ = ["Receipts", "as_id"]
+__all__ = ["Receipts", "as_id", "shown"]
 
 _RECEIPTS: Final = 20
+_SHOWN: Final = 80
 
 
 def as_id(text: str) -> str:
     """Return an id as a person types or pastes it, bare."""
     return text.strip().strip("()[]`").lower()
+
+
+def shown(typed: str) -> str:
+    """Return the beginning of what was typed, fit to be said in an answer."""
+    line = " ".join(as_query(typed).split())
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 
 
 class Receipts:
@@ -64,7 +72,7 @@ class Receipts:
         language = session.language
         done = await self._ingest.undo(session.scope, only=only)
         if done is None:
-            return say(language, "undo_unknown" if only else "undo_nothing", id=only)
+            return say(language, "undo_unknown" if only else "undo_nothing", id=shown(only))
         if isinstance(done, Refused):
             return self._refused(session, done)
         at, plan = done
@@ -94,7 +102,7 @@ class Receipts:
         past = await self._ledger.history(session.scope.key, identity)
         memory = (await self._journal.memories(session.scope.key, [identity])).get(identity)
         if not past or memory is None:
-            return say(session.language, "history_unknown", id=identity)
+            return say(session.language, "history_unknown", id=shown(identity))
         others = await self._journal.memories(session.scope.key, sorted({line.other for line in past if line.other}))
         lines = [f"{identity} · {memory.text}", f"{memory.file} · {memory.session_key}".rstrip(" ·")]
         for line in past:

@@ -1,11 +1,13 @@
 """A search that was asked for: its filters as a person types them, and its answer with what made each score."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Final, Literal
 
 from gateway_memory.clock import day_of
+from gateway_memory.content import well_formed
 from gateway_memory.errors import UsageError
 from gateway_memory.phrases import Language, say
 from recall import Filter, Hit
@@ -19,9 +21,11 @@ OPTIONS: Final[tuple[Option, ...]] = ("type", "category", "since", "until", "ses
 
 _FOUND: Final = 5
 _MOST: Final = 50
+_LONGEST_NUMBER: Final = 9
 _DASHES: Final = ("--", "—", "–")  # telephones write the first as one of the others
 _TERMS: Final = ("words", "meaning", "recency", "importance", "form", "speaker", "date", "task", "version")
 _SHOWN_FROM: Final = 0.005
+_SHOWN: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +59,7 @@ def parse_search(text: str) -> Asked:
             if not given[name.lower()]:
                 return Asked(problem=word)
     limit = given.pop("limit", str(_FOUND))
-    if not (limit.isascii() and limit.isdigit() and 0 < int(limit) <= _MOST):
+    if not (limit.isascii() and limit.isdigit() and len(limit) <= _LONGEST_NUMBER and 0 < int(limit) <= _MOST):
         return Asked(problem=f"--limit {limit}")
     return Asked(query=" ".join(query), given=given, limit=int(limit), explain=explain)
 
@@ -79,27 +83,36 @@ def as_filter(
     """
     if not (type or category or since or until or session_key):
         return None
+    for name, value in (("type", type), ("category", category), ("session_key", session_key)):
+        if not isinstance(value, str | None):
+            raise UsageError(f"{name} is of type {value.__class__.__name__}: expected a string")
     kind = (type or "").upper()
     if kind not in ("", "W", "B", "O"):
-        raise UsageError(f"type={type!r}: expected W, B or O; stage summaries (S) are kept and never found")
+        raise UsageError(f"type={kind[:_SHOWN]!r}: expected W, B or O; stage summaries (S) are kept and never found")
     return Filter(
         type=kind,
-        category=(category or "").lower(),
-        session=session_key or "",
+        category=well_formed(category or "").lower(),
+        session=well_formed(session_key or ""),
         since=None if since is None else _instant(since, zone, end=False),
         until=None if until is None else _instant(until, zone, end=True),
     )
 
 
-def _instant(day: date | str, zone: tzinfo | None, *, end: bool) -> float:
+def _instant(day: object, zone: tzinfo | None, *, end: bool) -> float:
     if isinstance(day, str):
+        typed = day[:_SHOWN]
         try:
             day = date.fromisoformat(day)
         except ValueError:
-            raise UsageError(f"{day!r}: expected a day such as 2026-10-01") from None
-    if not isinstance(day, datetime):
-        day = datetime.combine(day + timedelta(days=1) if end else day, time.min)
-    return (day if day.tzinfo or zone is None else day.replace(tzinfo=zone)).timestamp()
+            raise UsageError(f"{typed!r}: expected a day such as 2026-10-01") from None
+    if not isinstance(day, date):
+        raise UsageError(f"a day of type {type(day).__name__}: expected a date, or a day such as 2026-10-01")
+    try:
+        if not isinstance(day, datetime):
+            day = datetime.combine(day + timedelta(days=1) if end else day, time.min)
+        return (day if day.tzinfo or zone is None else day.replace(tzinfo=zone)).timestamp()
+    except (ValueError, OverflowError):  # the calendar's first or last day: nothing lies beyond it
+        return -math.inf if day.year == date.min.year else math.inf
 
 
 def search_answer(

@@ -31,6 +31,11 @@ __all__ = [
 ]
 
 LOCAL = "local"
+_MOST = 1_000_000_000
+_HUNDRED_YEARS_DAYS = 36_500
+_HUNDRED_YEARS_HOURS = 876_000
+_TEN_YEARS_DAYS = 3_650
+"""Of day files, each of which an opening looks for."""
 
 
 def is_time_zone(name: str) -> bool:
@@ -58,11 +63,11 @@ class OpeningSettings:
     """What a session is told when it starts: MEMORY.md, the last session and the last days, within a budget."""
 
     enabled: bool = True
-    max_tokens: Annotated[int, Gt(0)] = 2000
+    max_tokens: Annotated[int, Gt(0), Le(_MOST)] = 2000
     include_memory_md: bool = True
-    days: Annotated[int, Ge(0)] = 7
-    max_facts: Annotated[int, Ge(0)] = 15
-    max_found: Annotated[int, Ge(0)] = 5
+    days: Annotated[int, Ge(0), Le(_TEN_YEARS_DAYS)] = 7
+    max_facts: Annotated[int, Ge(0), Le(_MOST)] = 15
+    max_found: Annotated[int, Ge(0), Le(_MOST)] = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,15 +82,15 @@ class ObservationSettings:
     """Whether tool calls, decisions and errors of a session are kept, and for how long."""
 
     enabled: bool = True
-    keep_days: Annotated[int, Gt(0)] = 30
+    keep_days: Annotated[int, Gt(0), Le(_HUNDRED_YEARS_DAYS)] = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSettings:
     """When a session whose end never came is closed, and how many summaries are kept."""
 
-    idle_hours: Annotated[float, Gt(0)] = 24
-    keep: Annotated[int, Gt(0)] = 500
+    idle_hours: Annotated[float, Gt(0), Le(_HUNDRED_YEARS_HOURS)] = 24
+    keep: Annotated[int, Gt(0), Le(_MOST)] = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +99,8 @@ class DistillSettings:
 
     enabled: bool = True
     min_confidence: Annotated[float, Ge(0), Le(1)] = 0.7
-    min_uses: Annotated[int, Gt(0)] = 4
-    min_days: Annotated[int, Gt(0)] = 3
+    min_uses: Annotated[int, Gt(0), Le(_MOST)] = 4
+    min_days: Annotated[int, Gt(0), Le(_HUNDRED_YEARS_DAYS)] = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,14 +108,14 @@ class LogSettings:
     """Whether the command line and the hooks keep a log in the workspace, and for how long; never with any text."""
 
     enabled: bool = True
-    retain_days: Annotated[int, Gt(0)] = 14
+    retain_days: Annotated[int, Gt(0), Le(_HUNDRED_YEARS_DAYS)] = 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
     """How large MEMORY.md may grow by automatic writes, in bytes."""
 
-    max_memory_md_bytes: Annotated[int, Gt(0)] = 32768
+    max_memory_md_bytes: Annotated[int, Gt(0), Le(_MOST)] = 32768
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,7 +76,7 @@ def read_transcript(path: Path) -> list[TranscriptTurn]:
                 turns.append(_turn(json.loads(line)))
             except json.JSONDecodeError as error:
                 problems.append(f"{path}:{number}: no JSON: {error.msg} at column {error.colno}")
-            except ValueError as error:
+            except (ValueError, OverflowError) as error:
                 problems.append(f"{path}:{number}: {error}")
     if problems:
         more = f"\n… and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
@@ -97,6 +97,8 @@ def _turn(raw: Any) -> TranscriptTurn:
     for name in ("session", "person", "room"):
         if raw.get(name) is not None and not is_name(raw[name]):
             raise ValueError(f"{name}: expected a name; without person and room, it is the owner's session")
+    if not isinstance(at, str | None):
+        raise ValueError("at: expected a time in ISO 8601")  # noqa: TRY004 - likewise
     values = {name: raw[name] for name in ("session", "user", "reply", "person", "room") if raw.get(name) is not None}
     return TranscriptTurn(**values, at=datetime.fromisoformat(at).astimezone() if at is not None else None)
 

@@ -6,6 +6,9 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
+_A_YEAR_SECONDS = 31_536_000
+_MOST = 1_000_000_000
+
 __all__ = ["MqttSettings", "NotifierSettings", "is_workspace_id"]
 
 
@@ -35,8 +38,8 @@ class MqttSettings:
     )
     secret_env: str = ""
     trust_broker: bool = False
-    expiry_seconds: Annotated[int, Ge(60)] = 86400
-    history_events: Annotated[int, Gt(0)] = 10000
+    expiry_seconds: Annotated[int, Ge(60), Le(_A_YEAR_SECONDS)] = 86400
+    history_events: Annotated[int, Gt(0), Le(_MOST)] = 10000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +48,6 @@ class NotifierSettings:
 
     enabled: bool = True
     inject_summary: bool = True
-    max_pending_updates: Annotated[int, Gt(0)] = 10
-    pending_max_age_seconds: Annotated[float, Gt(0)] = 604800
+    max_pending_updates: Annotated[int, Gt(0), Le(_MOST)] = 10
+    pending_max_age_seconds: Annotated[float, Gt(0), Le(100 * _A_YEAR_SECONDS)] = 604800
     mqtt: MqttSettings = field(default_factory=MqttSettings)

@@ -2,10 +2,29 @@
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from annotated_types import Ge, Gt, Le, MinLen
+from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
 __all__ = ["EmbedderSettings", "RecallSettings"]
+
+_A_DAY_SECONDS = 86_400
+_MOST = 1_000_000_000
+_MOST_NUMBERS = 65_536
+"""Of one vector; the largest models have a few thousand."""
+
+
+def is_base_url(url: str) -> bool:
+    """Tell whether `url` is "", for the provider's own, or an address that a request can be sent to."""
+    if not url:
+        return True
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:  # a port or an address in brackets that is none
+        return False
+    named = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
+    return named and url.isprintable() and not any(character.isspace() for character in url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,11 +35,14 @@ class EmbedderSettings:
     """
 
     provider: Literal["bundled", "openai", "none"] = "bundled"
-    base_url: str = ""
+    base_url: Annotated[str, Predicate(is_base_url)] = field(
+        default="",
+        metadata={"expected": '"", or an address such as "http://127.0.0.1:11434/v1"'},
+    )
     model: Annotated[str, MinLen(1)] = "text-embedding-3-small"
     api_key_env: str = ""
-    dimensions: Annotated[int, Ge(0)] = 0
-    timeout_seconds: Annotated[float, Gt(0)] = 10
+    dimensions: Annotated[int, Ge(0), Le(_MOST_NUMBERS)] = 0
+    timeout_seconds: Annotated[float, Gt(0), Le(_A_DAY_SECONDS)] = 10
     batch_size: Annotated[int, Gt(0), Le(2048)] = 64
 
 
@@ -29,8 +51,8 @@ class RecallSettings:
     """What is searched before each reply, and how much of it is injected."""
 
     enabled: bool = True
-    timeout_ms: Annotated[int, Gt(0)] = 2000
+    timeout_ms: Annotated[int, Gt(0), Le(1000 * _A_DAY_SECONDS)] = 2000
     min_score: Annotated[float, Ge(0), Le(1)] = 0.5
-    max_results: Annotated[int, Gt(0)] = 3
-    max_injected_tokens: Annotated[int, Gt(0)] = 500
+    max_results: Annotated[int, Gt(0), Le(_MOST)] = 3
+    max_injected_tokens: Annotated[int, Gt(0), Le(_MOST)] = 500
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)

@@ -1,6 +1,7 @@
 """load_config, check_config, render_config and config_schema."""
 
 import json
+import re
 import string
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractor.settings import ExtractorSettings
+from extractor.settings import ExtractorSettings, provider_of
 from gateway_memory.config import (
     check_config,
     config_schema,
@@ -81,21 +82,41 @@ def test_five_mistakes_are_five_messages_with_path_line_and_what_was_expected() 
             'config.json5:10: agents.defaults.memorySync.timeZone: expected "local" or the IANA name of a time zone '
             'such as "Asia/Shanghai", got "Asia/Beijing"'
         ),
-        "config.json5:14: agents.list[0].memorySync.notify.maxPendingUpdates: expected a whole number above 0, got 0",
+        (
+            "config.json5:14: agents.list[0].memorySync.notify.maxPendingUpdates: expected a whole number above 0 and "
+            "of at most 1000000000, got 0"
+        ),
     ]
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("autoRecall: {timeoutMs: 2.5}", "expected a whole number above 0, got 2.5"),
-        ("autoRecall: {timeoutMs: true}", "expected a whole number above 0, got true"),
+        ("autoRecall: {timeoutMs: 2.5}", "expected a whole number above 0 and of at most 86400000, got 2.5"),
+        ("autoRecall: {timeoutMs: true}", "expected a whole number above 0 and of at most 86400000, got true"),
         ("autoRecall: {minScore: NaN}", "expected a number from 0 to 1, got NaN"),
         ("autoRecall: null", "expected an object, got null"),
         ("autoRecall: []", "expected an object, got a list"),
-        ("autoExtract: {debounceSeconds: -1}", "expected a number of at least 0, got -1"),
-        ("autoExtract: {debounceSeconds: Infinity}", "expected a number of at least 0, got Infinity"),
+        ("autoExtract: {debounceSeconds: -1}", "expected a number from 0 to 31536000, got -1"),
+        ("autoExtract: {debounceSeconds: Infinity}", "expected a number from 0 to 31536000, got Infinity"),
         ("autoExtract: {model: ''}", 'expected a string that is not empty, got ""'),
+        ("sessions: {idleHours: 1000000000000}", "expected a number above 0 and of at most 876000, got 1000000000000"),
+        ("observations: {keepDays: 40000}", "expected a whole number above 0 and of at most 36500, got 40000"),
+        (
+            "autoExtract: {baseUrl: 'localhost:11434/v1'}",
+            'such as "http://127.0.0.1:11434/v1", got "localhost:11434/v1"',
+        ),
+        ("autoExtract: {baseUrl: 'ftp://host/v1'}", 'expected "", or an address such as'),
+        ("autoExtract: {baseUrl: 'http://'}", 'expected "", or an address such as'),
+        ("autoExtract: {baseUrl: 'https:///v1'}", 'expected "", or an address such as'),
+        ("autoExtract: {baseUrl: 'http://host:99999'}", 'expected "", or an address such as'),
+        ("autoExtract: {baseUrl: 'http://[::1'}", 'expected "", or an address such as'),
+        ("autoExtract: {baseUrl: 'http://a b'}", 'expected "", or an address such as'),
+        ("autoExtract: {baseUrl: ' http://host'}", 'expected "", or an address such as'),
+        ("autoRecall: {embedder: {baseUrl: 'me:hunter2@host'}}", "got a string of 15 characters"),
+        ("autoExtract: {model: 'gemini-flash'}", '"gemini-flash" does not say whose model it is; expected "openai/…"'),
+        ("autoExtract: {model: 'foo/bar'}", '"foo/bar" does not say whose model it is'),
+        ("autoExtract: {model: 'openai/'}", 'expected the name of a model behind "openai/"'),
         ("autoExtract: {excludeSessionTypes: 'group'}", 'expected a list, got "group"'),
         ("autoExtract: {excludeSessionTypes: ['group', 1]}", "expected a string, got 1"),
         ("autoExtract: {memoryMdThreshold: 'low'}", 'expected "high" or "normal", got "low"'),
@@ -112,6 +133,63 @@ def test_five_mistakes_are_five_messages_with_path_line_and_what_was_expected() 
 def test_a_mistake_says_what_was_expected(body: str, message: str) -> None:
     (said,) = messages(section(body))
     assert message in said
+
+
+@pytest.mark.parametrize(
+    "model", ["gemini-flash", "foo/bar", "deepseek-chat", "gptx", "claudette", "oops", " gpt-4o", "🦙"]
+)
+def test_a_model_of_nobody_we_know_is_refused_at_its_line_unless_a_server_is_named(model: str) -> None:
+    (problem,) = problems(
+        f"{{agents: {{defaults: {{memorySync: {{\n  autoExtract: {{\n    model: '{model}',\n  }}}}}}}}}}"
+    )
+    assert problem.path == "agents.defaults.memorySync.autoExtract.model"
+    assert problem.line == 3
+    with pytest.raises(ValueError, match="does not say whose model it is"):
+        ExtractorSettings(model=model)
+    config = check_config(
+        section(f"autoExtract: {{model: '{model}', baseUrl: 'http://127.0.0.1:1/v1'}}"), "config.json5"
+    )
+    assert config.defaults.auto_extract.model == model
+
+
+@pytest.mark.parametrize(
+    ("model", "provider"),
+    [
+        ("gpt-4o-mini", "openai"), ("gpt-5.2", "openai"), ("o4-mini", "openai"), ("chatgpt-4o-latest", "openai"),
+        ("ft:gpt-4o-mini:acme::abc", "openai"), ("openai/gpt-4o", "openai"), ("openai/deepseek-chat", "openai"),
+        ("claude-haiku-4-5", "anthropic"), ("anthropic/claude-haiku", "anthropic"), ("anthropic/next", "anthropic"),
+        ("rules", None),
+    ],
+)  # fmt: skip
+def test_models_of_openai_and_anthropic_are_known_by_their_names(model: str, provider: str | None) -> None:
+    found = provider_of(check_config(section(f"autoExtract: {{model: '{model}'}}"), "x").defaults.auto_extract.model)
+    assert (found[0] if found else None) == provider
+
+
+def test_every_number_has_a_range_and_is_refused_beyond_it() -> None:
+    """What no program can use is told by the file's check, and not by whatever overflows a month later."""
+    numbers = [path for path in known_paths() if re.match(r"a (whole )?number", expected(path))]
+    assert len(numbers) > 30
+    for path in numbers:
+        assert re.search(r"from [\d.]+ to \d+|of at most \d+", expected(path)), path
+        for value in (
+            "1e12",
+            "1000000000001",
+            "-1",
+            "NaN",
+            "Infinity",
+            "-Infinity",
+            "1e400",
+            "9" * 400,
+            "'5'",
+            "null",
+            "[]",
+        ):
+            body = "".join(f"{key}: {{" for key in path[3:-1]) + f"{path[-1]}: {value}" + "}" * len(path[3:-1])
+            (problem,) = problems(section(body))
+            assert problem.path == dotted(path)
+            assert problem.line == 1
+            assert f"expected {expected(path)}, got " in problem.message
 
 
 @pytest.mark.parametrize(
