@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateway_memory.errors import GatewayMemoryError, UsageError
-from gateway_memory.whose import add_whose
+from gateway_memory.places import add_whose
 
 if TYPE_CHECKING:
     from gateway_memory.memory import GatewayMemory

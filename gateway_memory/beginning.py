@@ -9,7 +9,7 @@ import structlog
 
 from gateway_memory.parts import Parts
 from gateway_memory.session import Session
-from gateway_memory.sessions import Sessions, switched
+from gateway_memory.sessions import Sessions, features
 from gateway_memory.store.session_state import switch, switches
 
 __all__ = ["Beginning"]
@@ -50,14 +50,19 @@ class Beginning:
             session.ended = False
             log.info("session.open", session_id=session_id, type=session.type)
 
+    async def switched(self, session: Session) -> None:
+        """Let what the user has just switched hold: at once, after a restart, and for every process."""
+        self.subscribe(session)
+        said = {str(feature): on for feature, on in session.switched.items()}
+        await self._parts.journal.transact(lambda database: switch(database, session.session_id, said))
+
     async def _switched_before(self, session: Session, *, opened: bool) -> None:
         """Let what the user switched hold: after a restart, and in the next incarnation of a session that goes on."""
-        journal, session_id = self._parts.journal, session.session_id
         if not opened:
-            session.switched = switched(await journal.transact(lambda database: switches(database, session_id)))
+            found = await self._parts.journal.transact(lambda database: switches(database, session.session_id))
+            session.switched = features(found)
         elif session.switched:
-            said = {str(feature): on for feature, on in session.switched.items()}
-            await journal.transact(lambda database: switch(database, session_id, said))
+            await self.switched(session)
 
     def subscribe(self, session: Session) -> None:
         """Let a session hear of the others, or not, as it is switched."""

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -99,8 +100,14 @@ class Chat:
 
 
 def _read(prompt: str) -> str | None:
+    """Return the next line, None at the end. In a terminal it can be edited, and earlier ones come back by the arrows.
+
+    They are held for this run alone: on disk they would outlive what is forgotten, and keep what was said incognito.
+    """
     try:
         if sys.stdin.isatty():
+            with suppress(ImportError):  # Python without readline: the terminal's own editing is left
+                import readline  # noqa: F401 - which input() uses from then on
             return input(prompt)
         line = sys.stdin.readline()
     except (EOFError, KeyboardInterrupt):

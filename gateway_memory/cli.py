@@ -3,33 +3,28 @@
 import argparse
 import asyncio
 import json
+import sqlite3
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gateway_memory import agent_commands, config_command, transfer_commands
+from gateway_memory import agent_commands, config_command, memory_commands, transfer_commands
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.hooks import install
 from gateway_memory.logs import configure_logging
-from gateway_memory.searching import OPTIONS
+from gateway_memory.places import add_place, check_output, no_folder, owner_unless_named
 from gateway_memory.settings import LogSettings
-from gateway_memory.whose import add_whose, owner_unless_named
 
 __all__ = ["main"]
-
-_MEMORY_COMMANDS = {
-    "status": "what is on, how much is kept, what waits, what failed last",
-    "list": "the newest memories",
-    "search": "search the memories",
-    "forget": "forget a memory by its id",
-    "undo": "take back the last change, or the last one of a memory",
-    "history": "what became of a memory",
-}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    args = _parser().parse_args(arguments)
+    parser = _parser()
+    args = parser.parse_args(arguments)
+    if not hasattr(args, "run"):
+        parser.print_help()
+        return 0
     configure_logging(verbose=args.verbose, workspace=_logged(args), settings=_log_settings(args))
     try:
         result: int = args.run(args)
@@ -40,6 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 0
+    except (OSError, sqlite3.Error) as error:  # a disk that is full, a file of another's
+        sys.stderr.write(f"{error}\n")
+        return 1
     return result
 
 
@@ -48,18 +46,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="log to standard error (never a message or a memory)"
     )
-    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, text in _MEMORY_COMMANDS.items():
-        command = subparsers.add_parser(name, help=text)
-        _add_place(command)
-        if name in ("search", "forget", "history", "undo"):
-            nargs = "*" if name in ("undo", "search") else "+"
-            command.add_argument("text", nargs=nargs, metavar="QUERY" if name == "search" else "ID")
-        if name == "search":
-            _add_filters(command)
-        command.set_defaults(run=_run_command, name=name, text=[])
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    subparsers = parser.add_subparsers(metavar="COMMAND")
+    memory_commands.add_parsers(subparsers)
     chat = subparsers.add_parser("chat", help="a small gateway in the terminal")
-    _add_place(chat)
+    add_place(chat)
     chat.add_argument(
         "--model",
         metavar="PROVIDER/MODEL",
@@ -67,29 +58,32 @@ def _parser() -> argparse.ArgumentParser:
     )
     chat.set_defaults(run=_run_chat)
     retry = subparsers.add_parser("retry", help="read the turns again on which the model failed")
-    _add_place(retry)
+    add_place(retry)
     retry.set_defaults(run=_run_retry)
     distill = subparsers.add_parser("distill", help="move facts of the log that have earned it up to MEMORY.md")
-    _add_place(distill)
+    add_place(distill)
     distill.add_argument("--dry-run", action="store_true", help="only show them, and why")
     distill.set_defaults(run=_run_distill)
     replay = subparsers.add_parser(
         "replay", help="feed a transcript (JSON lines: session, user, reply, at) through the memory"
     )
-    _add_place(replay)
+    add_place(replay)
     replay.add_argument("file", type=Path)
     replay.add_argument("--turns", type=Path, metavar="FILE", help="write what became of each turn, as JSON lines")
     replay.set_defaults(run=_run_replay)
     listen = subparsers.add_parser("listen", help="print what gateways announce over MQTT, as it comes")
-    _add_place(listen)
+    add_place(listen)
     listen.add_argument("--json", action="store_true", help="as JSON lines")
     listen.set_defaults(run=_run_listen)
     doctor = subparsers.add_parser("doctor", help="say what is wrong with a connection, in words")
     doctor.add_argument("part", choices=["mqtt"])
-    _add_place(doctor)
+    add_place(doctor)
     doctor.set_defaults(run=_run_doctor)
     demo = subparsers.add_parser("demo", help="the acceptance criteria, shown on a conversation")
     demo.set_defaults(run=_run_demo)
+    completion = subparsers.add_parser("completion", help="print what lets a shell complete our commands")
+    completion.add_argument("shell", choices=["bash", "zsh", "fish"])
+    completion.set_defaults(run=_run_completion)
     agent_commands.add_parsers(subparsers)
     transfer_commands.add_parsers(subparsers)
     install.add_parser(subparsers)
@@ -97,35 +91,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_filters(parser: argparse.ArgumentParser) -> None:
-    """Let the shell take what `/memory search` takes in the chat; the command reads it."""
-    for option, metavar, text in (
-        ("--type", "W|B|O", "world, about the user, opinion"),
-        ("--category", "NAME", "preference, decision, fact, instruction"),
-        ("--since", "DAY", "from this day on, as YYYY-MM-DD"),
-        ("--until", "DAY", "up to and with this day"),
-        ("--session", "KEY", "said in the session of this key"),
-        ("--limit", "N", "at most so many"),
-    ):
-        parser.add_argument(option, metavar=metavar, help=text)
-    parser.add_argument("--explain", action="store_true", help="what makes each score")
+class _Version(argparse.Action):
+    """Print the version of the package; it is looked up only when it is asked for."""
 
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
 
-def _filters(args: argparse.Namespace) -> list[str]:
-    values = {name: getattr(args, name, None) for name in OPTIONS}
-    chosen = [f"--{name}={value}" for name, value in values.items() if value]
-    return [*chosen, *(["--explain"] if getattr(args, "explain", False) else [])]
-
-
-def _add_place(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--workspace", type=Path, default=Path("workspace"), help="the memory's folder (default: %(default)s)"
-    )
-    parser.add_argument("--config", type=Path, help="a config.json5 (default: the built-in settings)")
-    parser.add_argument(
-        "--agent", default="main", metavar="ID", help="whose overrides in the config hold (default: %(default)s)"
-    )
-    add_whose(parser, user="a person's memory instead of the owner's", room="a group's memory instead of the owner's")
+        print(f"gateway-memory {version('gateway-memory')}")  # noqa: T201
+        parser.exit()
 
 
 def _logged(args: argparse.Namespace) -> Path | None:
@@ -143,36 +116,11 @@ def _log_settings(args: argparse.Namespace) -> LogSettings:
         return LogSettings()
 
 
-def _no_folder(workspace: Path) -> bool:
-    """Say what is wrong where a workspace must be there and isn't."""
-    if workspace.is_dir():
-        return False
-    what = "is a file; a workspace is a folder" if workspace.exists() else "there is no such folder"
-    sys.stderr.write(f"{workspace}: {what}; name the workspace with --workspace\n")
-    return True
-
-
-def _run_command(args: argparse.Namespace) -> int:
-    from gateway_memory.config import load_config
-    from gateway_memory.memory import GatewayMemory
-
-    if _no_folder(args.workspace):
-        return 1
-
-    async def run() -> str | None:
-        async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            session = await memory.visit(user=owner_unless_named(args), room=args.room)
-            return await memory.command(session, f"/memory {args.name} {' '.join([*_filters(args), *args.text])}")
-
-    print(asyncio.run(run()) or "Commands are off: commands.enabled is false in the config.")  # noqa: T201
-    return 0
-
-
 def _run_retry(args: argparse.Namespace) -> int:
     from gateway_memory.config import load_config
     from gateway_memory.memory import GatewayMemory
 
-    if _no_folder(args.workspace):
+    if no_folder(args.workspace):
         return 1
 
     async def run() -> tuple[int, int]:
@@ -189,8 +137,7 @@ def _run_distill(args: argparse.Namespace) -> int:
     from gateway_memory.distilling import Distilled
     from gateway_memory.memory import GatewayMemory
 
-    if not args.workspace.is_dir():
-        sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
+    if no_folder(args.workspace):
         return 1
 
     async def run() -> list[Distilled]:
@@ -241,6 +188,7 @@ def _run_replay(args: argparse.Namespace) -> int:
     from gateway_memory.transcript import Report, read_transcript, replay
 
     turns = read_transcript(args.file)
+    check_output(args.turns)
 
     async def run() -> Report:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
@@ -264,6 +212,26 @@ def _run_doctor(args: argparse.Namespace) -> int:
     from gateway_memory.listening import run_doctor
 
     return run_doctor(args)
+
+
+def _run_completion(args: argparse.Namespace) -> int:
+    import shtab
+
+    parser = _parser()
+    for action in _actions(parser):
+        if action.type is Path:
+            action.complete = shtab.DIR if action.dest == "workspace" else shtab.FILE  # type: ignore[attr-defined]
+    print(shtab.complete(parser, args.shell))  # noqa: T201
+    return 0
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the options and arguments of a parser and of the commands below it."""
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to ask
+        yield action
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - likewise
+            for below in action.choices.values():
+                yield from _actions(below)
 
 
 def _run_demo(_: argparse.Namespace) -> int:

@@ -7,11 +7,12 @@ from contextlib import AsyncExitStack
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, get_args
+from typing import Any, Final, Self, get_args
 
 import structlog
 
 from gateway_memory.accepting import Accepting
+from gateway_memory.answers import Answer, NotDone
 from gateway_memory.beginning import Beginning
 from gateway_memory.commands import Commands
 from gateway_memory.content import Content, count_of, instant_of, share_of, text_of, texts_of, well_formed
@@ -103,7 +104,7 @@ class GatewayMemory:
                 ledger=parts.ledger,
                 recaller=parts.recaller,
                 follower=parts.follower,
-                switched=self._beginning.subscribe,
+                switched=self._beginning.switched,
                 waiting=parts.bus.waiting,
                 caught_up=parts.worker.caught_up,
                 notifier=lambda: parts.notifier.status() if parts.notifier else None,
@@ -304,8 +305,27 @@ class GatewayMemory:
             UsageError: the text is none at all.
         """
         self._check(session)
-        text = text_of(text, "text")
+        answer = await self.answer(session, text_of(text, "text"))
+        return None if answer is None else answer.text
+
+    async def answer(self, session: Session, text: str) -> Answer | None:
+        """Answer as `command` does, and say whether what was asked is done."""
+        self._check(session)
         return await self._commands.answer(session, text) if session.settings.commands.enabled else None
+
+    async def record(self, session: Session, command: str, rest: str = "") -> dict[str, Any]:
+        """Return what `status`, `list`, `search`, `history` or `receipts` tells as what JSON can hold.
+
+        rest: what a person would write behind the command's name.
+
+        Raises:
+            UsageError: there is no such command or memory.
+        """
+        self._check(session)
+        try:
+            return await self._commands.record(session, command, rest)
+        except NotDone as answer:
+            raise UsageError(str(answer)) from None
 
     async def observe(
         self, session: Session, *, kind: str, content: Content | None, tool: str | None = "", private: bool = False

@@ -2,9 +2,13 @@
 
 from typing import Final, Literal
 
-__all__ = ["PHRASES", "Language", "language_of", "say"]
+__all__ = ["CHAT", "PHRASES", "SHELL", "Language", "language_of", "say"]
 
 Language = Literal["zh", "en"]
+
+CHAT: Final = "/memory"
+SHELL: Final = "gateway-memory"
+"""What the commands are called, before their names: in the chat, and in a shell."""
 
 PHRASES: Final[dict[str, tuple[str, str]]] = {
     "comma": (", ", "、"),
@@ -68,6 +72,10 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "ALARM: replies are prepared, but the host hands over no turns (after_reply)",
         "警报：一直在准备回复，但宿主没有交来任何一轮对话（after_reply）",
     ),
+    "status_sessions": (
+        "Sessions: {open} open, {ended} ended ({saved} saved, {unsaved} unsaved, {errors} with an error)",
+        "会话：进行中 {open} 个，已结束 {ended} 个（已保存 {saved}，未能保存 {unsaved}，出错 {errors}）",
+    ),
     "status_last": ("Last extraction: {at}", "上次提取：{at}"),
     "status_failure": ("Last failure: {failure}", "上次失败：{failure}"),
     "status_budget": ("Model calls today: {used} of {limit} ({model})", "今日模型调用：{used}/{limit}（{model}）"),
@@ -86,11 +94,11 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "search_weak": ("Weak, perhaps beside the point ({count}):", "关联较弱，仅供参考（{count} 条）："),
     "search_usage": (
         (
-            "What to search for? /memory search <words>, and before or behind them --type W|B|O · --category <name>"
+            "What to search for? {memory} search <words>, and before or behind them --type W|B|O · --category <name>"
             " · --since <YYYY-MM-DD> · --until <YYYY-MM-DD> · --session <key> · --limit <n> · --explain"
         ),
         (
-            "要搜索什么？/memory search <关键词>，前后可加 --type W|B|O（类型）· --category <名称>（类别）"
+            "要搜索什么？{memory} search <关键词>，前后可加 --type W|B|O（类型）· --category <名称>（类别）"
             "· --since <年-月-日>（从）· --until <年-月-日>（到）· --session <会话>· --limit <条数>· --explain（解释）"
         ),
     ),
@@ -110,12 +118,12 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "term_task": ("task", "任务"),
     "term_version": ("version", "版本"),
     "forget_usage": (
-        "Which one? /memory forget <id>; the ids stand in /memory list.",
-        "忘掉哪一条？/memory forget <编号>；编号见 /memory list。",
+        "Which one? {memory} forget <id>; the ids stand in {memory} list.",
+        "忘掉哪一条？{memory} forget <编号>；编号见 {memory} list。",
     ),
     "forget_unknown": (
-        "No memory is called or says “{id}”. The ids stand in /memory list.",
-        "没有编号或内容为“{id}”的记忆。编号见 /memory list。",
+        "No memory is called or says “{id}”. The ids stand in {memory} list.",
+        "没有编号或内容为“{id}”的记忆。编号见 {memory} list。",
     ),
     "forget_not_ours": (
         "{id} is a passage of {file}, which is never written to: edit it there.",
@@ -123,8 +131,8 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     ),
     "forgotten": ("Forgotten: {text}", "已忘掉：{text}"),
     "forget_which": (
-        "Which one? /memory forget <id>",
-        "忘掉哪一条？/memory forget <编号>",
+        "Which one? {memory} forget <id>",
+        "忘掉哪一条？{memory} forget <编号>",
     ),
     "update_learnt": ("{text}", "{text}"),
     "update_replaced": ("changed: {text}", "已更新：{text}"),
@@ -148,22 +156,27 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "没有撤销：上一次改动（{at}）新增的内容后来被手工编辑过。",
     ),
     "undo_edited": (
-        "- {id} now says: {now} (was: {text}). /memory forget {id} takes it out.",
-        "- {id} 现在是：{now}（原为：{text}）。用 /memory forget {id} 去掉它。",
+        "- {id} now says: {now} (was: {text}). {memory} forget {id} takes it out.",
+        "- {id} 现在是：{now}（原为：{text}）。用 {memory} forget {id} 去掉它。",
     ),
     "undo_deleted": ("- {id} was deleted: {text}", "- {id} 已被删除：{text}"),
     "undo_earlier": (
-        "The change before it can be undone with /memory undo {id}: {text}",
-        "更早的一次改动可以用 /memory undo {id} 撤销：{text}",
+        "The change before it can be undone with {memory} undo {id}: {text}",
+        "更早的一次改动可以用 {memory} undo {id} 撤销：{text}",
     ),
     "undone_removed": ("- removed {id} · {text}", "- 移除 {id} · {text}"),
     "undone_restored": ("- put back {id} · {text}", "- 恢复 {id} · {text}"),
     "undone_moved": ("- moved back {id} to {file}", "- 移回 {id} 到 {file}"),
     "history_usage": (
-        "Of which one? /memory history <id>; the ids stand in /memory list.",
-        "哪一条的来历？/memory history <编号>；编号见 /memory list。",
+        "Of which one? {memory} history <id>; the ids stand in {memory} list.",
+        "哪一条的来历？{memory} history <编号>；编号见 {memory} list。",
     ),
     "history_unknown": ("Nothing is known of {id}.", "没有 {id} 的记录。"),
+    "receipts_none": ("Nothing was read or commanded yet.", "还没有处理过对话，也没有执行过命令。"),
+    "receipts_usage": (
+        "How many? {memory} receipts <n>, with a number from 1 to 999999.",
+        "要看多少条？{memory} receipts <条数>，条数为 1 到 999999。",
+    ),
     "switch_unknown": ("There is no feature {name!r}. Known: {known}", "没有“{name}”这个功能。可选：{known}"),
     "switched_on": ("On in this session: {features}", "本会话已打开：{features}"),
     "switched_off": ("Off in this session: {features}", "本会话已关闭：{features}"),
@@ -181,5 +194,5 @@ def language_of(text: str) -> Language:
 
 
 def say(language: Language, phrase: str, /, **values: object) -> str:
-    """Return a phrase in a language, with its values filled in."""
-    return PHRASES[phrase][language == "zh"].format(**values)
+    """Return a phrase in a language, with its values filled in. `memory`: what commands are called where it is read."""
+    return PHRASES[phrase][language == "zh"].format(**{"memory": CHAT, **values})

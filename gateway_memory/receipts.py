@@ -1,7 +1,9 @@
 """`/memory why`, `undo` and `history`: what was recalled and kept, how to take it back, and where a memory is from."""
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
 
+from gateway_memory.answers import NotDone, phrase
 from gateway_memory.clock import local_time
 from gateway_memory.context import as_query
 from gateway_memory.ingest import Ingest
@@ -19,6 +21,7 @@ __all__ = ["Receipts", "as_id", "shown"]
 
 _RECEIPTS: Final = 20
 _SHOWN: Final = 80
+_LONGEST_NUMBER: Final = 6
 
 
 def as_id(text: str) -> str:
@@ -72,9 +75,9 @@ class Receipts:
         language = session.language
         done = await self._ingest.undo(session.scope, only=only)
         if done is None:
-            return say(language, "undo_unknown" if only else "undo_nothing", id=shown(only))
+            raise NotDone(phrase(session, "undo_unknown" if only else "undo_nothing", id=shown(only)))
         if isinstance(done, Refused):
-            return self._refused(session, done)
+            raise NotDone(self._refused(session, done))
         at, plan = done
         lines = [say(language, "undone", at=self._at(at))]
         lines += [say(language, "undone_removed", id=i.memory.id, text=i.memory.text) for i in plan.retired]
@@ -85,30 +88,80 @@ class Receipts:
         return "\n".join(lines)
 
     def _refused(self, session: Session, refused: Refused) -> str:
-        language = session.language
-        lines = [say(language, "undo_refused", at=self._at(refused.at))]
+        lines = [phrase(session, "undo_refused", at=self._at(refused.at))]
         for memory, now in refused.edited:
-            phrase = "undo_edited" if now else "undo_deleted"
-            lines.append(say(language, phrase, id=memory.id, text=memory.text, now=now))
+            name = "undo_edited" if now else "undo_deleted"
+            lines.append(phrase(session, name, id=memory.id, text=memory.text, now=now))
         if refused.earlier:
-            lines.append(say(language, "undo_earlier", id=refused.earlier.id, text=refused.earlier.text))
+            lines.append(phrase(session, "undo_earlier", id=refused.earlier.id, text=refused.earlier.text))
         return "\n".join(lines)
 
     async def history(self, session: Session, identity: str) -> str:
         """Answer what became of a memory, oldest first."""
+        past = await self.past(session, identity)
+        lines = [f"{past['id']} · {past['text']}", f"{past['file']} · {past['session']}".rstrip(" ·")]
+        for event in past["events"]:
+            other = f" · {event['other']} · {event['other_text']}" if event["other_text"] else ""
+            lines.append(f"- {_people(event['at'])} · {event['event']}{other}")
+        return "\n".join(lines)
+
+    async def past(self, session: Session, identity: str) -> dict[str, Any]:
+        """Return what became of a memory as what JSON can hold, oldest first.
+
+        Raises:
+            NotDone: nothing is known of it.
+        """
         identity = as_id(identity)
         if not identity:
-            return say(session.language, "history_usage")
+            raise NotDone(phrase(session, "history_usage"))
         past = await self._ledger.history(session.scope.key, identity)
         memory = (await self._journal.memories(session.scope.key, [identity])).get(identity)
         if not past or memory is None:
-            return say(session.language, "history_unknown", id=shown(identity))
+            raise NotDone(phrase(session, "history_unknown", id=shown(identity)))
         others = await self._journal.memories(session.scope.key, sorted({line.other for line in past if line.other}))
-        lines = [f"{identity} · {memory.text}", f"{memory.file} · {memory.session_key}".rstrip(" ·")]
-        for line in past:
-            other = f" · {line.other} · {others[line.other].text}" if line.other in others else ""
-            lines.append(f"- {self._at(line.at)} · {line.event}{other}")
-        return "\n".join(lines)
+        return {
+            "id": identity,
+            "text": memory.text,
+            "file": memory.file,
+            "session": memory.session_key,
+            "events": [
+                {
+                    "at": self._iso(line.at),
+                    "event": line.event,
+                    "other": line.other,
+                    "other_text": others[line.other].text if line.other in others else "",
+                }
+                for line in past
+            ],
+        }
+
+    async def recent(self, session: Session, number: str) -> str:
+        """Answer what became of the last turns and commands, newest first."""
+        receipts = await self.newest(session, number)
+        lines: list[str] = []
+        for receipt in receipts:
+            lines.append(f"#{receipt['number']} · {_people(receipt['at'])} · {receipt['stage']}")
+            for outcome in receipt["outcomes"]:
+                named = f" · {outcome['id']} · {outcome['text']}" if outcome["id"] else ""
+                turn = f"turn {outcome['turn']}: " if outcome["turn"] else ""
+                lines.append(f"- {turn}{outcome['action']} ({outcome['reason']}){named}")
+        return "\n".join(lines) or phrase(session, "receipts_none")
+
+    async def newest(self, session: Session, number: str) -> list[dict[str, Any]]:
+        """Return the newest receipts of the session's scope as what JSON can hold. number: how many, "" for a few."""
+        number = number.strip() or str(_RECEIPTS)
+        if not (number.isascii() and number.isdigit() and 0 < len(number.lstrip("0")) <= _LONGEST_NUMBER):
+            raise NotDone(phrase(session, "receipts_usage"))
+        found = await self._ledger.receipts(limit=int(number), scope=session.scope.key)
+        return [asdict(receipt) | {"at": self._iso(receipt.at)} for receipt in found]
+
+    def _iso(self, at: float) -> str:
+        return local_time(at, self._memory.zone).isoformat(timespec="seconds")
 
     def _at(self, at: float) -> str:
         return f"{local_time(at, self._memory.zone):%Y-%m-%d %H:%M:%S}"
+
+
+def _people(at: str) -> str:
+    """Return a time as people read it: without its zone, which is theirs."""
+    return at[:19].replace("T", " ")

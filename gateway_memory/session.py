@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeGuard
 
 from gateway_memory.errors import UsageError
+from gateway_memory.phrases import CHAT
 from gateway_memory.settings import MemorySync
 from notifier import Inbox
 
@@ -154,6 +155,8 @@ class Session:
         self.accepting = asyncio.Lock()
         """What was said first is kept first, however long it is; and an end waits for what is being kept."""
         self.language: Literal["zh", "en"] = "en"
+        self.commands_as = CHAT
+        """What its commands are called, before their names."""
         self.inbox = Inbox(settings.notify.max_pending_updates, max_age_seconds=settings.notify.pending_max_age_seconds)
         self.restored: dict[str, int] = {}
         """Up to which number, by origin, the inbox was filled with what waited over a restart."""

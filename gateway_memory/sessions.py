@@ -8,7 +8,7 @@ from gateway_memory.prompts import Prompts
 from gateway_memory.session import FEATURES, OWNER, Feature, Scope, Session, agent_of, resolve_scope
 from gateway_memory.settings import Config, MemorySync
 
-__all__ = ["Sessions", "switched"]
+__all__ = ["Sessions", "features"]
 
 
 class Sessions:
@@ -44,7 +44,7 @@ class Sessions:
             return open_here
         session = Session(key=key, scope=scope, settings=self.settings_of(key), memory=memory)
         session.begin(session_id)
-        session.switched = switched(switches or {})
+        session.switched = features(switches or {})
         session.ended = False
         return session
 
@@ -95,6 +95,6 @@ class Sessions:
             session.hold([(memory.id, memory.text)])
 
 
-def switched(said: Mapping[str, bool]) -> dict[Feature, bool]:
+def features(said: Mapping[str, bool]) -> dict[Feature, bool]:
     """Return what a user said of a session's features, as a session holds it."""
     return {feature: said[feature] for feature in FEATURES if feature in said}

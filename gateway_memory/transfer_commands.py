@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.layouts import LAYOUTS
-from gateway_memory.whose import add_whose, owner_unless_named
+from gateway_memory.places import add_whose, add_workspace, check_output, no_folder, owner_unless_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]
     deleting.add_argument("--yes", action="store_true", help="do it; without this only what there is is shown")
     deleting.set_defaults(run=_delete, leaves_no_log=True)
     for parser in (taking, giving, deleting):
-        parser.add_argument("--workspace", type=Path, default=Path("workspace"), help="default: %(default)s")
+        add_workspace(parser)
     for parser in (taking, giving):
         parser.add_argument("--config", type=Path, help="a config.json5 (default: the built-in settings)")
 
@@ -94,12 +94,13 @@ async def _take_in(args: argparse.Namespace, items: "Sequence[Item]", workspace:
 
 
 def _export(args: argparse.Namespace) -> int:
-    if not args.workspace.is_dir():
-        sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
+    if no_folder(args.workspace):
         return 1
     if args.format == "markdown" and args.output is None:
         sys.stderr.write("--format markdown needs --output FOLDER\n")
         return 2
+    if args.format == "jsonl":
+        check_output(args.output)
     return asyncio.run(_give(args))
 
 
@@ -130,8 +131,7 @@ def _delete(args: argparse.Namespace) -> int:
     from gateway_memory.deleting import delete, scope_named, survey
 
     scope = scope_named(args.scope)
-    if not args.workspace.is_dir():
-        sys.stderr.write(f"{args.workspace}: there is no such folder; name the workspace with --workspace\n")
+    if no_folder(args.workspace):
         return 1
     if not args.yes:
         print("\n".join(_places(survey(args.workspace, scope))))  # noqa: T201

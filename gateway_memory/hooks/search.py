@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gateway_memory.hooks.run import workspace_of
 from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER, settings_of
 from gateway_memory.hooks.words import best, index_follows, lines_of
-from gateway_memory.whose import add_whose
+from gateway_memory.places import add_whose
 
 if TYPE_CHECKING:
     from gateway_memory.session import Owner
@@ -27,6 +27,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("query", nargs="+", metavar="QUERY")
     parser.add_argument("--max-results", type=int, default=5, metavar="N")
     parser.add_argument("--semantic", action="store_true", help="by meaning too; loads the encoder")
+    parser.add_argument("--json", action="store_true", help="as it is in any case")
     parser.add_argument("--workspace")
     add_whose(parser, user="a person's memory instead of the owner's", room="a group's")
     parser.add_argument("--config", type=Path)

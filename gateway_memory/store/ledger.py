@@ -148,26 +148,30 @@ class Ledger:
         )
         return [HistoryLine(at=at, event=event, other=other) for at, event, other in rows]
 
-    async def receipts(self, *, limit: int, after: int = 0, turn: int = 0) -> list[Receipt]:
-        """Return the newest receipts numbered above `after`, newest first, with the texts of the memories they name."""
+    async def receipts(self, *, limit: int, after: int = 0, turn: int = 0, scope: str = "") -> list[Receipt]:
+        """Return the newest receipts numbered above `after`, newest first, with the texts of the memories they name.
+
+        turn, scope: only those of it; 0 and "" for all.
+        """
         query = (
             "SELECT id, scope, stage, outcome, at FROM receipts WHERE id > ? AND "
-            "(? = 0 OR EXISTS (SELECT 1 FROM json_each(turns) WHERE value = ?)) ORDER BY id DESC LIMIT ?"
+            "(? = 0 OR EXISTS (SELECT 1 FROM json_each(turns) WHERE value = ?)) AND (? = '' OR scope = ?) "
+            "ORDER BY id DESC LIMIT ?"
         )
-        found = await self._journal.rows(query, (after, turn, turn, limit))
+        found = await self._journal.rows(query, (after, turn, turn, scope, scope, limit))
         named: dict[str, set[str]] = {}
-        for _, scope, _, outcome, _ in found:
-            named.setdefault(scope, set()).update(item[3] for item in json.loads(outcome) if item[3])
-        texts = {scope: await self._journal.memories(scope, sorted(ids)) for scope, ids in named.items()}
+        for _, key, _, outcome, _ in found:
+            named.setdefault(key, set()).update(item[3] for item in json.loads(outcome) if item[3])
+        texts = {key: await self._journal.memories(key, sorted(ids)) for key, ids in named.items()}
         receipts: list[Receipt] = []
-        for number, scope, stage, outcome, at in found:
+        for number, key, stage, outcome, at in found:
             outcomes = tuple(
                 Outcome(
                     turn=turn,
                     action=action,
                     reason=reason,
                     id=identity,
-                    text=texts[scope][identity].text if identity in texts[scope] else "",
+                    text=texts[key][identity].text if identity in texts[key] else "",
                 )
                 for turn, action, reason, identity in json.loads(outcome)
             )

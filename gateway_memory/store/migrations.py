@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gateway_memory.store.migrations_sessions import DISTILLATION, SESSIONS, SWITCHES
+from gateway_memory.store.migrations_sessions import DISTILLATION, ENDS, SESSIONS, SWITCHES
 
 __all__ = ["MIGRATIONS"]
 
@@ -173,5 +173,6 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     SESSIONS,
     DISTILLATION,
+    ENDS,
     SWITCHES,
 )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-__all__ = ["DISTILLATION", "SESSIONS", "SWITCHES"]
+__all__ = ["DISTILLATION", "ENDS", "SESSIONS", "SWITCHES"]
 
 SESSIONS: Final = (
     "0004_sessions",
@@ -68,8 +68,16 @@ DISTILLATION: Final = (
     """,
 )
 
+ENDS: Final = (
+    "0006_session_ends",
+    """
+    ALTER TABLE sessions ADD COLUMN error TEXT NOT NULL DEFAULT '';        -- what the host says went wrong
+    ALTER TABLE sessions ADD COLUMN duration_ms INTEGER;                   -- as the host says, else as we measured
+    """,
+)
+
 SWITCHES: Final = (
-    "0006_switches",
+    "0007_switches",
     """
     ALTER TABLE sessions ADD COLUMN switches TEXT NOT NULL DEFAULT '';     -- what `/memory on | off` said, as JSON
     ALTER TABLE sessions ADD COLUMN stops INTEGER NOT NULL DEFAULT 0;      -- how often an editor's agent stopped in it

@@ -202,13 +202,26 @@ def count_stop(database: sqlite3.Connection, session_id: str) -> int:
     return int(row[0]) if row else 0
 
 
-def close(database: sqlite3.Connection, session_id: str, *, reason: str, state: State, at: float) -> float | None:
-    """End a session; return how many seconds it lasted, None where it had ended before or is unknown."""
+def close(
+    database: sqlite3.Connection,
+    session_id: str,
+    *,
+    reason: str,
+    state: State,
+    at: float,
+    error: str = "",
+    duration_ms: int | None = None,
+) -> float | None:
+    """End a session; return how many seconds it lasted, None where it had ended before or is unknown.
+
+    error, duration_ms: as its host says; without a duration, the time since it was opened.
+    """
     query = (
-        "UPDATE sessions SET ended_at = ?, reason = ?, state = ? WHERE session_id = ? AND ended_at IS NULL "
-        "RETURNING opened_at"
+        "UPDATE sessions SET ended_at = ?, reason = ?, state = ?, error = ?, "
+        "duration_ms = coalesce(?, max(0, round(1000 * (? - opened_at)))) "
+        "WHERE session_id = ? AND ended_at IS NULL RETURNING opened_at"
     )
-    row = database.execute(query, (at, reason, state, session_id)).fetchone()
+    row = database.execute(query, (at, reason, state, error, duration_ms, at, session_id)).fetchone()
     return max(0.0, at - row[0]) if row else None
 
 
@@ -232,15 +245,18 @@ def abandoned(database: sqlite3.Connection, *, idle_before: float, dead_slots: S
 def counts(database: sqlite3.Connection) -> dict[str, int]:
     """Return how sessions ended and who saved them.
 
-    ended, state.<state>, layer.<layer>, staged (sessions with a stage summary), followups, doubles_prevented.
+    ended, open, errors (ends with an error message), state.<state>, layer.<layer>, staged (sessions with a stage
+    summary), followups, doubles_prevented.
     """
-    found: dict[str, int] = {"ended": 0, "followups": 0, "doubles_prevented": 0, "staged": 0}
+    found: dict[str, int] = {"ended": 0, "open": 0, "errors": 0, "followups": 0, "doubles_prevented": 0, "staged": 0}
     for state, number in database.execute(
         "SELECT state, count(*) FROM sessions WHERE ended_at IS NOT NULL GROUP BY state"
     ):
         found["ended"] += number
         if state:
             found[f"state.{state}"] = number
+    query = "SELECT count(*) FILTER (WHERE ended_at IS NULL), count(*) FILTER (WHERE error <> '') FROM sessions"
+    found["open"], found["errors"] = database.execute(query).fetchone()
     for layer, number in database.execute("SELECT layer, count(*) FROM saved_sessions GROUP BY layer"):
         found[f"layer.{layer}"] = number
     found["followups"] = int(database.execute("SELECT total(followups) FROM sessions").fetchone()[0])

@@ -179,7 +179,6 @@ def test_every_number_has_a_range_and_is_refused_beyond_it() -> None:
             "NaN",
             "Infinity",
             "-Infinity",
-            "1e400",
             "9" * 400,
             "'5'",
             "null",

@@ -1,0 +1,99 @@
+"""Where a shell command works: its options for the workspace and whose memory it is, and what is wrong with a place."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from gateway_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from gateway_memory.session import Owner
+
+__all__ = [
+    "WORKSPACE_VARIABLE",
+    "add_place",
+    "add_whose",
+    "add_workspace",
+    "check_output",
+    "no_folder",
+    "owner_unless_named",
+]
+
+WORKSPACE_VARIABLE: Final = "GATEWAY_MEMORY_WORKSPACE"
+
+
+def add_workspace(parser: argparse.ArgumentParser) -> None:
+    """Add --workspace; what is not named is the environment's, else ./workspace."""
+    default = Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace").expanduser()
+    parser.add_argument(
+        "--workspace",
+        type=Path,
+        default=default,
+        metavar="FOLDER",
+        help=f"the memory's folder (default: ${WORKSPACE_VARIABLE}, else ./workspace)",
+    )
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Add --workspace, --config, --agent, and --user or --room."""
+    add_workspace(parser)
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json5 (default: the built-in settings)")
+    parser.add_argument(
+        "--agent", default="main", metavar="ID", help="whose overrides in the config hold (default: %(default)s)"
+    )
+    add_whose(parser, user="a person's memory instead of the owner's", room="a group's memory instead of the owner's")
+
+
+def add_whose(parser: argparse.ArgumentParser, *, user: str, room: str) -> None:
+    """Add both options, of which one at most is given; `user` and `room` are their help."""
+    whose = parser.add_mutually_exclusive_group()
+    whose.add_argument("--user", metavar="NAME", type=_name, help=user)
+    whose.add_argument("--room", metavar="NAME", type=_name, help=room)
+
+
+def owner_unless_named(args: argparse.Namespace) -> "Owner | str | None":
+    """Return the `user` of a call: the owner only where the command names nobody at all; None where it names a room.
+
+    An empty name is no way to leave it out: a variable that a script left unset must not lead to the owner.
+    """
+    from gateway_memory.session import OWNER
+
+    return OWNER if (args.user, args.room) == (None, None) else args.user
+
+
+def _name(text: str) -> str:
+    from gateway_memory.session import is_name
+
+    if not is_name(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name; without the option, it is the owner's memory")
+    return text
+
+
+def no_folder(workspace: Path) -> bool:
+    """Say what is wrong where a workspace must be there and isn't."""
+    if workspace.is_dir():
+        return False
+    what = "is a file; a workspace is a folder" if workspace.exists() else "there is no such folder"
+    sys.stderr.write(f"{workspace}: {what}; name the workspace with --workspace\n")
+    return True
+
+
+def check_output(path: Path | None) -> None:
+    """Look that a file can be written, before the work whose result it is to hold; what stands in it stays.
+
+    Raises:
+        UsageError: it can't be; the message says why.
+    """
+    if path is None:
+        return
+    there = path.exists()
+    try:
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except (OSError, ValueError) as error:  # ValueError: a name with NUL
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise UsageError(f"{path}: this file can't be written: {reason}") from None
