@@ -30,6 +30,8 @@ from attack_isolation import isolation
 from attack_privacy import privacy
 from attacks import Attack, Try
 
+from recall.encoder import bundled_encoder
+
 CLASSES: dict[str, Attack] = {
     "isolation": isolation,
     "consent": consent,
@@ -66,7 +68,9 @@ def main() -> int:
         wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+    encoder = bundled_encoder()  # memories share it while one of them is open; here it stays for all
     tried, seconds = asyncio.run(run(args.only, args.seed))
+    encoder.close()
     failed = {name: [each.name for each in tries if not each.held] for name, tries in tried.items()}
     if args.json:
         rows = {
