@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from .passwords_written import WRITTEN_FORMS
-from .passwords_zh import CHINESE_FORMS, CHINESE_NEEDLES
+from .passwords_zh import CHINESE_FORMS, CHINESE_VERBS, ENGLISH_NAMES
 from .traced import Traced
 
 __all__ = ["mask_named"]
@@ -233,12 +233,15 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
 
 def mask_named(told: Traced, lower: str) -> None:
     """Mask every value that stands beside a secret's name. `lower` is the text in lower case."""
-    english = any(map(lower.__contains__, _ENGLISH_NEEDLES))
-    mixed = english and any(verb in lower for verb in "是為为：＝改換换設设叫")  # "token 是 …"
+    stand: dict[tuple[str, ...], bool] = {}
     for needles, pattern in (*WRITTEN_FORMS, *_FORMS, *CHINESE_FORMS):
-        if any(map(lower.__contains__, needles)) or (mixed and needles is CHINESE_NEEDLES):
+        if needles not in stand:
+            stand[needles] = any(map(lower.__contains__, needles))
+            if needles is ENGLISH_NAMES:  # "token 是 …"
+                stand[needles] = stand[needles] and any(map(lower.__contains__, CHINESE_VERBS))
+        if stand[needles]:
             told.cut([span for match in pattern.finditer(told.text) if (span := _span(match))])
-    if english and any(map(lower.__contains__, _AFTER_NEEDLES)):
+    if stand[_ENGLISH_NEEDLES] and any(map(lower.__contains__, _AFTER_NEEDLES)):
         told.cut(list(_before(told.text)))
 
 

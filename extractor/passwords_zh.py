@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["CHINESE_FORMS", "CHINESE_NEEDLES"]
+__all__ = ["CHINESE_FORMS", "CHINESE_VERBS", "ENGLISH_NAMES"]
 
 CHINESE_NEEDLES = (
     *(
@@ -51,6 +51,8 @@ CHINESE_NEEDLES = (
         "助記詞",
     ),
 )
+ENGLISH_NAMES = ("token", "key", "secret", "pin", "passw")
+CHINESE_VERBS = "是為为：＝改換换設设叫"
 # What follows a name and makes it another word: a password manager, the science of ciphers.
 _OTHER_WORD = r"(?!管|學|学|重置|策略|長度|长度|器|工具|軟件|软件|本|箱|库|庫|生成|锁|鎖)"
 _NAME = rf"(?:{'|'.join(CHINESE_NEEDLES)}){_OTHER_WORD}"
@@ -58,12 +60,12 @@ _CODE_NAME = (
     r"(?:密[码碼]|口令|密[钥鑰]|[验驗][证證][码碼]|授[权權][码碼]|[动動][态態][码碼]|校[验驗][码碼]|短信[码碼]|提取[码碼]"
     r"|解[锁鎖][码碼]|取件[码碼]|安全[码碼]|通行[码碼]|[开開][门門][码碼])"
 )
-_VERB = (
+_SAYS = (
     r"(?:(?:现在|現在|已经|已經|暂时|暫時|临时|臨時|目前|先|还|還|就|都|仍然|应该|應該)?"
     r"(?:是|为|為|等于|等於|叫|改成了?|改[为為]了?|[换換]成了?|[设設]成了?|[设設][为為]|[设設][置定][为為成])"
     r"[ \t]{0,4}[:：]?"
-    r"|[:：=＝→⇒➜➔➡⟶]|[-=]>)"
 )
+_VERB = rf"{_SAYS}|[:：=＝→⇒➜➔➡⟶]|[-=]>)"
 # Also on the next line, where it stands alone.
 _THEN = r"(?:[ \t]{0,4}\n{1,3}[ \t]{0,8}(?:[-*•>][ \t]{1,4})?(?=[^\s]{2,64}[ \t]{0,4}(?:\n|\Z))|[ \t]{0,4})"
 _QUOTED = (
@@ -71,9 +73,15 @@ _QUOTED = (
     r"|『[^』\n]{1,200}』"
 )
 _TOLD = re.compile(
-    rf"(?i)(?P<lead>(?P<name>{_NAME}|token|api ?key|secret|pin ?[码碼]|passw(?:or)?d)"
-    r"(?![ \t]{0,4}\[masked)(?:[（(][^()（）\n]{0,20}[)）])?[^\n，。；,;!！?？:：=是为為→]{0,8}?"
-    rf"[ \t]{{0,4}}{_VERB}{_THEN})(?!\[masked)(?P<value>{_QUOTED}|[!-~]{{3,400}})",
+    rf"(?P<lead>(?P<name>{_NAME})(?![ \t]{{0,4}}\[masked)(?:[（(][^()（）\n]{{0,20}}[)）])?"
+    rf"[^\n，。；,;!！?？:：=是为為→]{{0,8}}?[ \t]{{0,4}}{_VERB}{_THEN})(?!\[masked)"
+    rf"(?P<value>{_QUOTED}|[!-~]{{3,400}})",
+)
+# "token 是 …": an English name in a Chinese sentence.
+_TOLD_OF_ENGLISH = re.compile(
+    r"(?i)(?P<lead>(?<![a-z])(?P<name>token|api ?key|secret|pin ?[码碼]|pin|passw(?:or)?d)(?![ \t]{0,4}\[masked)"
+    r"(?:[（(][^()（）\n]{0,20}[)）])?[^\n，。；,;!！?？:：=是为為→\[]{0,8}?[ \t]{0,4}"
+    rf"{_SAYS}|：|＝){_THEN})(?!\[masked)(?P<value>{_QUOTED}|[!-~]{{3,400}})",
 )
 _BARE = re.compile(
     rf"(?P<lead>{_CODE_NAME}(?:[ \t，,]{{0,4}}|[ \t]{{0,4}}\n|[（(]))(?!\[masked)"
@@ -110,6 +118,7 @@ _ACCOUNT = re.compile(
 
 CHINESE_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (CHINESE_NEEDLES, _TOLD),
+    (ENGLISH_NAMES, _TOLD_OF_ENGLISH),
     (CHINESE_NEEDLES, _ACCOUNT),
     (CHINESE_NEEDLES, _BARE),
     (CHINESE_NEEDLES, _WORD),

@@ -18,7 +18,9 @@ _PRIVATE_TAG = re.compile(
 )
 _BLANK = " "
 """What stands in a private span's place."""
-_ROUNDS = 4
+_ROUNDS = 8
+_LONG = 20_000
+"""Characters: of the views of a longer text, only the lines that no view had before are searched for secrets."""
 
 # Tags that memory systems and gateways wrap around what they put into a prompt.
 _BLOCK_NAMES = (
@@ -66,22 +68,30 @@ def _without_secrets(text: str) -> tuple[str, Counter[str]]:
     """The text without private spans and secrets, and how many there were by what stands in their place."""
     found: Counter[str] = Counter()
     for _ in range(_ROUNDS):
-        cuts = [cut for view in views(text) for cut in _cuts_of(view)]
+        cuts = _cuts(text)
         if not cuts:
             return text, found
         text, made = carried_out(text, cuts, strongest=_BLANK)
         found.update(cut.instead for cut in made)
-    # Cutting made new ones four times: somebody plays. Nothing after the next one is kept.
-    cuts = [cut for view in views(text) for cut in _cuts_of(view)]
+        if len(text) > _LONG and not any(cut.instead == _BLANK for cut in made):
+            return text, found  # what joins is only what a private span has parted
+    # Cutting made new ones eight times: somebody plays. Nothing after the next one is kept.
+    cuts = _cuts(text)
     found.update([_BLANK] if cuts else [])
     return text[: min((cut.start for cut in cuts), default=len(text))], found
 
 
-def _cuts_of(view: Traced) -> list[Cut]:
-    if "private" in view.text.lower():
-        view.cut([(start, end, _BLANK) for start, end in _private_spans(view.text)])
-    mask_secrets(view)
-    return view.cuts
+def _cuts(text: str) -> list[Cut]:
+    cuts: list[Cut] = []
+    seen: set[tuple[str, str]] = set()
+    for view in views(text):
+        if "private" in view.text.lower():
+            view.cut([(start, end, _BLANK) for start, end in _private_spans(view.text)])
+        cuts += view.cuts
+        for part in view.unseen(seen) if len(text) > _LONG else [Traced(view.text, view.places)]:
+            mask_secrets(part)
+            cuts += part.cuts
+    return cuts
 
 
 def _private_spans(text: str) -> list[tuple[int, int]]:

@@ -8,6 +8,10 @@ from typing import NamedTuple
 __all__ = ["Cut", "Traced", "carried_out"]
 
 
+_AROUND = 600
+"""Characters: a secret and its name stand nearer to each other."""
+
+
 class Cut(NamedTuple):
     """A span of a source, and what stands in its place."""
 
@@ -38,8 +42,32 @@ class Traced:
         copied.cuts = list(self.cuts)
         return copied
 
+    def unseen(self, seen: set[tuple[str, str]]) -> list["Traced"]:
+        """Return the parts whose lines do not follow each other in what was seen, each with what stands around it.
+
+        They are noted as seen.
+        """
+        parts: list[list[int]] = []
+        fresh: set[tuple[str, str]] = set()
+        position, before = 0, ""
+        for line in self.text.split("\n"):
+            end = position + len(line)
+            if (before, line) not in seen:
+                fresh.add((before, line))
+                begin = self.text.rfind("\n", 0, max(0, position - _AROUND)) + 1
+                if parts and begin <= parts[-1][1]:
+                    parts[-1][1] = end + _AROUND
+                else:
+                    parts.append([begin, end + _AROUND])
+            position, before = end + 1, line if line.strip() else before
+        seen |= fresh
+        starts, ends = self.places
+        return [Traced(self.text[begin:end], (starts[begin:end], ends[begin:end])) for begin, end in parts]
+
     def cut(self, spans: Sequence[tuple[int, int, str]]) -> None:
         """Put something else in place of spans of the text as it stands: ascending, not empty, apart."""
+        if not spans:
+            return
         starts, ends = self.places
         self.cuts += [Cut(starts[start], ends[end - 1], instead) for start, end, instead in spans]
         self.text, self._places = self._replaced(spans)

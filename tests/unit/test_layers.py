@@ -125,3 +125,11 @@ def test_a_megabyte_takes_no_more_than_its_share(unit: str) -> None:
 
     small = max(0.005, min(seconds(20_000) for _ in range(2)))
     assert seconds(160_000) < 8 * 6 * small, "linear, and some room for a machine that does other things"
+
+
+def test_in_a_long_text_too_each_place_of_a_line_is_looked_at() -> None:
+    filler = "\n".join(f"line {number} says nothing of note & more" for number in range(1500))
+    lines = f"password:\nrequired\n{filler}\n{SECRET}\n{filler}\npassword:\n{SECRET}\n{filler}"
+    kept = clean(lines).text
+    assert kept.count(SECRET) == 1, "only where it stands below its name"
+    assert SECRET not in clean(json.dumps({"log": f"{filler}\npassword:\n{SECRET}\n{filler}"})).text
