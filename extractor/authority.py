@@ -51,7 +51,8 @@ def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candi
     by_rules = any(found.category == "instruction" for found in extract_rules(turn))
     if not by_owner and (by_rules or _STANDING.match(candidate.content)):
         candidate = replace(candidate, category="instruction")
-    return permitted(candidate, turn, by_owner=by_owner)
+    named = tuple(name for name in candidate.entities if not commands_the_machine(name))
+    return permitted(replace(candidate, entities=named), turn, by_owner=by_owner)
 
 
 def permitted_summary(summary: Summary, *, by_owner: bool) -> Summary | None:

@@ -24,6 +24,7 @@ from .prompt import (
     merge_message,
 )
 from .providers import MAX_OUTPUT_TOKENS, Answer, Format, Message, Provider, open_provider
+from .redact import clean
 from .reply import candidates_of, merges_of, read_object
 from .settings import ExtractorSettings
 from .summary import Summary, SummaryInput, summary_of
@@ -151,7 +152,8 @@ class Model:
         try:
             return _understood(answer, read)
         except ValueError as problem:
-            messages += [("assistant", answer.text or "{}"), ("user", REPAIR.format(problem=problem))]
+            said = clean(answer.text).text or "{}"  # what it makes up is not for any request either
+            messages += [("assistant", said), ("user", REPAIR.format(problem=problem))]
         answer = await self._answer(system, messages, schema, spent)
         try:
             return _understood(answer, read)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from .redact import clean
 from .types import Candidate, Known, Turn
 
 __all__ = [
@@ -120,7 +121,7 @@ def extraction_message(turns: Sequence[Turn], known: Sequence[Known], *, now: da
         both = [{"turn": number, "at": at, "speaker": "user", "text": said}]
         both += [{"turn": number, "at": at, "speaker": "assistant", "text": answered}] if answered.strip() else []
         messages[:0] = both
-    memories = _fenced([{"id": memory.id, "text": memory.text} for memory in known])
+    memories = _fenced([{"id": memory.id, "text": clean(memory.text).text} for memory in known])
     return (
         f"Today is {now:%A, %Y-%m-%d}, {now:%H:%M} ({now:%Z}). The user is {speaker}.\n"
         f"<known-memories>\n{memories}\n</known-memories>\n"
@@ -134,7 +135,7 @@ def merge_message(pairs: Sequence[tuple[Candidate, Sequence[Known]]]) -> str:
         {
             "number": number,
             "new": candidate.content,
-            "known": [{"id": memory.id, "text": memory.text} for memory in known],
+            "known": [{"id": memory.id, "text": clean(memory.text).text} for memory in known],
         }
         for number, (candidate, known) in enumerate(pairs, 1)
     ]

@@ -87,7 +87,10 @@ class Summary:
 
 def summarize(given: SummaryInput) -> Summary | None:
     """The summary by rules, None where there is nothing to say. Pure; a private observation is never read."""
-    seen = [Seen(kind=each.kind, content=clean(each.content).text, tool=each.tool) for each in _public(given.seen)]
+    seen = [
+        Seen(kind=each.kind, content=clean(each.content).text, tool=clean(each.tool).text)
+        for each in _public(given.seen)
+    ]
     wanted = [each.content for each in seen if each.kind == "user"]
     answers = [each.content for each in seen if each.kind == "assistant"]
     stages, facts = _cleaned(given.stages), _cleaned(given.facts)

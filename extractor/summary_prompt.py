@@ -45,7 +45,7 @@ SUMMARY_SCHEMA: Final[dict[str, object]] = {
 def summary_message(given: SummaryInput) -> str:
     """The user message. A private observation does not stand in it."""
     rows = [
-        {"kind": each.kind, **({"tool": each.tool} if each.tool else {}), "text": clean(each.content).text}
+        {"kind": each.kind, **({"tool": clean(each.tool).text} if each.tool else {}), "text": clean(each.content).text}
         for each in given.seen
         if not each.private
     ]

@@ -10,7 +10,7 @@ from extractor import Cleaned, clean
 from gateway_memory.compute import compute
 from gateway_memory.errors import StoreError
 from gateway_memory.metrics import Metrics
-from gateway_memory.observing import clip, tags_of
+from gateway_memory.observing import clip, observed, tags_of
 from gateway_memory.parts import Parts
 from gateway_memory.session import Session
 from gateway_memory.store.session_state import Observation
@@ -82,8 +82,10 @@ class Accepting:
         """Keep what was observed, clipped by what it is; a private observation has no content."""
         now, session_id = self._clock().timestamp(), session.session_id
         async with session.accepting:
-            kept = clip(kind, tool, "" if private else (await _cleaned(content)).text)
-            seen = Observation(kind=kind, content=kept, tool=tool, tags=tags_of(kept), private=private)
+            if len(content) <= _CLEANED_AT_ONCE:
+                seen = observed(kind, content, tool, private=private)
+            else:
+                seen = await compute(observed, kind, content, tool, private=private)
             await self._journal.observe(scope=session.scope.key, session_id=session_id, seen=[seen], at=now)
         self._metrics.count("observations.kept")
 

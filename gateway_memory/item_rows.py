@@ -98,7 +98,7 @@ def _record(raw: dict[str, Any]) -> SessionRecord:
 
 def _note(raw: dict[str, Any], place: str, scope: str) -> NoteItem:
     file, text = raw.get("file"), raw.get("text")
-    if not isinstance(file, str) or not _NOTE.fullmatch(file) or is_day_file(file):
+    if not isinstance(file, str) or not _NOTE.fullmatch(file) or is_day_file(file) or clean(file).text != file:
         raise ValueError("file: expected memory/<name>.md that is no day's log")
     if not isinstance(text, str):
         raise TypeError("text: expected a string")

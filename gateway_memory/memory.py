@@ -11,6 +11,7 @@ from typing import Any, Final, Self, get_args
 
 import structlog
 
+from extractor import clean
 from gateway_memory.accepting import Accepting
 from gateway_memory.answers import Answer, NotDone
 from gateway_memory.beginning import Beginning
@@ -24,7 +25,7 @@ from gateway_memory.parts import open_parts
 from gateway_memory.plan import Receipt
 from gateway_memory.reading import Extract
 from gateway_memory.searching import as_filter
-from gateway_memory.session import Owner, Session, is_name, resolve_scope
+from gateway_memory.session import Owner, Session, is_name, resolve_scope, without_secrets
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import Config
 from gateway_memory.store.markdown import MemoryType
@@ -37,6 +38,7 @@ log = structlog.get_logger()
 
 _EMBED_SECONDS: Final = 60.0
 _VISIT_SECONDS: Final = 10.0
+_LONGEST_REASON: Final = 80
 
 
 class GatewayMemory:
@@ -145,6 +147,7 @@ class GatewayMemory:
         if not is_name(key):
             raise UsageError(f"key={key!r}: expected a session key that is not empty")
         scope = resolve_scope(user=user, room=room)
+        key = without_secrets(key)
         session = self._sessions.get(key, scope, memory=self)
         await self._beginning.begin(session)
         return session
@@ -289,7 +292,12 @@ class GatewayMemory:
         """
         self._check(session)
         only = as_filter(
-            type=type, category=category, since=since, until=until, session_key=session_key, zone=self.zone
+            type=type,
+            category=category,
+            since=since,
+            until=until,
+            session_key=without_secrets(session_key) if session_key else session_key,
+            zone=self.zone,
         )
         limit, query = count_of(limit, "limit"), as_query(text_of(query, "query"))
         await self._beginning.begin(session)
@@ -439,6 +447,7 @@ class GatewayMemory:
         self._check(session)
         if session.ended:
             return
+        reason = clean(reason).text[:_LONGEST_REASON]
         session.ended, session_id = True, session.session_id
         self._sessions.closed(session)
         self._bus.unsubscribe(session_id)

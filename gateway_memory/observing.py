@@ -5,12 +5,16 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["clip", "tags_of"]
+from extractor.redact import clean
+from gateway_memory.store.session_state import Observation
+
+__all__ = ["clip", "observed", "tags_of"]
 
 LONGEST: Final = 2_000
 _COMMAND_LINES: Final = 20
 _TAGS: Final = 20
 _LONGEST_TAG: Final = 120
+_LONGEST_NAME: Final = 80
 _PATH_KEYS: Final = ("file_path", "filePath", "path", "target_file", "notebook_path", "uri", "file")
 _CONTENT_KEYS: Final = ("content", "contents", "text", "output", "result", "stdout", "tool_response", "tool_output")
 _EXIT_KEYS: Final = ("exit_code", "exitCode", "returncode", "exit", "code")
@@ -32,6 +36,18 @@ _ERROR_CODE: Final = re.compile(
 _SYMBOL: Final = re.compile(
     r"\b(?:(?:def|class|func|fn|function|struct|interface)\s{1,4}(\w{1,80})|([a-z]\w{2,80})(?=\())"
 )
+
+
+def observed(kind: str, content: str, tool: str = "", *, private: bool = False) -> Observation:
+    """Return what is kept of what happened: without anything private or secret; nothing of a private content.
+
+    Clipping reads a tool's JSON, so what it takes out of there is cleaned again.
+    """
+    kept = "" if private else clean(clip(kind, tool, clean(content).text)).text
+    name = clean(tool).text[:_LONGEST_NAME]
+    return Observation(
+        kind=clean(kind).text[:_LONGEST_NAME], content=kept, tool=name, tags=tags_of(kept), private=private
+    )
 
 
 def clip(kind: str, tool: str, content: str) -> str:
@@ -68,7 +84,7 @@ def _fields(content: str) -> Mapping[str, Any]:
         return {}
     try:
         found = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     if not isinstance(found, dict):
         return {}

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from typing import Final
 
@@ -19,6 +19,7 @@ from extractor import (
     SummaryInput,
     Turn,
     Usage,
+    clean,
     settled,
     unsure,
 )
@@ -124,7 +125,8 @@ class Reader:
         assert self._extract is not None
         if not await self._reserve(settings, 0):
             return Reading(reason="daily_limit")
-        return Reading(candidates=await self._extract(turns, near))
+        found = [_cleaned(candidate) for candidate in await self._extract(turns, near)]
+        return Reading(candidates=[candidate for candidate in found if candidate.content])
 
     async def summary(self, settings: ExtractorSettings, given: SummaryInput) -> Summary | None:
         """Ask the model for a session's summary; None without one, past the budget, and on any failure of it."""
@@ -197,6 +199,11 @@ class Reader:
 
     def _day(self) -> str:
         return day_of(self._clock().timestamp(), self._zone)
+
+
+def _cleaned(candidate: Candidate) -> Candidate:
+    entities = [clean(name).text for name in candidate.entities]
+    return replace(candidate, content=clean(candidate.content).text, entities=tuple(name for name in entities if name))
 
 
 def _speaker(scope: Scope) -> str:

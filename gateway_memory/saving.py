@@ -112,7 +112,7 @@ class Saver:
                 type=type,
                 importance="normal",
                 confidence=confidence,
-                entities=entities,
+                entities=tuple(dict.fromkeys(name for name in (clean(name).text for name in entities) if name)),
             ),
             Turn(id=0, user=text, reply="", at=now),
             by_owner=session.scope.key == OWNER_KEY,

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeGuard
 
+from extractor import clean
 from gateway_memory.errors import UsageError
 from gateway_memory.phrases import CHAT
 from gateway_memory.settings import MemorySync
@@ -25,6 +26,7 @@ __all__ = [
     "is_name",
     "resolve_scope",
     "session_types",
+    "without_secrets",
 ]
 
 Feature = Literal["autoExtract", "autoRecall", "notify", "incrementalSync", "observations"]
@@ -83,6 +85,15 @@ def is_name(value: object) -> TypeGuard[str]:
     categories = {unicodedata.category(character) for character in value}
     # Cc: control characters; Cs: lone surrogates; C and Z: nothing that a person could see.
     return not categories & {"Cc", "Cs"} and any(category[0] not in "CZ" for category in categories)
+
+
+def without_secrets(key: str) -> str:
+    """Return a session key as it may be kept: where it holds a secret, without that, and still one of its own."""
+    cleaned = clean(key)
+    if not (cleaned.secrets or cleaned.private_spans):
+        return key
+    digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=5).hexdigest()
+    return f"{cleaned.text}#{digest}"
 
 
 def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:

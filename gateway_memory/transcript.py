@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
+from extractor import clean
 from gateway_memory.errors import UsageError
 from gateway_memory.session import OWNER, is_name
 
@@ -118,7 +119,7 @@ async def replay(
         context = await memory.before_reply(session, turn.user, at=turn.at)
         report.blocks += bool(context.text)
         accepted = await memory.after_reply(session, user=turn.user, reply=turn.reply, at=turn.at)
-        report.rows.append({"session": turn.session, "user": turn.user, "kept": [], "outcomes": []})
+        report.rows.append({"session": turn.session, "user": clean(turn.user).text, "kept": [], "outcomes": []})
         if accepted:
             rows[accepted] = report.rows[-1]
         else:

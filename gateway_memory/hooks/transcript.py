@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from extractor.redact import clean
-from gateway_memory.observing import clip, tags_of
+from gateway_memory.observing import observed
 from gateway_memory.store.session_state import Observation, observe
 from gateway_memory.store.sqlite import transaction
 
@@ -79,7 +79,7 @@ def observations_of(lines: Sequence[bytes]) -> list[Observation]:
         elif kind == "tool_use":
             given = part.get("input")
             calls[str(part.get("id") or f"{len(seen)} {len(calls)}")] = (
-                str(part.get("name", ""))[:80],
+                str(part.get("name", "")),
                 given if isinstance(given, dict) else {"input": given},
             )
         elif kind == "tool_result":
@@ -113,7 +113,7 @@ def _parts(line: bytes) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _called(tool: str, given: dict[str, Any], *, output: str | None = None) -> list[Observation]:
-    known = given if output is None else {**given, "output": output[:_LONGEST_TEXT]}
+    known = given if output is None else {**given, "output": clean(output).text[:_LONGEST_TEXT]}
     return _kept("tool", tool, json.dumps(known, ensure_ascii=False))
 
 
@@ -129,6 +129,5 @@ def _said(text: str) -> str:
 
 
 def _kept(kind: str, tool: str, text: str) -> list[Observation]:
-    text = clean(text[: 2 * _LONGEST_TEXT]).text  # a private span that the cut leaves open is cut out to the end
-    kept = clip(kind, tool, text)
-    return [Observation(kind=kind, content=kept, tool=tool, tags=tags_of(kept))] if kept.strip() else []
+    seen = observed(kind, text, tool)
+    return [seen] if seen.content.strip() else []

@@ -1,55 +1,15 @@
 """What is private or secret is found in every layer of encoding, and nothing else goes."""
 
-import html
 import json
 import time
-import urllib.parse
-from collections.abc import Callable
 
 import pytest
+from hiding import ENCODINGS, SECRET, TOLD, encoded, says
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from extractor import clean
 from extractor.layers import views
-
-SECRET = "Zq7mNeedle91"
-TOLD = [
-    f"my password is {SECRET}, ok?",
-    f"我的密码是{SECRET}，别忘了",
-    f"密码：\n{SECRET}\n",
-    f'x "password": "a b {SECRET}" y',
-    f"<password>{SECRET}</password>",
-    f"{SECRET} 是我的密碼",
-    f"<private>{SECRET} 生病了</private> and more",
-    f"<private>{SECRET} is never closed",
-    f"{SECRET} was opened elsewhere</private> and more",
-    f"＜ｐｒｉｖａｔｅ＞{SECRET}＜/ｐｒｉｖａｔｅ＞ 好",
-    f"<pri\u00advate>{SECRET}</priv\u200date> fine",
-    f"<\u00a0private\u00a0>{SECRET}</private> fine",
-    f"&lt;private&gt;{SECRET}&lt;/private&gt; fine",
-]
-
-
-def each_letter(form: str) -> Callable[[str], str]:
-    return lambda text: "".join(form.format(ord(letter)) if ord(letter) < 0x10000 else letter for letter in text)
-
-
-ENCODINGS: dict[str, Callable[[str], str]] = {
-    "json": lambda text: json.dumps({"content": text}, ensure_ascii=False),
-    "json, ascii": lambda text: json.dumps([text]),
-    "json, slashes": lambda text: json.dumps({"a": text}).replace("/", "\\/").replace("<", "\\u003c"),
-    "every letter": each_letter("\\u{:04x}"),
-    "entities": html.escape,
-    "decimal entities": each_letter("&#{};"),
-    "hexadecimal entities": each_letter("&#x{:X};"),
-    "url": urllib.parse.quote,
-    "form": urllib.parse.quote_plus,
-    "every byte": lambda text: "".join(f"%{byte:02x}" for byte in text.encode()),
-    "python": repr,
-    "python, ascii": ascii,
-    "python, bytes": lambda text: repr(text.encode()),
-}
 
 
 @pytest.mark.parametrize("told", TOLD)
@@ -61,8 +21,7 @@ def test_one_layer_hides_nothing(told: str, encoding: str) -> None:
 @given(st.sampled_from(TOLD), st.lists(st.sampled_from(sorted(ENCODINGS)), max_size=5))
 @settings(max_examples=150)
 def test_no_nesting_hides_anything(told: str, encodings: list[str]) -> None:
-    for name in encodings:
-        told = ENCODINGS[name](told)
+    told = encoded(told, encodings)
     if len(told) < 50_000:
         assert_says_nothing(told)
 
@@ -70,7 +29,7 @@ def test_no_nesting_hides_anything(told: str, encodings: list[str]) -> None:
 def assert_says_nothing(text: str) -> None:
     cleaned = clean(text)
     assert SECRET not in cleaned.text
-    assert not any(SECRET in view.text for view in views(cleaned.text)), "also not for who decodes it"
+    assert not says(cleaned.text), "also not for who decodes it"
     assert cleaned.private_spans + sum(cleaned.secrets.values()) >= 1
 
 
@@ -79,8 +38,7 @@ def assert_says_nothing(text: str) -> None:
     st.sampled_from(["I like tea & 咖啡", "50% of a+b", "C:\\new"]),
 )
 def test_what_is_not_private_stays_as_it_is(encodings: list[str], text: str) -> None:
-    for name in encodings:
-        text = ENCODINGS[name](text)
+    text = encoded(text, encodings)
     assert clean(text).text == text
 
 
