@@ -100,7 +100,7 @@ def hook_journal(folder: Path, told: str, outputs: Sequence[str]) -> None:
         path = Path(beside) / "transcript.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         connection = open_journal(folder)
-        register(connection, "conv-1", 1.0)
+        register(connection, "conv-1", 1.0, lives=True)
         assert read_transcript(connection, "conv-1", path, 2.0)
         connection.close()
 
