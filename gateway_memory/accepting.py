@@ -1,5 +1,6 @@
 """What happens in sessions is kept: their turns, which are processed behind, and what else was observed."""
 
+import asyncio
 import sqlite3
 from collections.abc import Callable
 from datetime import datetime
@@ -58,25 +59,33 @@ class Accepting:
             async with session.accepting:
                 said, answered = await _cleaned(user), await _cleaned(reply)
                 with self._metrics.timed("after_reply"):
-                    turn = await self._journal.accept(
-                        scope=session.scope.key,
-                        session_key=session.key,
-                        session_id=session_id,
-                        user=said.text,
-                        reply=answered.text,
-                        at=now.timestamp() if at is None else at,
-                        now=now.timestamp(),
-                        recalled=recalled,
-                        seen=_seen_of_turn(session, said.text, answered.text),
+                    kept = asyncio.ensure_future(
+                        self._journal.accept(
+                            scope=session.scope.key,
+                            session_key=session.key,
+                            session_id=session_id,
+                            user=said.text,
+                            reply=answered.text,
+                            at=now.timestamp() if at is None else at,
+                            now=now.timestamp(),
+                            recalled=recalled,
+                            seen=_seen_of_turn(session, said.text, answered.text),
+                        )
                     )
+                    kept.add_done_callback(self._kept)
+                    turn = await asyncio.shield(kept)
         except (OSError, sqlite3.Error) as error:
             self._fail("journal", error)
             message = f"{self._workspace}: the turn could not be kept ({error}); free some space and send it again"
             raise StoreError(message) from error
-        self._metrics.count("turns.accepted")
         self._metrics.reply_seen(now, turn)
-        self._worker.wake()
         return turn
+
+    def _kept(self, turn: asyncio.Future[int]) -> None:
+        """Have a turn processed once it is on disk, also where whoever said it waits no longer."""
+        if not turn.cancelled() and turn.exception() is None:
+            self._metrics.count("turns.accepted")
+            self._worker.wake()
 
     async def observation(self, session: Session, kind: str, content: str, tool: str, *, private: bool) -> None:
         """Keep what was observed, clipped by what it is; a private observation has no content."""

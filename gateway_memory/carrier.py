@@ -52,17 +52,29 @@ class Carrier:
         self._publish = publish
         self._announce = announce
         self._hold = hold
+        self.interrupted: Callable[[], None] = lambda: None
+        """Is called when a plan was not carried out to its end, whoever wanted it: it has to be recovered."""
 
     async def recover(self) -> int:
         """Carry out again what was planned; return how many plans there were."""
-        plans = await self._journal.plans()
-        for number, plan in plans:
+        replayed = 0
+        for number, _ in await self._journal.plans():
             async with self._files.writing():
-                await self.carry_out(plan, number)
-        return len(plans)
+                plan = dict(await self._journal.plans()).get(number)  # whoever made it may have done it by now
+                if plan:
+                    await self.carry_out(plan, number)
+                    replayed += 1
+        return replayed
 
     async def carry_out(self, plan: Plan, number: int | None = None) -> None:
         """Do what a plan says, or what is left of it. Call it only within the files' `writing`."""
+        try:
+            await self._carry_out(plan, number)
+        except BaseException:
+            self.interrupted()
+            raise
+
+    async def _carry_out(self, plan: Plan, number: int | None) -> None:
         events: list[Event] = []
         patches: Sequence[Patch] = ()
         if plan.writes:

@@ -25,7 +25,7 @@ __all__ = ["Proof", "delete", "scope_named", "survey"]
 
 _BY_SCOPE: Final = (
     "turns", "memories", "receipts", "marks", "observations", "replies", "history", "changes", "events", "noticed",
-    "session_memories", "saved_sessions", "session_logs", "uses", "uses_read",
+    "session_memories", "saved_sessions", "session_logs", "uses", "uses_read", "unreadable",
 )  # fmt: skip
 _BY_SESSION: Final = ("told", "transcripts")
 _NEEDLES: Final = 300
@@ -160,7 +160,7 @@ def _count(database: sqlite3.Connection, scope: Scope) -> dict[str, int]:
 
 
 def _plans(database: sqlite3.Connection, scope: Scope) -> list[int]:
-    query = "SELECT id FROM plans WHERE json_extract(body, '$.scope') = ?"
+    query = "SELECT id FROM plans WHERE json_valid(body) AND json_extract(body, '$.scope') = ?"
     return [int(row[0]) for row in database.execute(query, (scope.key,))]
 
 

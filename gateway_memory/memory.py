@@ -1,7 +1,6 @@
 """GatewayMemory: the lifecycle, and the calls that a gateway makes."""
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from datetime import date, datetime
@@ -19,7 +18,8 @@ from gateway_memory.commands import Commands
 from gateway_memory.content import Content, count_of, instant_of, share_of, text_of, texts_of, well_formed
 from gateway_memory.context import PACE_SHARE, Context, as_query
 from gateway_memory.distilling import Distilled
-from gateway_memory.errors import ClosedError, StoreError, UsageError, place_of
+from gateway_memory.edge import only_our_errors
+from gateway_memory.errors import ClosedError, UsageError, place_of
 from gateway_memory.metrics import Metrics
 from gateway_memory.parts import open_parts
 from gateway_memory.plan import Receipt
@@ -41,6 +41,7 @@ _VISIT_SECONDS: Final = 10.0
 _LONGEST_REASON: Final = 80
 
 
+@only_our_errors
 class GatewayMemory:
     """The memory of one workspace, on one event loop: `async with GatewayMemory(config, workspace="…") as memory`.
 
@@ -52,6 +53,8 @@ class GatewayMemory:
         WorkspaceError: the folder can't be made, read or written.
         JournalDamagedError: journal.sqlite was damaged; it was set aside, so that the next start works.
         SchemaFromFutureError: a newer version has written the journal.
+
+    Any call raises StoreError where something can't be read or written, and works again once it can.
     """
 
     def __init__(
@@ -254,11 +257,7 @@ class GatewayMemory:
             StoreError: something could not be written; it waits on in the journal.
         """
         self._check()
-        try:
-            await self._worker.flush()
-        except (OSError, sqlite3.Error) as error:
-            message = f"{self.workspace}: not everything could be written ({error}); it waits in the journal"
-            raise StoreError(message) from error
+        await self._worker.flush()
         try:
             async with asyncio.timeout(_EMBED_SECONDS):
                 await self._recaller.embedded()
@@ -442,18 +441,20 @@ class GatewayMemory:
         """Close a session, and save its summary unless it is saved; the next message under its key opens a new one.
 
         reason: completed, aborted, error, window_close, user_close, reset (`/new`), or the host's own. A second end
-        changes nothing. Takes seconds at most, and never raises for a summary that could not be made.
+        changes nothing; one that was cancelled, or that raised, can be done again. Takes seconds at most, and never
+        raises for a summary that could not be made.
         """
         self._check(session)
-        if session.ended:
+        if (session.ended and not session.ending) or self._sessions.is_resumed(session):
             return
-        reason = clean(reason).text[:_LONGEST_REASON]
-        session.ended, session_id = True, session.session_id
+        reason, session_id = clean(reason).text[:_LONGEST_REASON], session.session_id
+        session.ended = session.ending = True
         self._sessions.closed(session)
         self._bus.unsubscribe(session_id)
         async with session.accepting:  # what is being kept belongs to it
             pass
         await self._lifecycle.end(session_id, session.scope, session.key, reason)
+        session.ending = False
 
     async def distill(self, session: Session, *, dry_run: bool = False) -> list[Distilled]:
         """Move the facts of the session's scope that have earned it up to MEMORY.md now; return them, with why.

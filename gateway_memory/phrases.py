@@ -87,6 +87,10 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "Turns that the model failed on: {failed}; `gateway-memory retry` reads them again",
         "模型失败的对话：{failed} 轮；`gateway-memory retry` 可重新提取",
     ),
+    "status_unreadable": (
+        "Unreadable: {rows} rows of the journal were set aside; the index was made again {times} times",
+        "无法读取：已搁置日志库记录 {rows} 条；索引已重建 {times} 次",
+    ),
     "list_title": ("The newest {shown} of {total}:", "共 {total} 条，最新 {shown} 条："),
     "list_empty": ("Nothing is remembered yet.", "还没有记忆。"),
     "search_title": ("Found {count}:", "找到 {count} 条："),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from gateway_memory.store.files import FileEdit
+from gateway_memory.store.files import FileEdit, is_writable
 from gateway_memory.store.markdown import Addition, MemoryType
 from gateway_memory.store.patch import Patch
 
@@ -136,4 +136,7 @@ class Plan:
 
 
 def _memory(raw: Mapping[str, Any]) -> Memory:
-    return Memory(**{**raw, "entities": tuple(raw["entities"])})
+    memory = Memory(**{**raw, "entities": tuple(raw["entities"])})
+    if not isinstance(raw["text"], str) or not isinstance(raw["at"], int | float) or not is_writable(raw["file"]):
+        raise ValueError("a memory of another shape")
+    return memory

@@ -162,6 +162,8 @@ class Session:
         self.session_id = ""
         self._opening = ""
         self.ended = True
+        self.ending = False
+        """Whether its end was begun, and is not known to be done."""
         self.starting = asyncio.Lock()
         self.accepting = asyncio.Lock()
         """What was said first is kept first, however long it is; and an end waits for what is being kept."""
@@ -218,6 +220,7 @@ class Session:
     def begin(self, session_id: str) -> None:
         """Become a new incarnation, which holds nothing yet."""
         self.session_id = session_id
+        self.ending = False
         self._opening = ""
         self.restored = {}
         self.sequence = None

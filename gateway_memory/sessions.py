@@ -54,8 +54,14 @@ class Sessions:
 
     def closed(self, session: Session) -> None:
         """Note that a session has ended."""
-        self._open.pop(session.session_id, None)
-        self._by_key.pop((session.key, session.scope.key), None)
+        if self._open.get(session.session_id) is session:
+            del self._open[session.session_id]
+        if self._by_key.get((session.key, session.scope.key)) is session:
+            del self._by_key[session.key, session.scope.key]
+
+    def is_resumed(self, session: Session) -> bool:
+        """Return whether a session whose end was broken off goes on as another one."""
+        return self._open.get(session.session_id, session) is not session
 
     def let_go(self, session_id: str) -> None:
         """Note that a session was closed because nothing happened in it: its next message opens a new one."""

@@ -79,6 +79,7 @@ class Status:
                 "received": notifier.received,
                 "dropped": dict(sorted(notifier.dropped.items())),
             },
+            "unreadable": {"rows": int(queue["unreadable"]), "index": self._recaller.replaced},
             "sessions": await memory.session_counts(),
             "last_extraction": self._at(await self._ledger.last_extraction()),
             "alarm": memory.metrics.capture_alarm(now),
@@ -154,8 +155,14 @@ class Status:
                 cost=f"{model['cost']:.4f}",
             ),
             *([say(language, "status_failed", failed=model["failed_turns"])] if model["failed_turns"] else []),
+            *self._unreadable(session, facts["unreadable"]),
         ]
         return "\n".join(lines)
+
+    def _unreadable(self, session: Session, found: dict[str, int]) -> list[str]:
+        """Return what was damaged and set aside; nothing where all could be read."""
+        rows, times = found["rows"], found["index"]
+        return [say(session.language, "status_unreadable", rows=rows, times=times)] if rows or times else []
 
     async def _vectors(self) -> dict[str, Any] | None:
         """Return how far memories can be found by meaning; None where they are found by words alone."""

@@ -61,7 +61,7 @@ class Worker:
         self._wake_batch = asyncio.Event()
         self._caught_up = asyncio.Event()
         self._working = asyncio.Lock()
-        self._unfinished = False
+        carrier.interrupted = self._wake.set
 
     def wake(self) -> None:
         """Say that a turn was accepted."""
@@ -95,7 +95,6 @@ class Worker:
             StoreError, OSError, sqlite3.Error: it could not be written; it waits on in the journal.
         """
         async with self._work():
-            await self._carrier.recover()
             while turns := await self._journal.pending(0, limit=_BATCH):
                 await self._carefully(self._ingest.rules, turns)
             while turns := await self._journal.pending(1):
@@ -103,13 +102,10 @@ class Worker:
 
     @asynccontextmanager
     async def _work(self) -> AsyncIterator[None]:
-        """Be the only one who works. After a failure what was planned comes first: else its turns are planned again."""
+        """Be the only one who works. What was planned comes first: else its turns would be planned again."""
         async with self._working:
-            if self._unfinished:
-                await self._carrier.recover()
-            self._unfinished = True
+            await self._carrier.recover()
             yield
-            self._unfinished = False
 
     async def _rules_loop(self) -> None:
         await self._until_it_works("unpark", self._journal.unpark)

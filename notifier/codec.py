@@ -28,15 +28,18 @@ def decode(body: str, *, origin: str = "", number: int = 0) -> Event:
     """
     try:
         raw = json.loads(body)
-        return Event(
-            scope=raw["scope"],
-            at=float(raw["at"]),
-            changes=tuple(Change(**change) for change in raw["changes"]),
-            origin=origin,
-            number=number,
-        )
-    except (ValueError, KeyError, TypeError) as error:
+        changes = tuple(Change(**change) for change in raw["changes"])
+        if not isinstance(raw["scope"], str) or not all(map(_is_change, changes)):
+            raise TypeError("a value of another type")  # noqa: TRY301 - every mistake ends in the same place
+        return Event(scope=raw["scope"], at=float(raw["at"]), changes=changes, origin=origin, number=number)
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise NotifierError(f"no event: {type(error).__name__}") from error
+
+
+def _is_change(change: Change) -> bool:
+    texts = (change.id, change.text, change.source, change.replaces)
+    known = change.action in ("added", "removed") and isinstance(change.at, int | float)
+    return known and all(isinstance(text, str) for text in texts)
 
 
 def split(event: Event) -> Iterator[Event]:

@@ -41,11 +41,22 @@ class Index:
         self.version = 0
         # Rises when the file was replaced: everything is to be given to the index again, and sequences begin anew.
         self.generation = 0
+        # How often the file was found damaged.
+        self.damaged = 0
 
     def open(self) -> bool:
         made = self._store.open()
-        self._data_version = self._store.data_version()
-        self._look_at_encoder()
+        self.damaged += self._store.was_damaged
+        try:
+            self._data_version = self._store.data_version()
+            self._look_at_encoder()
+        except ValueError:  # a number that is none
+            self.damaged += 1
+            self._store.close()
+            self._store.discard()
+            made = self._store.open()
+            self._data_version = self._store.data_version()
+            self._look_at_encoder()
         return made
 
     def close(self) -> None:
@@ -114,6 +125,7 @@ class Index:
         self.close()
         self.version += 1
         self.generation += 1
+        self.damaged += 1
         self._store.discard()
         self.open()
 

@@ -25,7 +25,9 @@ _log = structlog.get_logger()
 
 T = TypeVar("T")
 
-_BUSY, _LOCKED, _CORRUPT, _NOT_A_DATABASE = 5, 6, 11, 26
+_BUSY, _LOCKED, _ERROR, _CORRUPT, _NOT_A_DATABASE = 5, 6, 1, 11, 26
+# What a job raises where a table has lost its name, or a row holds what nobody has put there: SQLite checks neither.
+_DAMAGED = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, OverflowError, MemoryError)
 # A write that finds another process writing tries again after so long, so that searches go between; in all so long.
 LOCK_RETRY_SECONDS = 0.05
 _LOCK_PATIENCE_SECONDS = 30.0
@@ -50,6 +52,11 @@ class IndexThread:
     def generation(self) -> int:
         """How often the index was replaced since it was opened."""
         return 0 if self._index is None else self._index.generation
+
+    @property
+    def replaced(self) -> int:
+        """How often the index was found damaged since this was made, at its opening or later."""
+        return 0 if self._index is None else self._index.damaged
 
     async def open(self) -> bool:
         """Start the thread and open the index; True if it was made anew. Raises RecallError if that can't be.
@@ -132,8 +139,12 @@ class IndexThread:
 def _guarded(job: "Callable[[Index], T]", index: "Index") -> T:
     try:
         return job(index)
-    except sqlite3.DatabaseError as error:
-        if _code(error) not in (_CORRUPT, _NOT_A_DATABASE):
+    except _DAMAGED as error:
+        # A text that is no UTF-8 has no code at all; nor has the use of a closed file, which is no damage.
+        codes = (0, _ERROR, _CORRUPT, _NOT_A_DATABASE)
+        if isinstance(error, sqlite3.ProgrammingError) or (
+            isinstance(error, sqlite3.Error) and _code(error) not in codes
+        ):
             raise
         _log.error("recall.index_damaged", error=type(error).__name__)
         index.replace()

@@ -179,6 +179,11 @@ class Recaller:
         """Rises when index.sqlite was replaced: every file is to be given to it again, and sequences begin anew."""
         return self._thread.generation
 
+    @property
+    def replaced(self) -> int:
+        """How often the index was found damaged, and made again, since this was opened."""
+        return self._thread.replaced
+
     async def newest(self, scope: str, limit: int) -> tuple[Stored, ...]:
         """The items inserted last, the newest first."""
         return await self._read(lambda index: index.newest(scope, limit))

@@ -108,7 +108,10 @@ class ScopeRows:
         searchable = np.array([type_ != "S" for type_ in types])
         self.searchable.append(searchable)
         self.items.append(searchable & np.array([kind == "item" for kind in kinds]))
-        self.offsets.append(self.offsets.values[-1] + np.cumsum([len(blob) // 4 for blob in terms]))
+        sizes = np.fromiter(map(len, terms), np.int64, len(terms))
+        if (sizes % 4).any() or (sizes // 4 < np.asarray(lengths)).any():
+            raise ValueError("a row's terms are damaged")
+        self.offsets.append(self.offsets.values[-1] + np.cumsum(sizes // 4))
         self.terms.append(np.frombuffer(b"".join(terms), "<u4"))
         self.embedded.append(np.zeros(len(batch), bool))
         self.matrix.grow(len(self))

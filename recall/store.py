@@ -23,6 +23,7 @@ _log = structlog.get_logger()
 
 _ENTRY = "id, text, at, kind, type, category, importance, confidence, session, heading, speaker, reply, until"
 _FIELDS = tuple(_ENTRY.split(", "))
+_TYPES = (str, str, float, str, str, str, float, float, str, str, str, str, str)
 _STORED = f"r.sequence, r.file, s.key, {', '.join(f'r.{field}' for field in _FIELDS)}"
 # What memory holds of each row, in the order of `Store.load`'s tuples.
 LOADED_COLUMNS = "sequence, at, importance, confidence, type, kind, file, session, traits, speaker_term, length, terms"
@@ -33,6 +34,8 @@ _REMOVALS_KEPT = 10_000
 def _stored(row: tuple[Any, ...]) -> Stored:
     sequence, file, scope, *values = row
     entry = Entry(**dict(zip(_FIELDS, values, strict=True)))
+    if not isinstance(file, str) or not all(map(isinstance, values, _TYPES)):
+        raise ValueError("a row holds what nobody has put there")
     return Stored(entry=entry, scope=scope, file=file, sequence=sequence)
 
 
@@ -55,6 +58,8 @@ class Store:
         self.path = path
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
+        self.was_damaged = False
+        """Whether the file that was there when this was opened was no index, or a damaged one."""
         self._scopes: dict[str, int] = {}
 
     @property
@@ -68,16 +73,18 @@ class Store:
         # Two processes that find the same damage must not each remove what the other has just made.
         with Path(f"{self.path}.lock").open("w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who opens tries again
+            self.was_damaged = False
             if self.path.exists():
                 try:
                     self._connect()
                     if self._is_ours():
                         return False
                     reason = "format"
-                except sqlite3.DatabaseError as error:
+                except (sqlite3.DatabaseError, ValueError) as error:
                     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
                         raise
                     reason = type(error).__name__
+                    self.was_damaged = True
                 self.close()
                 _log.warning("recall.index_replaced", reason=reason)
                 self._unlink()
@@ -118,6 +125,7 @@ class Store:
         # Reads a page or two of every table, which finds a file that was cut or overwritten; the rest shows on reading.
         for table in ("scope", "file", "row", "vector", "removed"):
             self.connection.execute(f"select * from {table} limit 1").fetchone()
+        self.revision()
         return True
 
     def lost(self) -> bool:

@@ -37,7 +37,9 @@ class Connection(aiosqlite.Connection):
         """Open a database, or make it. Raises sqlite3.Error."""
 
         def connect() -> sqlite3.Connection:
-            return sqlite3.connect(path, isolation_level=None, timeout=busy_seconds)
+            database = sqlite3.connect(path, isolation_level=None, timeout=busy_seconds)
+            database.text_factory = _text
+            return database
 
         connection = cls(connect, iter_chunk_size=64)
         connection._path = path
@@ -103,6 +105,11 @@ class Connection(aiosqlite.Connection):
             return
         message = f"{self._path} was removed or replaced while it was open: nothing more is accepted. {_ADVICE}"
         raise JournalDamagedError(message)
+
+
+def _text(raw: bytes) -> str:
+    """Return a text of the file: where a byte of it is damaged, the rest can still be read."""
+    return raw.decode("utf-8", "replace")
 
 
 def _inode(path: Path) -> int:

@@ -7,11 +7,13 @@ lock goes on where the last one stopped.
 import hashlib
 import sqlite3
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.store.connection import Connection
-from notifier import Change, Event, decode, encode, split
+from gateway_memory.store.unreadable import put
+from notifier import Change, Event, NotifierError, decode, encode, split
 
 __all__ = ["EventLog"]
 
@@ -19,6 +21,7 @@ _BUSY_SECONDS: Final = 10.0
 _MOVED_SECONDS: Final = 5.0
 _SEEN: Final = 1000
 """Events of a scope that are looked through for what a session wasn't told."""
+_EMPTY: Final = encode(Event(scope="", at=0.0, changes=()))
 
 
 class EventLog:
@@ -96,12 +99,42 @@ class EventLog:
         """Make a plan's events ready, within the caller's transaction."""
         database.execute("UPDATE events SET plan = NULL WHERE plan = ?", (plan,))
 
+    @staticmethod
+    def called_off(database: sqlite3.Connection, plan: int) -> None:
+        """Empty the events of a plan that will never be carried out, within the caller's transaction."""
+        database.execute("UPDATE events SET body = ?, plan = NULL WHERE plan = ?", (_EMPTY, plan))
+
     async def planned(self, plan: int) -> list[Event]:
         """Return the events of a plan that isn't carried out, in order."""
-        rows = await self._connection.rows(
-            "SELECT origin, number, body FROM events WHERE plan = ? ORDER BY number", (plan,)
+        return await self._events(
+            await self._connection.rows(
+                "SELECT origin, number, body FROM events WHERE plan = ? ORDER BY number", (plan,)
+            )
         )
-        return [_event(row) for row in rows]
+
+    async def _events(self, rows: Sequence[Sequence[Any]]) -> list[Event]:
+        """Return the events of rows (origin, number, body).
+
+        One that can't be decoded is set aside, and an empty one takes its number: a hole would hold up those behind.
+        """
+        found: list[Event] = []
+        bad: list[Sequence[Any]] = []
+        for origin, number, body in rows:
+            try:
+                found.append(decode(body, origin=origin, number=number))
+            except NotifierError:
+                bad.append((origin, number, body))
+                found.append(Event(scope="", at=0.0, changes=(), origin=origin, number=number))
+
+        def work(database: sqlite3.Connection) -> None:
+            for origin, number, body in bad:
+                query = "UPDATE events SET body = ? WHERE origin = ? AND number = ? AND body = ? RETURNING scope"
+                for (scope,) in database.execute(query, (_EMPTY, origin, number, body)).fetchall():
+                    put(database, "events", scope, body)
+
+        if bad:
+            await self._connection.transact(work)
+        return found
 
     async def notice(self, scope: str, changes: Sequence[Change], now: float) -> list[Event]:
         """Keep events about edits that somebody else may have made, and return them numbered.
@@ -123,11 +156,9 @@ class EventLog:
 
     async def edited_since(self, scope: str, at: float) -> bool:
         """Return whether an edit by hand was noticed after a time (epoch seconds), as far back as events are kept."""
-        query = (
-            "SELECT 1 FROM events, json_each(body, '$.changes') WHERE scope = ? AND kept_at > ? "
-            "AND json_extract(value, '$.by_hand') LIMIT 1"
-        )
-        return bool(await self._connection.rows(query, (scope, at)))
+        query = "SELECT origin, number, body FROM events WHERE scope = ? AND kept_at > ?"
+        events = await self._events(await self._connection.rows(query, (scope, at)))
+        return any(change.by_hand for event in events for change in event.changes)
 
     # What the notifier needs
 
@@ -146,12 +177,7 @@ class EventLog:
             "SELECT origin, number, body, plan FROM events WHERE origin = ? AND number > ? ORDER BY number LIMIT ?",
             (origin, after, limit),
         )
-        events: list[Event] = []
-        for row in rows:
-            if row[3] is not None:
-                break
-            events.append(_event(row[:3]))
-        return events
+        return await self._events([row[:3] for row in takewhile(lambda row: row[3] is None, rows)])
 
     async def oldest(self, origin: str) -> int:
         """Return the lowest number of an origin that is still kept; one past the last where none is."""
@@ -205,7 +231,7 @@ class EventLog:
             "ORDER BY e.id DESC LIMIT ?",
             (session_id, since, _SEEN),
         )
-        return [_event(row) for row in reversed(rows)]
+        return await self._events(rows[::-1])
 
     async def waiting(self) -> tuple[int, float]:
         """Return how many events of this journal wait to be sent, and since when (epoch seconds, 0 where none does)."""
@@ -228,10 +254,6 @@ class EventLog:
             )
 
         await self._connection.transact(work)
-
-
-def _event(row: Sequence[Any]) -> Event:
-    return decode(row[2], origin=row[0], number=row[1])
 
 
 def _noticed(database: sqlite3.Connection, scope: str, change: Change, now: float) -> bool:

@@ -15,6 +15,7 @@ from gateway_memory.store.event_log import EventLog
 from gateway_memory.store.marks import Marks
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.session_state import Observation, observe, remember
+from gateway_memory.store.unreadable import UNDECODABLE, decoded
 from notifier import Event
 
 __all__ = ["Journal", "PendingTurn"]
@@ -96,6 +97,12 @@ class Journal:
     async def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` in one transaction, which is on disk when this returns."""
         return await self._database.transact(work)
+
+    async def decoded(
+        self, table: str, key: str, rows: Sequence[Sequence[Any]], decode: Callable[[Sequence[Any]], T]
+    ) -> list[T]:
+        """Return what `decode` makes of a table's rows; see `unreadable.decoded`."""
+        return await decoded(self._database, table, key, rows, decode)
 
     async def _change(self, query: str, values: Sequence[object] = ()) -> int:
         """Run one statement in a transaction of its own, and return how many rows it changed."""
@@ -207,8 +214,11 @@ class Journal:
 
     async def plans(self) -> list[tuple[int, Plan]]:
         """Return this process's plans that are not known to be carried out, oldest first."""
-        rows = await self.rows("SELECT id, body FROM plans WHERE slot = ? ORDER BY id", (self.slot,))
-        return [(int(row[0]), Plan.from_json(row[1])) for row in rows]
+        rows = await self.rows("SELECT id, '', body FROM plans WHERE slot = ? ORDER BY id", (self.slot,))
+        found = await self.decoded("plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
+        if lost := {int(row[0]) for row in rows} - {number for number, _ in found}:  # their turns are read again
+            await self.transact(lambda database: [self.event_log.called_off(database, number) for number in lost])
+        return found
 
     async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
         """Record in one transaction that a plan is carried out: turns, receipt, history, events that may leave now.
@@ -268,7 +278,7 @@ class Journal:
             for row in rows:
                 found[row[0]] = Memory(
                     id=row[0], text=row[1], file=row[2], type=row[3], category=row[4], importance=row[5],
-                    confidence=row[6], entities=tuple(json.loads(row[7])), session_key=row[8], at=row[9],
+                    confidence=row[6], entities=_names(row[7]), session_key=row[8], at=row[9],
                     turn=row[10], expires=row[11],
                 )  # fmt: skip
         return found
@@ -290,6 +300,7 @@ class Journal:
     async def queue(self) -> Mapping[str, float]:
         """Return what waits, of all processes: `rules`, `batch` and `parked` (turns), `outbox` (events).
 
+        `unreadable`: rows that were set aside since they can't be decoded.
         `oldest_at` and `outbox_at` are in epoch seconds, 0 where no turn or no event waits.
         """
         ((rules, batch, oldest, parked),) = await self.rows(
@@ -304,7 +315,16 @@ class Journal:
             "outbox": outbox,
             "outbox_at": outbox_at,
             "parked": parked,
+            "unreadable": (await self.rows("SELECT count(*) FROM unreadable"))[0][0],
         }
+
+
+def _names(body: str) -> tuple[str, ...]:
+    """Return what a list of names says, nothing where it can't be read: the memory matters more."""
+    try:
+        return tuple(str(name) for name in json.loads(body))
+    except UNDECODABLE:
+        return ()
 
 
 def _history(plan: Plan) -> Iterable[tuple[str, str, float, str, str]]:

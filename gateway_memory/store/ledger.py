@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gateway_memory.plan import Memory, Outcome, Plan, Receipt
@@ -154,49 +155,59 @@ class Ledger:
         turn, scope: only those of it; 0 and "" for all.
         """
         query = (
-            "SELECT id, scope, stage, outcome, at FROM receipts WHERE id > ? AND "
-            "(? = 0 OR EXISTS (SELECT 1 FROM json_each(turns) WHERE value = ?)) AND (? = '' OR scope = ?) "
-            "ORDER BY id DESC LIMIT ?"
+            "SELECT id, scope, outcome, stage, at FROM receipts WHERE id > ? AND (? = 0 OR EXISTS (SELECT 1 FROM "
+            "json_each(CASE WHEN json_valid(turns) THEN turns ELSE '[]' END) WHERE value = ?)) "
+            "AND (? = '' OR scope = ?) ORDER BY id DESC LIMIT ?"
         )
-        found = await self._journal.rows(query, (after, turn, turn, scope, scope, limit))
+        rows = await self._journal.rows(query, (after, turn, turn, scope, scope, limit))
+        found = await self._journal.decoded("receipts", "id", rows, _receipt)
         named: dict[str, set[str]] = {}
-        for _, key, _, outcome, _ in found:
-            named.setdefault(key, set()).update(item[3] for item in json.loads(outcome) if item[3])
+        for key, receipt in found:
+            named.setdefault(key, set()).update(outcome.id for outcome in receipt.outcomes if outcome.id)
         texts = {key: await self._journal.memories(key, sorted(ids)) for key, ids in named.items()}
-        receipts: list[Receipt] = []
-        for number, key, stage, outcome, at in found:
-            outcomes = tuple(
-                Outcome(
-                    turn=turn,
-                    action=action,
-                    reason=reason,
-                    id=identity,
-                    text=texts[key][identity].text if identity in texts[key] else "",
-                )
-                for turn, action, reason, identity in json.loads(outcome)
-            )
-            receipts.append(Receipt(number=number, stage=stage, at=at, outcomes=outcomes))
-        return receipts
+
+        def told(key: str, outcome: Outcome) -> Outcome:
+            memory = texts.get(key, {}).get(outcome.id)
+            return replace(outcome, text=memory.text) if memory else outcome
+
+        return [
+            replace(receipt, outcomes=tuple(told(key, outcome) for outcome in receipt.outcomes))
+            for key, receipt in found
+        ]
 
     # Replies and changes
 
     async def reply(self, session_id: str) -> Reply | None:
         """Return the last reply of a session."""
         rows = await self._journal.rows(
-            "SELECT turn, at, recalled FROM replies WHERE session_id = ? ORDER BY turn DESC LIMIT 1", (session_id,)
+            "SELECT turn, scope, recalled, at FROM replies WHERE session_id = ? ORDER BY turn DESC LIMIT 1",
+            (session_id,),
         )
-        return next((Reply(turn=turn, at=at, recalled=tuple(json.loads(ids))) for turn, at, ids in rows), None)
+        found = await self._journal.decoded("replies", "turn", rows, _reply)
+        return found[0] if found else None
 
     async def changes(self, scope: str, limit: int) -> list[Change]:
         """Return the newest changes of a scope that an undo may take back, newest first."""
-        rows: list[Any] = await self._journal.rows(
-            "SELECT receipt, plan, patches FROM changes WHERE scope = ? ORDER BY receipt DESC LIMIT ?", (scope, limit)
+        rows = await self._journal.rows(
+            "SELECT receipt, scope, plan, patches FROM changes WHERE scope = ? ORDER BY receipt DESC LIMIT ?",
+            (scope, limit),
         )
-        return [
-            Change(
-                receipt=receipt,
-                plan=Plan.from_json(plan),
-                patches=tuple(Patch.from_json(patch) for patch in json.loads(patches)),
-            )
-            for receipt, plan, patches in rows
-        ]
+        return await self._journal.decoded("changes", "receipt", rows, _change)
+
+
+def _receipt(row: Sequence[Any]) -> tuple[str, Receipt]:
+    number, scope, outcomes, stage, at = row
+    found = tuple(
+        Outcome(turn=int(turn), action=str(action), reason=str(reason), id=str(identity))
+        for turn, action, reason, identity in json.loads(outcomes)
+    )
+    return scope, Receipt(number=number, stage=stage, at=at, outcomes=found)
+
+
+def _reply(row: Sequence[Any]) -> Reply:
+    return Reply(turn=row[0], at=row[3], recalled=tuple(str(identity) for identity in json.loads(row[2])))
+
+
+def _change(row: Sequence[Any]) -> Change:
+    patches = tuple(Patch.from_json(patch) for patch in json.loads(row[3]))
+    return Change(receipt=row[0], plan=Plan.from_json(row[2]), patches=patches)

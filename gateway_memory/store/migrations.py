@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gateway_memory.store.migrations_sessions import DISTILLATION, ENDS, SESSIONS, SWITCHES
+from gateway_memory.store.migrations_sessions import DISTILLATION, ENDS, SESSIONS, SWITCHES, UNREADABLE
 
 __all__ = ["MIGRATIONS"]
 
@@ -175,4 +175,5 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
     DISTILLATION,
     ENDS,
     SWITCHES,
+    UNREADABLE,
 )

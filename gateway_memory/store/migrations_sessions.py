@@ -2,7 +2,7 @@
 
 from typing import Final
 
-__all__ = ["DISTILLATION", "ENDS", "SESSIONS", "SWITCHES"]
+__all__ = ["DISTILLATION", "ENDS", "SESSIONS", "SWITCHES", "UNREADABLE"]
 
 SESSIONS: Final = (
     "0004_sessions",
@@ -81,5 +81,18 @@ SWITCHES: Final = (
     """
     ALTER TABLE sessions ADD COLUMN switches TEXT NOT NULL DEFAULT '';     -- what `/memory on | off` said, as JSON
     ALTER TABLE sessions ADD COLUMN stops INTEGER NOT NULL DEFAULT 0;      -- how often an editor's agent stopped in it
+    """,
+)
+
+UNREADABLE: Final = (
+    "0008_unreadable",
+    """
+    CREATE TABLE unreadable (         -- rows whose body could not be decoded, as they were
+        id INTEGER PRIMARY KEY,
+        scope TEXT NOT NULL,          -- '' where even that could not be read
+        place TEXT NOT NULL,          -- the table that they stood in
+        body TEXT NOT NULL
+    );
+    CREATE INDEX unreadable_by_scope ON unreadable (scope);
     """,
 )

@@ -9,12 +9,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["Uses", "count_uses", "distilled_before", "important", "used"]
 
 _SAID_AGAIN: Final = frozenset({"same_text", "known", "known_in_other_language", "richer", "reworded"})
 """Reasons of a receipt that say: this memory was there already."""
+_OUTCOME: Final = 4
+"""Values of a receipt's outcome: turn, action, reason, memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +37,15 @@ def count_uses(database: sqlite3.Connection, scope: str, day_of: Callable[[float
     for turn, at, ids in database.execute(
         "SELECT turn, at, recalled FROM replies WHERE turn > ? AND scope = ? ORDER BY turn", (reply, scope)
     ):
-        recalled.update((identity, day_of(at)) for identity in json.loads(ids))
+        recalled.update((str(identity), day_of(at)) for identity in _listed(ids))
         reply = turn
     for number, at, outcomes in database.execute(
         "SELECT id, at, outcome FROM receipts WHERE id > ? AND scope = ? ORDER BY id", (receipt, scope)
     ):
         repeated.update(
-            (identity, day_of(at))
-            for _, _, reason, identity in json.loads(outcomes)
-            if reason in _SAID_AGAIN and identity
+            (outcome[3], day_of(at))
+            for outcome in _listed(outcomes)
+            if len(outcome) == _OUTCOME and outcome[2] in _SAID_AGAIN and isinstance(outcome[3], str) and outcome[3]
         )
         receipt = number
     database.executemany(
@@ -54,6 +56,15 @@ def count_uses(database: sqlite3.Connection, scope: str, day_of: Callable[[float
     if (reply, receipt) == (row or (0, 0)):
         return
     database.execute("INSERT OR REPLACE INTO uses_read VALUES (?, ?, ?)", (scope, reply, receipt))
+
+
+def _listed(body: str) -> list[Any]:
+    """Return a list of the journal, an empty one where it can't be read: a use more or less is no matter."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return []
+    return [item for item in found if isinstance(item, str | list)] if isinstance(found, list) else []
 
 
 def used(database: sqlite3.Connection, scope: str, *, uses: int, days: int) -> dict[str, Uses]:

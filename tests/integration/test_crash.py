@@ -27,7 +27,15 @@ async def processed(workspace: Path) -> list[str]:
         for expected in ("8443", "PostgreSQL", "peanuts", "Python"):
             assert any(expected in hit.text for hit in await memory.search(session, expected)), expected
         queue = await memory._journal.queue()
-        assert dict(queue) == {"rules": 0, "batch": 0, "oldest_at": 0, "outbox": 0, "outbox_at": 0, "parked": 0}
+        assert dict(queue) == {
+            "rules": 0,
+            "batch": 0,
+            "oldest_at": 0,
+            "outbox": 0,
+            "outbox_at": 0,
+            "parked": 0,
+            "unreadable": 0,
+        }
         assert await memory._journal.plans() == []
     return lines(workspace)
 

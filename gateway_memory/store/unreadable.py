@@ -1,0 +1,49 @@
+"""Rows of the journal that can't be decoded are set aside and counted: one flipped byte holds up nothing else."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+import structlog
+
+from gateway_memory.store.connection import Connection
+
+__all__ = ["UNDECODABLE", "decoded", "put"]
+
+log = structlog.get_logger()
+
+T = TypeVar("T")
+
+UNDECODABLE: Final = (ValueError, KeyError, TypeError, IndexError, AttributeError)
+"""What decoding raises for a body that is no JSON, or JSON of another shape."""
+
+
+async def decoded(
+    connection: Connection, table: str, key: str, rows: Sequence[Sequence[Any]], decode: Callable[[Sequence[Any]], T]
+) -> list[T]:
+    """Return what `decode` makes of rows (key, scope, body, …) of a table; those of which it can't leave the table.
+
+    key: the column of the rows' keys.
+    """
+    found: list[T] = []
+    bad: list[Sequence[Any]] = []
+    for row in rows:
+        try:
+            found.append(decode(row))
+        except UNDECODABLE:
+            bad.append(row)
+
+    def work(database: sqlite3.Connection) -> None:
+        for row in bad:
+            if database.execute(f"DELETE FROM {table} WHERE {key} = ?", (row[0],)).rowcount:
+                put(database, table, row[1], row[2])
+
+    if bad:
+        await connection.transact(work)
+    return found
+
+
+def put(database: sqlite3.Connection, table: str, scope: object, body: object) -> None:
+    """Keep a body that can't be decoded, within the caller's transaction."""
+    log.error("journal.row_unreadable", table=table)
+    database.execute("INSERT INTO unreadable (scope, place, body) VALUES (?, ?, ?)", (str(scope), table, str(body)))
