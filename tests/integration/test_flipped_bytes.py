@@ -84,7 +84,9 @@ async def use(workspace: Path) -> tuple[str, str]:
 
 def copied(whole: Path, target: Path) -> Path:
     shutil.copytree(whole, target)
-    shutil.rmtree(target / ".gateway-memory" / "slots")
+    with closing(sqlite3.connect(target / "journal.sqlite")) as journal:
+        journal.execute("UPDATE sessions SET slot = -1")  # to be resumed, with what waits for them
+        journal.commit()
     return target
 
 
