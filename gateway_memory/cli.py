@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import io
 import json
 import sqlite3
 import sys
@@ -25,9 +26,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not hasattr(args, "run"):
         parser.print_help()
         return 0
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for terminals that can't show every character
     configure_logging(verbose=args.verbose, workspace=_logged(args), settings=_log_settings(args))
     try:
         result: int = args.run(args)
+        sys.stdout.flush()
     except GatewayMemoryError as error:
         sys.stderr.write(f"{error}\n")
         return 1

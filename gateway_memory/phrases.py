@@ -178,8 +178,8 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "history_unknown": ("Nothing is known of {id}.", "没有 {id} 的记录。"),
     "receipts_none": ("Nothing was read or commanded yet.", "还没有处理过对话，也没有执行过命令。"),
     "receipts_usage": (
-        "How many? {memory} receipts <n>, with a number from 1 to 999999.",
-        "要看多少条？{memory} receipts <条数>，条数为 1 到 999999。",
+        "How many receipts? Expected a number from 1 to 999999.",
+        "要看多少条？请给 1 到 999999 之间的数。",
     ),
     "switch_unknown": ("There is no feature {name!r}. Known: {known}", "没有“{name}”这个功能。可选：{known}"),
     "switched_on": ("On in this session: {features}", "本会话已打开：{features}"),

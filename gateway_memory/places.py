@@ -88,8 +88,8 @@ def check_output(path: Path | None) -> None:
     """
     if path is None:
         return
-    there = path.exists()
     try:
+        there = path.exists()
         with path.open("ab"):
             pass
         if not there:

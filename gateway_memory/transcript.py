@@ -67,8 +67,11 @@ def read_transcript(path: Path) -> list[TranscriptTurn]:
     """
     try:
         lines = path.read_text("utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: expected UTF-8, found the byte 0x{error.object[error.start]:02x}") from None
+    except (OSError, ValueError) as error:  # ValueError: a name with NUL
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{path}: this file can't be read: {reason}") from None
     turns: list[TranscriptTurn] = []
     problems: list[str] = []
     for number, line in enumerate(lines, 1):
@@ -77,6 +80,8 @@ def read_transcript(path: Path) -> list[TranscriptTurn]:
                 turns.append(_turn(json.loads(line)))
             except json.JSONDecodeError as error:
                 problems.append(f"{path}:{number}: no JSON: {error.msg} at column {error.colno}")
+            except RecursionError:
+                problems.append(f"{path}:{number}: too many brackets within each other")
             except (ValueError, OverflowError) as error:
                 problems.append(f"{path}:{number}: {error}")
     if problems:
