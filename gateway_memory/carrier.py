@@ -1,5 +1,6 @@
 """A plan is carried out: written → indexed → announced. Each step can be done again: a crash is a replay."""
 
+import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -11,8 +12,11 @@ from gateway_memory.metrics import Metrics
 from gateway_memory.plan import Memory, Plan
 from gateway_memory.session import Scope
 from gateway_memory.settings import MemorySync
+from gateway_memory.store import session_log
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal
+from gateway_memory.store.session_log import SESSIONS_FILE
+from gateway_memory.store.withheld import Withheld, withheld
 from notifier import Change, Event, split
 
 if TYPE_CHECKING:
@@ -27,7 +31,7 @@ class Carrier:
     """Does what plans say.
 
     `publish` hands an event to the sessions of this process, `announce` to the other processes once it is all on disk;
-    `hold` tells a session its own words.
+    `hold` tells a session its own words, `hide` a scope's sessions what was forgotten.
     """
 
     def __init__(
@@ -42,6 +46,7 @@ class Carrier:
         publish: Callable[[Event], None],
         announce: Callable[[Event], None],
         hold: Callable[[Memory], None],
+        hide: Callable[[str, Withheld], None],
     ) -> None:
         self._files = files
         self._journal = journal
@@ -52,6 +57,7 @@ class Carrier:
         self._publish = publish
         self._announce = announce
         self._hold = hold
+        self._hide = hide
         self.interrupted: Callable[[], None] = lambda: None
         """Is called when a plan was not carried out to its end, whoever wanted it: it has to be recovered."""
 
@@ -91,6 +97,8 @@ class Carrier:
                     self._publish(event)
             with self._metrics.timed("ingest.index"):
                 await self._follower.refresh(Scope(plan.scope, plan.folder))
+            if plan.stage == "undo" or any(item.state in ("forgotten", "undone") for item in plan.retired):
+                await self.withhold(Scope(plan.scope, plan.folder))
         await self._journal.finish(plan, number, patches)
         if plan.stage == "rules" and plan.turns:
             self._metrics.turns_processed(self._clock(), max(plan.turns))
@@ -106,6 +114,21 @@ class Carrier:
             retired=len(plan.retired),
             moved=len(plan.moved),
         )
+
+    async def withhold(self, scope: Scope) -> None:
+        """Let records and openings say nothing that was forgotten, and all that is remembered again.
+
+        Call it only within the files' `writing`.
+        """
+
+        def work(database: sqlite3.Connection) -> tuple[Withheld, Callable[[bytes | None], bytes | None]]:
+            path = self._files.path(scope.folder, SESSIONS_FILE)
+            return withheld(database, scope.key), session_log.withhold(database, scope.key, path)
+
+        hidden, change = await self._journal.transact(work)
+        self._hide(scope.key, hidden)
+        if self._files.path(scope.folder, SESSIONS_FILE).exists():
+            await self._files.rewrite(scope.folder, SESSIONS_FILE, change)
 
     def _events(self, plan: Plan) -> list[Event]:
         """Return what is announced: nothing where nothing changed, or where those who caused it have `notify` off."""
@@ -126,7 +149,7 @@ class Carrier:
         changes += [
             Change(id=item.memory.id, text=item.memory.text, at=plan.at, action="removed")
             for item in plan.retired
-            if item.state in ("forgotten", "undone")
+            if item.state in ("forgotten", "undone") and item.memory.type != "S"
         ]
         changes = [change for change in changes if self._settings_of(change.source).notify.enabled]
         return list(split(Event(scope=plan.scope, at=plan.at, changes=tuple(changes))))

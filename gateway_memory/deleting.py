@@ -26,6 +26,7 @@ __all__ = ["Proof", "delete", "scope_named", "survey"]
 _BY_SCOPE: Final = (
     "turns", "memories", "receipts", "marks", "observations", "replies", "history", "changes", "events", "noticed",
     "session_memories", "saved_sessions", "session_logs", "uses", "uses_read", "unreadable",
+    "withheld_records",
 )  # fmt: skip
 _BY_SESSION: Final = ("told", "transcripts")
 _NEEDLES: Final = 300

@@ -21,6 +21,8 @@ from gateway_memory.store.files import MarkdownFiles, is_writable
 from gateway_memory.store.journal import PendingTurn
 from gateway_memory.store.ledger import Change as Changed
 from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.markdown import new_id
+from gateway_memory.store.withheld import Forgotten, Withheld
 from gateway_memory.undo import Refused, Standing, inverse
 from recall import Recaller, Stored
 
@@ -81,9 +83,10 @@ class Ingest:
         for key, group in by_scope(turns):
             scope = self._scope_of(key)
             settings = self._settings_of(group[0].session_key).auto_extract
-            read = [read_turn(turn, self._zone) for turn in group]
+            hidden = await self._ledger.withheld(scope.key)
+            read = [read_turn(_without(turn, hidden), self._zone) for turn in group]
             verdict = await compute(judge, read, settings, self._replied.get(group[0].session_id, ""))
-            self._replied[group[-1].session_id] = group[-1].reply[-_REPLY_KEPT:]
+            self._replied[group[-1].session_id] = read[-1].reply[-_REPLY_KEPT:]
             if len(self._replied) > _REPLIES_KEPT:
                 del self._replied[next(iter(self._replied))]
             if not verdict.keep:
@@ -194,16 +197,28 @@ class Ingest:
         async with self._files.writing():
             await self._follower.refresh(scope)
             memory = await self._merger.memory(scope, stored)
+            stages = await self._without_stages(scope, memory)
             await self._carrier.carry_out(
                 Plan(
                     scope=scope.key,
                     folder=scope.folder,
                     stage="command",
                     at=self._clock().timestamp(),
-                    retired=(Retired(memory=memory, state="forgotten"),),
+                    added=tuple(new for _, new in stages if new.text),
+                    retired=(Retired(memory=memory, state="forgotten"), *(_retired(old, new) for old, new in stages)),
                     outcomes=(Outcome(turn=turn, action="forgotten", reason=reason, id=memory.id),),
                 )
             )
+
+    async def _without_stages(self, scope: Scope, forgotten: Memory) -> list[tuple[Memory, Memory]]:
+        """Return the stage summaries that say what is being forgotten, each with what takes its place."""
+        at = self._clock().timestamp()
+        hidden = Withheld(Forgotten(text=words, at=at) for words in (forgotten.text, forgotten.quote))
+        return [
+            (stage, replace(stage, id=new_id(), text=cut))
+            for stage in await self._ledger.stages(scope.key)
+            if (cut := hidden.cut(stage.text).strip()) != stage.text
+        ]
 
     async def undo(self, scope: Scope, *, only: str = "") -> tuple[float, Plan] | Refused | None:
         """Take back the newest change that stands, of a scope or of one memory; None where there is none.
@@ -262,3 +277,15 @@ class Ingest:
                 )
                 await self._carrier.carry_out(plan)
         return len(memories)
+
+
+def _retired(old: Memory, new: Memory) -> Retired:
+    if new.text:
+        return Retired(memory=old, state="superseded", replaced_by=new.id)
+    return Retired(memory=old, state="forgotten")
+
+
+def _without(turn: PendingTurn, hidden: Withheld) -> PendingTurn:
+    """Return a turn without what was forgotten after it: no model reads that, and nothing of it is learnt again."""
+    user, reply = (hidden.cut(text, since=turn.accepted_at) for text in (turn.user, turn.reply))
+    return replace(turn, user=user, reply=reply)

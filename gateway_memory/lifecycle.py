@@ -9,6 +9,7 @@ from typing import Final
 import structlog
 
 from extractor import Seen, SummaryInput
+from gateway_memory.carrier import Carrier
 from gateway_memory.distilling import Distiller
 from gateway_memory.errors import place_of
 from gateway_memory.followup import followup_due
@@ -47,6 +48,7 @@ class Lifecycle:
         *,
         files: MarkdownFiles,
         journal: Journal,
+        carrier: Carrier,
         saver: Saver,
         distiller: Distiller,
         worker: Worker,
@@ -61,6 +63,7 @@ class Lifecycle:
     ) -> None:
         self._files = files
         self._journal = journal
+        self._carrier = carrier
         self._saver = saver
         self._distiller = distiller
         self._worker = worker
@@ -156,6 +159,7 @@ class Lifecycle:
         say("session.ended", session_id=session_id, reason=reason, state=state, seconds=round(lasted, 3))
         async with self._files.writing():
             await self._journal.transact(tidy)
+            await self._carrier.withhold(scope)  # what was deleted by hand meanwhile, too
         if patient and self._settings_of(key).distill.enabled:
             await self._distill(scope, key)
 

@@ -102,6 +102,7 @@ class Merger:
                 entities=candidate.entities,
                 turn=turn.id,
                 expires=candidate.expires.isoformat() if candidate.expires else "",
+                quote=one_line(candidate.quote),
             )
         )
         action, reason = decision.action, decision.reason
@@ -161,4 +162,5 @@ class Merger:
             entities=journaled.entities,
             turn=journaled.turn,
             expires=journaled.expires,
+            quote=journaled.quote,
         )

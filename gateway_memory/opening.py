@@ -10,8 +10,10 @@ from gateway_memory.opening_text import Found, Material, Opening, compose, days_
 from gateway_memory.session import Scope
 from gateway_memory.settings import OpeningSettings
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file
+from gateway_memory.store.journal import Journal
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.session_log import SESSIONS_FILE, last_record
+from gateway_memory.store.withheld import withheld
 from recall import Recaller, count_tokens, render_block
 
 __all__ = ["OpeningBuilder"]
@@ -23,10 +25,18 @@ class OpeningBuilder:
     """Builds openings of one workspace. min_score: what a found memory must at least score."""
 
     def __init__(
-        self, *, workspace: Path, files: MarkdownFiles, recaller: Recaller, zone: tzinfo | None, min_score: float
+        self,
+        *,
+        workspace: Path,
+        files: MarkdownFiles,
+        journal: Journal,
+        recaller: Recaller,
+        zone: tzinfo | None,
+        min_score: float,
     ) -> None:
         self._workspace = workspace
         self._files = files
+        self._journal = journal
         self._recaller = recaller
         self._zone = zone
         self._min_score = min_score
@@ -35,6 +45,8 @@ class OpeningBuilder:
         """Return the opening of a session, within `max_tokens` over all of its blocks."""
         path = self._workspace / scope.folder / SESSIONS_FILE
         last = await asyncio.to_thread(last_record, path)
+        if last:  # others may have written it
+            last = (await self._journal.transact(lambda database: withheld(database, scope.key))).record(last)
         material = Material(
             memory=await self._blocks(scope, MEMORY_FILE),
             last=last,

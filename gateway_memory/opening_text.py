@@ -117,7 +117,7 @@ def _session_lines(last: Mapping[str, Any] | None) -> list[str]:
     if not last:
         return []
     summary = str(last.get("brief") or last.get("summary") or "")
-    lines = [f"({str(last.get('timestamp', ''))[:10] or 'undated'}) {_short(str(last.get('topic', '')))}"]
+    lines = [f"({str(last.get('timestamp', ''))[:10] or 'undated'}) {_short(str(last.get('topic', '')))}".rstrip()]
     lines += [line.strip().removeprefix("- ") for line in summary.split("\n") if line.strip()]
     lines += [f"Decided: {_short(text)}" for text in _texts(last.get("decisions")) if text not in summary]
     lines += [f"To do: {_short(text)}" for text in _texts(last.get("todos")) if text not in summary]

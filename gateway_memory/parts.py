@@ -185,6 +185,7 @@ async def open_parts(
         publish=bus.publish,
         announce=announce,
         hold=sessions.hold,
+        hide=sessions.hide,
     )
     ingest = Ingest(
         files=files,
@@ -254,6 +255,7 @@ async def open_parts(
     lifecycle = Lifecycle(
         files=files,
         journal=journal,
+        carrier=carrier,
         saver=saver,
         distiller=distiller,
         worker=worker,
@@ -282,6 +284,7 @@ async def open_parts(
         openings=OpeningBuilder(
             workspace=workspace,
             files=files,
+            journal=journal,
             recaller=recaller,
             zone=zone,
             min_score=settings.auto_recall.min_score,

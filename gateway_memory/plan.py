@@ -33,6 +33,8 @@ class Memory:
     """The turn that it was read from, 0 where it was from none."""
     expires: str = ""
     """The last day (YYYY-MM-DD) on which it holds, "" where it has no end."""
+    quote: str = ""
+    """The user's own words that a model read it from, "" where none did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,8 +80,10 @@ class Receipts:
             raise NotDone(self._refused(session, done))
         at, plan = done
         lines = [say(language, "undone", at=self._at(at))]
-        lines += [say(language, "undone_removed", id=i.memory.id, text=i.memory.text) for i in plan.retired]
-        lines += [say(language, "undone_restored", id=memory.id, text=memory.text) for memory in plan.added]
+        removed = [item.memory for item in plan.retired if item.memory.type != "S"]
+        restored = [memory for memory in plan.added if memory.type != "S"]  # summaries only follow what they say
+        lines += [say(language, "undone_removed", id=memory.id, text=memory.text) for memory in removed]
+        lines += [say(language, "undone_restored", id=memory.id, text=memory.text) for memory in restored]
         lines += [say(language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
         if await self._journal.event_log.edited_since(session.scope.key, at):
             lines.append(say(language, "undo_by_hand"))

@@ -7,13 +7,16 @@ import unicodedata
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeGuard
+from typing import TYPE_CHECKING, Final, Literal, TypeGuard
 
 from extractor import clean
 from gateway_memory.errors import UsageError
 from gateway_memory.phrases import CHAT
 from gateway_memory.settings import MemorySync
 from notifier import Inbox
+
+if TYPE_CHECKING:
+    from gateway_memory.store.withheld import Withheld
 
 __all__ = [
     "FEATURES",
@@ -161,6 +164,8 @@ class Session:
         self.types = session_types(key, scope)
         self.session_id = ""
         self._opening = ""
+        self.hidden: Withheld | None = None
+        """What was forgotten since the opening was made."""
         self.ended = True
         self.ending = False
         """Whether its end was begun, and is not known to be done."""
@@ -193,11 +198,13 @@ class Session:
     @property
     def opening(self) -> str:
         """The text for the system prompt; empty while everything is off, since nothing is recalled then."""
-        return "" if self.incognito else self._opening
+        if self.incognito:
+            return ""
+        return self.hidden.cut(self._opening) if self.hidden else self._opening
 
     @opening.setter
     def opening(self, text: str) -> None:
-        self._opening = text
+        self._opening, self.hidden = text, None
 
     @property
     def type(self) -> str:

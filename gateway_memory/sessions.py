@@ -7,6 +7,7 @@ from gateway_memory.plan import Memory
 from gateway_memory.prompts import Prompts
 from gateway_memory.session import FEATURES, OWNER, Feature, Scope, Session, agent_of, resolve_scope
 from gateway_memory.settings import Config, MemorySync
+from gateway_memory.store.withheld import Withheld
 
 __all__ = ["Sessions", "features"]
 
@@ -99,6 +100,12 @@ class Sessions:
         session = self._open.get(memory.session_id)
         if session:
             session.hold([(memory.id, memory.text)])
+
+    def hide(self, scope: str, hidden: Withheld) -> None:
+        """Tell a scope's sessions what was forgotten: their openings say it no longer."""
+        for session in self._by_key.values():
+            if session.scope.key == scope:
+                session.hidden = hidden
 
 
 def features(said: Mapping[str, bool]) -> dict[Feature, bool]:

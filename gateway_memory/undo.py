@@ -50,9 +50,14 @@ def inverse(
     ]
     if only:
         meant = {only} | {item.replaced_by for item in retired if item.memory.id == only}
+        # Summaries that said what was forgotten follow it.
         present = [memory for memory in present if memory.id in meant]
-        added = [memory for memory in added if memory.id in meant]
-        retired = [item for item in retired if item.memory.id == only or item.replaced_by in meant - {""}]
+        added = [memory for memory in added if memory.id in meant or memory.type == "S"]
+        retired = [
+            item
+            for item in retired
+            if item.memory.id == only or item.replaced_by in meant - {""} or item.memory.type == "S"
+        ]
     moved = [
         Moved(memory=replace(now, file=item.source), source=now.file)
         for item in plan.moved

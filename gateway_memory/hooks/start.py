@@ -1,17 +1,22 @@
 """The opening, for an editor: the same text that a gateway's session is told, read without index or event loop."""
 
+import contextlib
+import sqlite3
+from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Any, Final
 
-from gateway_memory.hooks.state import settings_of
+from gateway_memory.errors import StoreError
+from gateway_memory.hooks.state import open_journal, settings_of
 from gateway_memory.hooks.words import best, lines_of
 from gateway_memory.opening_text import Found, Material, compose, days_back, query_of
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.session_log import SESSIONS_FILE, last_record
+from gateway_memory.store.withheld import withheld
 
 __all__ = ["opening"]
 
@@ -26,7 +31,7 @@ def opening(workspace: Path, config: Path | None, now: float) -> str:
     if not wanted["enabled"]:
         return ""
     zone = _zone(settings["timeZone"])
-    last = last_record(workspace / SESSIONS_FILE)
+    last = _last(workspace)
     query = query_of(last)
     lines = lines_of(workspace) if query and wanted["maxFound"] else []
     render = _renderer()
@@ -49,6 +54,16 @@ def opening(workspace: Path, config: Path | None, now: float) -> str:
         count=render.count_tokens,
     )
     return text
+
+
+def _last(workspace: Path) -> Mapping[str, Any] | None:
+    """Return the last session's record, without what was forgotten as far as the journal can tell."""
+    last = last_record(workspace / SESSIONS_FILE)
+    with contextlib.suppress(sqlite3.Error, StoreError, OSError):
+        if last and (workspace / "journal.sqlite").exists():
+            with contextlib.closing(open_journal(workspace)) as journal:
+                return withheld(journal, "owner").record(last)
+    return last
 
 
 def _blocks(workspace: Path, file: str) -> list[Block]:

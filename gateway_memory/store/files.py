@@ -79,6 +79,10 @@ class MarkdownFiles:
         self._reader.shutdown(wait=False, cancel_futures=True)
         self._writer.shutdown(wait=False, cancel_futures=True)
 
+    def path(self, folder: str, file: str) -> Path:
+        """Return where a file of a scope's folder lies."""
+        return self._workspace / folder / file
+
     async def sweep(self) -> None:
         """Clean up what processes that died have left."""
 
@@ -159,6 +163,14 @@ class MarkdownFiles:
             return tuple(_edit(self._workspace / folder, change) for change in edits)
 
         return await self._write(work)
+
+    async def rewrite(self, folder: str, file: str, change: Callable[[bytes | None], bytes | None]) -> None:
+        """Replace a file that is no Markdown, by `replacing.rewrite`. Call it only within `writing`.
+
+        Raises:
+            OSError: it can't be written; the old one stands untouched.
+        """
+        await self._write(lambda: replacing.rewrite(self._workspace / folder / file, change))
 
     async def create(self, folder: str, file: str, text: str) -> None:
         """Write a new file of somebody else's prose, whole. Call it only within `writing`, where there is none.

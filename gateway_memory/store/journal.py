@@ -271,7 +271,7 @@ class Journal:
             marks = ",".join("?" * len(chunk))
             rows = await self.rows(
                 "SELECT id, text, file, type, category, importance, confidence, entities, session_key, at, turn, "
-                "expires "
+                "expires, quote "
                 f"FROM memories WHERE scope = ? AND id IN ({marks})",
                 (scope, *chunk),
             )
@@ -279,7 +279,7 @@ class Journal:
                 found[row[0]] = Memory(
                     id=row[0], text=row[1], file=row[2], type=row[3], category=row[4], importance=row[5],
                     confidence=row[6], entities=_names(row[7]), session_key=row[8], at=row[9],
-                    turn=row[10], expires=row[11],
+                    turn=row[10], expires=row[11], quote=row[12],
                 )  # fmt: skip
         return found
 
@@ -342,5 +342,5 @@ def _memory_row(scope: str, memory: Memory, state: str, replaced_by: str, change
     return (
         scope, memory.id, memory.text, memory.file, memory.type, memory.category, memory.importance, memory.confidence,
         json.dumps(memory.entities), memory.session_key, memory.at, state, replaced_by, changed_at,
-        memory.turn, memory.expires,
+        memory.turn, memory.expires, memory.quote,
     )  # fmt: skip

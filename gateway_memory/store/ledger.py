@@ -9,6 +9,7 @@ from typing import Any
 from gateway_memory.plan import Memory, Outcome, Plan, Receipt
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.patch import Patch
+from gateway_memory.store.withheld import Withheld, withheld
 
 __all__ = ["Change", "HistoryLine", "Ledger", "Reply", "Spent"]
 
@@ -126,6 +127,17 @@ class Ledger:
         )
         return list((await self._journal.memories(scope, [row[0] for row in rows])).values())
 
+    async def stages(self, scope: str) -> list[Memory]:
+        """Return the stage summaries that stand, each with its session."""
+        rows = await self._journal.rows(
+            "SELECT m.id, coalesce(s.session_id, '') FROM memories m LEFT JOIN session_memories s "
+            "ON s.scope = m.scope AND s.memory = m.id WHERE m.scope = ? AND m.type = 'S' AND m.state = 'active'",
+            (scope,),
+        )
+        sessions = dict(rows)
+        found = await self._journal.memories(scope, sorted(sessions))
+        return [replace(memory, session_id=sessions[memory.id]) for memory in found.values()]
+
     async def expired(self, scope: str, day: str) -> list[str]:
         """Return the ids of the memories that stand and whose last day was before `day` (YYYY-MM-DD)."""
         rows = await self._journal.rows(
@@ -141,6 +153,10 @@ class Ledger:
             f"SELECT id, state, replaced_by FROM memories WHERE scope = ? AND id IN ({marks})", (scope, *ids)
         )
         return {str(row[0]): (str(row[1]), str(row[2] or "")) for row in rows}
+
+    async def withheld(self, scope: str) -> Withheld:
+        """Return what was forgotten in a scope and is not remembered again."""
+        return await self._journal.transact(lambda database: withheld(database, scope))
 
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
         """Return what became of a memory, oldest first."""

@@ -24,6 +24,9 @@ MAX_TEXT_LENGTH = 2000
 
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+(?:\[[ xX]\][ \t]+)?(.*))?$")
 _COMMENT = re.compile(r"\s*<!--\s*gm:([a-z0-9]{6,12})((?:\s+[^\s<>]+){0,8})\s*-->\s*$")
+_ESCAPED_COMMENT = re.compile(r"&((?:amp;)*)lt;!--")
+_BOX = re.compile(r"\\*\[[ xX]\](?:\s|$)")
+"""What a list item may begin with that makes it a task; behind a backslash it is a text."""
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _SECTION = "## Remembered"
@@ -80,13 +83,25 @@ def one_line(text: str) -> str:
 
 def render_item(addition: Addition) -> str:
     """Return the line for a memory, without its line end. A comment in the text is escaped: it can forge no id."""
-    text = one_line(addition.text).replace("<!--", "&lt;!--")
+    text = _escaped(one_line(addition.text))
     marks = [f"gm:{addition.id}"]
     if addition.type != "W":
         marks.append(addition.type)
     if round(addition.confidence, 2) < 1:
         marks.append(f"{round(addition.confidence, 2):g}")
     return f"- {text} <!-- {' '.join(marks)} -->"
+
+
+def _escaped(text: str) -> str:
+    """Return a text as it may stand in a line: `_unescaped` gives it back, whatever it is."""
+    text = _ESCAPED_COMMENT.sub(lambda found: f"&amp;{found[0][1:]}", text).replace("<!--", "&lt;!--")
+    return f"\\{text}" if _BOX.match(text) else text
+
+
+def _unescaped(text: str) -> str:
+    if text.startswith("\\") and _BOX.match(text):
+        text = text[1:]
+    return _ESCAPED_COMMENT.sub(lambda found: f"&{found[0][5:]}" if found[1] else "<!--", text)
 
 
 def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
@@ -256,7 +271,7 @@ def _block(run: Sequence[str], first: int, last: int, heading: str, *, item: boo
                 elif re.fullmatch(r"0?\.\d+|[01](?:\.0+)?", word):
                     confidence = float(word)
             part = part[: mark.start()]
-        parts.append(part.replace("&lt;!--", "<!--").strip())
+        parts.append(_unescaped(part.strip()))
     text = " ".join(part for part in parts if part)[:MAX_TEXT_LENGTH]
     return [
         Block(

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gateway_memory.store.migrations_sessions import DISTILLATION, ENDS, SESSIONS, SWITCHES, UNREADABLE
+from gateway_memory.store.migrations_sessions import DISTILLATION, ENDS, SESSIONS, SWITCHES, UNREADABLE, WITHHELD
 
 __all__ = ["MIGRATIONS"]
 
@@ -176,4 +176,5 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
     ENDS,
     SWITCHES,
     UNREADABLE,
+    WITHHELD,
 )

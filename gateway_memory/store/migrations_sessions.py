@@ -2,7 +2,7 @@
 
 from typing import Final
 
-__all__ = ["DISTILLATION", "ENDS", "SESSIONS", "SWITCHES", "UNREADABLE"]
+__all__ = ["DISTILLATION", "ENDS", "SESSIONS", "SWITCHES", "UNREADABLE", "WITHHELD"]
 
 SESSIONS: Final = (
     "0004_sessions",
@@ -94,5 +94,19 @@ UNREADABLE: Final = (
         body TEXT NOT NULL
     );
     CREATE INDEX unreadable_by_scope ON unreadable (scope);
+    """,
+)
+
+WITHHELD: Final = (
+    "0009_withheld",
+    """
+    ALTER TABLE memories ADD COLUMN quote TEXT NOT NULL DEFAULT '';        -- the user's words that it was read from
+    CREATE INDEX memories_withheld ON memories (scope) WHERE state IN ('forgotten', 'undone', 'deleted');
+    CREATE TABLE withheld_records (   -- session records of which something is not shown since it was forgotten
+        scope TEXT NOT NULL,
+        shown TEXT NOT NULL,
+        whole TEXT NOT NULL,
+        PRIMARY KEY (scope, shown)
+    ) WITHOUT ROWID;
     """,
 )

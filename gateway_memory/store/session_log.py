@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from gateway_memory.store.withheld import canonical, reconsider, shown_record
+
 __all__ = [
     "DAMAGED_FILE",
     "SESSIONS_FILE",
@@ -30,6 +32,7 @@ __all__ = [
     "replace",
     "save",
     "tidy",
+    "withhold",
 ]
 
 SESSIONS_FILE: Final = "sessions.jsonl"
@@ -125,7 +128,7 @@ def save(database: sqlite3.Connection, scope: str, path: Path, record: SessionRe
             "ON CONFLICT (name) DO UPDATE SET number = number + 1"
         )
         return False
-    append(path, record.to_line())
+    append(path, line_of(shown_record(database, scope, asdict(record))))
     follow(database, scope, path)
     database.execute(
         "UPDATE saved_sessions SET layer = ?, at = ? WHERE scope = ? AND session_id = ?",
@@ -153,6 +156,25 @@ def tidy(database: sqlite3.Connection, scope: str, path: Path, *, keep: int = KE
 
     replace(database, scope, path, newest)
     return let_go
+
+
+def withhold(database: sqlite3.Connection, scope: str, path: Path) -> Callable[[bytes | None], bytes | None]:
+    """Return what makes the file's content say nothing that was forgotten, and all that no longer is.
+
+    Within a transaction that keeps the whole records, and under the workspace's lock. Hand it to `replacing.rewrite`
+    once that is on disk.
+    """
+    changed = reconsider(database, scope, read_records(path)[0])
+
+    def work(content: bytes | None) -> bytes | None:
+        lines = (content or b"").split(b"\n")
+        rows = [_parsed(line) for line in lines]
+        instead = [changed.get(canonical(row)) if row else None for row in rows]
+        if not any(each is not None for each in instead):
+            return None
+        return b"\n".join(line if row is None else line_of(row)[:-1] for line, row in zip(lines, instead, strict=True))
+
+    return work
 
 
 def replace(database: sqlite3.Connection, scope: str, path: Path, change: Callable[[bytes | None], bytes]) -> None:

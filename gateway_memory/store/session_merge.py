@@ -2,10 +2,12 @@
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from gateway_memory.store.session_log import SessionRecord, follow, known, line_of, parsed, replace
+from gateway_memory.store.withheld import shown_record
 
 __all__ = ["merge"]
 
@@ -28,18 +30,20 @@ def merge(
     if not fresh or dry_run:
         return len(fresh)
 
+    rows = [shown_record(database, scope, asdict(record)) for record in fresh.values()]
+
     def merged(content: bytes | None) -> bytes:
         lines: list[bytes] = []
-        waiting = sorted(fresh.values(), key=lambda record: record.timestamp)
+        waiting = sorted(rows, key=_time)
         for row in parsed(content or b"")[0]:
-            while waiting and _time(row) and waiting[0].timestamp < _time(row):
-                lines.append(waiting.pop(0).to_line())
+            while waiting and _time(row) and _time(waiting[0]) < _time(row):
+                lines.append(line_of(waiting.pop(0)))
             lines.append(line_of(row))
-        return b"".join([*lines, *(record.to_line() for record in waiting)])
+        return b"".join([*lines, *map(line_of, waiting)])
 
     replace(database, scope, path, merged)
-    rows = [(scope, record.session_id, record.layer) for record in fresh.values()]
-    database.executemany("INSERT OR IGNORE INTO saved_sessions VALUES (?, ?, ?, 0)", rows)
+    saved = [(scope, record.session_id, record.layer) for record in fresh.values()]
+    database.executemany("INSERT OR IGNORE INTO saved_sessions VALUES (?, ?, ?, 0)", saved)
     return len(fresh)
 
 

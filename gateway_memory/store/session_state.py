@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from gateway_memory.store.withheld import withheld
+
 if TYPE_CHECKING:
     from gateway_memory.plan import Plan
 
@@ -133,16 +135,23 @@ def touch(database: sqlite3.Connection, session_id: str, at: float) -> None:
 
 
 def seen_in(database: sqlite3.Connection, scope: str, session_id: str) -> list[Observation]:
-    """Return a session's observations, oldest first, over any number of days; of a huge one its two ends."""
+    """Return a session's observations, oldest first, over any number of days; of a huge one its two ends.
+
+    What was forgotten is left out.
+    """
     columns = "id, kind, content, tool, tags, private"
     query = f"SELECT {columns} FROM observations WHERE session_id = ? AND scope = ? ORDER BY id"
     newest = database.execute(f"{query} DESC LIMIT ?", (session_id, scope, _READ // 2)).fetchall()[::-1]
     oldest = database.execute(f"{query} LIMIT ?", (session_id, scope, _READ // 2)).fetchall()
     rows = {row[0]: row for row in [*oldest, *newest]}
-    return [
-        Observation(kind=kind, content=content, tool=tool, tags=tags, private=bool(private))
-        for _, kind, content, tool, tags, private in rows.values()
-    ]
+    hidden = withheld(database, scope)
+    seen: list[Observation] = []
+    for _, kind, content, tool, tags, private in rows.values():
+        kept = hidden.cut(content)
+        whole = kept == content
+        gone = bool(private) or not (whole or kept.strip())
+        seen.append(Observation(kind=kind, content=kept, tool=tool, tags=tags if whole else "", private=gone))
+    return seen
 
 
 def remember(database: sqlite3.Connection, plan: "Plan") -> None:
@@ -167,10 +176,12 @@ def left_by(database: sqlite3.Connection, scope: str, session_id: str) -> Left:
         "m.id = s.memory WHERE s.session_id = ? AND s.scope = ? AND m.state = 'active' ORDER BY s.at, m.changed_at",
         (session_id, scope),
     ).fetchall()
+    hidden = withheld(database, scope)
+    stages = (hidden.cut(text) for kind, _, text in rows if kind == "S")
     return Left(
         facts=tuple(text for kind, _, text in rows if kind != "S"),
         decisions=tuple(text for kind, category, text in rows if kind != "S" and category == "decision"),
-        stages=tuple(text for kind, _, text in rows if kind == "S"),
+        stages=tuple(text for text in stages if text.strip()),
     )
 
 

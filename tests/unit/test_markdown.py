@@ -3,12 +3,13 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gateway_memory.store.markdown import (
     MAX_TEXT_LENGTH,
     Addition,
+    MemoryType,
     content_id,
     edit,
     new_id,
@@ -16,6 +17,7 @@ from gateway_memory.store.markdown import (
     parse,
     render_item,
 )
+from gateway_memory.store.patch import patch_of, taken_back
 
 FILE = "MEMORY.md"
 LINES = st.lists(
@@ -182,3 +184,38 @@ def test_ids_are_fresh() -> None:
     ids = {new_id() for _ in range(1000)}
     assert len(ids) == 1000
     assert all(re.fullmatch(r"[a-z2-7]{8}", identity) for identity in ids)
+
+
+PIECES = (
+    "<!--", "-->", "&lt;!--", "&amp;", "&", "lt;!--", "amp;", " gm:abcdefgh ", "\\", "[x] ", "[ ]", "[X]", " ", "- ",
+    "#", "```", "~~~", "\r", "\n", "\x85", "\u2028", "\u00a0", "\ud800", "\0", "1. ", "喜欢", "a", "_", "*", ">", "|",
+)  # fmt: skip
+TRICKY = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), min_size=1, max_size=12).map("".join)
+
+
+@given(TRICKY, st.sampled_from(["W", "B", "O", "S"]), st.floats(0, 1))
+def test_what_is_written_is_read_as_it_was_whatever_it_says(text: str, kind: MemoryType, confidence: float) -> None:
+    assume(one_line(text))
+    addition = Addition(id="abcd1234", text=text, type=kind, confidence=confidence)
+    (block,) = parse(edit("", add=[addition], file="MEMORY.md", title="Memory"), file="MEMORY.md")
+    assert (block.id, block.text, block.type) == ("abcd1234", one_line(text), kind)
+    assert block.confidence == round(confidence, 2)
+    assert one_line(block.text) == block.text
+
+
+@given(TRICKY, TRICKY, st.lists(TRICKY, max_size=4).map("\n".join))
+def test_an_edit_is_taken_back_whatever_the_texts_and_the_file_say(text: str, other: str, before: str) -> None:
+    assume(one_line(text) and one_line(other))
+    before = before.encode("utf-8", "replace").decode()
+    first = edit(before, add=[Addition(id="abcd1234", text=other)], file="MEMORY.md", title="Memory")
+    standing = {block.id for block in parse(first, file="MEMORY.md")}
+    second = edit(
+        first, add=[Addition(id="wxyz1234", text=text)], remove=["abcd1234"], file="MEMORY.md", title="Memory"
+    )
+    assert taken_back(second, patch_of("MEMORY.md", first, second, made=False)) == first
+    again = edit(
+        second, add=[Addition(id="abcd1234", text=other)], remove=["wxyz1234"], file="MEMORY.md", title="Memory"
+    )
+    found = {block.id: block.text for block in parse(again, file="MEMORY.md")}
+    assert standing <= found.keys()
+    assert found["abcd1234"] == one_line(other)

@@ -1,0 +1,220 @@
+"""What was forgotten is withheld from whatever else has said it: session records, observations, stage summaries.
+
+A person forgets one line; a record of the session, or the turn that the line was read from, says the same in other
+words. So a sentence is left out where it holds most of the words that matter of something that was forgotten. Nothing
+is lost by it: what was left out is told again once the memory is there again. Plain functions over a connection.
+"""
+
+import json
+import math
+import re
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+
+__all__ = ["Forgotten", "Withheld", "canonical", "reconsider", "shown_record", "terms_of", "withheld"]
+
+_SHARE: Final = 0.6
+"""How many of the words that matter a sentence must hold …"""
+_WITHIN: Final = 0.8
+"""… or how many of its own may be of what was forgotten, where it is but a part of it."""
+_FEWEST: Final = 3
+_STEM: Final = 5
+_WORD: Final = re.compile(r"[^\W_]+")
+_SENTENCE: Final = re.compile(r"(?<=[。！？!?；;])|(?<=\.)(?=\s)")
+_CODE: Final = re.compile(r"(?=.*\d)(?!(?:19|20)\d\d$).{4,}")
+_WIDE_FROM: Final = "\u2e80"
+_TASTE: Final = "\0"
+_TASTE_ENGLISH: Final = re.compile(
+    r"(?:dis)?lik(?:e|es|ed|ing)|lov(?:e|es|ed)|prefer\w*|enjoy\w*|favou?rites?|hat(?:e|es|ed)"
+)
+_TASTE_CHINESE: Final = re.compile("不喜欢|喜欢|喜爱|偏好|偏爱|讨厌|热爱|习惯|爱")
+_EMPTY_CHINESE: Final = re.compile(
+    "用户|主人|记住|忘掉|忘记|我们|[我你您他她它的了是在有和与就都也很这那个吗吧呢啊把请用]"
+)
+_EMPTY_ENGLISH: Final = frozenset(
+    "a an the i me my mine we us our you your he she it its they them their this that these those is am are was were "
+    "be been being do does did have has had having will would shall should can could may might must of to in on at by "
+    "for from with about as into and or but so if not no yes user users s t m re ve ll d please remember forget also "
+    "just very really ok okay".split()
+)
+_NO_TEXTS: Final = ("id", "session_id", "timestamp", "layer", "deleted_at")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    """Something that was forgotten: its words, when (epoch seconds), and what of them still stands in its stead."""
+
+    text: str
+    at: float
+    stands: str = ""
+
+
+class Withheld:
+    """Tells whether a text says something that was forgotten, and leaves it out."""
+
+    def __init__(self, forgotten: Iterable[Forgotten]) -> None:
+        self._at: list[float] = []
+        self._terms: list[frozenset[str]] = []
+        self._own: list[frozenset[str]] = []
+        self._having: defaultdict[str, list[int]] = defaultdict(list)
+        for each in forgotten:
+            terms = terms_of(each.text)
+            own = terms - terms_of(each.stands)
+            if own:
+                for term in terms:
+                    self._having[term].append(len(self._terms))
+                self._at.append(each.at)
+                self._terms.append(terms)
+                self._own.append(own)
+
+    def __bool__(self) -> bool:
+        return bool(self._terms)
+
+    def says(self, text: str, *, since: float = 0.0) -> bool:
+        """Return whether a text says something that was forgotten at a time (epoch seconds) or later."""
+        terms = terms_of(text)
+        held = Counter(number for term in terms for number in self._having.get(term, ()))
+        return any(self._at[number] >= since and self._is_said(number, count, terms) for number, count in held.items())
+
+    def _is_said(self, number: int, count: int, terms: frozenset[str]) -> bool:
+        own = self._own[number] & terms
+        if not own:
+            return False
+        if any(_CODE.fullmatch(term) for term in own):
+            return True
+        whole = count >= math.ceil(_SHARE * len(self._terms[number]))
+        return whole or (len(terms) >= _FEWEST and count >= _WITHIN * len(terms))
+
+    def cut(self, text: str, *, since: float = 0.0) -> str:
+        """Return a text without the sentences that say it, and without the lines that say it in several."""
+        if not self or not (self.says(text, since=since) or "\n" in text or _SENTENCE.search(text)):
+            return text
+        lines: list[str] = []
+        for line in text.split("\n"):
+            kept = "".join(part for part in _SENTENCE.split(line) if not self.says(part, since=since))
+            if (kept.strip() and not self.says(kept, since=since)) or not line.strip():
+                lines.append(kept)
+        return "\n".join(lines)
+
+    def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a session record without what says it."""
+        return {name: value if name in _NO_TEXTS else self._value(value) for name, value in row.items()}
+
+    def _value(self, value: object) -> object:
+        if isinstance(value, str):
+            return self.cut(value)
+        if isinstance(value, list | tuple):
+            return [item for item in value if not isinstance(item, str) or not self.says(item)]
+        return value
+
+
+def terms_of(text: str) -> frozenset[str]:
+    """Return the words of a text that matter: stems of words, and pairs of characters where words have no spaces."""
+    found: set[str] = set()
+    for match in _WORD.finditer(text.casefold()):
+        for wide, letters in groupby(match[0], key=lambda letter: letter >= _WIDE_FROM):
+            run = "".join(letters)
+            if not wide:
+                found.update(_term(run))
+                continue
+            if _TASTE_CHINESE.search(run):
+                found.add(_TASTE)
+                run = _TASTE_CHINESE.sub(" ", run)
+            for part in _EMPTY_CHINESE.sub(" ", run).split():
+                found.update(part[at : at + 2] for at in range(max(1, len(part) - 1)))
+    return frozenset(found)
+
+
+def _term(word: str) -> Iterable[str]:
+    if word in _EMPTY_ENGLISH:
+        return ()
+    if _TASTE_ENGLISH.fullmatch(word):
+        return (_TASTE,)
+    return (word,) if any(letter.isdigit() for letter in word) else (word.removesuffix("s")[:_STEM],)
+
+
+def withheld(database: sqlite3.Connection, scope: str, *, also: Iterable[Forgotten] = ()) -> Withheld:
+    """Return what is withheld in a scope: what was forgotten, undone or deleted, and is not remembered again.
+
+    also: what is being forgotten just now. Within a transaction.
+    """
+    rows = database.execute(
+        "SELECT id, text, quote, changed_at FROM memories WHERE scope = ? AND type <> 'S' AND "
+        "state IN ('forgotten', 'undone', 'deleted')",
+        (scope,),
+    ).fetchall()
+    if not rows:
+        return Withheld(also)
+    again = _standing(database, scope, [row[1] for row in rows])
+    query = (
+        "SELECT h.memory, m.text FROM history h JOIN memories m ON m.scope = h.scope AND m.id = h.other AND "
+        "m.state = 'active' WHERE h.scope = ? AND h.event = 'added' AND h.memory IN (SELECT value FROM json_each(?))"
+    )
+    stands = dict(database.execute(query, (scope, json.dumps([row[0] for row in rows]))).fetchall())
+    found = [
+        Forgotten(text=words, at=at, stands=stands.get(identity, ""))
+        for identity, text, quote, at in rows
+        if text not in again
+        for words in dict.fromkeys((text, quote))
+        if words
+    ]
+    return Withheld([*found, *also])
+
+
+def _standing(database: sqlite3.Connection, scope: str, texts: list[str]) -> set[str]:
+    """Return those of some texts that a memory says which stands."""
+    query = (
+        "SELECT text FROM memories WHERE scope = ? AND state = 'active' AND text IN (SELECT value FROM json_each(?))"
+    )
+    return {str(row[0]) for row in database.execute(query, (scope, json.dumps(texts)))}
+
+
+def shown_record(database: sqlite3.Connection, scope: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record as it may be shown, and keep the whole one to tell it again. Within a transaction."""
+    shown = withheld(database, scope).record(row)
+    if shown != dict(row):
+        keep_whole(database, scope, shown, dict(row))
+    return shown
+
+
+def keep_whole(database: sqlite3.Connection, scope: str, shown: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
+    """Keep a whole record, by what is shown of it."""
+    query = "INSERT OR REPLACE INTO withheld_records VALUES (?, ?, ?)"
+    database.execute(query, (scope, canonical(shown), json.dumps(whole)))
+
+
+def reconsider(
+    database: sqlite3.Connection, scope: str, rows: Iterable[Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Return what is to be shown instead of some of a scope's records, by `canonical`; keep the whole ones.
+
+    Within a transaction, which has to be on disk before the file says so.
+    """
+    query = "SELECT shown, whole FROM withheld_records WHERE scope = ?"
+    whole = dict(database.execute(query, (scope,)).fetchall())
+    hidden = withheld(database, scope)
+    if not hidden and not whole:
+        return {}
+    changed: dict[str, dict[str, Any]] = {}
+    standing: set[str] = set()
+    for row in rows:
+        now = canonical(row)
+        original: dict[str, Any] = json.loads(whole[now]) if now in whole else dict(row)
+        shown = hidden.record(original)
+        standing |= {now, canonical(shown)}
+        if shown != original:
+            keep_whole(database, scope, shown, original)
+        if canonical(shown) != now:
+            changed[now] = shown
+    gone = [(scope, line) for line in whole if line not in standing]
+    database.executemany("DELETE FROM withheld_records WHERE scope = ? AND shown = ?", gone)
+    return changed
+
+
+def canonical(row: Mapping[str, Any]) -> str:
+    """Return a record as one string, however its line was written."""
+    return json.dumps(row, ensure_ascii=True, sort_keys=True)
