@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from gateway_memory.errors import UsageError
 
-__all__ = ["Content", "count_of", "instant_of", "share_of", "text_of", "texts_of", "well_formed"]
+__all__ = ["Content", "count_of", "instant_of", "milliseconds_of", "share_of", "text_of", "texts_of", "well_formed"]
 
 Content: TypeAlias = str | Mapping[str, Any] | Sequence[Any]
 """A text: a string, or content parts. What type checkers can't tell apart is checked when it comes."""
@@ -23,6 +23,7 @@ _OF_TOOLS: Final = {
 """Likewise for what came of a call: words of the tool's, not of the user's."""
 _DEEPEST: Final = 20
 _YEARS: Final = range(1900, 9001)
+_LONGEST_MS: Final = 10**13
 _MOST: Final = 2**31
 """More than a workspace can hold: who asks for more than this gets all there is."""
 
@@ -81,6 +82,17 @@ def count_of(number: object, name: str) -> int:
     if number < 1:
         raise UsageError(f"{name}={max(number, -_MOST)}: expected a number from 1")
     return min(number, _MOST)
+
+
+def milliseconds_of(number: object, name: str) -> int:
+    """Return a duration in whole milliseconds.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if not isinstance(number, int | float) or isinstance(number, bool) or not 0 <= number <= _LONGEST_MS:
+        raise UsageError(f"{name}: expected a number of milliseconds from 0")
+    return round(number)
 
 
 def share_of(number: object, name: str) -> float:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections import defaultdict
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -22,6 +22,8 @@ from recall import Entry, Recaller, Stamp, Stored
 __all__ = ["IMPORTANCE", "Follower"]
 
 IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
+_MOST_SCOPES: Final = 1000
+"""Scopes of which it is known how their files were; another one's are compared with the index again."""
 _RACY_NS: Final = 100_000_000
 """A file saved twice within the clock's grain keeps its stamp, so one that was young when read is read again."""
 
@@ -34,12 +36,9 @@ class Follower:
         self._journal = journal
         self._recaller = recaller
         self._zone = zone
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._next: dict[str, asyncio.Future[int]] = {}
-        self._changes: defaultdict[str, int] = defaultdict(int)
-        self._seen: dict[str, dict[str, Stamp]] = {}
+        self._scopes: OrderedDict[str, _Scope] = OrderedDict()
+        self._changes = 0
         self._generation = 0
-        self._young: defaultdict[str, set[str]] = defaultdict(set)
         self.found: Callable[[str, Edited], Awaitable[None]] | None = None
         """Is told of lines (with the scope's key) that somebody else has written or deleted."""
 
@@ -50,11 +49,12 @@ class Follower:
         while another look goes on shares the next one. source: the key of the session that has just written `file`.
         """
         if source:
-            async with self._locks[scope.key]:
+            async with self._of(scope).lock:
                 return await self._look(scope, file, source)
-        look = self._next.get(scope.key)
+        of = self._of(scope)
+        look = of.next
         if look is None:
-            look = self._next[scope.key] = asyncio.ensure_future(self._next_look(scope))
+            look = of.next = asyncio.ensure_future(self._next_look(scope, of))
             look.add_done_callback(_seen)
         return await asyncio.shield(look)
 
@@ -68,34 +68,47 @@ class Follower:
             await asyncio.wait([awaited(looking)], timeout=seconds)
         if not looking.done() or looking.exception() is not None:
             return None
-        return self._changes[scope.key] if self._is_known(scope, looking.result()) else None
+        of = self._of(scope)
+        return of.changes if self._is_known(of, looking.result()) else None
 
-    def _is_known(self, scope: Scope, found: Stamps) -> bool:
+    def _of(self, scope: Scope) -> "_Scope":
+        """Return what is known of a scope; of those that rested longest, past the most, nothing is."""
+        of = self._scopes.get(scope.key)
+        if of is None:
+            resting = (key for key, each in self._scopes.items() if not each.lock.locked() and each.next is None)
+            if len(self._scopes) >= _MOST_SCOPES and (key := next(resting, None)) is not None:
+                del self._scopes[key]
+            of = self._scopes[scope.key] = _Scope()
+        self._scopes.move_to_end(scope.key)
+        return of
+
+    def _is_known(self, of: "_Scope", found: Stamps) -> bool:
         """Return whether the files are as they were when they were last looked at, all of them long since saved."""
-        seen = self._seen.get(scope.key)
         return (
-            seen is not None
+            of.seen is not None
             and self._generation == self._recaller.generation
-            and not self._young[scope.key]
-            and _same(found, seen)
+            and not of.young
+            and _same(found, of.seen)
         )
 
-    async def _next_look(self, scope: Scope) -> int:
-        async with self._locks[scope.key]:
-            del self._next[scope.key]
+    async def _next_look(self, scope: Scope, of: "_Scope") -> int:
+        async with of.lock:
+            of.next = None
             return await self._look(scope)
 
     async def _look(self, scope: Scope, file: str = "", source: str = "") -> int:
+        of = self._of(scope)
         found = await self._files.scan(scope.folder)
-        if self._is_known(scope, found):
-            return self._changes[scope.key]
-        seen, young = self._seen.get(scope.key), self._young[scope.key]
-        self._changes[scope.key] += 1
+        if self._is_known(of, found):
+            return of.changes
+        self._changes += 1
+        of.changes = self._changes
         known = await self._recaller.stamps(scope.key)  # another process may have been here before us
         if self._generation != self._recaller.generation:  # which may have been found only now
             self._generation = self._recaller.generation
-            self._seen.clear()
-        seen, young = self._seen.get(scope.key), self._young[scope.key]
+            for each in self._scopes.values():
+                each.seen = None
+        young = of.young
         changed = [
             file for file, state in found.items() if file in young or file not in known or state != _state(known[file])
         ]
@@ -105,24 +118,25 @@ class Follower:
             edits.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
             known.pop(name)
         for name in sorted(changed, key=_rank):
-            looked = seen is not None if name not in known else bool(known[name].digest)
+            looked = of.seen is not None if name not in known else bool(known[name].digest)
             # What stood there before we first looked is no edit.
             await self._load(scope, name, known, edits if looked else _Edits())
-        self._seen[scope.key] = known
+        of.seen = known
         edited = edits.by_hand(file, source)
         if self.found and (edited.added or edited.removed):
             await self.found(scope.key, edited)
-        return self._changes[scope.key]
+        return of.changes
 
     async def _load(self, scope: Scope, file: str, known: dict[str, Stamp], edits: "_Edits") -> None:
         """Index a file, and note what was edited."""
-        self._young[scope.key].discard(file)
+        young = self._of(scope).young
+        young.discard(file)
         read = await self._files.read(scope.folder, file)
         if read is None:
             return
         text, stamp = read
         if time.time_ns() - stamp.mtime_ns < _RACY_NS:
-            self._young[scope.key].add(file)
+            young.add(file)
         if file in known and known[file].digest == stamp.digest:
             known[file] = stamp
             return
@@ -198,6 +212,20 @@ def _is_same(entry: Entry, memory: Memory | None) -> bool:
 
 def _is_told(row: Stored) -> bool:
     return row.entry.kind == "item" and row.entry.type != "S"
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What is known of a scope's files: as they were last seen, and those of them that were young then.
+
+    changes: a number that has risen, over all scopes, when anything had changed. next: the look that is still to begin.
+    """
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    next: asyncio.Future[int] | None = None
+    changes: int = 0
+    seen: dict[str, Stamp] | None = None
+    young: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from gateway_memory.settings import MemorySync
 from gateway_memory.store import session_log, session_state
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal
-from gateway_memory.store.session_state import Observation, OpenSession
+from gateway_memory.store.session_state import End, Observation, OpenSession
 from gateway_memory.store.slots import Slot
 from gateway_memory.worker import Worker
 from gateway_memory.worth import is_chinese, worth_saving
@@ -76,18 +76,31 @@ class Lifecycle:
         self._closed = closed
         self.prompts_for = prompts_for
         self._ending: dict[str, asyncio.Lock] = {}
+        self._counts: dict[str, float] = {}
+        metrics.sources.append(self.gauges)
 
     async def run(self) -> None:
         """Close idle sessions now and then, until cancelled."""
         while True:
             await asyncio.sleep(_IDLE_ROUND_SECONDS)
             await self.close_abandoned(starting=False)
+            await self.counts()
+
+    async def counts(self) -> dict[str, int]:
+        """Return how the workspace's sessions ended: see `session_state.counts`; what `gauges` tells from then on."""
+        found = await self._journal.transact(session_state.counts)
+        self._counts = {f"sessions.{name}": float(found[name]) for name in found.keys() & session_state.COUNTED}
+        return found
+
+    def gauges(self) -> dict[str, float]:
+        """Return the numbers of sessions when they were last counted, which each end does, by dotted name."""
+        return self._counts
 
     # Layer 2: before a compaction
 
     async def before_compaction(self, session: Session, *, usage: float, messages: int) -> str:
         """Keep a stage summary of what was seen since the last one; return the prompt for an agent that can act."""
-        if not session.may_save:
+        if not (session.may_save and session.settings.sessions.stage_summaries):
             return ""
         seen, left = await self._read(session.scope, session.session_id)
         if not worth_saving(seen) and not left.facts:
@@ -107,7 +120,9 @@ class Lifecycle:
 
     async def stop(self, session: Session, status: str) -> str:
         """Return the follow-up prompt, where nothing of the session is saved and there is something worth saving."""
-        if status not in ("completed", "aborted") or not session.may_save:
+        settings = session.settings.sessions
+        wanted = session.may_save and settings.followups and settings.records
+        if status not in ("completed", "aborted") or not wanted:
             return ""
         deadline = asyncio.get_running_loop().time() + _RULES_SECONDS
         while asyncio.get_running_loop().time() < deadline:  # what the last turn leaves is known within moments
@@ -127,26 +142,26 @@ class Lifecycle:
 
     # Layer 3: the end
 
-    async def end(self, session_id: str, scope: Scope, key: str, reason: str, *, patient: bool = True) -> None:
+    async def end(self, session_id: str, scope: Scope, key: str, end: End, *, patient: bool = True) -> None:
         """Close a session: its record is written unless an earlier layer has written it. May be called twice.
 
         patient: its last turns and the model are waited for, within bounds.
         """
         async with self._ending.setdefault(session_id, asyncio.Lock()):
             try:
-                await self._end(session_id, scope, key, reason, patient=patient)
+                await self._end(session_id, scope, key, end, patient=patient)
             finally:
                 self._ending.pop(session_id, None)
 
-    async def _end(self, session_id: str, scope: Scope, key: str, reason: str, *, patient: bool) -> None:
+    async def _end(self, session_id: str, scope: Scope, key: str, end: End, *, patient: bool) -> None:
         if patient:
             await self._settle(session_id)
-        state = await self._last_layer(session_id, scope, key, seconds=_SUMMARY_SECONDS if patient else 0.0)
+        state = await self._last_layer(session_id, scope, key, end, seconds=_SUMMARY_SECONDS if patient else 0.0)
         at = self._clock().timestamp()
         path, keep = self._saver.path(scope), self._settings.sessions.keep
 
         def close(database: session_state.Database) -> float | None:
-            return session_state.close(database, session_id, reason=reason, state=state, at=at)
+            return session_state.close(database, session_id, end, state=state, at=at)
 
         def tidy(database: session_state.Database) -> int:
             return session_log.tidy(database, scope.key, path, keep=keep)
@@ -156,10 +171,11 @@ class Lifecycle:
             return
         self._metrics.count(f"sessions.ended.{state}")
         say = log.warning if state == "unsaved" else log.info
-        say("session.ended", session_id=session_id, reason=reason, state=state, seconds=round(lasted, 3))
+        say("session.ended", session_id=session_id, reason=end.reason, state=state, seconds=round(lasted, 3))
         async with self._files.writing():
             await self._journal.transact(tidy)
             await self._carrier.withhold(scope)  # what was deleted by hand meanwhile, too
+        await self.counts()
         if patient and self._settings_of(key).distill.enabled:
             await self._distill(scope, key)
 
@@ -187,7 +203,7 @@ class Lifecycle:
             self._closed(session.session_id)
             try:
                 scope = self._scope_of(session.scope)
-                await self.end(session.session_id, scope, session.key, "abandoned", patient=not starting)
+                await self.end(session.session_id, scope, session.key, End(reason="abandoned"), patient=not starting)
             except Exception as error:  # noqa: BLE001 - one session's trouble must not keep the others open
                 log.error("session.end_failed", error=type(error).__name__, place=place_of(error))
         return len(found)
@@ -214,7 +230,11 @@ class Lifecycle:
             except Exception as error:  # noqa: BLE001 - the turns wait on in the journal; the session ends all the same
                 log.warning("session.turns_wait", error=type(error).__name__, place=place_of(error))
 
-    async def _last_layer(self, session_id: str, scope: Scope, key: str, *, seconds: float) -> session_state.State:
+    async def _last_layer(
+        self, session_id: str, scope: Scope, key: str, end: End, *, seconds: float
+    ) -> session_state.State:
+        if not self._settings_of(key).sessions.records:
+            return "nothing"
         path = self._saver.path(scope)
 
         def saved(database: session_state.Database) -> bool:
@@ -230,7 +250,7 @@ class Lifecycle:
             summary = await self._saver.summarize(key, given, seconds=seconds)
             if summary is None:
                 return "nothing"
-            await self._saver.save(scope, session_id, summary, "end")
+            await self._saver.save(scope, session_id, summary, "end", end)
         except Exception as error:  # noqa: BLE001 - a session must end, also on a full disk
             log.error("session.unsaved", error=type(error).__name__, place=place_of(error))
             return "unsaved"

@@ -10,12 +10,20 @@ from typing import Any, Final, Self, get_args
 
 import structlog
 
-from extractor import clean
 from gateway_memory.accepting import Accepting
 from gateway_memory.answers import Answer, NotDone
 from gateway_memory.beginning import Beginning
 from gateway_memory.commands import Commands
-from gateway_memory.content import Content, count_of, instant_of, share_of, text_of, texts_of, well_formed
+from gateway_memory.content import (
+    Content,
+    count_of,
+    instant_of,
+    milliseconds_of,
+    share_of,
+    text_of,
+    texts_of,
+    well_formed,
+)
 from gateway_memory.context import PACE_SHARE, Context, as_query
 from gateway_memory.distilling import Distilled
 from gateway_memory.edge import only_our_errors
@@ -29,7 +37,8 @@ from gateway_memory.session import Owner, Session, is_name, resolve_scope, witho
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import Config
 from gateway_memory.store.markdown import MemoryType
-from gateway_memory.store.session_state import counts, find
+from gateway_memory.store.session_state import End, find
+from notifier import Subscription
 from recall import Hit, RecallError
 
 __all__ = ["GatewayMemory"]
@@ -38,7 +47,6 @@ log = structlog.get_logger()
 
 _EMBED_SECONDS: Final = 60.0
 _VISIT_SECONDS: Final = 10.0
-_LONGEST_REASON: Final = 80
 
 
 @only_our_errors
@@ -127,7 +135,10 @@ class GatewayMemory:
     ) -> None:
         stack, self._stack = self._stack, None
         if stack:
-            await stack.aclose()
+            try:
+                await stack.aclose()
+            finally:
+                self._bus.close()
             log.info("memory.closed")
 
     def _check(self, session: Session | None = None) -> None:
@@ -152,7 +163,11 @@ class GatewayMemory:
         scope = resolve_scope(user=user, room=room)
         key = without_secrets(key)
         session = self._sessions.get(key, scope, memory=self)
-        await self._beginning.begin(session)
+        try:
+            await self._beginning.begin(session)
+        except BaseException:
+            self._sessions.forget(session)
+            raise
         return session
 
     async def attach_session(
@@ -437,24 +452,60 @@ class GatewayMemory:
         self._check(session)
         return "" if session.ended else await self._lifecycle.stop(session, status)
 
-    async def end_session(self, session: Session, *, reason: str) -> None:
+    async def end_session(
+        self, session: Session, *, reason: str, error: Content | None = "", duration_ms: float | None = None
+    ) -> None:
         """Close a session, and save its summary unless it is saved; the next message under its key opens a new one.
 
-        reason: completed, aborted, error, window_close, user_close, reset (`/new`), or the host's own. A second end
-        changes nothing; one that was cancelled, or that raised, can be done again. Takes seconds at most, and never
-        raises for a summary that could not be made.
+        reason: completed, aborted, error, window_close, user_close, reset (`/new`), or the host's own. error: what
+        went wrong, in the host's words; kept like all text, without secrets, and of an incognito session not at all.
+        duration_ms: how long the host says that it lasted, in milliseconds; else it is measured. A second end changes
+        nothing; one that was cancelled, or that raised, can be done again. Takes seconds at most, and never raises for
+        a summary that could not be made.
+
+        Raises:
+            UsageError: one of them is no text, or no duration.
         """
         self._check(session)
+        end = End.of(
+            reason=text_of(reason, "reason"),
+            error="" if session.incognito else text_of(error, "error"),
+            duration_ms=None if duration_ms is None else milliseconds_of(duration_ms, "duration_ms"),
+        )
         if (session.ended and not session.ending) or self._sessions.is_resumed(session):
             return
-        reason, session_id = clean(reason).text[:_LONGEST_REASON], session.session_id
+        session_id = session.session_id
         session.ended = session.ending = True
         self._sessions.closed(session)
         self._bus.unsubscribe(session_id)
         async with session.accepting:  # what is being kept belongs to it
             pass
-        await self._lifecycle.end(session_id, session.scope, session.key, reason)
+        await self._lifecycle.end(session_id, session.scope, session.key, end)
         session.ending = False
+
+    def changes(
+        self,
+        session: Session | None = None,
+        *,
+        user: Owner | str | None = None,
+        room: str | None = None,
+        max_waiting: int = 1000,
+    ) -> Subscription:
+        """Return the changes of one scope from now on: `async for change in memory.changes(session)`.
+
+        The scope is that of the session, or of `user` or `room` as for `start_session`. A change has `id`, `text`,
+        `action` ("added" or "removed"), `source` (the key of the session that caused it) and what it `replaces`; what
+        the sessions hear is told, their own words too. At most `max_waiting` wait to be taken: past them the oldest is
+        dropped, and counted in `dropped`. It ends when this memory closes, or by its `close()`.
+
+        Raises:
+            UsageError: not exactly one scope is named.
+        """
+        self._check(session)
+        if session is not None and (user is not None or room is not None):
+            raise UsageError("changes of a session, or of user=… or room=…: expected only one of them")
+        scope = session.scope if session is not None else resolve_scope(user=user, room=room)
+        return self._bus.changes(scope.key, count_of(max_waiting, "max_waiting"))
 
     async def distill(self, session: Session, *, dry_run: bool = False) -> list[Distilled]:
         """Move the facts of the session's scope that have earned it up to MEMORY.md now; return them, with why.
@@ -468,7 +519,7 @@ class GatewayMemory:
     async def session_counts(self) -> dict[str, int]:
         """Return how the workspace's sessions ended and which layer saved them: see `session_state.counts`."""
         self._check()
-        return await self._journal.transact(counts)
+        return await self._lifecycle.counts()
 
     async def retry(self) -> tuple[int, int]:
         """Have the turns read again on which the model failed, and wait for it.

@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
@@ -127,9 +127,7 @@ async def open_parts(
         fail=fail,
     )
     extraction = settings.auto_extract
-    model = Model(extraction) if extract is None and has_model(extraction) else None
-    if model:
-        stack.push_async_callback(model.close)
+    model, summaries = _open_models(stack, settings, extract)
     reader = Reader(
         ledger=ledger,
         recaller=recaller,
@@ -139,6 +137,7 @@ async def open_parts(
         fail=fail,
         extract=extract,
         model=model,
+        summaries=summaries,
     )
 
     def seconds() -> float:
@@ -296,6 +295,22 @@ async def open_parts(
         lifecycle=lifecycle,
         notifier=notifier,
     )
+
+
+def _open_models(
+    stack: AsyncExitStack, settings: MemorySync, extract: Extract | None
+) -> tuple[Model | None, Model | None]:
+    """Return the model that reads batches, and the one that makes summaries: the same, unless the config names one."""
+    extraction, named = settings.auto_extract, settings.sessions.summary_model
+    model = Model(extraction) if extract is None and has_model(extraction) else None
+    summaries = model
+    if named:
+        for_summaries = replace(extraction, model=named)
+        summaries = Model(for_summaries) if has_model(for_summaries) else None
+    for each in {model, summaries}:
+        if each:
+            stack.push_async_callback(each.close)
+    return model, summaries
 
 
 async def _open_recaller(stack: AsyncExitStack, workspace: Path, settings: MemorySync) -> Recaller:

@@ -63,7 +63,10 @@ class Reading:
 
 
 class Reader:
-    """Asks the model: the host's own, or the configured one; without either the rules alone stand."""
+    """Asks the model: the host's own, or the configured one; without either the rules alone stand.
+
+    summaries: the model that makes them.
+    """
 
     def __init__(
         self,
@@ -76,6 +79,7 @@ class Reader:
         fail: Callable[[str, BaseException], None],
         extract: Extract | None,
         model: Model | None,
+        summaries: Model | None,
     ) -> None:
         self._ledger = ledger
         self._recaller = recaller
@@ -85,6 +89,7 @@ class Reader:
         self._fail = fail
         self._extract = extract
         self._model = model
+        self._summaries = summaries
 
     async def read(
         self, scope: Scope, settings: ExtractorSettings, turns: Sequence[Turn], hidden: frozenset[str]
@@ -130,11 +135,11 @@ class Reader:
 
     async def summary(self, settings: ExtractorSettings, given: SummaryInput) -> Summary | None:
         """Ask the model for a session's summary; None without one, past the budget, and on any failure of it."""
-        if self._model is None or not await self._reserve(settings, _SUMMARY_TOKENS):
+        if self._summaries is None or not await self._reserve(settings, _SUMMARY_TOKENS):
             return None
         usage = Usage()
         try:
-            summary, usage = await self._model.summarize(given)
+            summary, usage = await self._summaries.summarize(given)
         except ModelError as error:
             usage = error.usage
             self._failed(error)

@@ -32,6 +32,7 @@ from gateway_memory.store.files import MarkdownFiles, day_file
 from gateway_memory.store.journal import Journal, PendingTurn
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
 from gateway_memory.store.session_log import SESSIONS_FILE, SessionRecord, new_record_id
+from gateway_memory.store.session_state import End
 
 __all__ = ["Saver"]
 
@@ -74,7 +75,7 @@ class Saver:
         self, session: Session, *, topic: str, summary: str, decisions: tuple[str, ...], todos: tuple[str, ...]
     ) -> bool:
         """Save the session's record in the agent's words; False where it has one, or nothing of it may be kept."""
-        if not session.may_save:
+        if not (session.may_save and session.settings.sessions.records):
             return False
         given = written(topic, summary, decisions, todos)
 
@@ -96,6 +97,8 @@ class Saver:
         """Keep a fact that the agent names, or a stage summary (S); None where nothing of it may be kept."""
         text = clean(content).text
         if not text or not session.may_save:
+            return None
+        if type == "S" and not session.settings.sessions.stage_summaries:
             return None
         if type == "S":
             return await self.keep_stage(session.scope, session.key, session.session_id, text)
@@ -132,7 +135,7 @@ class Saver:
     async def summarize(self, key: str, given: SummaryInput, *, seconds: float) -> Summary | None:
         """Return a summary: by the model within so many seconds, else by rules; None where there is nothing to say."""
         summary = None
-        if seconds:
+        if seconds and self._settings_of(key).sessions.summary_model != "rules":
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     summary = await self._reader.summary(self._settings_of(key).auto_extract, given)
@@ -164,7 +167,7 @@ class Saver:
         self._metrics.count("sessions.stages")
         return Outcome(turn=0, action="add", reason="summary", id=memory.id)
 
-    async def save(self, scope: Scope, session_id: str, summary: Summary, layer: Layer) -> bool:
+    async def save(self, scope: Scope, session_id: str, summary: Summary, layer: Layer, end: End | None = None) -> bool:
         """Append the session's record; False where it has one, or nothing of it may be kept."""
         allowed = permitted_summary(summary, by_owner=scope.key == OWNER_KEY)
         if allowed is None:
@@ -181,6 +184,9 @@ class Saver:
             brief=summary.brief,
             auto_generated=layer == "end",
             layer=layer,
+            reason=end.reason if end else "",
+            duration_ms=end.duration_ms if end else None,
+            error_message=end.error if end else "",
         )
         path, at = self.path(scope), now.timestamp()
 

@@ -20,11 +20,9 @@ class Sessions:
         self._agent = agent
         self._by_key: dict[tuple[str, str], Session] = {}
         self._open: dict[str, Session] = {}
-        self._scopes: dict[str, Scope] = {}
 
     def get(self, key: str, scope: Scope, *, memory: object) -> Session:
         """Return the key's session in a scope, made where there is none."""
-        self._scopes[scope.key] = scope
         session = self._by_key.get((key, scope.key))
         if session is None:
             settings = self.settings_of(key)
@@ -39,7 +37,6 @@ class Sessions:
         It is the open one where this process has it. Else it is in no table here: it hears nothing and is not resumed,
         so that whoever has the conversation keeps it.
         """
-        self._scopes[scope.key] = scope
         open_here = self._open.get(session_id)
         if open_here is not None:
             return open_here
@@ -64,6 +61,11 @@ class Sessions:
         """Return whether a session whose end was broken off goes on as another one."""
         return self._open.get(session.session_id, session) is not session
 
+    def forget(self, session: Session) -> None:
+        """Forget a session that could not begin."""
+        if session.session_id not in self._open:
+            self._by_key.pop((session.key, session.scope.key), None)
+
     def let_go(self, session_id: str) -> None:
         """Note that a session was closed because nothing happened in it: its next message opens a new one."""
         session = self._open.get(session_id)
@@ -84,16 +86,14 @@ class Sessions:
     def scope_of(self, key: str) -> Scope:
         """Return the scope that a scope's key names, also one that no session of this process has."""
         kind, _, name = key.partition(":")
-        if key not in self._scopes:
-            self._scopes[key] = resolve_scope(
-                user=OWNER if kind == "owner" else name if kind == "user" else None,
-                room=name if kind == "room" else None,
-            )
-        return self._scopes[key]
+        return resolve_scope(
+            user=OWNER if kind == "owner" else name if kind == "user" else None,
+            room=name if kind == "room" else None,
+        )
 
     def scopes(self) -> list[Scope]:
-        """Return the scopes that sessions of this process have, or have had."""
-        return list(self._scopes.values())
+        """Return the scopes that open sessions of this process have."""
+        return list({session.scope.key: session.scope for session in self._by_key.values()}.values())
 
     def hold(self, memory: Memory) -> None:
         """Tell the session that a memory comes from, if it is open, that it has it."""

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from annotated_types import Ge, Gt, Le, Predicate
 
-from extractor.settings import ExtractorSettings
+from extractor.settings import ExtractorSettings, check_model
 from notifier.settings import NotifierSettings
 from recall.settings import RecallSettings
 
@@ -87,8 +87,15 @@ class ObservationSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSettings:
-    """When a session whose end never came is closed, and how many summaries are kept."""
+    """What of a session is kept, by whom its summary is made, and when one whose end never came is closed.
 
+    summary_model: "" for the model that reads batches, "rules" for none, or another one's name.
+    """
+
+    records: bool = True
+    stage_summaries: bool = True
+    followups: bool = True
+    summary_model: str = ""
     idle_hours: Annotated[float, Gt(0), Le(_HUNDRED_YEARS_HOURS)] = 24
     keep: Annotated[int, Gt(0), Le(_MOST)] = 500
 
@@ -137,6 +144,14 @@ class MemorySync:
     distill: DistillSettings = field(default_factory=DistillSettings)
     logs: LogSettings = field(default_factory=LogSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
+
+    def __post_init__(self) -> None:
+        if self.sessions.summary_model:
+            try:
+                check_model(self.sessions.summary_model, self.auto_extract.base_url)
+            except ValueError as error:
+                said = str(error).removeprefix("model: ")
+                raise ValueError(f"sessions: summaryModel: {said}") from None
 
     def zone(self) -> tzinfo | None:
         """Return the time zone as `datetime.astimezone` takes it: None is the host's own, daylight saving included.

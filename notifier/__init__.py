@@ -9,6 +9,7 @@ from notifier.codec import decode, encode, split
 from notifier.inbox import Inbox
 from notifier.ports import NotifierStatus
 from notifier.settings import MqttSettings, NotifierSettings
+from notifier.subscription import Subscription
 from notifier.types import Change, Event, NotifierError, journal_of
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "NotifierError",
     "NotifierSettings",
     "NotifierStatus",
+    "Subscription",
     "decode",
     "encode",
     "journal_of",

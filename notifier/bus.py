@@ -2,8 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from weakref import WeakSet
 
 from notifier.inbox import Inbox
+from notifier.subscription import Subscription
 from notifier.types import Event
 
 __all__ = ["Bus"]
@@ -17,6 +19,7 @@ class Bus:
 
     def __init__(self) -> None:
         self._listeners: defaultdict[str, dict[str, tuple[str, Inbox]]] = defaultdict(dict)
+        self._subscriptions: defaultdict[str, WeakSet[Subscription]] = defaultdict(WeakSet)
         self.published = 0
         self.heard: dict[str, int] = {}
 
@@ -32,8 +35,23 @@ class Bus:
             if not self._listeners[scope]:
                 del self._listeners[scope]
 
+    def changes(self, scope: str, most: int) -> Subscription:
+        """Return what hears of every change of a scope from now on, for as long as somebody holds it."""
+        for key in [key for key, held in self._subscriptions.items() if not held]:
+            del self._subscriptions[key]
+        subscription = Subscription(most)
+        self._subscriptions[scope].add(subscription)
+        return subscription
+
+    def close(self) -> None:
+        """End all that `changes` has given out."""
+        for held in self._subscriptions.values():
+            for subscription in list(held):
+                subscription.close()
+        self._subscriptions.clear()
+
     def publish(self, event: Event) -> None:
-        """Queue each change for every listener of its scope but the session that caused it."""
+        """Queue each change for every listener of its scope but the session that caused it, and every subscription."""
         self.published += 1
         if event.number:
             self.heard[event.origin] = max(event.number, self.heard.get(event.origin, 0))
@@ -41,6 +59,9 @@ class Bus:
             for change in event.changes:
                 if change.source != key:
                     inbox.put(change, event.at)
+        for subscription in list(self._subscriptions.get(event.scope, ())):
+            for change in event.changes:
+                subscription.put(change)
 
     def waiting(self) -> tuple[int, int]:
         """Return how many updates wait, and for how many sessions."""

@@ -21,6 +21,8 @@ __all__ = ["Index"]
 
 # Rows in memory over all scopes; beyond them the scopes that rested longest leave. Half a kilobyte of vector a row.
 _RESIDENT_ROWS = 150_000
+# And scopes: each costs a few kilobytes by itself, however few rows it has.
+_RESIDENT_SCOPES = 1_000
 
 
 class Index:
@@ -175,10 +177,11 @@ class Index:
     def _let_rest(self, kept: str) -> None:
         total = sum(len(rows) for rows in self._scopes.values())
         for key in list(self._scopes):
-            if total <= _RESIDENT_ROWS:
+            if total <= _RESIDENT_ROWS and len(self._scopes) <= _RESIDENT_SCOPES:
                 break
             if key != kept:
                 total -= len(self._scopes.pop(key))
+                self._behind.discard(key)
 
     # Rows
 

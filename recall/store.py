@@ -39,6 +39,10 @@ def _stored(row: tuple[Any, ...]) -> Stored:
     return Stored(entry=entry, scope=scope, file=file, sequence=sequence)
 
 
+# Of scopes, in memory: another one is asked for.
+_MOST_NUMBERS = 10_000
+
+
 class IndexedRow(NamedTuple):
     """What of an entry is searched by: see `index.prepare`. `terms`: uint32 little-endian; `length` of them count."""
 
@@ -190,6 +194,8 @@ class Store:
                 row = self.connection.execute("insert into scope (key) values (?) returning number", (key,)).fetchone()
             if row is None:
                 return None
+            if len(self._scopes) >= _MOST_NUMBERS:
+                self._scopes.clear()
             number = self._scopes[key] = int(row[0])
         return number
 

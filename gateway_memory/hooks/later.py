@@ -5,7 +5,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from gateway_memory.followup import followup_due
 from gateway_memory.hooks.state import hook_key, open_journal, register, settings_of
@@ -18,6 +18,8 @@ from gateway_memory.worth import is_chinese, much_happened, worth_saving
 
 __all__ = ["before_compaction", "end", "followup"]
 
+_LONGEST_MS: Final = 10**13
+
 
 def before_compaction(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None) -> str:
     """Return what the agent is asked before its context is compacted, "" where there is nothing to keep.
@@ -27,7 +29,8 @@ def before_compaction(workspace: Path, session_id: str, given: dict[str, Any], c
     with _session(workspace, session_id, given, config) as connection, transaction(connection):
         seen = seen_in(connection, "owner", session_id)
         left = has_left_anything(connection, "owner", session_id)
-    if _transcript(given) and not worth_saving(seen) and not left:
+    nothing = _transcript(given) is not None and not worth_saving(seen) and not left
+    if nothing or not settings_of(workspace, config)["sessions"]["stageSummaries"]:
         return ""
     usage, messages = given.get("context_usage_percent", "?"), given.get("message_count", "?")
     prompts = _prompts(workspace, config)
@@ -40,8 +43,9 @@ def followup(workspace: Path, session_id: str, given: dict[str, Any], config: Pa
     At the first stop only where much has happened; later, without a transcript, the agent itself tells whether there is
     anything to save.
     """
+    wanted = settings_of(workspace, config)["sessions"]
     with _session(workspace, session_id, given, config) as connection:
-        if status not in ("completed", "aborted"):
+        if status not in ("completed", "aborted") or not (wanted["followups"] and wanted["records"]):
             return ""
         with transaction(connection):
             first = count_stop(connection, session_id) <= 1
@@ -74,9 +78,20 @@ def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | 
     async def close() -> None:
         async with GatewayMemory(loaded, workspace) as memory:
             session = await memory.start_session(hook_key(session_id), user=OWNER)
-            await memory.end_session(session, reason=reason)
+            await memory.end_session(
+                session,
+                reason=reason,
+                error=str(given.get("error_message") or ""),
+                duration_ms=_milliseconds(given.get("duration_ms")),
+            )
 
     asyncio.run(close())
+
+
+def _milliseconds(value: object) -> float | None:
+    """Return the duration that an editor tells, None where it is none."""
+    told = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LONGEST_MS
+    return float(value) if told and isinstance(value, int | float) else None
 
 
 @contextlib.contextmanager

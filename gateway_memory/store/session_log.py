@@ -41,6 +41,7 @@ KEPT: Final = 500
 _BLOCK: Final = 8192
 _LONGEST_LINE: Final = 1 << 20
 _TAIL: Final = 64
+_AT_THE_END: Final = ("reason", "duration_ms", "error_message")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +61,14 @@ class SessionRecord:
     brief: str = ""
     auto_generated: bool = False
     layer: str = "agent"
+    reason: str = ""
+    duration_ms: int | None = None
+    error_message: str = ""
+    """How the session ended, where the record was made at its end and its host says so."""
 
     def to_line(self) -> bytes:
         """Return the line, its end included."""
-        return line_of(asdict(self))
+        return line_of({name: value for name, value in asdict(self).items() if name not in _AT_THE_END or value})
 
 
 def new_record_id(now: datetime) -> str:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from gateway_memory.plan import Plan
 
 __all__ = [
+    "COUNTED",
     "Database",
+    "End",
     "KnownSession",
     "Left",
     "Observation",
@@ -42,6 +44,13 @@ __all__ = [
 
 Database = sqlite3.Connection
 State = Literal["saved", "unsaved", "nothing"]
+COUNTED: Final = frozenset(
+    "ended open errors followups doubles_prevented staged state.saved state.unsaved state.nothing layer.agent "
+    "layer.followup layer.end layer.imported".split()
+)
+"""What `counts` tells that has a fixed name; a record's layer may be whatever its writer calls it."""
+_LONGEST_REASON: Final = 80
+_LONGEST_ERROR: Final = 2_000
 _READ: Final = 2_000
 """Observations of one session that are read for its summary: its first and its newest."""
 
@@ -64,6 +73,26 @@ class Left:
     facts: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How a session ends, as its host says. error: what went wrong, "" for nothing."""
+
+    reason: str
+    error: str = ""
+    duration_ms: int | None = None
+
+    @classmethod
+    def of(cls, *, reason: str, error: str, duration_ms: int | None) -> "End":
+        """Return an end whose words may be kept."""
+        from extractor.redact import clean  # which most hooks can do without
+
+        return cls(
+            reason=" ".join(clean(reason).text.split())[:_LONGEST_REASON],
+            error=clean(error[: 2 * _LONGEST_ERROR]).text[:_LONGEST_ERROR],
+            duration_ms=duration_ms,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,26 +242,17 @@ def count_stop(database: sqlite3.Connection, session_id: str) -> int:
     return int(row[0]) if row else 0
 
 
-def close(
-    database: sqlite3.Connection,
-    session_id: str,
-    *,
-    reason: str,
-    state: State,
-    at: float,
-    error: str = "",
-    duration_ms: int | None = None,
-) -> float | None:
+def close(database: sqlite3.Connection, session_id: str, end: End, *, state: State, at: float) -> float | None:
     """End a session; return how many seconds it lasted, None where it had ended before or is unknown.
 
-    error, duration_ms: as its host says; without a duration, the time since it was opened.
+    Where the host tells no duration, the time since it was opened is kept.
     """
     query = (
         "UPDATE sessions SET ended_at = ?, reason = ?, state = ?, error = ?, "
         "duration_ms = coalesce(?, max(0, round(1000 * (? - opened_at)))) "
         "WHERE session_id = ? AND ended_at IS NULL RETURNING opened_at"
     )
-    row = database.execute(query, (at, reason, state, error, duration_ms, at, session_id)).fetchone()
+    row = database.execute(query, (at, end.reason, state, end.error, end.duration_ms, at, session_id)).fetchone()
     return max(0.0, at - row[0]) if row else None
 
 

@@ -1,0 +1,46 @@
+"""What a program hears of one scope, as it comes."""
+
+import asyncio
+from collections import deque
+
+from notifier.types import Change
+
+__all__ = ["Subscription"]
+
+
+class Subscription:
+    """The changes of a scope from now on: `async for change in subscription`, in one task or several.
+
+    Holds at most `most` that nobody has taken yet: one more drops the oldest, which `dropped` counts. Cancelling
+    whoever waits loses none. When it is closed it ends, after what waits has been taken.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._waiting: deque[Change] = deque(maxlen=most)
+        self._came = asyncio.Event()
+        self._closed = False
+        self.dropped = 0
+
+    def put(self, change: Change) -> None:
+        """Hand over a change."""
+        if self._closed:
+            return
+        self.dropped += len(self._waiting) == self._waiting.maxlen
+        self._waiting.append(change)
+        self._came.set()
+
+    def close(self) -> None:
+        """Take no more; whoever waits is told that there is no more."""
+        self._closed = True
+        self._came.set()
+
+    def __aiter__(self) -> "Subscription":
+        return self
+
+    async def __anext__(self) -> Change:
+        while not self._waiting:
+            if self._closed:
+                raise StopAsyncIteration
+            self._came.clear()
+            await self._came.wait()
+        return self._waiting.popleft()
