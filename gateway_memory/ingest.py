@@ -287,5 +287,7 @@ def _retired(old: Memory, new: Memory) -> Retired:
 
 def _without(turn: PendingTurn, hidden: Withheld) -> PendingTurn:
     """Return a turn without what was forgotten after it: no model reads that, and nothing of it is learnt again."""
-    user, reply = (hidden.cut(text, since=turn.accepted_at) for text in (turn.user, turn.reply))
+    since = turn.accepted_at
+    words = hidden.words_of(turn.user, turn.reply, since=since)
+    user, reply = (hidden.cut(text, since=since, words=words) for text in (turn.user, turn.reply))
     return replace(turn, user=user, reply=reply)

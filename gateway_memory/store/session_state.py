@@ -5,6 +5,7 @@ Plain functions over a connection in a transaction: the event loop's side and th
 
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
@@ -168,15 +169,19 @@ def seen_in(database: sqlite3.Connection, scope: str, session_id: str) -> list[O
 
     What was forgotten is left out.
     """
-    columns = "id, kind, content, tool, tags, private"
+    columns = "id, at, kind, content, tool, tags, private"
     query = f"SELECT {columns} FROM observations WHERE session_id = ? AND scope = ? ORDER BY id"
     newest = database.execute(f"{query} DESC LIMIT ?", (session_id, scope, _READ // 2)).fetchall()[::-1]
     oldest = database.execute(f"{query} LIMIT ?", (session_id, scope, _READ // 2)).fetchall()
     rows = {row[0]: row for row in [*oldest, *newest]}
     hidden = withheld(database, scope)
     seen: list[Observation] = []
-    for _, kind, content, tool, tags, private in rows.values():
-        kept = hidden.cut(content)
+    at_once: defaultdict[float, list[str]] = defaultdict(list)
+    for _, at, _, content, *_ in rows.values():
+        at_once[at].append(content)
+    words = {at: hidden.words_of(*texts) for at, texts in at_once.items()} if hidden else {}
+    for _, at, kind, content, tool, tags, private in rows.values():
+        kept = hidden.cut(content, words=words.get(at, frozenset()))
         whole = kept == content
         gone = bool(private) or not (whole or kept.strip())
         seen.append(Observation(kind=kind, content=kept, tool=tool, tags=tags if whole else "", private=gone))

@@ -5,6 +5,7 @@ words. So a sentence is left out where it holds most of the words that matter of
 is lost by it: what was left out is told again once the memory is there again. Plain functions over a connection.
 """
 
+import html
 import json
 import math
 import re
@@ -24,8 +25,11 @@ _WITHIN: Final = 0.8
 _FEWEST: Final = 3
 _STEM: Final = 5
 _WORD: Final = re.compile(r"[^\W_]+")
+_JSON_ESCAPE: Final = re.compile(r"\\+u([0-9a-fA-F]{4})")
 _SENTENCE: Final = re.compile(r"(?<=[。！？!?；;])|(?<=\.)(?=\s)")
 _CODE: Final = re.compile(r"(?=.*\d)(?!(?:19|20)\d\d$).{4,}")
+_TELLING: Final = re.compile(r"[^\x00-\u2e7f]{2}|\w{4,}")
+"""A word that may tell by itself what was forgotten, beside a sentence that does: a pair of wide letters, or a stem."""
 _WIDE_FROM: Final = "\u2e80"
 _TASTE: Final = "\0"
 _TASTE_ENGLISH: Final = re.compile(
@@ -74,11 +78,60 @@ class Withheld:
     def __bool__(self) -> bool:
         return bool(self._terms)
 
-    def says(self, text: str, *, since: float = 0.0) -> bool:
-        """Return whether a text says something that was forgotten at a time (epoch seconds) or later."""
+    def says(self, text: str, *, since: float = 0.0, words: frozenset[str] = frozenset()) -> bool:
+        """Return whether a text says something that was forgotten at a time (epoch seconds) or later.
+
+        words: those by which alone it is told: see `words_of`.
+        """
         terms = terms_of(text)
+        return not terms.isdisjoint(words) or bool(self._said(terms, since))
+
+    def words_of(self, *texts: str, since: float = 0.0) -> frozenset[str]:
+        """Return the words of what was forgotten and is said in these texts, which are of one turn or one record.
+
+        What a reply makes of it may hold a single one of them ("OK, tea is noted").
+        """
+        said = {
+            number
+            for text in texts
+            for line in text.split("\n")
+            for part in (line, *_SENTENCE.split(line))
+            for number in self._said(terms_of(part), since)
+        }
+        return frozenset(term for number in said for term in self._own[number] if _TELLING.fullmatch(term))
+
+    def cut(self, text: str, *, since: float = 0.0, words: frozenset[str] = frozenset()) -> str:
+        """Return a text without the sentences that say it, and without the lines that say it in several."""
+        if not self:
+            return text
+        lines: list[str] = []
+        for line in text.split("\n"):
+            parts = [part for part in _SENTENCE.split(line) if not self.says(part, since=since, words=words)]
+            kept = "".join(parts)
+            if (kept.strip() and not self.says(kept, since=since)) or not line.strip():
+                lines.append(kept)
+        return "\n".join(lines)
+
+    def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a session record without what says it."""
+        told = {name: value for name, value in row.items() if name not in _NO_TEXTS}
+        words = self.words_of(*(text for value in told.values() for text in _texts(value)))
+        return {name: self._value(value, words) if name in told else value for name, value in row.items()}
+
+    def _value(self, value: object, words: frozenset[str]) -> object:
+        if isinstance(value, str):
+            return self.cut(value, words=words)
+        if isinstance(value, list | tuple):
+            return [item for item in value if not isinstance(item, str) or not self.says(item, words=words)]
+        return value
+
+    def _said(self, terms: frozenset[str], since: float) -> list[int]:
         held = Counter(number for term in terms for number in self._having.get(term, ()))
-        return any(self._at[number] >= since and self._is_said(number, count, terms) for number, count in held.items())
+        return [
+            number
+            for number, count in held.items()
+            if self._at[number] >= since and self._is_said(number, count, terms)
+        ]
 
     def _is_said(self, number: int, count: int, terms: frozenset[str]) -> bool:
         own = self._own[number] & terms
@@ -89,33 +142,17 @@ class Withheld:
         whole = count >= math.ceil(_SHARE * len(self._terms[number]))
         return whole or (len(terms) >= _FEWEST and count >= _WITHIN * len(terms))
 
-    def cut(self, text: str, *, since: float = 0.0) -> str:
-        """Return a text without the sentences that say it, and without the lines that say it in several."""
-        if not self or not (self.says(text, since=since) or "\n" in text or _SENTENCE.search(text)):
-            return text
-        lines: list[str] = []
-        for line in text.split("\n"):
-            kept = "".join(part for part in _SENTENCE.split(line) if not self.says(part, since=since))
-            if (kept.strip() and not self.says(kept, since=since)) or not line.strip():
-                lines.append(kept)
-        return "\n".join(lines)
 
-    def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a session record without what says it."""
-        return {name: value if name in _NO_TEXTS else self._value(value) for name, value in row.items()}
-
-    def _value(self, value: object) -> object:
-        if isinstance(value, str):
-            return self.cut(value)
-        if isinstance(value, list | tuple):
-            return [item for item in value if not isinstance(item, str) or not self.says(item)]
-        return value
+def _texts(value: object) -> list[str]:
+    if isinstance(value, list | tuple):
+        return [item for item in value if isinstance(item, str)]
+    return [value] if isinstance(value, str) else []
 
 
 def terms_of(text: str) -> frozenset[str]:
     """Return the words of a text that matter: stems of words, and pairs of characters where words have no spaces."""
     found: set[str] = set()
-    for match in _WORD.finditer(text.casefold()):
+    for match in _WORD.finditer(_plain(text).casefold()):
         for wide, letters in groupby(match[0], key=lambda letter: letter >= _WIDE_FROM):
             run = "".join(letters)
             if not wide:
@@ -127,6 +164,13 @@ def terms_of(text: str) -> frozenset[str]:
             for part in _EMPTY_CHINESE.sub(" ", run).split():
                 found.update(part[at : at + 2] for at in range(max(1, len(part) - 1)))
     return frozenset(found)
+
+
+def _plain(text: str) -> str:
+    """Return a text without the escapes of JSON and HTML: a tool's output may be told as it came."""
+    if "\\u" in text:
+        text = _JSON_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    return html.unescape(text) if "&" in text else text
 
 
 def _term(word: str) -> Iterable[str]:
