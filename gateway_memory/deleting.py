@@ -190,6 +190,7 @@ def _files(workspace: Path, scope: Scope) -> list[Path]:
     found += [
         *workspace.glob(".MEMORY.md.*"),
         *workspace.glob(f".{SESSIONS_FILE}.*"),
+        *workspace.glob(".*-*.tmp"),
         *(workspace / "memory").rglob("*"),
     ]
     return [path for path in found if path.is_file() or path.is_symlink()]

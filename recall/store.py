@@ -62,8 +62,7 @@ class Store:
         self.path = path
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
-        self.was_damaged = False
-        """Whether the file that was there when this was opened was no index, or a damaged one."""
+        self.was_damaged = False  # when it was opened
         self._scopes: dict[str, int] = {}
 
     @property

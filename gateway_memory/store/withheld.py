@@ -24,6 +24,8 @@ _WITHIN: Final = 0.8
 """… or how many of its own may be of what was forgotten, where it is but a part of it."""
 _FEWEST: Final = 3
 _STEM: Final = 5
+_NEWEST: Final = 3_000
+"""Memories that are looked for: whoever deletes a file of a hundred thousand lines has them all deleted by hand."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _JSON_ESCAPE: Final = re.compile(r"\\+u([0-9a-fA-F]{4})")
 _SENTENCE: Final = re.compile(r"(?<=[。！？!?；;])|(?<=\.)(?=\s)")
@@ -188,8 +190,8 @@ def withheld(database: sqlite3.Connection, scope: str, *, also: Iterable[Forgott
     """
     rows = database.execute(
         "SELECT id, text, quote, changed_at FROM memories WHERE scope = ? AND type <> 'S' AND "
-        "state IN ('forgotten', 'undone', 'deleted')",
-        (scope,),
+        "state IN ('forgotten', 'undone', 'deleted') ORDER BY changed_at DESC LIMIT ?",
+        (scope, _NEWEST),
     ).fetchall()
     if not rows:
         return Withheld(also)

@@ -156,3 +156,20 @@ async def test_the_command_asks_first_and_proves(tmp_path: Path, capsys: pytest.
     assert found(tmp_path, "zoe") == []
     assert main(["delete", "--scope", "user:zoe", "--workspace", str(tmp_path / "gone"), "--yes"]) == 1
     assert "no such folder" in capsys.readouterr().err
+
+
+async def test_what_was_forgotten_and_what_a_crash_has_left_is_deleted_too(tmp_path: Path) -> None:
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        session = await memory.start_session("chat", user=OWNER)
+        identity = await memory.save_fact(session, content="The owner keeps a quokka-owner")
+        await memory.save_summary(session, topic="Pets", summary="Keeps a quokka-owner. Deployed the shop.")
+        await memory.end_session(session, reason="completed")
+        session = await memory.start_session("chat", user=OWNER)
+        await memory.command(session, f"/memory forget {identity}")
+        rows = await memory._journal.rows("SELECT whole FROM withheld_records")
+        assert "quokka-owner" in rows[0][0]
+    for name in (".fffffff-1.tmp", ".MEMORY.md.fffffff-1-1-0123456789abcdef.kept", ".MEMORY.md.abcd1234.tmp"):
+        (tmp_path / name).write_text("- a quokka-owner\n")
+    assert found(tmp_path, "owner")
+    assert delete(tmp_path, scope_named("owner")).holds
+    assert found(tmp_path, "owner") == []
