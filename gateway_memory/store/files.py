@@ -32,6 +32,7 @@ Stamps = dict[str, tuple[int, int]]
 MEMORY_FILE: Final = "MEMORY.md"
 _DAY_FILE: Final = re.compile(r"^memory/(\d{4}-\d{2}-\d{2})\.md$")
 _LOCK_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 1.2
 _LAST_LOOK_SECONDS: Final = 1.0
 
 
@@ -72,9 +73,12 @@ class MarkdownFiles:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-write")
         self._scans: dict[str, Future[Stamps]] = {}
         """Those that have not begun."""
+        self._looking: asyncio.TimerHandle | None = None
 
     def close(self) -> None:
         """Let the threads go; a hung one is not waited for."""
+        if self._looking:
+            self._looking.cancel()
         wait([self._writer.submit(replacing.look, closing=True)], timeout=_LAST_LOOK_SECONDS)
         self._reader.shutdown(wait=False, cancel_futures=True)
         self._writer.shutdown(wait=False, cancel_futures=True)
@@ -162,7 +166,10 @@ class MarkdownFiles:
         def work() -> tuple[Patch, ...]:
             return tuple(_edit(self._workspace / folder, change) for change in edits)
 
-        return await self._write(work)
+        try:
+            return await self._write(work)
+        finally:
+            self._look_later()
 
     async def rewrite(self, folder: str, file: str, change: Callable[[bytes | None], bytes | None]) -> None:
         """Replace a file that is no Markdown, by `replacing.rewrite`. Call it only within `writing`.
@@ -170,7 +177,10 @@ class MarkdownFiles:
         Raises:
             OSError: it can't be written; the old one stands untouched.
         """
-        await self._write(lambda: replacing.rewrite(self._workspace / folder / file, change))
+        try:
+            await self._write(lambda: replacing.rewrite(self._workspace / folder / file, change))
+        finally:
+            self._look_later()
 
     async def create(self, folder: str, file: str, text: str) -> None:
         """Write a new file of somebody else's prose, whole. Call it only within `writing`, where there is none.
@@ -183,6 +193,17 @@ class MarkdownFiles:
             replacing.rewrite(self._workspace / folder / file, lambda _: text.encode("utf-8", "replace"))
 
         await self._write(work)
+
+    def _look(self) -> None:
+        """Look at what was replaced until nothing more can come into it, also where no message makes us look."""
+        self._looking = None
+        if replacing.is_looked_for():
+            self._writer.submit(replacing.look)
+            self._look_later()
+
+    def _look_later(self) -> None:
+        if self._looking is None:
+            self._looking = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
 
     async def _read(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._reader, work)

@@ -21,7 +21,7 @@ import structlog
 
 from gateway_memory.store.kernel import content_of, is_anothers, is_unwritten, persist, rename
 
-__all__ = ["Gone", "append", "has_leftovers", "look", "rewrite", "sweep"]
+__all__ = ["Gone", "append", "has_leftovers", "is_looked_for", "look", "rewrite", "sweep"]
 
 log = structlog.get_logger()
 
@@ -139,6 +139,11 @@ def look(*, closing: bool = False) -> None:
                     _settle(old, sure=_SURE_SECONDS)
             except OSError as error:
                 log.warning("files.late_lines_wait", error=type(error).__name__)
+
+
+def is_looked_for() -> bool:
+    """Return whether anything is kept into which somebody may still write."""
+    return bool(_replaced)
 
 
 def has_leftovers(folder: Path) -> bool:

@@ -169,7 +169,7 @@ def withhold(database: sqlite3.Connection, scope: str, path: Path) -> Callable[[
     Within a transaction that keeps the whole records, and under the workspace's lock. Hand it to `replacing.rewrite`
     once that is on disk.
     """
-    changed = reconsider(database, scope, read_records(path)[0])
+    changed = reconsider(database, scope, lambda: read_records(path)[0])
 
     def work(content: bytes | None) -> bytes | None:
         lines = (content or b"").split(b"\n")

@@ -11,7 +11,7 @@ import math
 import re
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
@@ -234,9 +234,11 @@ def keep_whole(database: sqlite3.Connection, scope: str, shown: Mapping[str, Any
 
 
 def reconsider(
-    database: sqlite3.Connection, scope: str, rows: Iterable[Mapping[str, Any]]
+    database: sqlite3.Connection, scope: str, records: Callable[[], Iterable[Mapping[str, Any]]]
 ) -> dict[str, dict[str, Any]]:
     """Return what is to be shown instead of some of a scope's records, by `canonical`; keep the whole ones.
+
+    records: reads them; it is asked only where anything is, or was, withheld.
 
     Within a transaction, which has to be on disk before the file says so.
     """
@@ -247,7 +249,7 @@ def reconsider(
         return {}
     changed: dict[str, dict[str, Any]] = {}
     standing: set[str] = set()
-    for row in rows:
+    for row in records():
         now = canonical(row)
         original: dict[str, Any] = json.loads(whole[now]) if now in whole else dict(row)
         shown = hidden.record(original)

@@ -69,6 +69,17 @@ async def test_lines_that_another_tool_appends_all_stand_there_once(
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
+async def test_what_was_replaced_does_not_stay_where_nobody_looks(files: MarkdownFiles, tmp_path: Path) -> None:
+    path = tmp_path / "MEMORY.md"
+    path.write_text("- mine\n")
+    async with files.writing():
+        await files.edit("", [OURS])
+    async with asyncio.timeout(30):
+        while list(tmp_path.glob(".*.kept")):
+            await asyncio.sleep(0.05)
+    files.close()
+
+
 async def test_records_that_another_tool_appends_survive_a_tidying(tmp_path: Path) -> None:
     path = tmp_path / "sessions.jsonl"
     command = [sys.executable, str(SCRIPT), str(path), str(LINES), "0.0005", "open"]
