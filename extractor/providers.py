@@ -5,15 +5,17 @@ Their own retries are off: who asks decides when to ask again. Their errors are 
 
 import email.utils
 import logging
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeGuard
 
 from .errors import ModelError
+from .prompt import estimate_tokens
 from .settings import ExtractorSettings, provider_of
 from .types import Usage
 
@@ -28,9 +30,8 @@ _RETRYABLE: Final = frozenset({408, 409, 429})
 _SERVER_ERROR: Final = 500
 _BAD_REQUEST: Final = frozenset({400, 422})
 _RATE_LIMIT: Final = 429
-# What reading an answer raises that is no answer at all: a proxy's page, a body cut off.
-_NOT_ITS_FORM: Final = (AttributeError, IndexError, TypeError, ValueError)
-
+_TIMES_ESTIMATED: Final = 8
+"""By so much a tokenizer may count more or less than is estimated from the text; what is beyond is no count of it."""
 
 _ASKING: ContextVar[bool] = ContextVar("gateway_memory_asking", default=False)
 
@@ -125,19 +126,17 @@ class _OpenAI:
         try:
             with _silently("openai._base_client", "openai._response", "openai._legacy_response"):
                 done = await self._client.chat.completions.create(**asked)
-            choice, usage = done.choices[0], done.usage
+            choice = done.choices[0]
+            text = _text_of(choice.message.content)
+            said = getattr(done, "usage", None)
             return Answer(
-                text=choice.message.content or "",
+                text=text,
                 truncated=choice.finish_reason == "length",
-                usage=Usage(
-                    calls=1,
-                    input_tokens=usage.prompt_tokens if usage else 0,
-                    output_tokens=usage.completion_tokens if usage else 0,
-                ),
+                usage=_usage(_number(said, "prompt_tokens"), _number(said, "completion_tokens"), str(asked), text),
             )
         except self._sdk.OpenAIError as error:
             raise _translated(error, self._sdk, form) from None
-        except _NOT_ITS_FORM:
+        except Exception:  # noqa: BLE001 - see _text_of: an answer may be anything
             raise ModelError("unreadable", retryable=True) from None
 
     async def close(self) -> None:
@@ -166,18 +165,61 @@ class _Anthropic:
         try:
             with _silently("anthropic._base_client", "anthropic._response"):
                 done = await self._client.messages.create(**asked)
+            text = _text_of(done.content)
+            said = getattr(done, "usage", None)
             return Answer(
-                text="".join(block.text for block in done.content if block.type == "text"),
+                text=text,
                 truncated=done.stop_reason == "max_tokens",
-                usage=Usage(calls=1, input_tokens=done.usage.input_tokens, output_tokens=done.usage.output_tokens),
+                usage=_usage(_number(said, "input_tokens"), _number(said, "output_tokens"), str(asked), text),
             )
         except self._sdk.AnthropicError as error:
             raise _translated(error, self._sdk, form) from None
-        except _NOT_ITS_FORM:
+        except Exception:  # noqa: BLE001 - see _text_of: an answer may be anything
             raise ModelError("unreadable", retryable=True) from None
 
     async def close(self) -> None:
         await self._client.close()
+
+
+# The SDKs check nothing of what a server sends: each field may be missing, or of any type.
+
+
+def _text_of(content: object) -> str:
+    """The text of an answer's content: a string, or the text parts of a list; of anything else none."""
+    if isinstance(content, str):
+        return content.encode("utf-8", "replace").decode()
+    texts = [_field(part, "text") for part in content if _field(part, "type") == "text"] if _is_list(content) else []
+    return "".join(_text_of(text) for text in texts if isinstance(text, str))
+
+
+def _is_list(value: object) -> TypeGuard[list[object]]:
+    return isinstance(value, list)
+
+
+def _field(part: object, name: str) -> object:
+    return part.get(name) if isinstance(part, dict) else getattr(part, name, None)
+
+
+def _number(usage: object, name: str) -> int:
+    """A count of tokens, 0 where a server says nothing, or nothing that is one."""
+    value = _field(usage, name)
+    if isinstance(value, float) and math.isfinite(value):
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _usage(input_tokens: int, output_tokens: int, asked: str, answered: str) -> Usage:
+    """What one call took. What a server can't have counted is estimated, so that no budget stands still or jumps."""
+    in_all, said = estimate_tokens(asked), estimate_tokens(answered)
+    return Usage(
+        calls=1,
+        input_tokens=input_tokens if _may_be(input_tokens, in_all, in_all) else in_all,
+        output_tokens=output_tokens if _may_be(output_tokens, said, MAX_OUTPUT_TOKENS) else said,
+    )
+
+
+def _may_be(tokens: int, estimated: int, at_most: int) -> bool:
+    return estimated // _TIMES_ESTIMATED <= tokens <= max(estimated, at_most) * _TIMES_ESTIMATED and tokens > 0
 
 
 def _translated(error: Any, sdk: Any, form: Format) -> ModelError:  # noqa: PLR0911 - a return a kind

@@ -81,10 +81,10 @@ class Ledger:
         return float((await self._journal.rows(query))[0][0])
 
     async def settle(self, day: str, *, reserved: int, input_tokens: int, output_tokens: int) -> None:
-        """Count what a call took in place of what was reserved for it."""
+        """Count what a call took in place of what was reserved for it. No number takes a budget back."""
         query = (
-            "UPDATE usage SET reserved_tokens = max(0, reserved_tokens - ?), input_tokens = input_tokens + ?, "
-            "output_tokens = output_tokens + ? WHERE day = ?"
+            "UPDATE usage SET reserved_tokens = max(0, reserved_tokens - ?), input_tokens = input_tokens + max(0, ?), "
+            "output_tokens = output_tokens + max(0, ?) WHERE day = ?"
         )
         values = (reserved, input_tokens, output_tokens, day)
         await self._journal.transact(lambda database: database.execute(query, values).rowcount)

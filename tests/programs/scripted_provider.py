@@ -8,17 +8,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Drop", "Fail", "Hang", "Provider", "Say", "entry", "found", "serving"]
+__all__ = ["Drop", "Fail", "Hang", "Provider", "Say", "Script", "entry", "found", "serving"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Say:
-    """A good answer. text: what the model says; truncated: it ran into its limit."""
+    """A good answer. text: what the model says; truncated: it ran into its limit; changed: what of it comes instead."""
 
     text: str
     truncated: bool = False
     input_tokens: int = 700
     output_tokens: int = 60
+    changed: Callable[[dict[str, Any]], Any] = lambda body: body
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +126,7 @@ class Provider:
                 answer: Any = {"type": "error", "error": said}
                 await _send(writer, step.status, step.page or json.dumps(answer), step.headers, json_body=not step.page)
             case Say():
-                answer = _of_anthropic(step) if anthropic else _of_openai(step)
+                answer = step.changed(_of_anthropic(step) if anthropic else _of_openai(step))
                 await _send(writer, 200, json.dumps(answer), {}, json_body=True)
         return True
 
