@@ -28,6 +28,8 @@ _STANDING: Final = re.compile(
     re.IGNORECASE,
 )
 
+_COMMENT_MARK: Final = re.compile(r"<!--|-->")
+
 
 def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:
     """The candidate as its speaker may have it remembered, None where they may not.
@@ -52,7 +54,10 @@ def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candi
     if not by_owner and (by_rules or _STANDING.match(candidate.content)):
         candidate = replace(candidate, category="instruction")
     named = tuple(name for name in candidate.entities if not commands_the_machine(name))
-    return permitted(replace(candidate, entities=named), turn, by_owner=by_owner)
+    candidate = replace(candidate, entities=named)
+    if by_owner:  # whose work may be about comments; a file's line holds them escaped
+        return None if commands_the_machine(_COMMENT_MARK.sub(" ", candidate.content)) else candidate
+    return permitted(candidate, turn, by_owner=False)
 
 
 def permitted_summary(summary: Summary, *, by_owner: bool) -> Summary | None:

@@ -1,5 +1,6 @@
 """The commands of our own prompts reach the session that they were made for: its scope, its workspace, its settings."""
 
+import contextlib
 import json
 import re
 import shlex
@@ -181,21 +182,18 @@ def test_an_empty_name_is_an_error_in_every_command(
 
 def test_looking_for_somebody_creates_nothing_of_them(tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text("- The cat is called Tigger\n", "utf-8")
-
-    def everything() -> list[object]:
-        found: list[object] = [*sorted(path for path in tmp_path.rglob("*") if ".gateway-memory" not in path.parts)]
-        for name in ("journal", "index"):
-            with sqlite3.connect(tmp_path / f"{name}.sqlite") as database:
-                found += database.iterdump()
-            database.close()
-        return found
-
     assert main(["list", "--workspace", str(tmp_path)]) == 0
-    before = everything()
+    before = sorted(path for path in tmp_path.rglob("*") if ".gateway-memory" not in path.parts)
     for whose in (("--user", "nobody"), ("--room", "没人"), ()):
         for command in (("list",), ("status",), ("search", "cat"), ("history", "abcdefgh"), ("undo",), ("distill",)):
             main([*command, "--workspace", str(tmp_path), *whose])
-    assert everything() == before
+    assert sorted(path for path in tmp_path.rglob("*") if ".gateway-memory" not in path.parts) == before
+    for name in ("journal", "index"):
+        with contextlib.closing(sqlite3.connect(tmp_path / f"{name}.sqlite")) as database:
+            kept = "\n".join(database.iterdump())
+        assert "nobody" not in kept
+        assert "没人" not in kept
+        assert 'INSERT INTO "sessions"' not in kept, "a look is no session"
 
 
 async def test_names_that_could_not_be_told_apart_are_refused(tmp_path: Path) -> None:
