@@ -36,6 +36,7 @@ class Accepting:
     ) -> None:
         self._journal = parts.journal
         self._worker = parts.worker
+        self._retention = parts.retention
         self._workspace = workspace
         self._metrics = metrics
         self._clock = clock
@@ -78,6 +79,7 @@ class Accepting:
             self._fail("journal", error)
             message = f"{self._workspace}: the turn could not be kept ({error}); free some space and send it again"
             raise StoreError(message) from error
+        self._retention.look()
         self._metrics.reply_seen(now, turn)
         return turn
 
@@ -97,6 +99,7 @@ class Accepting:
                 seen = await compute(observed, kind, content, tool, private=private)
             await self._journal.observe(scope=session.scope.key, session_id=session_id, seen=[seen], at=now)
         self._metrics.count("observations.kept")
+        self._retention.look()
 
 
 def _seen_of_turn(session: Session, said: str, answered: str) -> list[Observation]:

@@ -29,6 +29,7 @@ from gateway_memory.merging import Merger
 from gateway_memory.metrics import Metrics
 from gateway_memory.opening import OpeningBuilder
 from gateway_memory.reading import Extract, Reader
+from gateway_memory.retention import Retention
 from gateway_memory.saving import Saver
 from gateway_memory.sessions import Sessions
 from gateway_memory.settings import MemorySync
@@ -40,7 +41,7 @@ from gateway_memory.store.slots import Slot
 from gateway_memory.tasks import run_beside
 from gateway_memory.watch import check_watching, watch
 from gateway_memory.worker import Worker
-from notifier import Bus, Event, MqttSettings
+from notifier import Bus, Event
 from recall import Recaller, RecallError
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ __all__ = ["Parts", "open_parts"]
 log = structlog.get_logger()
 
 _GRACE_SECONDS: Final = 5.0
-_DAY_SECONDS: Final = 86400.0
 _EMBEDDING_REST_SECONDS: Final = 30.0
 """For so long an embedding server that keeps failing is left alone: words answer, and it may only be starting anew."""
 
@@ -76,6 +76,7 @@ class Parts:
     importer: Importer
     exporter: Exporter
     lifecycle: Lifecycle
+    retention: Retention
     notifier: "Notifier | None"
 
 
@@ -268,7 +269,6 @@ async def open_parts(
         prompts_for=partial(sessions.prompts, workspace),
     )
     _close_idle_sessions(stack, lifecycle, journal)
-    await _tidy(journal, settings, mqtt, seconds())
     return Parts(
         slot=slot,
         bus=bus,
@@ -293,6 +293,7 @@ async def open_parts(
         importer=importer,
         exporter=Exporter(workspace=workspace, files=files, journal=journal, recaller=recaller, follower=follower),
         lifecycle=lifecycle,
+        retention=await _retaining(stack, Retention(journal, settings, clock=seconds, fail=fail)),
         notifier=notifier,
     )
 
@@ -353,11 +354,10 @@ def _keep_to_the_owner(workspace: Path) -> None:
         (workspace / file).chmod(0o600)
 
 
-async def _tidy(journal: Journal, settings: MemorySync, mqtt: MqttSettings | None, now: float) -> None:
-    """Drop what has been kept for long enough."""
-    oldest = max(settings.notify.pending_max_age_seconds, mqtt.expiry_seconds if mqtt else 0)
-    await journal.tidy(observations_before=now - settings.observations.keep_days * _DAY_SECONDS)
-    await journal.event_log.tidy(before=now - oldest)
+async def _retaining(stack: AsyncExitStack, retention: Retention) -> Retention:
+    await retention.keep()
+    run_beside(stack, retention.run(), "retention")
+    return retention
 
 
 def _close_idle_sessions(stack: AsyncExitStack, lifecycle: Lifecycle, journal: Journal) -> None:

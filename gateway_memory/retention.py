@@ -1,0 +1,78 @@
+"""What has been kept for long enough goes, also while a process runs for months."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from typing import Final
+
+import structlog
+
+from gateway_memory.errors import StoreError
+from gateway_memory.settings import MemorySync
+from gateway_memory.store.journal import Journal
+
+__all__ = ["Retention"]
+
+log = structlog.get_logger()
+
+_EVERY_SECONDS: Final = 3600.0
+_LOOKS_SECONDS: Final = 60.0
+_DAY_SECONDS: Final = 86400.0
+
+
+class Retention:
+    """Tidies one journal each hour of the clock, which says epoch seconds and may be turned."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        settings: MemorySync,
+        *,
+        clock: Callable[[], float],
+        fail: Callable[[str, BaseException], None],
+    ) -> None:
+        notify = settings.notify
+        self._journal = journal
+        self._observations_seconds = settings.observations.keep_days * _DAY_SECONDS
+        self._events_seconds = max(
+            notify.pending_max_age_seconds, notify.mqtt.expiry_seconds if notify.enabled and notify.mqtt.enabled else 0
+        )
+        self._clock = clock
+        self._fail = fail
+        self._last: float | None = None
+        self._wake = asyncio.Event()
+        self._tidying = asyncio.Lock()
+
+    def look(self) -> None:
+        """Have it tidied behind, if it is time: for calls that nobody should wait in."""
+        if self._due():
+            self._wake.set()
+
+    async def keep(self) -> None:
+        """Tidy if it is time. A failure is noted, and the next look tries again."""
+        async with self._tidying:
+            if not self._due():
+                return
+            now = self._clock()
+            try:
+                await self._journal.tidy(observations_before=now - self._observations_seconds)
+                await self._journal.event_log.tidy(before=now - self._events_seconds)
+            except (OSError, sqlite3.Error, StoreError) as error:
+                log.warning("journal.not_tidied", error=type(error).__name__)
+                self._fail("retention", error)
+                return
+            self._last = now
+
+    async def run(self) -> None:
+        """Tidy when it is time, until cancelled."""
+        while True:
+            try:
+                async with asyncio.timeout(_LOOKS_SECONDS):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+            self._wake.clear()
+            await self.keep()
+
+    def _due(self) -> bool:
+        return self._last is None or abs(self._clock() - self._last) >= _EVERY_SECONDS

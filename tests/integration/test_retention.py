@@ -1,0 +1,152 @@
+"""What is kept for so long is kept no longer, also while one process runs for months."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gateway_memory import OWNER, Config, GatewayMemory, load_config
+from gateway_memory.store import journal as journal_module
+from recall import EmbedderSettings, RecallSettings
+
+
+class Clock:
+    """Says what time it is; a test turns it."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+def config(keep_days: int) -> Config:
+    defaults = load_config().defaults
+    return Config(
+        defaults=replace(
+            defaults,
+            auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none")),
+            observations=replace(defaults.observations, keep_days=keep_days),
+            notify=replace(defaults.notify, pending_max_age_seconds=3 * 86400),
+        )
+    )
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def memory(tmp_path: Path, clock: Clock) -> AsyncIterator[GatewayMemory]:
+    async with GatewayMemory(config(7), tmp_path, clock=clock) as memory:
+        yield memory
+
+
+def count(memory: GatewayMemory, table: str) -> int:
+    connection = sqlite3.connect(memory.workspace / "journal.sqlite")
+    try:
+        return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+    finally:
+        connection.close()
+
+
+async def until(memory: GatewayMemory, table: str, number: int) -> None:
+    async with asyncio.timeout(10):
+        while count(memory, table) != number:
+            await asyncio.sleep(0.01)
+
+
+async def test_observations_go_after_their_days_while_the_process_runs(memory: GatewayMemory, clock: Clock) -> None:
+    session = await memory.start_session("one", user=OWNER)
+    for _ in range(90):  # three months, a day at a time
+        await memory.observe(session, kind="tool", content="it happened", tool="bash")
+        clock.now += timedelta(days=1)
+        await memory.flush()
+        assert count(memory, "observations") <= 7
+    assert count(memory, "observations") >= 6
+    connection = sqlite3.connect(memory.workspace / "journal.sqlite")
+    oldest = connection.execute("SELECT min(at) FROM observations").fetchone()[0]
+    connection.close()
+    assert oldest >= (clock.now - timedelta(days=7)).timestamp()
+
+
+async def test_what_is_done_in_between_is_enough(memory: GatewayMemory, clock: Clock) -> None:
+    session = await memory.start_session("one", user=OWNER)
+    await memory.observe(session, kind="tool", content="it happened", tool="bash")
+    clock.now += timedelta(days=8)
+    await memory.observe(session, kind="tool", content="much later", tool="bash")
+    await until(memory, "observations", 1)
+    clock.now += timedelta(days=8)
+    await memory.after_reply(session, user="hello there", reply="hi")
+    await until(memory, "observations", 2)
+    clock.now += timedelta(days=8)
+    await memory.end_session(session, reason="completed")
+    await until(memory, "observations", 0)
+
+
+async def test_a_process_that_nobody_speaks_to_looks_by_itself(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gateway_memory.retention._LOOKS_SECONDS", 0.01)
+    async with GatewayMemory(config(7), tmp_path, clock=clock) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        await memory.observe(session, kind="tool", content="it happened", tool="bash")
+        clock.now += timedelta(days=8)
+        await until(memory, "observations", 0)
+
+
+async def test_receipts_events_and_replies_are_bounded_too(
+    memory: GatewayMemory, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "_RECEIPTS_KEPT", 20)
+    monkeypatch.setattr(journal_module, "_CHANGES_KEPT", 5)
+    session = await memory.start_session("one", user=OWNER)
+    for number in range(60):
+        await memory.after_reply(session, user=f"Remember that box {number} holds {number * 7} screws.", reply="OK")
+        clock.now += timedelta(hours=2)
+        await memory.flush()
+    assert count(memory, "receipts") <= 21
+    assert count(memory, "replies") <= 21
+    assert count(memory, "changes") <= 6
+    assert 0 < count(memory, "events") <= 3 * 12 + 1, "three days of them"
+    clock.now += timedelta(days=4)
+    await memory.flush()
+    assert count(memory, "events") == 0
+
+
+async def test_a_full_disk_is_noted_and_tried_again(
+    memory: GatewayMemory, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await memory.start_session("one", user=OWNER)
+    await memory.observe(session, kind="tool", content="it happened", tool="bash")
+    clock.now += timedelta(days=8)
+    tidy = memory._journal.tidy
+
+    async def full(*, observations_before: float) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(memory._journal, "tidy", full)
+    await memory.flush()
+    assert count(memory, "observations") == 1
+    assert memory.metrics.last_failure is not None
+    assert memory.metrics.last_failure[1] == "retention"
+    monkeypatch.setattr(memory._journal, "tidy", tidy)
+    await memory.flush()
+    assert count(memory, "observations") == 0
+
+
+async def test_a_clock_that_is_set_back_stops_nothing(memory: GatewayMemory, clock: Clock) -> None:
+    session = await memory.start_session("one", user=OWNER)
+    clock.now += timedelta(days=400)
+    await memory.flush()
+    clock.now -= timedelta(days=400)
+    await memory.observe(session, kind="tool", content="it happened", tool="bash")
+    await memory.flush()
+    clock.now += timedelta(days=8)
+    await memory.flush()
+    assert count(memory, "observations") == 0
