@@ -192,7 +192,7 @@ class Commands:
     async def _forget_named(self, session: Session, what: str) -> str | None:
         """Forget what is named, where it is certain which memory that is; else show the ones that it may be."""
         await self._follower.refresh(session.scope)
-        near = await self._recaller.nearest(session.scope.key, as_query(what), _NEAR)
+        near = await self._recaller.nearest(session.scope.key, as_query(what).text, _NEAR)
         found = named(what, near)
         if found.certain:
             await self._ingest.forget(session.scope, found.certain, reason="asked")

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import structlog
 
-from extractor import clean
+from extractor import Cleaned, clean
 from gateway_memory.blocks import changes_block, full_block, recalled_block, updates_block
 from gateway_memory.clock import day_of
 from gateway_memory.follow import Follower
@@ -259,6 +259,6 @@ class ContextBuilder:
         return tuple(found)
 
 
-def as_query(text: str) -> str:
+def as_query(text: str) -> Cleaned:
     """Return a message as it may be searched with: without private spans and secrets, and of a bounded length."""
-    return clean(text[:_QUERY_LENGTH]).text
+    return clean(text[:_QUERY_LENGTH])

@@ -12,6 +12,7 @@ from gateway_memory.compute import compute
 from gateway_memory.draft import Draft, by_scope, read_turn
 from gateway_memory.follow import Follower
 from gateway_memory.forgetting import asked_to_forget, named
+from gateway_memory.masked import asks_to_keep_masked
 from gateway_memory.merging import Merger
 from gateway_memory.plan import Memory, Outcome, Plan, Retired, Stage
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS, Reader
@@ -127,6 +128,8 @@ class Ingest:
         for turn, candidates in found:
             if not candidates:
                 draft.outcomes.append(Outcome(turn=turn.id, action="skipped", reason=empty))
+            if stage == "rules" and asks_to_keep_masked(turn.user):
+                draft.outcomes.append(Outcome(turn=turn.id, action="masked", reason="secret"))
             read = read_turn(turn, self._zone)
             for candidate in candidates:
                 allowed = permitted(candidate, read, by_owner=scope.key == OWNER_KEY)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +29,7 @@ from gateway_memory.context import PACE_SHARE, Context, as_query
 from gateway_memory.distilling import Distilled
 from gateway_memory.edge import only_our_errors
 from gateway_memory.errors import ClosedError, UsageError, place_of
+from gateway_memory.masked import masked_block
 from gateway_memory.metrics import Metrics
 from gateway_memory.parts import open_parts
 from gateway_memory.plan import Receipt
@@ -122,7 +124,7 @@ class GatewayMemory:
                 caught_up=parts.worker.caught_up,
                 notifier=lambda: parts.notifier.status() if parts.notifier else None,
             )
-            self._saver, self._lifecycle = parts.saver, parts.lifecycle
+            self._saver, self._lifecycle, self._retention = parts.saver, parts.lifecycle, parts.retention
             self._distiller = parts.distiller
             self.importer, self.exporter = parts.importer, parts.exporter
             await self._lifecycle.close_abandoned(starting=True)
@@ -222,7 +224,7 @@ class GatewayMemory:
             UsageError: the message is no text, or `at` no time.
         """
         self._check(session)
-        message = as_query(text_of(message, "message"))
+        said = as_query(text_of(message, "message"))
         at = self._clock() if at is None else at
         instant_of(at)
         timeout = session.settings.auto_recall.timeout_ms / 1000
@@ -232,12 +234,14 @@ class GatewayMemory:
             if session.on("autoExtract"):
                 self.metrics.message_seen(self._clock())
             try:
-                context = await self._told(session, message, at, deadline)
+                context = await self._told(session, said.text, at, deadline)
             except Exception as error:  # noqa: BLE001 - the reply matters more than its memory
                 log.error("context.failed", error=type(error).__name__, place=place_of(error))
                 self._fail("context", error)
                 context = Context()
-        session.hears(message)
+            if session.on("autoExtract") and (notice := masked_block(said)):
+                context = replace(context, text=f"{context.text}\n\n{notice}".strip())
+        session.hears(said.text)
         session.recalled = tuple(hit.id for hit in context.recalled)
         return context
 
@@ -273,6 +277,7 @@ class GatewayMemory:
         """
         self._check()
         await self._worker.flush()
+        await self._retention.keep()
         try:
             async with asyncio.timeout(_EMBED_SECONDS):
                 await self._recaller.embedded()
@@ -313,11 +318,11 @@ class GatewayMemory:
             session_key=without_secrets(session_key) if session_key else session_key,
             zone=self.zone,
         )
-        limit, query = count_of(limit, "limit"), as_query(text_of(query, "query"))
+        limit, asked = count_of(limit, "limit"), as_query(text_of(query, "query")).text
         await self._beginning.begin(session)
         if session.incognito:  # a query may go to a server that makes its vector
             return ()
-        return await self._context.find(session, query, limit, self._clock(), only=only, explain=explain)
+        return await self._context.find(session, asked, limit, self._clock(), only=only, explain=explain)
 
     async def command(self, session: Session, text: Content | None) -> str | None:
         """Answer a `/memory …` command in the user's language; None where the text is none.
@@ -482,6 +487,7 @@ class GatewayMemory:
             pass
         await self._lifecycle.end(session_id, session.scope, session.key, end)
         session.ending = False
+        self._retention.look()
 
     def changes(
         self,

@@ -2,7 +2,7 @@
 
 from typing import Final, Literal
 
-__all__ = ["CHAT", "PHRASES", "SHELL", "Language", "language_of", "say"]
+__all__ = ["CHAT", "PHRASES", "SHELL", "Language", "language_of", "say", "secret_name"]
 
 Language = Literal["zh", "en"]
 
@@ -148,6 +148,17 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "why_nothing": ("Nothing was recalled for the last reply ({at}).", "上一次回复（{at}）没有用到记忆。"),
     "why_kept": ("What became of that turn:", "这一轮的处理结果："),
     "why_waits": ("That turn still waits to be read.", "这一轮还在等待处理。"),
+    "why_masked": (
+        "- a secret was masked, so it is not kept: keep it in a password manager",
+        "- 其中的机密信息已被屏蔽，没有保存：请把它存在密码管理器里",
+    ),
+    "masked_tell": (
+        (
+            "The user asked to remember something that holds a secret ({kinds}). It was masked and is not kept. "
+            "Tell the user so in this reply, in one sentence; a password manager is the place for it."
+        ),
+        "用户要求记住的内容里有机密信息（{kinds}），已被屏蔽，不会保存。请在这次回复里用一句话告诉用户，并建议存进密码管理器。",
+    ),
     "undo_nothing": ("There is nothing to undo.", "没有可以撤销的改动。"),
     "undo_unknown": ("No change of {id} can be undone.", "{id} 没有可以撤销的改动。"),
     "undone": ("Undone, of {at}:", "已撤销 {at} 的改动："),
@@ -190,6 +201,28 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     ),
 }
 """By name: English, Chinese."""
+
+
+_SECRETS: Final[dict[str, str]] = {
+    "password": "密码",
+    "key": "密钥",
+    "token": "令牌",
+    "secret": "密钥",
+    "private key": "私钥",
+    "card number": "卡号",
+    "identity number": "身份证号",
+    "passport number": "护照号",
+    "social security number": "社会保障号",
+    "session id": "会话标识",
+    "cookie": "Cookie",
+    "bearer token": "令牌",
+}
+"""Kinds of secrets in Chinese; another one is called by its issuer's name."""
+
+
+def secret_name(language: Language, kind: str) -> str:
+    """Return a kind of secret as a user reads it."""
+    return _SECRETS.get(kind, kind) if language == "zh" else kind
 
 
 def language_of(text: str) -> Language:

@@ -31,7 +31,7 @@ def as_id(text: str) -> str:
 
 def shown(typed: str) -> str:
     """Return the beginning of what was typed, fit to be said in an answer."""
-    line = " ".join(as_query(typed).split())
+    line = " ".join(as_query(typed).text.split())
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
 
 
@@ -64,7 +64,9 @@ class Receipts:
         lines.append(say(language, "why_kept" if receipts else "why_waits"))
         for receipt in reversed(receipts):
             for outcome in receipt.outcomes:
-                if outcome.turn == reply.turn:
+                if outcome.turn == reply.turn and outcome.action == "masked":
+                    lines.append(say(language, "why_masked"))
+                elif outcome.turn == reply.turn:
                     named = f" · {outcome.id} · {outcome.text}" if outcome.id else ""
                     lines.append(f"- {receipt.stage}: {outcome.action} ({outcome.reason}){named}")
         return "\n".join(lines)

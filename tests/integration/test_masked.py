@@ -1,0 +1,77 @@
+"""Who asks to keep a secret hears that it was masked, in the language they write; nobody else hears anything."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gateway_memory import OWNER, Config, GatewayMemory
+from gateway_memory.settings import MemorySync
+from recall import EmbedderSettings, RecallSettings
+
+WORDS_ALONE = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> AsyncIterator[GatewayMemory]:
+    async with GatewayMemory(WORDS_ALONE, tmp_path) as memory:
+        yield memory
+
+
+@pytest.mark.parametrize(
+    ("message", "told", "why"),
+    [
+        ("Remember that my wifi password is swordfish9", "(password)", "password manager"),
+        ("swordfish9 is my password, don't forget", "(password)", "password manager"),
+        ("Please save this: card 4111 1111 1111 1111", "(card number)", "password manager"),
+        ("记住我的 WiFi 密码是 swordfish9", "（密码）", "密码管理器"),
+        ("我的密码是swordfish9，别忘了", "（密码）", "密码管理器"),
+        ("請記住，我的密碼是swordfish9", "（密码）", "密码管理器"),
+        ("帮我记一下卡号 4111 1111 1111 1111", "（卡号）", "密码管理器"),
+    ],
+)
+async def test_the_reply_and_why_tell_that_it_was_masked(
+    memory: GatewayMemory, message: str, told: str, why: str
+) -> None:
+    session = await memory.start_session("one", user=OWNER)
+    context = await memory.before_reply(session, message)
+    assert context.text.count("[Memory Notice]") == 1
+    assert told in context.text
+    assert "swordfish9" not in context.text
+    assert "4111" not in context.text
+    await memory.after_reply(session, user=message, reply="OK")
+    await memory.flush()
+    answer = await memory.command(session, "/memory why") or ""
+    assert why in answer
+    assert "swordfish9" not in answer
+    assert any(
+        (outcome.action, outcome.reason) == ("masked", "secret")
+        for receipt in await memory.receipts(limit=5)
+        for outcome in receipt.outcomes
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "My wifi password is swordfish9",
+        "Remember that I like tea",
+        "Don't remember my password, which is swordfish9",
+        "别记住我的密码：swordfish9",
+        "我的密码是swordfish9，登录不上",
+        "记住我喜欢喝茶",
+        "I can't remember my password",
+    ],
+)
+async def test_nobody_else_is_told_anything(memory: GatewayMemory, message: str) -> None:
+    session = await memory.start_session("one", user=OWNER)
+    assert "[Memory Notice]" not in (await memory.before_reply(session, message)).text
+    await memory.after_reply(session, user=message, reply="OK")
+    await memory.flush()
+    assert "masked" not in {outcome.action for row in await memory.receipts(limit=5) for outcome in row.outcomes}
+
+
+async def test_incognito_tells_nothing(memory: GatewayMemory) -> None:
+    session = await memory.start_session("one", user=OWNER)
+    await memory.command(session, "/memory off")
+    assert not (await memory.before_reply(session, "Remember that my password is swordfish9")).text
