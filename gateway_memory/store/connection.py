@@ -30,7 +30,7 @@ class Connection(aiosqlite.Connection):
 
     _path: Path
     _files: tuple[int, ...] = ()
-    _damage: sqlite3.DatabaseError | None = None
+    _damage: sqlite3.DatabaseError | UnicodeDecodeError | None = None
 
     @classmethod
     async def open(cls, path: Path, *, busy_seconds: float) -> "Connection":
@@ -87,6 +87,8 @@ class Connection(aiosqlite.Connection):
             if self._damage is None:
                 yield
                 return
+        except UnicodeDecodeError as error:  # of a message that quotes what is damaged
+            self._damage = error
         except sqlite3.DatabaseError as error:
             if (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF not in _DAMAGED:
                 raise

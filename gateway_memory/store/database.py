@@ -1,5 +1,6 @@
 """Opening the journal's file: it is checked and brought up to date, and a damaged one is set aside."""
 
+import contextlib
 import sqlite3
 import time
 from collections.abc import Callable
@@ -33,7 +34,7 @@ async def open_database(path: Path, *, is_alone: Callable[[], bool]) -> Connecti
     try:
         connection = await Connection.open(path, busy_seconds=_BUSY_SECONDS)
         await connection.use(lambda database: _prepare(database, path))
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a message may quote what is damaged
         if connection:
             await connection.close()
         if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
@@ -54,6 +55,16 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
     if found != "ok":
         raise sqlite3.DatabaseError(found)
     migrate(database, path)
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
+        migrate(new, path)
+        lost = _columns(new) - _columns(database)
+    if lost:
+        raise sqlite3.DatabaseError(f"{len(lost)} columns have lost their names")
+
+
+def _columns(database: sqlite3.Connection) -> set[tuple[str, str]]:
+    query = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
+    return set(database.execute(query).fetchall())
 
 
 def _left(path: Path, error: Exception) -> JournalDamagedError:
