@@ -19,7 +19,7 @@ from gateway_memory.settings import LogSettings
 __all__ = ["main"]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - a return an error
     """Run the command line; returns the exit code."""
     parser = _parser()
     args = parser.parse_args(arguments)
@@ -40,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 0
+    except UnicodeError:  # an argument of bytes that are no text, as shells hand them on
+        sys.stderr.write("an argument is not valid Unicode\n")
+        return 2
     except (OSError, sqlite3.Error) as error:  # a disk that is full, a file of another's
         sys.stderr.write(f"{error}\n")
         return 1

@@ -143,14 +143,18 @@ class GatewayMemory:
                 self._bus.close()
             log.info("memory.closed")
 
-    def _check(self, session: Session | None = None) -> None:
+    def _check(self, *sessions: object) -> None:
         if self._stack is None:
             raise ClosedError("this memory is closed: use it inside `async with GatewayMemory(…)`")
         if asyncio.get_running_loop() is not self._loop:
             raise ClosedError("this memory lives on another event loop: call it from the loop that opened it")
-        if session is not None and session.memory is not self:
-            message = f"{session!r} does not belong to this memory: take the session that start_session returned"
-            raise UsageError(message)
+        for session in sessions:
+            if not isinstance(session, Session):
+                message = f"session is of type {type(session).__name__}: expected what start_session returned"
+                raise UsageError(message)
+            if session.memory is not self:
+                message = f"{session!r} does not belong to this memory: take the session that start_session returned"
+                raise UsageError(message)
 
     # The calls of a gateway
 
@@ -507,7 +511,7 @@ class GatewayMemory:
         Raises:
             UsageError: not exactly one scope is named.
         """
-        self._check(session)
+        self._check(*([] if session is None else [session]))
         if session is not None and (user is not None or room is not None):
             raise UsageError("changes of a session, or of user=… or room=…: expected only one of them")
         scope = session.scope if session is not None else resolve_scope(user=user, room=room)

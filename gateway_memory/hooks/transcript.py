@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from extractor.redact import clean
+from gateway_memory.content import well_formed
 from gateway_memory.observing import observed
 from gateway_memory.store.session_state import Observation, observe
 from gateway_memory.store.sqlite import transaction
@@ -79,7 +80,7 @@ def observations_of(lines: Sequence[bytes]) -> list[Observation]:
         elif kind == "tool_use":
             given = part.get("input")
             calls[str(part.get("id") or f"{len(seen)} {len(calls)}")] = (
-                str(part.get("name", "")),
+                well_formed(str(part.get("name", ""))),
                 given if isinstance(given, dict) else {"input": given},
             )
         elif kind == "tool_result":

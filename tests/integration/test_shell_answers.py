@@ -249,6 +249,25 @@ def test_a_terminal_that_knows_only_ascii_is_told_all_the_same(workspace: Path) 
     assert rb"\u6211" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["list", "--user", b"\xff"],
+        ["save-fact", "--content", b"tea \xff", "--session", b"\xff"],
+        ["save-summary", "--topic", b"\xff", "--summary", b"\xff", "--session", b"\xff"],
+        ["export", "--output", b"nowhere/\xff"],
+        ["list", "--workspace", b"\xff"],
+        ["delete", "--scope", b"user:\xff"],
+        ["config", "check", b"\xff"],
+    ],
+)
+def test_arguments_that_are_no_text_end_without_a_traceback(workspace: Path, arguments: list[str | bytes]) -> None:
+    command = [os.fsencode(each) for each in (sys.executable, "-m", "gateway_memory.entry", *arguments)]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr
+    assert done.returncode in (0, 1, 2)
+
+
 def test_words_that_are_no_valid_unicode_are_searched_for_all_the_same(workspace: Path) -> None:
     command = [os.fsencode(sys.executable), b"-m", b"gateway_memory.entry", b"search", b"tea \xff"]
     done = subprocess.run(command, capture_output=True, check=True)

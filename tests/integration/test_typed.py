@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from editor import WORTH, hook, records, transcript
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scripted_provider import Say, entry, serving
 
+from extractor import ExtractorSettings
 from gateway_memory import OWNER, Config, GatewayMemory, Session, UsageError
 from gateway_memory.config_check import check_config
 from gateway_memory.config_keys import expected, known_paths
@@ -143,6 +146,51 @@ async def test_calls_take_content_parts_and_refuse_what_is_no_text(tmp_path: Pat
             ):
                 with pytest.raises(UsageError):
                     await call
+
+
+@pytest.mark.parametrize("wrong", [None, "one", 5, object()])
+async def test_what_is_no_session_is_refused_in_our_words(tmp_path: Path, wrong: Any) -> None:
+    async with GatewayMemory(Config(), tmp_path) as memory:
+        for call in (
+            memory.before_reply(wrong, "x"),
+            memory.after_reply(wrong, user="x", reply="x"),
+            memory.search(wrong, "x"),
+            memory.command(wrong, "/memory list"),
+            memory.stop(wrong, "completed"),
+            memory.end_session(wrong, reason="completed"),
+        ):
+            with pytest.raises(UsageError, match=r"^session is of type"):
+                await call
+
+
+async def test_a_models_halves_of_characters_break_no_storage(tmp_path: Path) -> None:
+    said = "我打算每周三晚上去游泳馆学蝶泳，教练是个四川人，已经交了半年的学费。"
+    wrong = entry(said, said, entities=["\ud800", "游泳"], category="fact")
+    async with serving() as provider:
+        provider.script += [Say(text=json.dumps({"shouldStore": True, "entries": [wrong]}))]
+        extraction = ExtractorSettings(base_url=f"{provider.url}/v1", min_conversation_length=0)
+        words_alone = RecallSettings(embedder=EmbedderSettings(provider="none"))
+        config = Config(defaults=MemorySync(auto_extract=extraction, auto_recall=words_alone))
+        async with GatewayMemory(config, tmp_path) as memory:
+            session = await memory.start_session("one", user=OWNER)
+            await memory.after_reply(session, user=said, reply="好的，听起来不错。")
+            await memory.flush()
+            assert provider.asked
+            failed = {name: number for name, number in memory.metrics.counts.items() if name.startswith("failures.")}
+            assert failed == {}
+            assert memory.metrics.counts["extraction.batch.left_out.unclean"] == 1
+
+
+def test_an_editors_halves_of_characters_break_no_storage(tmp_path: Path) -> None:
+    half = "\ud800"
+    call = {"type": "tool_use", "id": "1", "name": f"bash{half}", "input": {"command": f"ls {half}"}}
+    path = transcript(
+        tmp_path / "t.jsonl", ("user", f"{WORTH}{half}"), ("assistant", [call, {"type": "text", "text": half}])
+    )
+    hook("stop", tmp_path / "m", conversation_id=f"conv-{half}", transcript_path=path, status="completed")
+    hook("sessionEnd", tmp_path / "m", conversation_id=f"conv-{half}", transcript_path=path, reason=half)
+    assert len(records(tmp_path / "m")) == 1
+    assert not list((tmp_path / "m").glob("logs/hooks-*.jsonl")), "no hook failed"
 
 
 async def test_halves_of_characters_break_no_storage(tmp_path: Path) -> None:
