@@ -14,6 +14,7 @@ from gateway_memory.items import Ignored, Item, MemoryItem, NoteItem, SummaryIte
 from gateway_memory.store.files import MEMORY_FILE, is_day_file
 from gateway_memory.store.markdown import MemoryType, one_line
 from gateway_memory.store.session_log import SessionRecord
+from gateway_memory.store.session_state import End
 
 __all__ = ["item_of"]
 
@@ -82,6 +83,12 @@ def _record(raw: dict[str, Any]) -> SessionRecord:
     kept = written(_text(raw, "topic"), summary, _list(raw, "decisions"), _list(raw, "todos"))
     brief = _text(raw, "brief")
     at = _time(raw.get("timestamp"), 0.0)
+    lasted = raw.get("duration_ms")
+    end = End.of(
+        reason=_text(raw, "reason"),
+        error=_text(raw, "error_message"),
+        duration_ms=lasted if type(lasted) is int and lasted >= 0 else None,
+    )
     return SessionRecord(
         id=_name(_text(raw, "id"))[:40] or "sum-imported",
         session_id=_name(session),
@@ -93,6 +100,9 @@ def _record(raw: dict[str, Any]) -> SessionRecord:
         brief=written("", brief, (), ()).brief if brief else kept.brief,
         auto_generated=raw.get("auto_generated") is True,
         layer=raw["layer"] if raw.get("layer") in ("agent", "followup", "end") else "imported",
+        reason=end.reason,
+        duration_ms=end.duration_ms,
+        error_message=end.error,
     )
 
 

@@ -171,6 +171,16 @@ async def test_the_error_and_the_duration_of_an_end_are_kept(tmp_path: Path) -> 
     assert record["error_message"] == "连接断开：timeout after 30 s"
 
 
+async def test_what_is_exported_of_an_end_comes_back_with_an_import(tmp_path: Path) -> None:
+    async with GatewayMemory(CONFIG, tmp_path / "one", clock=Clock()) as memory:
+        session = await memory.start_session("a", user=OWNER)
+        await said(memory, session, WORTH)
+        await memory.end_session(session, reason="error", error="连接断开", duration_ms=45000)
+    assert run("export", "--workspace", str(tmp_path / "one"), "--output", str(tmp_path / "out")).returncode == 0
+    assert run("import", "jsonl", str(tmp_path / "out"), "--workspace", str(tmp_path / "two")).returncode == 0
+    assert records(tmp_path / "two") == records(tmp_path / "one")
+
+
 async def test_a_record_says_nothing_of_an_error_where_there_was_none(tmp_path: Path) -> None:
     async with GatewayMemory(CONFIG, tmp_path, clock=Clock()) as memory:
         session = await memory.start_session("a", user=OWNER)
