@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import structlog
 from attacks import PEOPLE, config
 
 from gateway_memory import GatewayMemory, GatewayMemoryError
@@ -76,6 +77,7 @@ async def full(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     if sys.argv[1] == "append":
         append(Path(sys.argv[2]), int(sys.argv[3]))
     else:

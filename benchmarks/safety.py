@@ -16,7 +16,6 @@ import logging
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from pathlib import Path
 from random import Random
 
@@ -43,17 +42,10 @@ CLASSES: dict[str, Attack] = {
 }
 
 
-async def run(only: list[str], seed: int) -> tuple[dict[str, list[Try]], dict[str, float]]:
-    """Return what was tried, and the seconds that it took, by class."""
-    tried: dict[str, list[Try]] = defaultdict(list)
-    seconds: dict[str, float] = {}
-    for name in only:
-        started = time.perf_counter()
-        with tempfile.TemporaryDirectory() as folder:
-            async for each in CLASSES[name](Path(folder), Random(seed)):
-                tried[name].append(each)
-        seconds[name] = time.perf_counter() - started
-    return tried, seconds
+async def attack(name: str, seed: int) -> list[Try]:
+    """Return what was tried of a class."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [each async for each in CLASSES[name](Path(folder), Random(seed))]
 
 
 def main() -> int:
@@ -69,21 +61,23 @@ def main() -> int:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     encoder = bundled_encoder()  # memories share it while one of them is open; here it stays for all
-    tried, seconds = asyncio.run(run(args.only, args.seed))
-    encoder.close()
-    failed = {name: [each.name for each in tries if not each.held] for name, tries in tried.items()}
-    if args.json:
-        rows = {
-            name: {"tried": len(tries), "held": len(tries) - len(failed[name]), "seconds": round(seconds[name], 1)}
-            for name, tries in tried.items()
-        }
-        print(json.dumps({"seed": args.seed, "classes": rows, "failed": failed}, ensure_ascii=False, indent=2))
-    else:
+    if not args.json:
         print(f"{'class':<12}{'tried':>8}{'held':>8}{'seconds':>10}")
-        for name, tries in tried.items():
-            print(f"{name:<12}{len(tries):>8}{len(tries) - len(failed[name]):>8}{seconds[name]:>10.1f}")
-        for name, names in failed.items() if args.failures else ():
-            print("\n".join(f"{name}: {each}" for each in names))
+    rows: dict[str, dict[str, float]] = {}
+    failed: dict[str, list[str]] = {}
+    for name in args.only:
+        started = time.perf_counter()
+        tried = asyncio.run(attack(name, args.seed))
+        seconds = time.perf_counter() - started
+        failed[name] = [each.name for each in tried if not each.held]
+        held = len(tried) - len(failed[name])
+        rows[name] = {"tried": len(tried), "held": held, "seconds": round(seconds, 1)}
+        if not args.json:
+            print(f"{name:<12}{len(tried):>8}{held:>8}{seconds:>10.1f}", flush=True)
+            print("".join(f"  {each}\n" for each in failed[name] if args.failures), end="", flush=True)
+    encoder.close()
+    if args.json:
+        print(json.dumps({"seed": args.seed, "classes": rows, "failed": failed}, ensure_ascii=False, indent=2))
     return 1 if any(failed.values()) else 0
 
 

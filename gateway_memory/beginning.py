@@ -58,10 +58,10 @@ class Beginning:
 
     async def _switched_before(self, session: Session, *, opened: bool) -> None:
         """Let what the user switched hold: after a restart, and in the next incarnation of a session that goes on."""
-        if not opened:
+        if not session.switched:
             found = await self._parts.journal.transact(lambda database: switches(database, session.session_id))
             session.switched = features(found)
-        elif session.switched:
+        if opened and session.switched:
             await self.switched(session)
 
     def subscribe(self, session: Session) -> None:

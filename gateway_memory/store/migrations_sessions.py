@@ -81,6 +81,7 @@ SWITCHES: Final = (
     """
     ALTER TABLE sessions ADD COLUMN switches TEXT NOT NULL DEFAULT '';     -- what `/memory on | off` said, as JSON
     ALTER TABLE sessions ADD COLUMN stops INTEGER NOT NULL DEFAULT 0;      -- how often an editor's agent stopped in it
+    CREATE INDEX sessions_by_key ON sessions (key, scope, ended_at);
     """,
 )
 

@@ -134,9 +134,19 @@ def switch(database: sqlite3.Connection, session_id: str, said: Mapping[str, boo
 
 
 def switches(database: sqlite3.Connection, session_id: str) -> Mapping[str, bool]:
-    """Return what the user said of a session's features."""
-    row = database.execute("SELECT switches FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
-    return _switches(row[0]) if row else {}
+    """Return what the user said of a session's features.
+
+    A session whose predecessor was abandoned goes on for its user, who knows of no end: what was said then holds.
+    """
+    row = database.execute("SELECT key, scope, switches FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    if row is None or row[2]:
+        return _switches(row[2]) if row else {}
+    query = (
+        "SELECT reason, switches FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NOT NULL "
+        "ORDER BY ended_at DESC LIMIT 1"
+    )
+    reason, said = database.execute(query, row[:2]).fetchone() or ("", "")
+    return _switches(said) if reason == "abandoned" else {}
 
 
 def _switches(said: str) -> Mapping[str, bool]:

@@ -1,12 +1,14 @@
 """After `/memory off` nothing of a session reaches any file, model, event or record, whatever is called."""
 
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from editor import WORTH, run
+from editor import WORDS_ALONE, WORTH, environment, run
 from embedding_server import hashed, serving_embeddings
 from scripted_provider import serving
 
@@ -118,6 +120,29 @@ async def test_it_holds_after_a_restart_and_for_the_agents_own_commands(tmp_path
     async with GatewayMemory(load_config(), tmp_path) as memory:
         again = await memory.start_session("own", user=OWNER)
         assert not again.incognito
+
+
+async def test_it_holds_after_the_gateway_has_died(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, os\n"
+        "from gateway_memory import OWNER, GatewayMemory, load_config\n"
+        "async def main():\n"
+        f"    async with GatewayMemory(load_config({WORDS_ALONE!r}), {str(tmp_path)!r}) as memory:\n"
+        "        session = await memory.start_session('own', user=OWNER)\n"
+        "        await memory.command(session, '/memory off')\n"
+        "        os._exit(1)\n"
+        "asyncio.run(main())\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=False, env=environment(), capture_output=True)
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await memory.start_session("own", user=OWNER)
+        assert session.incognito
+        await turn(memory, session)
+        await memory.flush()
+        assert (await memory.session_counts())["ended"] == 1, "what died was closed"
+        await memory.end_session(session, reason="user_close")
+        assert not (await memory.start_session("own", user=OWNER)).incognito, "a new conversation"
+    assert SECRET.encode() not in everything(tmp_path)
 
 
 async def test_a_session_that_was_closed_for_its_silence_goes_on_incognito(tmp_path: Path) -> None:
