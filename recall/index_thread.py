@@ -140,15 +140,29 @@ def _guarded(job: "Callable[[Index], T]", index: "Index") -> T:
     try:
         return job(index)
     except _DAMAGED as error:
-        # A text that is no UTF-8 has no code at all; nor has the use of a closed file, which is no damage.
-        codes = (0, _ERROR, _CORRUPT, _NOT_A_DATABASE)
-        if isinstance(error, sqlite3.ProgrammingError) or (
-            isinstance(error, sqlite3.Error) and _code(error) not in codes
-        ):
+        if not _is_damage(error):
             raise
-        _log.error("recall.index_damaged", error=type(error).__name__)
-        index.replace()
-        return job(index)
+        found: Exception = error
+    if not isinstance(found, sqlite3.Error):  # another process may just have changed what the rows hold: its encoder
+        try:
+            index.follow()
+            return job(index)
+        except _DAMAGED as error:
+            if not _is_damage(error):
+                raise
+            found = error
+    _log.error("recall.index_damaged", error=type(found).__name__)
+    index.replace()
+    return job(index)
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether an error may come of a damaged file, and of nothing that passes."""
+    if not isinstance(error, sqlite3.Error):
+        return True
+    # A text that is no UTF-8 has no code at all; nor has the use of a closed file, which is no damage.
+    codes = (0, _ERROR, _CORRUPT, _NOT_A_DATABASE)
+    return not isinstance(error, sqlite3.ProgrammingError) and _code(error) in codes
 
 
 def _load(scope: str, index: "Index") -> None:
