@@ -50,3 +50,13 @@ async def test_an_open_session_of_another_process_is_told_by_the_files(tmp_path:
         assert "[Memory Changes]" in context.text
         assert "locker z1" in context.text
         assert "locker z1" not in (await memory.before_reply(listener, "and now?")).text
+
+
+async def test_an_encoder_that_another_process_has_just_used_is_no_damage(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        listener = await memory.start_session("listener", user=OWNER)
+        subprocess.run([sys.executable, str(Path(speaking_gateway.__file__)), str(tmp_path), "y", "2"], check=True)
+        for _ in range(3):
+            await memory.before_reply(listener, "which locker is it?")
+        assert memory._recaller.replaced == 0
+        assert memory._recaller.generation == 0
