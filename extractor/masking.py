@@ -100,7 +100,8 @@ _PLACED: tuple[tuple[str, str, re.Pattern[str]], ...] = (
 _PARTED = r"[ \t.\-\u2010-\u2015_/·•*,|\u00a0\u2000-\u200a\u202f\u3000]{0,4}"
 _CARD = re.compile(
     rf"[2-6](?<!\d[2-6])(?:\d{{3}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}(?:{_PARTED}\d{{1,3}})?"
-    rf"|\d{{3}}{_PARTED}\d{{6}}{_PARTED}\d{{4,5}}|\d{{12}})(?!\d)"
+    rf"|\d{{3}}{_PARTED}\d{{6}}{_PARTED}\d{{4,5}}"
+    rf"|\d{{5}}{_PARTED}\d{{10}}|(?<![2])\d{{3}}(?:\n\d{{4}}){{3}}|\d{{12}})(?!\d)"
 )
 # Beside its name a number may be parted anywhere, also by line breaks.
 _CARD_NAME = re.compile(r"(?i)\b(?:card|visa|mastercard|amex|unionpay|maestro|jcb)|卡|支付|付款")
@@ -113,7 +114,7 @@ _IDENTITY = re.compile(
     r"(?:0[1-9]|[12]\d|3[01])[ \t.\-\u00a0\u3000]{0,3}\d{3}[\dXx](?![\dA-Za-z])"
 )
 _IDENTITY_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
-_DIGITS = re.compile(r"\d(?:[^\d\w]{0,4}\d){11}")
+_DIGITS = re.compile(r"\d(?:[^\da-zA-Z]{0,4}\d){11}")
 
 
 def mask_secrets(told: Traced) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from .passwords_foreign import FOREIGN_FORMS
 from .passwords_written import WRITTEN_FORMS
 from .passwords_zh import CHINESE_FORMS, CHINESE_VERBS, ENGLISH_NAMES
 from .traced import Traced
@@ -42,8 +43,8 @@ _NAMES = (
     r"|security)[ _-]?code"
 )
 _VALUE = (
-    r"(?:\"(?:[^\"\\\n]|\\.){1,200}\"|'(?:[^'\\\n]|\\.){1,200}'|`[^`\n]{1,200}`|“[^”\n]{1,200}”|‘[^’\n]{1,200}’"
-    r"|「[^」\n]{1,200}」|『[^』\n]{1,200}』|[!-~]{3,400})"
+    r"(?:\"(?:[^\"\\\n]|\\.){1,200}\"|'(?:[^'\\\n]|\\.|''){1,200}'|`[^`\n]{1,200}`|“[^”\n]{1,200}”|‘[^’\n]{1,200}’"
+    r"|「[^」\n]{1,200}」|『[^』\n]{1,200}』|[!-~\u00c0-\u052f]{3,400})"
 )
 # A name begins with a word, or within one that is written together: "wifipassword", "dbPassword".
 _BEGIN = r"(?:(?<![a-z])|(?=pass(?:word|wd|phrase))|(?-i:(?<=[a-z\d])(?=[A-Z])))"
@@ -55,7 +56,7 @@ _FOR_WHAT = (
     r"(?:[ \t]{0,2}[（(\[](?!masked)[^()（）\n\[\]]{1,40}[)）\]])?"
     r"(?:[ \t]{1,4}(?:for|of|to|on|at)[ \t][^\n,.;:=!?\[，。；：！？→]{1,40}?)?"
 )
-_SIGN = r"[ \t]{0,8}(?:=>|--?>|:=|={1,3}|[:：＝→⇒➜➔➡⟶⟹↦»])"
+_SIGN = r"[ \t]{0,8}(?:=>|--?>|~>|:=|={1,3}|[:：＝→⇒➜➔➡⟶⟹↦»])"
 _VERB = (
     r"[ \t]{1,4}(?:is|are|was|will be|should be|set to|changed to|equals)(?=[ \t:：\n])[ \t]{0,4}"
     r"(?:(?:now|still|currently)\b[ \t]{0,4})?(?:[:：])?"
@@ -86,7 +87,7 @@ _ENGLISH_ASIDE = re.compile(
 # "password hunter2": no verb, so only what looks like nothing but a secret (letters with digits or signs).
 _ENGLISH_BARE = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?:password|passwd|passcode|pwd|api key|pin)(?:[ \t.…|]{1,5}"
-    r"|[ \t]{0,4}\n{1,2}))(?!\[masked|n?(?:var)?char\b)"
+    r"|[ \t]{0,4}\n{1,2}(?:[-=_~]{2,60}\n)?))(?!\[masked|n?(?:var)?char\b)"
     r"(?P<value>(?=[a-z!-/:-@\[-`{-~]{0,60}\d)(?=[\d!-/:-@\[-`{-~]{0,60}[a-z])[!-~]{6,64}"
     r"|[\"“](?=[^\"“”\n]{0,60}\d)[^\"“”\n]{4,64}[\"”])",
 )
@@ -111,6 +112,8 @@ _ENGLISH_AFTER = re.compile(
     r"(?i)(?<=\s)(?:(?:is|was|as|=|:|→|[-=]>) (?:my|our|the|his|her|their|your)|for (?:my|our)) (?:[\w'-]{1,20} ){0,3}"
     r"(?:password|passcode|passphrase|pin(?: code)?|api key|(?:security|verification|login|access) code)\b"
     r"(?P<whole>(?=[ \t]*(?:[.,;!)]|\n|\Z|(?:now|for|on|to|at|and|there|here)\b)))?"
+    r"|(?<=\s)(?:that['’]?s|that is|this is|[–—-]) (?:my|our|the) (?:[\w'-]{1,20} ){0,3}(?:password|passcode|pin"
+    r"|api key)\b"
 )
 _POINTS_ONLY = frozenset("this that these those here there what which where when below above mine yours none".split())
 # "password's hunter22", "password for github - hunter22", "set the password to hunter22".
@@ -134,36 +137,15 @@ _CODE = re.compile(
     r"(?:[ \t]{0,4}[-#:：=–—→是为為]|[ \t]{1,4}(?:is|was))?[ \t]{0,4}(?<![a-z\d_]))"
     r"(?P<value>(?<=[vV][vV][ 2:=])\d{3,4}|(?<=[cC][vV][cC][ :=])\d{3,4}|(?<=code )\d{3,10}|\d{4,10})(?!\w|[.,-]\d)"
 )
-# German, Dutch, French, Spanish, Portuguese, Italian, Russian, Japanese. After a verb only what holds a digit:
-# what is said of a password ("ist abgelaufen") is a word as well.
-_FOREIGN = re.compile(
-    r"(?i)(?<![a-z])(?P<lead>(?:[a-z]{1,20}passwort|passwort|kennwort|geheimzahl|wachtwoord|mot de passe|mdp"
-    r"|contrase[nñ]a"
-    r"|clave|senha|password|пароль|パスワード|暗証番号|비밀번호|lösenord|passord|adgangskode|hasło|heslo|şifre|parola|salasana"
-    r"|mật khẩu|kata sandi|jelszó|κωδικός|كلمة المرور|รหัสผ่าน)"
-    r"(?:[ \t](?:für|von|vom|voor|pour|du|de|del|para|do|da|di|от|для)[ \t][^\n,.;:=!?\[]{1,40}?)?"
-    r"(?:[ \t\xa0]{0,4}[:：=–—→-]|[ \t]{1,4}(?:ist|lautet|war|is|est|c['’]est|es|era|é|è|это|är|er|to|je|on|là"
-    r"|adalah)(?=[ \t])|は|는|은)?"
-    r"[ \t]{0,4}(?<!\w)"
-    r"|パスワードは)(?!\[masked|n?(?:var)?char\b|\d{1,4}-[a-z]+\b)(?P<value>(?=[^\s\d]{0,60}\d)"
-    r"(?=[^\s\w]{0,60}\w)[^\s，。；：（）]{4,64})"
-)
-_FOREIGN_COLON = re.compile(
-    r"(?i)(?<![a-z])(?P<lead>(?:[a-z]{1,20}passwort|passwort|kennwort|wachtwoord|mot de passe|mdp"
-    r"|contrase[nñ]a|senha|пароль|パスワード|暗証番号|비밀번호|lösenord|passord|adgangskode|hasło|heslo|şifre|salasana"
-    r"|mật khẩu|kata sandi|jelszó|κωδικός|كلمة المرور|รหัสผ่าน)"
-    r"[ \t\xa0]{0,4}[:：=→][ \t]{0,4})(?!\[masked|(?:bitte|siehe|nicht|kein|falsch|voir|pas|oubli|expir|incorrect|ver"
-    r"|no"
-    r"|olvidad|vencid|неверн)\w{0,8}\b)(?P<value>[^\s，。；：（）]{4,64})"
-)
 _SEED_PHRASE = re.compile(
     r"(?i)(?P<lead>(?:(?:seed|recovery|mnemonic|secret|backup)[ \t](?:phrase|words)|mnemonic|助记词)"
     r"(?:[ \t]{1,4}(?:is|are)|[是为])?[ \t]{0,4}(?:[:：=–—-]"
     r"|(?<=[是为s][ \t])|(?<=are[ \t])|(?<=[是为\n]))\s{0,4})(?!\[masked)"
     r"(?P<value>(?:\d{1,2}[.)]?[ \t]{0,2})?[a-z]{3,8}(?:[\s,，]{1,4}(?:\d{1,2}[.)]?[ \t]{0,2})?[a-z]{3,8}\b){11,23})"
 )
+_DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _LONGEST_MASK = 40
-_QUOTES = "\"'`“”‘’「」『』"
+_QUOTES = "\"'`“”‘’「」『』【】《》（）"
 _OPENING_QUOTE = re.compile(rf"\\*[{_QUOTES}]")
 _TRAILING = ".,;:!?)]}>\"'`，。；\\"
 
@@ -195,46 +177,49 @@ _SEED_NEEDLES = (
     "secret words",
     "助记词",
 )
-_FOREIGN_NEEDLES = (
-    *("passwor", "kennwort", "geheimzahl", "wachtwoord", "mot de passe", "mdp"),
-    *(
-        "contrase",
-        "clave",
-        "senha",
-        "пароль",
-        "パスワード",
-        "暗証番号",
-        "비밀번호",
-        "lösenord",
-        "passord",
-        "adgangskode",
-    ),
-    *("hasło", "heslo", "şifre", "parola", "salasana", "mật khẩu", "kata sandi", "jelszó", "κωδικός", "كلمة المرور"),
-    "รหัสผ่าน",
+_AFTER_NEEDLES = (
+    " that's my",
+    " that’s my",
+    "– my ",
+    "— my ",
+    " - my ",
+    " - the ",
+    *(" is ", " was ", " as ", " for my ", " for our ", " = ", " : ", "> my ", "→ my "),
 )
-_AFTER_NEEDLES = (" is ", " was ", " as ", " for my ", " for our ", " = ", " : ", "> my ", "→ my ")
 # In this order: what a special form has masked, a general one leaves alone.
+# "my email password, Blue Horse 7, is old": of several words, one with a digit.
+_ENGLISH_ASIDE_WORDS = re.compile(
+    r"(?i)(?<![a-z])(?:my|our)[ \t](?:[\w'-]{1,20}[ \t]){0,4}(?P<name>password|passcode|passphrase|pin),[ \t]"
+    r"(?!\[masked|(?:which|that|who|and|or|but|like)\b)(?=[^,\n]{0,40}\d)(?P<value>[^,\n]{4,40})"
+    r"(?=,[ \t](?:is|was|has|had|no longer|does|did|doesn|didn|stopped|expired|works|worked|needs|leaked)\b)"
+)
+# A password may be written in Han: "my password is 春天来了".
+_ENGLISH_HAN = re.compile(
+    r"(?i)(?<![a-z])(?P<lead>(?P<name>passw(?:or)?d|passcode|pwd|pin)(?:[ \t]{1,4}is[ \t]{1,4}"
+    r"|[ \t]{0,4}[:：=＝][ \t]{0,4}))"
+    r"(?![什甚多哪誰谁啥几幾怎不没沒错錯對对由用以需必非空否旧舊新正可应應要被请請输輸填见見忘未已])(?P<value>[\u4e00-\u9fff]{2,20})"
+)
 _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (_SEED_NEEDLES, _SEED_PHRASE),
     (("phrase",), _PASSPHRASE),
     (_ENGLISH_NEEDLES, _ENGLISH_BELOW),
     (_ENGLISH_NEEDLES, _ENGLISH),
     (("pass", "pwd", "pin", "api key"), _ENGLISH_ASIDE),
+    (("pass", "pin"), _ENGLISH_ASIDE_WORDS),
+    (("pass", "pwd", "pin"), _ENGLISH_HAN),
     (("pw", "pass"), _ENGLISH_SHORT),
     (("secret", "token"), _KEY_LIKE),
     (("pass", "pwd", "pin", "api key"), _ENGLISH_BARE),
     (("secret",), _ASSIGNED),
     (("pass", "pwd", "api key"), _ENGLISH_JOINED),
     (("pin", "passcode", "otp", "cv", " code", "-code"), _CODE),
-    (_FOREIGN_NEEDLES, _FOREIGN),
-    (_FOREIGN_NEEDLES, _FOREIGN_COLON),
 )
 
 
 def mask_named(told: Traced, lower: str) -> None:
     """Mask every value that stands beside a secret's name. `lower` is the text in lower case."""
     stand: dict[tuple[str, ...], bool] = {}
-    for needles, pattern in (*WRITTEN_FORMS, *_FORMS, *CHINESE_FORMS):
+    for needles, pattern in (*WRITTEN_FORMS, *_FORMS, *FOREIGN_FORMS, *CHINESE_FORMS):
         if needles not in stand:
             stand[needles] = any(map(lower.__contains__, needles))
             if needles is ENGLISH_NAMES:  # "token 是 …"
@@ -271,7 +256,9 @@ def _before(text: str) -> Iterator[tuple[int, int, str]]:
         end = match.start() - (len(text[: match.start()]) - len(text[: match.start()].rstrip()))
         if not SHORTEST_SECRET <= len(word) <= LONGEST_SECRET or word.endswith("]"):
             continue
-        if word.isalpha() and not (match["whole"] is not None and word.lower() not in _POINTS_ONLY):
+        if match[0][0] in "tT–—-" and not (_DIGIT.search(word) and _LETTER.search(word)):  # "that's my password"
+            continue
+        if word.rstrip(_TRAILING).isalpha() and not (match["whole"] is not None and word.lower() not in _POINTS_ONLY):
             continue
         yield end - len(word), end, "[masked: password]"
 

@@ -14,9 +14,13 @@ _NO_VALUE = (
 _MIXED = r"(?=[!-/:-@\[-`{-~a-z]{0,60}\d)(?=[!-/:-@\[-`{-~\d]{0,60}[a-z])"
 # <password>…</password>, <wsse:Password Type="…">…, <DbPassword><![CDATA[…]]>
 _ELEMENT = re.compile(
-    rf"(?i)(?P<lead><(?:[\w.-]{{1,40}}:)?[\w.-]{{0,40}}?(?P<name>{_PASSWORD})[\w.-]{{0,20}}"
+    rf"(?i)(?P<lead><(?:[\w.-]{{1,40}}:)?[\w.-]{{0,40}}?(?P<name>{_PASSWORD}|(?<![a-z])pass"
+    rf"|(?<![a-z])pw)[\w.-]{{0,20}}"
     rf"(?:\s[^<>]{{0,200}})?>\s{{0,20}}"
     rf"(?:<!\[CDATA\[)?\s{{0,20}}){_NO_VALUE}(?P<value>[^<>\]]{{1,200}}?)(?=\s{{0,20}}(?:\]\]>\s{{0,20}})?(?:</|<|\Z))"
+)
+_BRACKETED = re.compile(
+    rf"(?i)(?P<lead>\[(?P<name>{_PASSWORD})\][ \t]{{0,4}}){_NO_VALUE}(?P<value>[^\[\]\n]{{1,200}}?)(?=[ \t]{{0,4}}\[/)"
 )
 # <key>password</key><string>…</string>, <td>Password</td><td>…</td>, <entry key="password">…
 _BESIDE_ELEMENT = re.compile(
@@ -27,9 +31,9 @@ _BESIDE_ELEMENT = re.compile(
 )
 # {"name": "password", "value": "…"}, - name: DB_PASSWORD⏎  value: …, <add key="DbPassword" value="…"/>
 _NAME_AND_VALUE = re.compile(
-    rf"(?i)(?P<lead>(?<![a-z])(?:name|key|field|label|id|variable|var"
+    rf"(?i)(?P<lead>(?<![a-z])(?:name|key|k|field|label|id|variable|var"
     rf"|property)[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}[\"']?[\w.-]{{0,40}}?"
-    rf"(?P<name>{_PASSWORD})[\w.-]{{0,20}}[\"']?[\s,;]{{1,40}}[\"']?(?:value|val|text|content|default|data)[\"']?"
+    rf"(?P<name>{_PASSWORD})[\w.-]{{0,20}}[\"']?[\s,;]{{1,40}}[\"']?(?:value|val|v|text|content|default|data)[\"']?"
     rf"[ \t]{{0,4}}[:=][ \t]{{0,4}}){_NO_VALUE}(?P<value>\"(?:[^\"\\\n]|\\.){{1,200}}\"|'[^'\n]{{1,200}}'"
     rf"|[^\s\"'<>,}}]{{1,200}})"
 )
@@ -78,7 +82,8 @@ _ATTACHED = re.compile(
 )
 _OPTION = re.compile(
     rf"(?i)(?<![\w-])(?P<lead>--?(?:[a-z]{{1,20}}[-_])?(?P<name>{_SECRET})(?:[ \t]{{1,4}}|=)[\"']?)"
-    r"(?!\[masked|[-$<{%[(]|(?:is|are|was|and|or|to|for|in|on|from|flag|option|argument|parameter|of|that|which|with|the|a|an|will|can"
+    r"(?!\[masked|[-$<{%[(]|(?:is|are|was|and|or|to|for|in|on|from|flag|option|argument|parameter|of|that|which|with"
+    r"|the|a|an|will|can"
     r"|must|if)\b)"
     r"(?P<value>(?<=[\"'])[^\"'\n]{1,200}|[^\s\"']{3,200})"
 )
@@ -123,7 +128,8 @@ _ANY = ("pass", "pwd", "secret", "key", "密", "口令")
 WRITTEN_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("<",), _ELEMENT),
     (("<",), _BESIDE_ELEMENT),
-    (("val", "text", "content", "default", "data"), _NAME_AND_VALUE),
+    (("[/",), _BRACKETED),
+    (("v", "text", "content", "default", "data"), _NAME_AND_VALUE),
     (('":', "':"), _NUMBER),
     (("pass", "pwd", "secret", "key"), _PAIR),
     (("[",), _LISTED),

@@ -54,7 +54,7 @@ CHINESE_NEEDLES = (
 ENGLISH_NAMES = ("token", "key", "secret", "pin", "passw")
 CHINESE_VERBS = "是為为：＝改換换設设叫"
 # What follows a name and makes it another word: a password manager, the science of ciphers.
-_OTHER_WORD = r"(?!管|學|学|重置|策略|長度|长度|器|工具|軟件|软件|本|箱|库|庫|生成|锁|鎖)"
+_OTHER_WORD = r"(?!管|學|学|重置|策略|長度|长度|器|工具|軟件|软件|本|箱|库|庫|生成|锁|鎖|[ \t]{0,2}manager)"
 _NAME = rf"(?:{'|'.join(CHINESE_NEEDLES)}){_OTHER_WORD}"
 _CODE_NAME = (
     r"(?:密[码碼]|口令|密[钥鑰]|[验驗][证證][码碼]|授[权權][码碼]|[动動][态態][码碼]|校[验驗][码碼]|短信[码碼]|提取[码碼]"
@@ -70,33 +70,41 @@ _VERB = rf"{_SAYS}|[:：=＝→⇒➜➔➡⟶]|[-=]>)"
 _THEN = r"(?:[ \t]{0,4}\n{1,3}[ \t]{0,8}(?:[-*•>][ \t]{1,4})?(?=[^\s]{2,64}[ \t]{0,4}(?:\n|\Z))|[ \t]{0,4})"
 _QUOTED = (
     r"\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|`[^`\n]{1,200}`|“[^”\n]{1,200}”|‘[^’\n]{1,200}’|「[^」\n]{1,200}」"
-    r"|『[^』\n]{1,200}』"
+    r"|『[^』\n]{1,200}』|【[^】\n]{1,100}】|《[^》\n]{1,100}》|（[!-~][^）\n]{1,60}）|\([!-~][^)\n]{1,60}\)"
 )
 _TOLD = re.compile(
     rf"(?P<lead>(?P<name>{_NAME})(?![ \t]{{0,4}}\[masked)(?:[（(][^()（）\n]{{0,20}}[)）])?"
     rf"[^\n，。；,;!！?？:：=是为為→]{{0,8}}?[ \t]{{0,4}}{_VERB}{_THEN})(?!\[masked)"
-    rf"(?P<value>{_QUOTED}|[!-~]{{3,400}})",
+    rf"(?P<value>{_QUOTED}|[!-~\u00c0-\u052f]{{3,400}})",
 )
 # "token 是 …": an English name in a Chinese sentence.
 _TOLD_OF_ENGLISH = re.compile(
     r"(?i)(?P<lead>(?<![a-z])(?P<name>token|api ?key|secret|pin ?[码碼]|pin|passw(?:or)?d)(?![ \t]{0,4}\[masked)"
     r"(?:[（(][^()（）\n]{0,20}[)）])?[^\n，。；,;!！?？:：=是为為→\[]{0,8}?[ \t]{0,4}"
-    rf"{_SAYS}|：|＝){_THEN})(?!\[masked)(?P<value>{_QUOTED}|[!-~]{{3,400}})",
+    rf"{_SAYS}|：|＝){_THEN})(?!\[masked)(?P<value>{_QUOTED}|[!-~\u00c0-\u052f]{{3,400}})",
 )
 _BARE = re.compile(
     rf"(?P<lead>{_CODE_NAME}(?:[ \t，,]{{0,4}}|[ \t]{{0,4}}\n|[（(]))(?!\[masked)"
     r"(?P<value>(?=[a-zA-Z!-/:-@\[-`{-~]{0,60}\d)[!-'*-~]{4,64})(?![!-'*-~年月日号點点位个個])"
 )
 # A watchword may be written in Han: "口令：天王盖地虎". Not a question, not a state.
-_NOT_SAID = r"(?![什甚多哪誰谁啥几幾怎不没沒错錯對对由用以需必非空否旧舊新正可应應要被我你妳他她它一这這那])"
+_NOT_SAID = (
+    r"(?![什甚多哪誰谁啥几幾怎不没沒错錯對对由用以需必非空否旧舊新正可应應要被我你妳他她它一这這那请請输輸填见見])"
+)
 _WORD = re.compile(
     rf"(?P<lead>(?:口令|暗[号號]|暗[语語]|助[记記][词詞]|密[码碼])(?:[是为為]|[是为為]?[ \t]{{0,4}}[:：])(?:{_THEN}))"
-    rf"{_NOT_SAID}(?P<value>[\u4e00-\u9fff]{{2,20}})(?![吗嗎么麼呢])"
+    rf"(?:{_NOT_SAID}|(?=[零〇一二三四五六七八九十]{{4}}))(?P<value>[\u4e00-\u9fff〇]{{2,20}})(?![吗嗎么麼呢])"
 )
 _WORD_WITH_SIGNS = re.compile(
     rf"(?P<lead>(?:口令|暗[号號]|密[码碼])[ \t]{{0,4}}[:：]{_THEN}){_NOT_SAID}"
     r"(?![^\s，。；]{0,30}(?:位|字符|字元|字母|数字|數字|[长長]度|[错錯]|忘|重置|[见見]|[请請]|参考|參考))"
     r"(?=[^\s，。；]{0,30}[\dA-Za-z])(?P<value>[\u4e00-\u9fff][^\s，。；！？]{2,40})"
+)
+# "我的旧密码，swordfish，不用了": of letters alone, where it is the speaker's.
+_ASIDE = re.compile(
+    r"(?i)(?P<lead>[我咱][^\n，。；,;！？!?]{0,8}(?P<name>密[码碼]|口令)[ \t，,]{1,4})"
+    r"(?!\[masked|(?:manager|reset|app|wi-?fi|e-?mail|login|hash|policy|generator|token|admin|bug|error)\b)"
+    r"(?P<value>[a-z][!-+\--~]{3,40})(?=[ \t]{0,4}(?:[，,。]|\n|\Z)|[ \t]{1,4}[不没沒已旧舊太忘过過])"
 )
 # "hunter2 是我的密码", "用 hunter2 当密码".
 _WORD_BEFORE = r"(?P<value>“[^”\n]{1,60}”|「[^」\n]{1,60}」|\"[^\"\n]{1,60}\"|(?<![!-~])(?!\[masked)[!-~]{4,64}?)"
@@ -123,6 +131,7 @@ CHINESE_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (CHINESE_NEEDLES, _BARE),
     (CHINESE_NEEDLES, _WORD),
     (CHINESE_NEEDLES, _WORD_WITH_SIGNS),
+    (CHINESE_NEEDLES, _ASIDE),
     (CHINESE_NEEDLES, _BEFORE),
     (CHINESE_NEEDLES, _USED),
 )
