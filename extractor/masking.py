@@ -113,6 +113,7 @@ _IDENTITY = re.compile(
     r"[1-9](?<![\dA-Za-z]\d)\d{5}[ \t.\-\u00a0\u3000]{0,3}(?:18|19|20)\d\d[ .-]?(?:0[1-9]|1[0-2])[ .-]?"
     r"(?:0[1-9]|[12]\d|3[01])[ \t.\-\u00a0\u3000]{0,3}\d{3}[\dXx](?![\dA-Za-z])"
 )
+_FEWEST_DIGITS = 13
 _IDENTITY_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _DIGITS = re.compile(r"\d(?:[^\da-zA-Z]{0,4}\d){11}")
 
@@ -130,10 +131,10 @@ def mask_secrets(told: Traced) -> None:
             told.cut([(match.end(1), match.end(), f"[masked: {kind}]") for match in pattern.finditer(told.text)])
     mask_named(told, lower)
     if _DIGITS.search(told.text):
-        _mask_checked(told, _IDENTITY, _is_identity_number, "identity number")
-        _mask_checked(told, _CARD, _passes_luhn, "card number")
+        _mask_checked(told, _IDENTITY, _identity_in, "identity number")
+        _mask_checked(told, _CARD, _card_in, "card number")
         if _CARD_NAME.search(told.text):
-            _mask_checked(told, _NAMED_CARD, _passes_luhn, "card number")
+            _mask_checked(told, _NAMED_CARD, _card_in, "card number")
 
 
 def _private_keys(text: str) -> Iterator[tuple[int, int, str]]:
@@ -144,14 +145,25 @@ def _private_keys(text: str) -> Iterator[tuple[int, int, str]]:
         yield begin.start(), position, "[masked: private key]"
 
 
-def _mask_checked(told: Traced, pattern: re.Pattern[str], check: Callable[[str], bool], kind: str) -> None:
+def _mask_checked(told: Traced, pattern: re.Pattern[str], length_of: Callable[[str], int], kind: str) -> None:
+    """Mask what a pattern finds as far as it is such a number. length_of: how many of its characters are, 0: none."""
     told.cut(
         [
-            (*match.span(pattern.groups), f"[masked: {kind}]")
+            (start, start + length, f"[masked: {kind}]")
             for match in pattern.finditer(told.text)
-            if check(match[pattern.groups])
+            if (length := length_of(match[pattern.groups]))
+            for start in [match.start(pattern.groups)]
         ]
     )
+
+
+def _card_in(number: str) -> int:
+    """The length of the card number that it begins with: behind one may stand its code or its month."""
+    ends = [at + 1 for at, character in enumerate(number) if character.isdecimal()]
+    for count in range(len(ends), _FEWEST_DIGITS - 1, -1):
+        if (count == len(ends) or ends[count] - ends[count - 1] > 1) and _passes_luhn(number[: ends[count - 1]]):
+            return ends[count - 1]
+    return 0
 
 
 def _passes_luhn(number: str) -> bool:
@@ -161,8 +173,8 @@ def _passes_luhn(number: str) -> bool:
     return len(set(digits)) > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
-def _is_identity_number(number: str) -> bool:
+def _identity_in(text: str) -> int:
     """GB 11643-1999: ISO 7064 MOD 11-2 over the first 17 digits."""
-    number = "".join(character for character in number if character.isalnum())
+    number = "".join(character for character in text if character.isalnum())
     total = sum(int(digit) * weight for digit, weight in zip(number, _IDENTITY_WEIGHTS, strict=False))
-    return "10X98765432"[total % 11] == number[-1].upper()
+    return len(text) if "10X98765432"[total % 11] == number[-1].upper() else 0
