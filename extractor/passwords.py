@@ -14,7 +14,7 @@ SHORTEST_SECRET, LONGEST_SECRET = 4, 64  # characters of a word that may be a pa
 
 # What follows "password is" and is no password: a state, a question, a description.
 _NO_VALUE = (
-    r"(?![\[<{$%]|(?:a|an|the|see|that|this|my|your|our|his|her|their|its|it|in|on|at|of|for|from|to|by|with|as"
+    r"(?![\[<{$%]|''[^']|\"\"[^\"]|(?:a|an|the|see|that|this|my|your|our|his|her|their|its|it|in|on|at|of|for|from|to|by|with|as"
     r"|and|or|if|when|so|but"
     r"|not|no|none|null|nil|true|false|undefined|never|always|also|just|still|now|too|very|only|being|been|be"
     r"|what|which|where|who|why|how"
@@ -23,6 +23,7 @@ _NO_VALUE = (
     r"|missing|required|needed|optional|secret|safe|secure|unsafe|unknown|public|private|ok|okay|good|bad|old"
     r"|new|all|one"
     r"|hard|easy|case|always|based|because|supposed|must|should|can|cannot|will|has|have|does|do|is|are|was|were"
+    r"|set|given|kept|known|gone|found|sent|lost|shown|stolen|broken|hidden|forgotten|written|taken|left"
     r"|[a-z]{3,}(?:ed|ing))\b(?![-_@#$%^&*+=!]))"
 )
 # Code that fetches a secret tells none: `os.environ["X"]`, `settings.api_key`, `get_secret("x")`.
@@ -76,7 +77,7 @@ _ENGLISH_BELOW = re.compile(
 _ENGLISH_ASIDE = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?P<name>password|passwd|passcode|passphrase|pwd|pin|api key)[ \t]{0,2}"
     r"[,(（–—-][ \t]{0,2})(?!\[masked|\d{1,4}-[a-z]+\b)(?:"
-    r"(?=[^\s,()（）–—]{0,60}\d)(?=[^\s,()（）–—]{0,60}[a-z!@#$%^&*])|(?=\d{4,})|(?=[\"“'`])|(?!\w{2,20}ly\b|(?:however"
+    r"(?=[^\s,()（）–—]{0,60}\d)(?=[^\s,()（）–—]{0,60}[a-z!@#$%^&*])|(?=\d{4,})|(?=[\"“])|(?!\w{2,20}ly\b|(?:however"
     r"|though"
     r"|too|again|also|indeed|alas|instead|which|that|who|like|and|or|but|for|please|thanks|sorry|of|by|if|when|as"
     r"|not|is|at)\b)"

@@ -363,6 +363,10 @@ def test_a_secret_is_masked_in_each_form(text: str, secret: str) -> None:
         "the v key is stuck",
         "我们的密码，安全吗",
         "She told me that the password is on the note",
+        "where `OPENAI_API_KEY` is set",
+        "the password was found and then lost",
+        "def login(self, user='', passwd='', account=''):",
+        "hasattr(self.passwd, 'is_authenticated')",
     ],
 )
 def test_what_only_speaks_of_a_secret_stays(text: str) -> None:
