@@ -68,7 +68,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(BIN)/python $(PIP) --no-build-isolation --editable '.[dev]'
 	@touch $@
 
-$(READY_LOWEST): pyproject.toml constraints-lowest.txt $(READY)
+$(READY_LOWEST): pyproject.toml constraints-lowest.txt
 	@echo "Setting up .venv-lowest with Python $(VERSION) …"
 	@$(PYTHON) -m venv --clear .venv-lowest
 	@.venv-lowest/bin/python $(INSTALL) constraints-lowest.txt hatchling editables
