@@ -9,7 +9,7 @@ import structlog
 
 from gateway_memory.follow import Follower
 from gateway_memory.metrics import Metrics
-from gateway_memory.plan import Memory, Plan
+from gateway_memory.plan import SAID, Memory, Plan
 from gateway_memory.session import Scope
 from gateway_memory.settings import MemorySync
 from gateway_memory.store import session_log
@@ -149,7 +149,7 @@ class Carrier:
         changes += [
             Change(id=item.memory.id, text=item.memory.text, at=plan.at, action="removed")
             for item in plan.retired
-            if item.state in ("forgotten", "undone") and item.memory.type != "S"
+            if item.state in ("forgotten", "undone") and item.memory.type != "S" and item.memory.category != SAID
         ]
         changes = [change for change in changes if self._settings_of(change.source).notify.enabled]
         return list(split(Event(scope=plan.scope, at=plan.at, changes=tuple(changes))))

@@ -14,11 +14,11 @@ from gateway_memory.follow import Follower
 from gateway_memory.forgetting import asked_to_forget, named
 from gateway_memory.masked import asks_to_keep_masked
 from gateway_memory.merging import Merger
-from gateway_memory.plan import Memory, Outcome, Plan, Retired, Stage
+from gateway_memory.plan import SAID, Memory, Outcome, Plan, Retired, Stage
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS, Reader
 from gateway_memory.session import OWNER_KEY, Scope
 from gateway_memory.settings import MemorySync
-from gateway_memory.store.files import MarkdownFiles, is_writable
+from gateway_memory.store.files import MarkdownFiles, day_file, is_writable
 from gateway_memory.store.journal import PendingTurn
 from gateway_memory.store.ledger import Change as Changed
 from gateway_memory.store.ledger import Ledger
@@ -163,12 +163,39 @@ class Ingest:
             )
 
     async def _forget_named(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
-        """Do what "forget that …" asks, where it is certain which memory is meant; else `/memory forget` shows them."""
+        """Do what "forget that …" asks; `/memory forget` shows the memories that may be meant, where none is certain.
+
+        What was never a memory may have been said all the same: it is withheld from records and openings.
+        """
         await self._follower.refresh(scope)
         found = named(what, await self._recaller.nearest(scope.key, what, NEAREST, timeout_seconds=NEAREST_SECONDS))
         if found.certain:
             await self.forget(scope, found.certain, reason="asked", turn=turn.id)
+        else:
+            await self._withhold_said(scope, turn, what)
         return found.certain is not None
+
+    async def _withhold_said(self, scope: Scope, turn: PendingTurn, what: str) -> None:
+        at = self._clock().timestamp()
+        said = Memory(
+            id=new_id(),
+            text=what,
+            file=day_file(day_of(at, self._zone)),
+            at=at,
+            session_key=turn.session_key,
+            category=SAID,
+            turn=turn.id,
+        )
+        plan = Plan(
+            scope=scope.key,
+            folder=scope.folder,
+            stage="command",
+            at=at,
+            retired=(Retired(memory=said, state="forgotten"),),
+            outcomes=(Outcome(turn=turn.id, action="withheld", reason="asked", id=said.id),),
+        )
+        async with self._files.writing():
+            await self._carrier.carry_out(plan)
 
     async def keep(self, scope: Scope, stage: Stage, memories: Sequence[Memory]) -> None:
         """Write memories as they are, with none of them merged: stage summaries, which stand for a moment each."""

@@ -181,6 +181,7 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     ),
     "undone_removed": ("- removed {id} · {text}", "- 移除 {id} · {text}"),
     "undone_restored": ("- put back {id} · {text}", "- 恢复 {id} · {text}"),
+    "undone_withheld": ("Told again where it was said: {text}", "说过的地方重新可见：{text}"),
     "undone_moved": ("- moved back {id} to {file}", "- 移回 {id} 到 {file}"),
     "history_usage": (
         "Of which one? {memory} history <id>; the ids stand in {memory} list.",

@@ -3,15 +3,18 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from gateway_memory.store.files import FileEdit, is_writable
 from gateway_memory.store.markdown import Addition, MemoryType
 from gateway_memory.store.patch import Patch
 
-__all__ = ["Memory", "Moved", "Outcome", "Plan", "Receipt", "Retired", "Stage"]
+__all__ = ["SAID", "Memory", "Moved", "Outcome", "Plan", "Receipt", "Retired", "Stage"]
 
 Stage = Literal["rules", "batch", "command", "expiry", "undo", "save", "summary", "distill", "import"]
+
+SAID: Final = "said"
+"""The category of what was said and asked to be forgotten, and was never a memory: it stands in no file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from gateway_memory.clock import local_time
 from gateway_memory.context import as_query
 from gateway_memory.ingest import Ingest
 from gateway_memory.phrases import say
+from gateway_memory.plan import SAID
 from gateway_memory.session import Session
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
@@ -82,10 +83,12 @@ class Receipts:
             raise NotDone(self._refused(session, done))
         at, plan = done
         lines = [say(language, "undone", at=self._at(at))]
-        removed = [item.memory for item in plan.retired if item.memory.type != "S"]
+        removed = [item.memory for item in plan.retired if item.memory.type != "S" and item.memory.category != SAID]
+        said = [item.memory for item in plan.retired if item.memory.category == SAID]
         restored = [memory for memory in plan.added if memory.type != "S"]  # summaries only follow what they say
         lines += [say(language, "undone_removed", id=memory.id, text=memory.text) for memory in removed]
         lines += [say(language, "undone_restored", id=memory.id, text=memory.text) for memory in restored]
+        lines += [say(language, "undone_withheld", text=memory.text) for memory in said]
         lines += [say(language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
         if await self._journal.event_log.edited_since(session.scope.key, at):
             lines.append(say(language, "undo_by_hand"))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gateway_memory.plan import Memory, Moved, Outcome, Plan, Retired
+from gateway_memory.plan import SAID, Memory, Moved, Outcome, Plan, Retired
 from gateway_memory.store.ledger import Change
 
 __all__ = ["Refused", "Standing", "inverse"]
@@ -79,8 +79,12 @@ def inverse(
         folder=plan.folder,
         stage="undo",
         at=at,
-        added=tuple(replace(item.memory) for item in retired),
-        retired=tuple(Retired(memory=memory, state="undone") for memory in added),
+        added=tuple(replace(item.memory) for item in retired if item.memory.category != SAID),
+        retired=(
+            *(Retired(memory=memory, state="undone") for memory in added),
+            # It was no memory and becomes none: it is only withheld no longer.
+            *(replace(item, state="expired") for item in retired if item.memory.category == SAID),
+        ),
         moved=tuple(moved),
         outcomes=tuple(outcomes),
         restores=change.patches if whole else (),

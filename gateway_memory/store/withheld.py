@@ -28,7 +28,10 @@ _NEWEST: Final = 3_000
 """Memories that are looked for: whoever deletes a file of a hundred thousand lines has them all deleted by hand."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _JSON_ESCAPE: Final = re.compile(r"\\+u([0-9a-fA-F]{4})")
-_SENTENCE: Final = re.compile(r"(?<=[。！？!?；;])|(?<=\.)(?=\s)")
+_SENTENCE: Final = re.compile(
+    r"(?<=[。！？!?；;])|(?<=\.)(?<!\b[A-Z]\.)(?<!\b(?:Dr|Mr|Ms|St|No|vs)\.)(?<!\b(?:Mrs|e\.g|i\.e)\.)(?<!\bProf\.)(?=\s)"
+)
+"""The end of a sentence, which a title or an initial is not: "Dr. Quimby" stays whole."""
 _CODE: Final = re.compile(r"(?=.*\d)(?!(?:19|20)\d\d$).{4,}")
 _TELLING: Final = re.compile(r"[^\x00-\u2e7f]{2}|\w{4,}")
 """A word that may tell by itself what was forgotten, beside a sentence that does: a pair of wide letters, or a stem."""

@@ -211,3 +211,34 @@ async def test_no_text_is_taken_for_an_edit_by_hand(tmp_path: Path, text: str) -
         assert {path: path.read_bytes() for path in tmp_path.rglob("*.md")} == held
         await memory.command(session, f"/memory undo {identity}")
         assert {path: path.read_bytes() for path in tmp_path.rglob("*.md")} == before
+
+
+@pytest.mark.parametrize(
+    ("said", "word", "asking"),
+    [
+        ("My therapist is Dr. Quimby and she is really good", "Quimby", "forget that my therapist is Dr. Quimby"),
+        ("我下周三要去墨尔本出差，酒店还没有订", "墨尔本", "忘掉我下周三要去墨尔本出差"),
+    ],
+)
+async def test_what_was_said_and_never_kept_is_forgotten_too(tmp_path: Path, said: str, word: str, asking: str) -> None:
+    async with GatewayMemory(words_alone(), tmp_path) as memory:
+        one = await memory.start_session("one", user=OWNER)
+        await memory.after_reply(one, user=f"{said}. {KEPT}", reply="OK")
+        await memory.save_summary(one, topic=said, summary=f"{said}\n- The database is PostgreSQL.", todos=[said])
+        await memory.end_session(one, reason="completed")
+        two = await memory.start_session("two", user=OWNER)
+        await memory.after_reply(two, user=f"{said}. And we have to write the schema of it", reply="OK")
+        assert word in two.opening
+        other = await memory.start_session("other", user=OWNER)
+        await memory.after_reply(two, user=asking, reply="OK")
+        await memory.flush()
+        assert word not in two.opening
+        assert not (await memory.before_reply(other, "hello")).updates, "nobody is told what nobody shall know"
+        await memory.end_session(two, reason="completed")
+        assert said_on_disk(tmp_path, word) == []
+    async with GatewayMemory(words_alone(), tmp_path) as memory:
+        three = await memory.start_session("three", user=OWNER)
+        assert word not in three.opening
+        assert word in (await memory.command(three, "/memory undo") or "")
+        assert said_on_disk(tmp_path, word) == [SESSIONS_FILE]
+        assert not [hit for hit in await memory.search(three, said) if word in hit.text], "it becomes no memory"

@@ -152,3 +152,10 @@ def test_the_readmes_shell_commands_exist(name: str, capsys: pytest.CaptureFixtu
     makes = re.findall(r"^\$ make (\w+)", (ROOT / name).read_text("utf-8"), re.MULTILINE)
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     assert set(makes) <= set(targets)
+
+
+def test_the_tests_that_the_docs_name_exist() -> None:
+    tests = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+    for page in (ROOT / "docs").glob("*.md"):
+        named = set(re.findall(r"`(test_\w+\.py)`", page.read_text("utf-8")))
+        assert named <= tests, page.name
