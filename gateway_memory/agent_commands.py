@@ -108,6 +108,8 @@ async def _save_summary(memory: "GatewayMemory", session: "Session", args: argpa
     record = next((each["id"] for each in reversed(records) if each["session_id"] == session.session_id), None)
     if saved:
         return {"status": "ok", "id": record}
+    if not session.settings.sessions.records:
+        return {"status": "skipped", "reason": "sessions.records is false in the config"}
     return {"status": "skipped", "reason": "duplicate" if record else "nothing to keep"}
 
 

@@ -66,9 +66,13 @@ class SessionRecord:
     error_message: str = ""
     """How the session ended, where the record was made at its end and its host says so."""
 
+    def fields(self) -> dict[str, Any]:
+        """Return what its line holds; how it ended only where there is anything to say."""
+        return {name: value for name, value in asdict(self).items() if name not in _AT_THE_END or value}
+
     def to_line(self) -> bytes:
         """Return the line, its end included."""
-        return line_of({name: value for name, value in asdict(self).items() if name not in _AT_THE_END or value})
+        return line_of(self.fields())
 
 
 def new_record_id(now: datetime) -> str:
@@ -133,7 +137,7 @@ def save(database: sqlite3.Connection, scope: str, path: Path, record: SessionRe
             "ON CONFLICT (name) DO UPDATE SET number = number + 1"
         )
         return False
-    append(path, line_of(shown_record(database, scope, asdict(record))))
+    append(path, line_of(shown_record(database, scope, record.fields())))
     follow(database, scope, path)
     database.execute(
         "UPDATE saved_sessions SET layer = ?, at = ? WHERE scope = ? AND session_id = ?",

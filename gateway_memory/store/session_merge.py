@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ def merge(
     if not fresh or dry_run:
         return len(fresh)
 
-    rows = [shown_record(database, scope, asdict(record)) for record in fresh.values()]
+    rows = [shown_record(database, scope, record.fields()) for record in fresh.values()]
 
     def merged(content: bytes | None) -> bytes:
         lines: list[bytes] = []

@@ -95,11 +95,13 @@ def test_hooks_keep_to_the_switches(tmp_path: Path, switch: str) -> None:
     path = transcript(tmp_path / "t.jsonl", ("user", WORTH), ("assistant", "好的，开始处理。"))
     given = {"conversation_id": "conv-1", "workspace_roots": [str(tmp_path)], "transcript_path": path}
     answers = {}
-    for event, more in (("preCompact", {}), ("stop", {"status": "completed"}), ("sessionEnd", {"reason": "completed"})):
+    stop = ("stop", {"status": "completed"})
+    for event, more in (("preCompact", {}), stop, stop, ("sessionEnd", {"reason": "completed"})):
         done = run("hook", event, *place, given=json.dumps(given | more).encode())
         answers[event] = json.loads(done.stdout)
     assert bool(answers["preCompact"]) == (switch != "stageSummaries")
     assert bool(answers["stop"]) == (switch == "stageSummaries")
+    run("hook", "sessionStart", *place, given=json.dumps(given | {"conversation_id": "conv-2"}).encode())
     done = run("save-summary", *place, "--topic", "a", "--summary", "b", "--session", "conv-2")
     assert (json.loads(done.stdout)["status"] == "ok") == (switch != "records")
     assert len(records(tmp_path / "m")) == (0 if switch == "records" else 2)
