@@ -1,17 +1,20 @@
 """`gateway-memory hooks install | status | undo`: our entries in an editor's file, beside what others wrote there."""
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
 import re
 import shlex
+import stat
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from gateway_memory.content import well_formed
 from gateway_memory.hooks.run import EVENTS, workspace_of
 from gateway_memory.own_command import own_command
 
@@ -20,7 +23,7 @@ __all__ = ["add_parser", "install", "merged", "undo", "without_ours"]
 Editor = Literal["cursor", "claude-code"]
 _FILES: Final[dict[Editor, str]] = {"cursor": ".cursor/hooks.json", "claude-code": ".claude/settings.json"}
 _OURS: Final = re.compile(
-    rf"(?:(?:^|[/\\s'\"])gateway-memory['\"]?|-m gateway_memory\.entry) hook (?:{'|'.join(EVENTS)})\b"
+    rf"(?:(?:^|[/\s'\"])gateway-memory['\"]?|-m gateway_memory\.entry) hook (?:{'|'.join(EVENTS)})\b"
 )
 """What an installation of ours writes, of today's form or of an earlier one without a path."""
 _CHECK_SECONDS: Final = 30.0
@@ -48,10 +51,11 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def _run(args: argparse.Namespace) -> int:
     try:
         project = _project(args.project)
+        config = args.config.expanduser().absolute() if getattr(args, "config", None) else None
         if args.action == "status":
             lines = _status(project or Path.cwd(), args.workspace)
         elif args.action == "install":
-            lines = [install(args.editor, project, args.workspace, config=args.config)]
+            lines = [install(args.editor, project, args.workspace, config=config)]
         else:
             lines = [undo(args.editor, project)]
     except (OSError, ValueError) as error:
@@ -80,18 +84,20 @@ def install(editor: Editor, project: Path | None, workspace: str | None, *, conf
             editor stands; the file is left as it is.
     """
     path = _file(editor, project)
-    before = path.read_text("utf-8") if path.exists() else None
-    document = merged(editor, _read(path, before), workspace, config)
+    before = _text(path)
+    found = _read(path, before)
+    document = merged(editor, found, workspace, config)
     _check(own_command(), config)
-    after = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    if before is not None and json.loads(before) == json.loads(after):
+    if found == document:
         return f"{path}: the hooks are installed already, and their command runs"
+    after, record = _rendered(document), path.with_name(_RECORD)
+    known = _known(record)
+    if known.get("after") != _digest(before or ""):  # the first of our installations, or the file was edited since
+        others = without_ours(found)
+        known = {"before": before if others == found else _rendered(others), "made": not path.parent.exists()}
     path.parent.mkdir(parents=True, exist_ok=True)
-    record = path.with_name(_RECORD)
-    if not record.exists():  # what stood there before the first of our installations
-        _write(record, json.dumps({"before": before}))
+    _write(record, json.dumps({**known, "after": _digest(after)}))
     _write(path, after)
-    _write(record, json.dumps({**json.loads(record.read_text("utf-8")), "after": _digest(after)}))
     where = "--global" if project is None else f"--project {shlex.quote(str(project))}"
     return (
         f"{path}: {len(EVENTS)} hooks installed; they run {own_command()}, which was tried and runs\n"
@@ -126,20 +132,26 @@ def _check(command: str, config: Path | None) -> None:
 def undo(editor: Editor, project: Path | None) -> str:
     """Take our hooks out: the file as it was, byte for byte; where somebody edited it since, without our entries."""
     path = _file(editor, project)
-    if not path.exists():
-        return f"{path}: there are no hooks"
-    text = path.read_text("utf-8")
-    record = path.with_name(_RECORD)
-    known = json.loads(record.read_text("utf-8")) if record.exists() else {}
-    if known.get("after") == _digest(text):
+    text, record = _text(path), path.with_name(_RECORD)
+    known = _known(record)
+    document = _read(path, text)
+    others = without_ours(document)
+    if text is None or others == document:
+        told = f"{path}: there are no hooks of ours"
+    elif known.get("after") != _digest(text):
+        _write(path, _rendered(others))
+        told = f"{path}: our hooks are out"
+    else:
         if known["before"] is None:
-            path.unlink()
+            path.resolve().unlink()
         else:
             _write(path, known["before"])
-    else:
-        _write(path, json.dumps(without_ours(_read(path, text)), indent=2, ensure_ascii=False) + "\n")
+        told = f"{path}: our hooks are out"
     record.unlink(missing_ok=True)
-    return f"{path}: our hooks are out"
+    if known.get("made"):
+        with contextlib.suppress(OSError):  # somebody has put more into it
+            path.parent.rmdir()
+    return told
 
 
 def merged(
@@ -168,22 +180,19 @@ def without_ours(document: dict[str, Any]) -> dict[str, Any]:
     """Return a document without our entries; what others wrote stays in its order."""
     hooks: dict[str, Any] = {}
     for event, entries in document.get("hooks", {}).items():
-        left = [kept for entry in entries if (kept := _without_command(entry)) is not None]
+        left = [kept for entry in entries for kept in _without_command(entry)]
         if left or not entries:
             hooks[event] = left
     return {**document, "hooks": hooks} if "hooks" in document else dict(document)
 
 
-def _without_command(entry: Any) -> Any:
-    if not isinstance(entry, dict):
-        return entry
-    if _is_ours(entry):
-        return None
-    inner = entry.get("hooks")
+def _without_command(entry: Any) -> list[Any]:
+    """Return what is left of an entry, in a list: of ours nothing."""
+    inner = entry.get("hooks") if isinstance(entry, dict) else None
     if isinstance(inner, list):
         left = [each for each in inner if not _is_ours(each)]
-        return None if inner and not left else {**entry, "hooks": left}
-    return entry
+        return [] if inner and not left else [{**entry, "hooks": left}]
+    return [] if _is_ours(entry) else [entry]
 
 
 def _is_ours(entry: Any) -> bool:
@@ -207,7 +216,7 @@ def _status(project: Path, workspace: str | None) -> list[str]:
 def _commands(path: Path) -> str:
     """Return the commands of an editor's file, one a line."""
     found: list[str] = []
-    for entries in (_read(path, path.read_text("utf-8")) if path.exists() else {}).get("hooks", {}).values():
+    for entries in _read(path, _text(path)).get("hooks", {}).values():
         for entry in entries:
             inner = entry.get("hooks", [entry]) if isinstance(entry, dict) else []
             found += [str(each.get("command", "")) for each in inner if isinstance(each, dict)]
@@ -218,12 +227,23 @@ def _file(editor: Editor, project: Path | None) -> Path:
     return (project or Path.home()).expanduser().absolute() / _FILES[editor]
 
 
+def _text(path: Path) -> str | None:
+    """Return what stands in an editor's file, its line ends and a byte order mark included; None without a file."""
+    if not path.exists():
+        return None
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: this is not UTF-8; mend it first, then install") from None
+
+
 def _read(path: Path, text: str | None) -> dict[str, Any]:
-    if not text or not text.strip():
+    plain = (text or "").removeprefix("\ufeff")
+    if not plain.strip():
         return {}
     try:
-        document = json.loads(text)
-    except ValueError:
+        document = json.loads(plain)
+    except (ValueError, RecursionError):
         raise ValueError(f"{path}: this is no JSON; mend it first, then install") from None
     hooks = document.get("hooks", {}) if isinstance(document, dict) else None
     if not isinstance(hooks, dict) or not all(isinstance(entries, list) for entries in hooks.values()):
@@ -231,11 +251,35 @@ def _read(path: Path, text: str | None) -> dict[str, Any]:
     return dict(document)
 
 
+def _known(record: Path) -> dict[str, Any]:
+    """Return what our last installation noted, nothing where that can't be read: then the file itself tells."""
+    try:
+        known = json.loads(record.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    is_ours = isinstance(known, dict) and isinstance(known.get("before", 0), str | None)
+    return known if is_ours else {}
+
+
+def _rendered(document: dict[str, Any]) -> str:
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    # A lone surrogate stands in JSON as an escape alone.
+    return f"{text if well_formed(text) == text else json.dumps(document, indent=2)}\n"
+
+
 def _write(path: Path, text: str) -> None:
+    """Replace a file as a whole; what a link names, and with the rights that it has."""
+    path = path.resolve()
     temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text, "utf-8")
-    temporary.replace(path)
+    try:
+        temporary.write_bytes(text.encode())
+        if path.exists():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
