@@ -2,9 +2,16 @@
 
 Such text is quoted from somewhere, or meant ill; in either case it is no memory. The patterns know the usual forms in
 both languages. They are one wall of several: what a model answers is also held against the user's own words.
+
+A text is read as it stands, and as who decodes it would read it: without escapes, hidden or odd letters, emphasis and
+line breaks within a sentence, and in simplified characters.
 """
 
 import re
+from collections.abc import Iterator
+from typing import Final
+
+from .layers import views
 
 __all__ = ["commands_the_machine", "without_commands"]
 
@@ -37,7 +44,17 @@ _ENGLISH = re.compile(
     r"\b(?:config(?:uration)?|config\.json5?|settings?|autoextract|autorecall|maxdaily\w*|baseurl|apikeyenv|memorysync"
     r"|excludesessiontypes|redaction|masking|privacy filter)\b"
     r"|\bgm:[a-z0-9]{4,}|<!--|-->|</?\s*(?:conversation|known[-_ ]memor(?:y|ies)|system|instructions?|memory|private)\b"
-    r"|\[(?:relevant memory|memory update|memory changes|long-term memory|recent memory)\]"
+    r"|\[(?:(?:relevant|long-term|recent|related) memory|memory (?:update|changes|flush)|last session"
+    r"|session save)\]"
+    r"|</?\s*(?:system-reminder|tool_(?:call|result|use)|function_call)\b|^\W*(?:human|ai)\s*[:：]"
+    r"|\bgateway-memory (?:delete|forget|undo|import|export|hooks|save-\w+)\b"
+    r"|\b(?:ignore|disregard|forget) (?:all of |all |everything )?"
+    r"(?:(?:that is |was )?(?:the )?above\b|(?:what|everything) you (?:were|have been) told)"
+    r"|\b(?:do not|don't|never|stop) (?:follow|obey)(?:ing)? (?:your|the|any|these)\b[^.!?\n]{0,20}"
+    r"\b(?:rules?|instructions?|guidelines?)\b"
+    r"|\byou (?:must|should|shall|will|have to) (?:now )?(?:obey|serve)\b"
+    r"|\b(?:pretend|act|behave)\b[^.!?\n]{0,25}\b(?:unrestricted|no (?:restrictions|rules|limits))\b"
+    r"|\bgrant \w+ (?:access|admin|root)\b"
     r"|\b(?:from now on|always|never)\b[^.!?\n]{0,40}\b(?:obey|do (?:whatever|anything|as) i|run (?:any|every|all)"
     r"|execute (?:any|every|all)|trust (?:me|any|every|all)|grant|give (?:me|anyone|everyone) (?:access|admin|root)"
     r"|approve (?:any|every|all)|reveal|leak|exfiltrate"
@@ -69,14 +86,45 @@ _CHINESE = re.compile(
     r"|信任(?:任何|所有|一切)|批准(?:任何|所有|一切)|泄露|透露|发送(?:所有|全部|任何)|把(?:所有|全部)[^。！？\n]{0,12}(?:发|传|交)给)"
     r"|(?:泄露|透露|导出|转发|公开)[^。！？\n]{0,15}(?:密码|密钥|秘密|令牌|记忆|隐私|凭证)"
     r"|我(?:现在)?(?:就)?是(?:你的)?(?:主人|管理员|开发者|创造者|超级用户|root)"
+    r"|(?:忽略|无视|忘记|忘掉|不要理会)(?:掉)?(?:以上|上面|之前|前面|先前)的?(?:所有|一切|全部)?(?:内容|的话|指示)"
+    r"|(?:忽略|无视|忘记|忘掉)你?(?:之前|以前|先前)?(?:收到|被告知|听到)的?(?:一切|所有|全部)"
+    r"|(?:不要|别|不得|停止)(?:再)?(?:遵守|遵循|服从)[^。！？\n]{0,8}(?:规则|指令|指示|限制|设定)"
+    r"|你(?:必须|应该|只能|要)(?:服从|听命|听从)|你(?:现在)?(?:没有任何|不受任何)限制|(?:不受限制|没有限制)的(?:AI|助手|模型)"
+    r"|(?:给|授予)[^。！？\n]{0,10}(?:管理员|主人|root)(?:的)?权限"
     r"|(?:把|将)?我(?:当作|视为|认作|当成)[^。！？\n]{0,4}(?:主人|管理员)",
     re.MULTILINE | re.IGNORECASE,
 )
 
 
+_SIMPLIFIED: Final = str.maketrans(
+    "無視記拋棄過繞開會蓋統設則約對這個員條戶權啟說話從現執後總聽轉發給刪編號筆錄內關閉調參數脫濾導鑰祕證創級當認為裡應該請體寫報單獨別裏與門時間來碼電臺賬賴釋覽讀壞輸動製復舊啓顯並們誰還將進響優屬憶隱傳洩訊",
+    "无视记抛弃过绕开会盖统设则约对这个员条户权启说话从现执后总听转发给删编号笔录内关闭调参数脱滤导钥秘证创级当认为里应该请体写报单独别里与门时间来码电台账赖释览读坏输动制复旧启显并们谁还将进响优属忆隐传泄讯",
+)
+"""Traditional characters of the words above."""
+_LOOK_ALIKES: Final = str.maketrans(
+    "аеорсухіјѕԁѵАЕОРСУХІЈЅВНКМТοαεινρτυχκΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeopcyxijsdvAEOPCYXIJSBHKMToaeivptuxkABEZHIKMNOPTYX"
+)
+"""Cyrillic and Greek letters that look like Latin ones."""
+_SPELT: Final = re.compile(r"(?<!\w)\w(?:[ .·-]\w)+(?!\w)")
+_SPELT_HAN: Final = re.compile(r"(?<=[\u4e00-\u9fff])[^\S\n]+(?=[\u4e00-\u9fff])")
+_MARKS: Final = re.compile(r"</?[a-zA-Z][^<>\n]{0,60}>|[*_`~]+")
+_BROKEN: Final = re.compile(r"(?<=[\w,，])\s*\n\s*(?=\w)")
+_BLANKS: Final = re.compile(r"[^\S\n]+")
+
+
 def commands_the_machine(text: str) -> bool:
-    """Whether something in a text addresses the memory's machinery. Linear; English and Chinese."""
-    return bool(_ENGLISH.search(text) or _CHINESE.search(text))
+    """Whether something in a text addresses the memory's machinery, however it is written. English and Chinese."""
+    return any(_ENGLISH.search(said) or _CHINESE.search(said) for said in _readings(text))
+
+
+def _readings(text: str) -> Iterator[str]:
+    for view in views(text):
+        yield view.text
+        plain = _SPELT.sub(lambda spelt: re.sub(r"[ .·-]", "", spelt[0]), view.text.translate(_LOOK_ALIKES))
+        plain = _BLANKS.sub(" ", _BROKEN.sub(" ", _MARKS.sub(" ", plain.translate(_SIMPLIFIED))))
+        plain = _SPELT_HAN.sub("", plain)
+        if plain != view.text:
+            yield plain
 
 
 _SENTENCE = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？\n])")

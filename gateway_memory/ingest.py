@@ -132,7 +132,7 @@ class Ingest:
                 draft.outcomes.append(Outcome(turn=turn.id, action="masked", reason="secret"))
             read = read_turn(turn, self._zone)
             for candidate in candidates:
-                allowed = permitted(candidate, read, by_owner=scope.key == OWNER_KEY)
+                allowed = await compute(permitted, candidate, read, by_owner=scope.key == OWNER_KEY)
                 if allowed is None:
                     draft.outcomes.append(Outcome(turn=turn.id, action="skipped", reason="not_permitted"))
                 else:

@@ -108,7 +108,8 @@ class Saver:
             id=0, scope=session.scope.key, session_key=session.key, session_id=session.session_id, user="", reply="",
             at=at, accepted_at=at,
         )  # fmt: skip
-        candidate = permitted_fact(
+        candidate = await compute(
+            permitted_fact,
             Candidate(
                 content=text,
                 category="preference" if type == "O" else "fact",
@@ -150,7 +151,7 @@ class Saver:
 
         None where nothing of it may be kept: a guest's says nothing to the machine, like their session's summary.
         """
-        text = text if scope.key == OWNER_KEY else without_commands(text)
+        text = text if scope.key == OWNER_KEY else await compute(without_commands, text)
         if not text:
             return None
         at = self._clock().timestamp()
@@ -169,7 +170,7 @@ class Saver:
 
     async def save(self, scope: Scope, session_id: str, summary: Summary, layer: Layer, end: End | None = None) -> bool:
         """Append the session's record; False where it has one, or nothing of it may be kept."""
-        allowed = permitted_summary(summary, by_owner=scope.key == OWNER_KEY)
+        allowed = await compute(permitted_summary, summary, by_owner=scope.key == OWNER_KEY)
         if allowed is None:
             return False
         summary, now = allowed, self._clock()
