@@ -7,10 +7,11 @@ from typing import Final
 
 import structlog
 
+from gateway_memory.errors import UsageError
 from gateway_memory.parts import Parts
 from gateway_memory.session import Session
 from gateway_memory.sessions import Sessions, features
-from gateway_memory.store.session_state import switch, switches
+from gateway_memory.store.session_state import find, switch, switches
 
 __all__ = ["Beginning"]
 
@@ -53,8 +54,28 @@ class Beginning:
     async def switched(self, session: Session) -> None:
         """Let what the user has just switched hold: at once, after a restart, and for every process."""
         self.subscribe(session)
-        said = {str(feature): on for feature, on in session.switched.items()}
+        number, said = session.said, {str(feature): on for feature, on in session.switched.items()}
         await self._parts.journal.transact(lambda database: switch(database, session.session_id, said))
+        session.kept = number
+
+    async def begin_to_keep(self, session: Session) -> None:
+        """Begin as `begin` does, for what is to be kept: by what other processes did with the session meanwhile.
+
+        Raises:
+            UsageError: it has ended, and it is not ours to open another one.
+        """
+        if not session.ended:
+            number, session_id = session.said, session.session_id
+            found = await self._parts.journal.transact(lambda database: find(database, session_id))
+            if found and found.ended and session.session_id == session_id and not session.ended:
+                if session.beside:
+                    raise UsageError(f"session {session_id!r} has ended; nothing more is saved of it")
+                session.ended = True
+                self._sessions.closed(session)
+                self._parts.bus.unsubscribe(session_id)
+            elif found and session.said == session.kept == number:
+                session.switched = features(found.switches)
+        await self.begin(session)
 
     async def _switched_before(self, session: Session, *, opened: bool) -> None:
         """Let what the user switched hold: after a restart, and in the next incarnation of a session that goes on."""

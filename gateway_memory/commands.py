@@ -214,8 +214,8 @@ class Commands:
         if wanted not in names and wanted not in ("", "all", "全部"):
             raise NotDone(phrase(session, "switch_unknown", name=shown(name), known=", ".join(FEATURES)))
         features = [names[wanted]] if wanted in names else FEATURES
-        for feature in features:
-            session.switched[feature] = on
+        session.switched |= dict.fromkeys(features, on)
+        session.said += 1
         await self._switched(session)
         if session.incognito:
             return phrase(session, "incognito")

@@ -270,7 +270,7 @@ class GatewayMemory:
         self._check(session)
         said, answered = text_of(user, "user"), text_of(reply, "reply")
         when = None if at is None else instant_of(at)
-        await self._beginning.begin(session)
+        await self._beginning.begin_to_keep(session)
         return await self._accepting.turn(session, said, answered, when)
 
     async def flush(self) -> None:
@@ -373,8 +373,9 @@ class GatewayMemory:
         content = text_of(content, "content", tools=True)
         if not session.on("observations"):
             return
-        await self._beginning.begin(session)
-        await self._accepting.observation(session, kind, content, tool, private=private)
+        await self._beginning.begin_to_keep(session)
+        if session.on("observations"):  # another process may have heard that it is not
+            await self._accepting.observation(session, kind, content, tool, private=private)
 
     async def file_written(self, session: Session, file: str) -> None:
         """Say that the host's own tool changed a memory file for this session: the other sessions are told.
@@ -412,7 +413,7 @@ class GatewayMemory:
         self._check(session)
         topic, summary = text_of(topic, "topic"), text_of(summary, "summary")
         decided, left = texts_of(decisions, "decisions"), texts_of(todos, "todos")
-        await self._beginning.begin(session)
+        await self._beginning.begin_to_keep(session)
         return await self._saver.save_summary(session, topic=topic, summary=summary, decisions=decided, todos=left)
 
     async def save_fact(
@@ -437,7 +438,7 @@ class GatewayMemory:
             raise UsageError(f"type={type!r}: expected W, B, O or S")
         confidence = share_of(confidence, "confidence")
         text, named = text_of(content, "content"), texts_of(entities, "entities")
-        await self._beginning.begin(session)
+        await self._beginning.begin_to_keep(session)
         outcome = await self._saver.save_fact(session, content=text, type=type, entities=named, confidence=confidence)
         return outcome.id if outcome else ""
 
@@ -449,7 +450,7 @@ class GatewayMemory:
         `session.compacted()`.
         """
         self._check(session)
-        await self._beginning.begin(session)
+        await self._beginning.begin_to_keep(session)
         session.compacted()
         return await self._lifecycle.before_compaction(session, usage=usage, messages=messages)
 

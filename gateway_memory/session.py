@@ -126,14 +126,16 @@ def session_types(key: str, scope: Scope) -> tuple[str, ...]:
 
     OpenClaw's documented keys are read: `agent:<id>:<main key>`, `agent:<id>:[<channel>:[<account>:]]direct:<peer>`
     (also `dm`), `…:group:<id>`, `…:channel:<id>`, each with `:thread:<id>` or `:topic:<id>` behind it,
-    `agent:<id>:cron:<job>`, `cron:<job>`, `hook:<id>`, `…:subagent:<id>`. A channel is a group too, and so is a room;
-    a thread is also of the type of what it hangs on. Any other key is a direct conversation.
+    `agent:<id>:cron:<job>`, `cron:<job>`, `hook:<id>`, `node-<id>`, `…:subagent:<id>`. A channel is a group
+    too, and so is a room; a thread is also of the type of what it hangs on. Any other key is a direct conversation.
     """
     if scope.key.startswith("room:"):
         return ("group",)
     parts = key.lower().split(":")
     is_agent = parts[0] == "agent" and len(parts) > 2  # noqa: PLR2004 - agent, its id, and what follows
     place = parts[2:] if is_agent else parts
+    if place[0].startswith("node-"):
+        return ("node",)
     # A peer may be called "group" or "cron": the first word that is a kind tells, and it has something behind it.
     at = next((at for at, part in enumerate(place[:_KIND_WITHIN]) if part in _ALSO and place[at + 1 :]), None)
     if at is None:
@@ -189,6 +191,10 @@ class Session:
         self.recalled: tuple[str, ...] = ()
         """The memories that were found for the reply that is being given."""
         self.switched: dict[Feature, bool] = {}
+        self.said = self.kept = 0
+        """How often the user switched something here, and how often when it was written down, for every process."""
+        self.beside = False
+        """Whether another process may have the conversation: this one serves its agent's tools."""
         self._told: set[tuple[str, int]] = set()
         self._held: set[tuple[str, int]] = set()
 

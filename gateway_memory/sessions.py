@@ -43,7 +43,7 @@ class Sessions:
         session = Session(key=key, scope=scope, settings=self.settings_of(key), memory=memory)
         session.begin(session_id)
         session.switched = features(switches or {})
-        session.ended = False
+        session.ended, session.beside = False, True
         return session
 
     def opened(self, session: Session) -> None:

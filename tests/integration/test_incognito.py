@@ -6,13 +6,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from editor import WORDS_ALONE, WORTH, environment, run
 from embedding_server import hashed, serving_embeddings
 from scripted_provider import serving
 
-from gateway_memory import OWNER, Config, Context, GatewayMemory, Session, load_config
+from gateway_memory import OWNER, Config, Context, GatewayMemory, Session, UsageError, load_config
 from recall.settings import EmbedderSettings
 
 SECRET = "the tulips bloom at midnight"
@@ -181,3 +182,48 @@ async def test_what_a_session_said_before_is_saved_and_what_it_said_incognito_is
         await memory.end_session(session, reason="completed")
     assert "JWT" in (tmp_path / "sessions.jsonl").read_text("utf-8")
     assert SECRET.encode() not in everything(tmp_path)
+
+
+@pytest.mark.parametrize("whose", [{"user": OWNER}, {"user": "zoe"}, {"room": "discord-5"}])
+async def test_it_holds_in_every_process_that_had_the_session_before(tmp_path: Path, whose: dict[str, Any]) -> None:
+    words = load_config(Path(WORDS_ALONE))
+    async with (
+        GatewayMemory(words, tmp_path) as memory,
+        GatewayMemory(words, tmp_path) as gateway,
+        GatewayMemory(words, tmp_path) as tool,
+    ):
+        session = await memory.start_session("own", **whose)
+        there = await gateway.start_session("own", **whose)
+        attached = await tool.attach_session(session.session_id)
+        await memory.command(session, "/memory off")
+        for other, process in ((there, gateway), (attached, tool)):
+            for name in ("turn", "fact", "stage", "summary", "observation", "compaction"):
+                assert not isinstance(answer := await CALLS[name](process, other), str) or not answer, name
+            await process.flush()
+        assert SECRET.encode() not in everything(tmp_path)
+        await memory.command(session, "/memory on")
+        assert await tool.save_fact(attached, content=SECRET)
+
+
+async def test_a_tool_keeps_nothing_of_a_session_that_has_ended_meanwhile(tmp_path: Path) -> None:
+    words = load_config(Path(WORDS_ALONE))
+    async with GatewayMemory(words, tmp_path) as memory, GatewayMemory(words, tmp_path) as tool:
+        session = await memory.start_session("own", user="zoe")
+        attached = await tool.attach_session(session.session_id)
+        await memory.end_session(session, reason="completed")
+        for name in ("fact", "stage", "summary", "observation", "compaction"):
+            with pytest.raises(UsageError, match="has ended"):
+                await CALLS[name](tool, attached)
+        assert SECRET.encode() not in everything(tmp_path)
+
+
+async def test_a_session_that_another_gateway_ended_begins_anew_here(tmp_path: Path) -> None:
+    words = load_config(Path(WORDS_ALONE))
+    async with GatewayMemory(words, tmp_path) as memory, GatewayMemory(words, tmp_path) as other:
+        session = await memory.start_session("own", user=OWNER)
+        there = await other.start_session("own", user=OWNER)
+        before = session.session_id
+        await other.end_session(there, reason="completed")
+        assert await memory.save_fact(session, content="The cat is called Tigger")
+        assert session.session_id != before
+        assert (await memory.session_counts())["open"] == 1

@@ -60,6 +60,8 @@ def test_exactly_one_of_user_and_room(values: dict[str, str | None]) -> None:
         ("agent:main:cron:job1:run:9", {"cron"}),
         ("cron:job1", {"cron"}),
         ("hook:5f1c", {"hook"}),
+        ("node-5f1c", {"node"}),
+        ("agent:main:node-5f1c", {"node"}),
         ("agent:main:subagent:5f1c", {"subagent"}),
         ("agent:main:webchat:sms:5", {"sms", "webchat", "direct"}),
         ("agent:main", {"direct"}),
