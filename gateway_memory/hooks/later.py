@@ -119,10 +119,10 @@ def _transcript(given: dict[str, Any]) -> Path | None:
     named = given.get("transcript_path")
     if not isinstance(named, str) or not named:
         return None
-    path = Path(named).expanduser()
     try:
+        path = Path(named).expanduser()
         return path if path.is_file() else None
-    except (OSError, ValueError):  # a name that is too long, or no name at all
+    except (OSError, ValueError, RuntimeError):  # a name that is too long, no name at all, or ~nobody
         return None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from gateway_memory.errors import UsageError
 from gateway_memory.store.session_state import touch
 from gateway_memory.store.sqlite import migrate, transaction, use_write_ahead_log
 
@@ -55,8 +56,14 @@ def register(connection: sqlite3.Connection, session_id: str, at: float, *, live
 
     lives: something happens in it, so it is open again where it had ended: an editor resumes a conversation under its
     old id. Its record stays the only one.
+
+    Raises:
+        UsageError: the id is that of a gateway's session, whose it may be.
     """
     with transaction(connection):
+        known = connection.execute("SELECT key FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+        if known and known[0] != hook_key(session_id):
+            raise UsageError("a session of this id is no editor's")
         if lives:
             again = "UPDATE sessions SET ended_at = NULL, slot = -1 WHERE session_id = ? AND ended_at IS NOT NULL"
             connection.execute(again, (session_id,))

@@ -1,5 +1,6 @@
 """Whatever is broken, a hook exits 0 with valid JSON in its time, says why in the log, and leaves the files whole."""
 
+import asyncio
 import json
 import os
 import resource
@@ -14,7 +15,9 @@ from typing import Any
 import pytest
 from editor import WORDS_ALONE, WORTH, command, environment, hook, records, run, transcript
 
+from gateway_memory import GatewayMemory, load_config
 from gateway_memory.hooks.run import EVENTS
+from gateway_memory.hooks.state import open_journal
 
 BAD = [b"", b"{", b"[]", b"\xff\xfe", b"nul", b'{"conversation_id": 5, "workspace_roots": "x"}']
 BAD += [b'{"a":' * 100_000, b'{"conversation_id": "c", "transcript_path": ["x"], "workspace_roots": [[]]}']
@@ -233,3 +236,27 @@ def test_an_editor_that_has_gone_away_breaks_nothing(tmp_path: Path) -> None:
     )
     os.close(write)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("event", ["sessionStart", "preCompact", "stop", "sessionEnd"])
+async def test_a_hook_does_nothing_to_a_gateways_session(tmp_path: Path, event: str) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        ended = await memory.start_session("ended", user="zoe")
+        await memory.end_session(ended, reason="completed")
+        living = await memory.start_session("living", room="discord-5")
+        log = transcript(tmp_path / "t.jsonl", ("user", WORTH))
+        journal = open_journal(tmp_path)
+        before = list(journal.iterdump())
+        for session in (ended, living):
+            answer = await asyncio.to_thread(
+                hook, event, tmp_path, conversation_id=session.session_id, transcript_path=log, status="completed"
+            )
+            assert answer == {}
+        assert list(journal.iterdump()) == before
+        journal.close()
+
+
+@pytest.mark.parametrize("event", ["preCompact", "stop"])
+def test_a_transcript_of_nobodys_home_is_none(tmp_path: Path, event: str) -> None:
+    hook(event, tmp_path / "w", transcript_path="~nobody-of-this-name/t.jsonl", status="completed")
+    assert not list(tmp_path.rglob("hooks-*.jsonl")), "nothing went wrong"
