@@ -86,8 +86,11 @@ def is_name(value: object) -> TypeGuard[str]:
     if not isinstance(value, str):
         return False
     categories = {unicodedata.category(character) for character in value}
-    # Cc: control characters; Cs: lone surrogates; C and Z: nothing that a person could see.
-    return not categories & {"Cc", "Cs"} and any(category[0] not in "CZ" for category in categories)
+    # Cc: control characters; Cs: lone surrogates; C, Z and M: nothing that a person could see by itself.
+    shown = {
+        unicodedata.category(character) for character in value if character not in "\u115f\u1160\u2800\u3164\uffa0"
+    }
+    return not categories & {"Cc", "Cs"} and any(category[0] not in "CZM" for category in shown)
 
 
 def without_secrets(key: str) -> str:

@@ -198,7 +198,20 @@ def test_looking_for_somebody_creates_nothing_of_them(tmp_path: Path) -> None:
 
 async def test_names_that_could_not_be_told_apart_are_refused(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), tmp_path) as memory:
-        names: list[Any] = ["\ud800", "\ud801", "a\udc00", "", " ", "\x00", "zoe\x00", "\u200b", None, 7, b"zoe"]
+        names: list[Any] = [
+            "\ud800",
+            "\ud801",
+            "a\udc00",
+            "",
+            " ",
+            "\x00",
+            "zoe\x00",
+            "\u200b",
+            *"\ufe0f\u2800\u3164\u115f\uffa0\u0301",
+            None,
+            7,
+            b"zoe",
+        ]
         for name in names:
             for whose in ({"user": name}, {"room": name}):
                 with pytest.raises(UsageError):
