@@ -15,6 +15,7 @@ import structlog
 
 from recall.read_ahead import read_ahead
 from recall.schema import FORMAT, SCHEMA
+from recall.seal import break_seal, put_seal, seal_of
 from recall.types import Entry, Stamp, Stored
 
 __all__ = ["LOADED_COLUMNS", "IndexedRow", "Store"]
@@ -76,7 +77,10 @@ class Store:
         # Two processes that find the same damage must not each remove what the other has just made.
         with Path(f"{self.path}.lock").open("w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who opens tries again
-            self.was_damaged = False
+            self.was_damaged = not break_seal(self.path)
+            if self.was_damaged:
+                _log.warning("recall.index_replaced", reason="seal")
+                self._unlink()
             if self.path.exists():
                 try:
                     self._connect()
@@ -110,6 +114,7 @@ class Store:
     def _unlink(self) -> None:
         for suffix in ("", "-wal", "-shm"):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
+        seal_of(self.path).unlink(missing_ok=True)
 
     def _connect(self) -> None:
         # Autocommit: transactions are only those that `writing` begins.
@@ -142,6 +147,7 @@ class Store:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+            put_seal(self.path)
 
     @contextmanager
     def writing(self) -> Iterator[None]:

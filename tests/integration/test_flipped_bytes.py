@@ -137,6 +137,42 @@ async def test_flips_in_the_index_never_stop_a_session(whole: Path, tmp_path: Pa
         shutil.rmtree(workspace)
 
 
+async def test_no_flip_in_a_closed_index_costs_a_hit(tmp_path: Path) -> None:
+    generator = random.Random("hits")  # noqa: S311 - no secrets
+    async with GatewayMemory(words_alone(), tmp_path) as memory:
+        session = await memory.start_session("speaker", user=OWNER)
+        for number in range(12):
+            await memory.save_fact(session, content=f"Box {number} holds {number} spoons")
+    index = tmp_path / "index.sqlite"
+    for number in range(FLIPS // 4):
+        content = bytearray(index.read_bytes())
+        at = content.index(b"Box 7 holds") + 7 if number == 0 else generator.randrange(len(content))
+        content[at] ^= 1 << generator.randrange(8)
+        index.write_bytes(content)
+        async with GatewayMemory(words_alone(), tmp_path) as memory:
+            session = await memory.start_session("listener", user=OWNER)
+            found = await memory.search(session, "which box holds spoons", limit=50)
+            assert {hit.text for hit in found} == {f"Box {each} holds {each} spoons" for each in range(12)}
+            assert "made again 1 times" in str(await memory.command(session, "/memory status"))
+
+
+async def test_an_index_that_two_have_open_or_a_kill_has_left_needs_no_seal(tmp_path: Path) -> None:
+    seal = tmp_path / "index.sqlite.seal"
+    async with GatewayMemory(words_alone(), tmp_path) as memory:
+        session = await memory.start_session("speaker", user=OWNER)
+        await memory.save_fact(session, content="The cat is called Miso")
+        async with GatewayMemory(words_alone(), tmp_path) as other:
+            assert await other.search(await other.start_session("listener", user=OWNER), "cat")
+        assert not seal.exists(), "the first still writes"
+        await memory.save_fact(session, content="The dog is called Rex")
+    assert seal.exists()
+    seal.unlink()
+    async with GatewayMemory(words_alone(), tmp_path) as memory:
+        session = await memory.start_session("next", user=OWNER)
+        assert await memory.search(session, "dog")
+        assert "made again" not in str(await memory.command(session, "/memory status"))
+
+
 @pytest.mark.parametrize("damage", ["schema", "types", "revision", "scale", "encoder", "text", "terms", "numbers"])
 async def test_a_damaged_index_is_made_again_and_counted(whole: Path, tmp_path: Path, damage: str) -> None:
     workspace = copied(whole, tmp_path / "workspace")

@@ -400,6 +400,7 @@ def test_search_leaves_out_what_is_over(tmp_path: Path) -> None:
     assert len(found("--semantic")) == 2  # which makes the index
     with contextlib.closing(sqlite3.connect(workspace / "index.sqlite", isolation_level=None)) as index:
         index.execute("UPDATE row SET until = '2020-01-01' WHERE text LIKE '%Oslo%'")
+    (workspace / "index.sqlite.seal").unlink()  # which notices that somebody has written
     assert found() == found("--semantic") == ["The flight bag is blue"]
 
 
