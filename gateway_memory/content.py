@@ -21,6 +21,12 @@ _OF_TOOLS: Final = {
     "custom_tool_call_output": "output",
 }
 """Likewise for what came of a call: words of the tool's, not of the user's."""
+_UNSAID: Final = (
+    *("inline_data", "inlineData", "file_data", "fileData", "function_call", "functionCall"),
+    *("function_response", "functionResponse", "executable_code", "executableCode"),
+    *("code_execution_result", "codeExecutionResult"),
+)
+"""What Google's parts, which have no type, hold in place of words."""
 _DEEPEST: Final = 20
 _YEARS: Final = range(1900, 9001)
 _LONGEST_MS: Final = 10**13
@@ -140,11 +146,14 @@ def _words_of(part: object, name: str, *, tools: bool) -> object:
         return _field(part, _OF_TOOLS[kind]) if tools else None
     if kind not in (None, "message"):
         return None
+    if _field(part, "thought") is True:
+        return None
     for field in ("content", "parts", "text"):  # a message; "parts" and a part without a type: Google's form
         found = _field(part, field)
         if found is not None:
             return found
-    if _field(part, "role") is not None:  # an assistant's message that holds only calls
+    # An assistant's message that holds only calls, or a part of Google's without words.
+    if any(_field(part, field) is not None for field in ("role", *_UNSAID)):
         return None
     raise UsageError(
         f"{name} is of type {type(part).__name__}: expected a string, or content parts such as "
@@ -153,5 +162,8 @@ def _words_of(part: object, name: str, *, tools: bool) -> object:
 
 
 def _field(part: object, name: str) -> Any:
-    value = part.get(name) if isinstance(part, Mapping) else getattr(part, name, None)
+    try:
+        value = part.get(name) if isinstance(part, Mapping) else getattr(part, name, None)
+    except Exception:  # noqa: BLE001 - an SDK's object may compute it, as Google's answers do
+        return None
     return None if callable(value) else value

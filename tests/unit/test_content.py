@@ -56,12 +56,31 @@ class Part:
         ([Part("text", "an object"), Part("image")], "an object"),
         (("a", "b"), "a\nb"),
         ({"parts": [{"text": "Google's"}]}, "Google's"),
+        (
+            {"role": "user", "parts": [{"text": "看看"}, {"inline_data": {"mime_type": "image/png", "data": b""}}]},
+            "看看",
+        ),
+        ([{"inlineData": {}}, {"fileData": {"fileUri": "gs://x"}}, {"text": "this"}], "this"),
+        ([{"functionCall": {"name": "f"}}, {"function_response": {"name": "f"}}], ""),
+        ([{"thought": True, "text": "hm"}, {"text": "Hello", "thought": False}], "Hello"),
         ([{"type": "text", "text": None}], ""),
         ("half \ud83d\ude00 a \ud800 pair", "half 😀 a � pair"),
     ],
 )
 def test_content_parts_are_their_text(content: Any, text: str) -> None:
     assert text_of(content, "message") == text
+
+
+@pytest.mark.parametrize("error", [ValueError, RuntimeError, KeyError])
+def test_an_answer_that_computes_its_text_in_vain_is_refused(error: type[Exception]) -> None:
+    class Blocked:
+        @property
+        def text(self) -> str:
+            raise error
+
+    for content in (Blocked(), [Blocked()]):
+        with pytest.raises(UsageError, match=r"^reply is of type Blocked"):
+            text_of(content, "reply")
 
 
 def test_an_observation_takes_what_a_tool_returned() -> None:
