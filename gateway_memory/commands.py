@@ -97,8 +97,9 @@ class Commands:
                 return {"results": [self._row(hit, hit.file) | {"score": hit.score} | each for hit, each in found]}
             case "history":
                 return await self._receipts.past(session, rest)
-            case _:
+            case "receipts":
                 return {"receipts": await self._receipts.newest(session, rest)}
+        raise NotDone(phrase(session, "unknown_command", name=shown(name)))
 
     async def _asked_to_forget(self, session: Session, text: str) -> str | None:
         what = asked_to_forget(text)

@@ -335,14 +335,14 @@ class GatewayMemory:
             StoreError: what is commanded could not be written.
             UsageError: the text is none at all.
         """
-        self._check(session)
-        answer = await self.answer(session, text_of(text, "text"))
+        answer = await self.answer(session, text)
         return None if answer is None else answer.text
 
-    async def answer(self, session: Session, text: str) -> Answer | None:
+    async def answer(self, session: Session, text: Content | None) -> Answer | None:
         """Answer as `command` does, and say whether what was asked is done."""
         self._check(session)
-        return await self._commands.answer(session, text) if session.settings.commands.enabled else None
+        said = text_of(text, "text")
+        return await self._commands.answer(session, said) if session.settings.commands.enabled else None
 
     async def record(self, session: Session, command: str, rest: str = "") -> dict[str, Any]:
         """Return what `status`, `list`, `search`, `history` or `receipts` tells as what JSON can hold.
@@ -354,7 +354,7 @@ class GatewayMemory:
         """
         self._check(session)
         try:
-            return await self._commands.record(session, command, rest)
+            return await self._commands.record(session, text_of(command, "command"), text_of(rest, "rest"))
         except NotDone as answer:
             raise UsageError(str(answer)) from None
 

@@ -100,6 +100,20 @@ async def test_the_calendars_ends_bound_a_search_by_nothing(session: Session) ->
         assert "我喜欢喝茶" not in str(await command(session, f"/memory search {words}"))
 
 
+@pytest.mark.parametrize("name", ["status", "list", "search", "history", "receipts", "why", "dance", "\ud800"])
+async def test_whatever_is_asked_for_as_a_record_is_told_or_refused(session: Session, name: str) -> None:
+    memory = session.memory
+    assert isinstance(memory, GatewayMemory)
+    for rest in HARD:
+        await memory.answer(session, f"/memory {name} {rest}")
+        try:
+            found = await memory.record(session, name, rest)
+        except UsageError:
+            continue
+        json.dumps(found, ensure_ascii=False).encode()
+        assert name in ("status", "list", "search", "history", "receipts")
+
+
 async def test_calls_take_content_parts_and_refuse_what_is_no_text(tmp_path: Path) -> None:
     parts = [{"type": "text", "text": "记住：我的工位在三楼"}, {"type": "image", "source": {}}]
     async with GatewayMemory(Config(), tmp_path) as memory:
