@@ -35,6 +35,8 @@ def main(arguments: list[str]) -> int:
     if args.max_results < 1:
         parser.error("--max-results: expected a number from 1")
     workspace, query = workspace_of({}, args.workspace), " ".join(args.query)
+    if not query.strip():
+        parser.error("QUERY: expected a word to search for")
     if not workspace.is_dir():
         sys.stderr.write(f"{workspace}: there is no such folder; name the workspace with --workspace\n")
         return 1

@@ -33,6 +33,24 @@ def tell(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     return code, out, err
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "command", ["list", "status --json", "search tea --max-results 2", "completion bash", "--help"]
+)
+def test_a_closed_output_is_no_traceback(workspace: Path, command: str, closed: str) -> None:
+    shell = f"{sys.executable} -m gateway_memory.entry {command} 2>{workspace / 'said'} {closed}"
+    assert subprocess.run(["sh", "-c", shell], check=False, timeout=60).returncode == 0  # noqa: S607
+    assert "Traceback" not in (workspace / "said").read_text("utf-8")
+
+
+@pytest.mark.parametrize("words", [[""], [" "], ["", "\t"]])
+def test_an_agents_search_without_words_is_an_error(workspace: Path, words: list[str]) -> None:
+    call = [sys.executable, "-m", "gateway_memory.entry", "search", *words, "--max-results", "3"]
+    done = subprocess.run(call, check=False, capture_output=True, timeout=60, cwd=workspace)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"expected a word" in done.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
