@@ -28,7 +28,7 @@ _STANDING: Final = re.compile(
     re.IGNORECASE,
 )
 
-_COMMENT_MARK: Final = re.compile(r"<!--|-->")
+_COMMENT_MARK: Final = re.compile(r"(?:<|&(?:amp;)*lt;)!--|--(?:>|&(?:amp;)*gt;)")
 
 
 def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:

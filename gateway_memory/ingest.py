@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Final
 
-from extractor import Candidate, Decision, extract_rules, judge, permitted
+from extractor import Candidate, Decision, extract_rules, judge, permitted, without_commands
 from gateway_memory.carrier import Carrier
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
@@ -171,7 +171,7 @@ class Ingest:
         found = named(what, await self._recaller.nearest(scope.key, what, NEAREST, timeout_seconds=NEAREST_SECONDS))
         if found.certain:
             await self.forget(scope, found.certain, reason="asked", turn=turn.id)
-        else:
+        elif without_commands(what) == what:  # what commands the machine is no wish of the user's
             await self._withhold_said(scope, turn, what)
         return found.certain is not None
 

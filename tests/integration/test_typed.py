@@ -201,10 +201,12 @@ def test_an_editors_halves_of_characters_break_no_storage(tmp_path: Path) -> Non
     path = transcript(
         tmp_path / "t.jsonl", ("user", f"{WORTH}{half}"), ("assistant", [call, {"type": "text", "text": half}])
     )
-    hook("stop", tmp_path / "m", conversation_id=f"conv-{half}", transcript_path=path, status="completed")
-    hook("sessionEnd", tmp_path / "m", conversation_id=f"conv-{half}", transcript_path=path, reason=half)
+    hook("stop", tmp_path / "m", transcript_path=path, status="completed")
+    hook("sessionEnd", tmp_path / "m", transcript_path=path, reason=half)
     assert len(records(tmp_path / "m")) == 1
     assert not list((tmp_path / "m").glob("logs/hooks-*.jsonl")), "no hook failed"
+    hook("sessionEnd", tmp_path / "m", conversation_id=f"conv-{half}", transcript_path=path, reason=half)
+    assert len(records(tmp_path / "m")) == 1, "an id that can't be stored is none"
 
 
 async def test_halves_of_characters_break_no_storage(tmp_path: Path) -> None:
