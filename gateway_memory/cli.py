@@ -105,7 +105,12 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version
 
-        print(f"gateway-memory {version('gateway-memory')}")  # noqa: T201
+        try:
+            print(f"gateway-memory {version('gateway-memory')}", flush=True)  # noqa: T201
+        except BrokenPipeError:
+            parser.exit()
+        except OSError as error:  # a disk that is full
+            parser.exit(1, f"{error}\n")
         parser.exit()
 
 

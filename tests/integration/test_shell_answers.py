@@ -43,6 +43,13 @@ def test_a_closed_output_is_no_traceback(workspace: Path, command: str, closed: 
     assert "Traceback" not in (workspace / "said").read_text("utf-8")
 
 
+@pytest.mark.parametrize(("target", "code"), [("> /dev/full", 1), ("| true", 0)])
+def test_a_version_that_cannot_be_written_is_no_traceback(tmp_path: Path, target: str, code: int) -> None:
+    shell = f"{sys.executable} -u -m gateway_memory.entry --version 2>{tmp_path / 'said'} {target}"
+    assert subprocess.run(["sh", "-c", shell], check=False, timeout=60).returncode == code  # noqa: S607
+    assert "Traceback" not in (tmp_path / "said").read_text("utf-8")
+
+
 @pytest.mark.parametrize("words", [[""], [" "], ["", "\t"]])
 def test_an_agents_search_without_words_is_an_error(workspace: Path, words: list[str]) -> None:
     call = [sys.executable, "-m", "gateway_memory.entry", "search", *words, "--max-results", "3"]
