@@ -99,7 +99,7 @@ _PLACED: tuple[tuple[str, str, re.Pattern[str]], ...] = (
 # People part the groups of a number in many ways: blanks, dots, dashes of any length, two of them.
 _PARTED = r"[ \t.\-\u2010-\u2015_/·•*,|\u00a0\u2000-\u200a\u202f\u3000]{0,4}"
 _CARD = re.compile(
-    rf"[2-6](?<!\d[2-6])(?:\d{{3}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}(?:{_PARTED}\d{{1,3}})?"
+    rf"(?!2[0189])[2-6](?<!\d[2-6])(?:\d{{3}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}(?:{_PARTED}\d{{1,3}})?"
     rf"|\d{{3}}{_PARTED}\d{{6}}{_PARTED}\d{{4,5}}"
     rf"|\d{{5}}{_PARTED}\d{{10}}|(?<![2])\d{{3}}(?:\n\d{{4}}){{3}}|\d{{12}})(?!\d)"
 )

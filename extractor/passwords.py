@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 
 from .passwords_foreign import FOREIGN_FORMS
+from .passwords_said import SAID_FORMS
+from .passwords_tables import in_columns
 from .passwords_written import WRITTEN_FORMS
 from .passwords_zh import CHINESE_FORMS, CHINESE_VERBS, ENGLISH_NAMES
 from .traced import Traced
@@ -14,7 +16,7 @@ SHORTEST_SECRET, LONGEST_SECRET = 4, 64  # characters of a word that may be a pa
 
 # What follows "password is" and is no password: a state, a question, a description.
 _NO_VALUE = (
-    r"(?![\[<{$%]|''[^']|\"\"[^\"]|(?:a|an|the|see|that|this|my|your|our|his|her|their|its|it|in|on|at|of|for|from|to|by|with|as"
+    r"(?![\[<{$%]|!vault\b|[?-]missing|[a-z_]{1,40}\.(?:password|passwd|pwd|token|secret)\b|(?:str|int|bytes)\)|''[^']|\"\"[^\"]|(?:a|an|the|see|that|this|my|your|our|his|her|their|its|it|in|on|at|of|for|from|to|by|with|as"
     r"|and|or|if|when|so|but"
     r"|not|no|none|null|nil|true|false|undefined|never|always|also|just|still|now|too|very|only|being|been|be"
     r"|what|which|where|who|why|how"
@@ -24,7 +26,9 @@ _NO_VALUE = (
     r"|new|all|one"
     r"|hard|easy|case|always|based|because|supposed|must|should|can|cannot|will|has|have|does|do|is|are|was|were"
     r"|set|given|kept|known|gone|found|sent|lost|shown|stolen|broken|hidden|forgotten|written|taken|left"
-    r"|[a-z]{3,}(?:ed|ing))\b(?![-_@#$%^&*+=!]))"
+    r"|return|raise|yield|str|string|int|bool|bytes|text|bearer|minimum|maximum|older|newer|longer|shorter|ask|you|we|they"
+    r"|whatever|whichever|none|password|passwd|pwd|token"
+    r"|[a-z]{3,}(?:ed|ing))\b(?![-_@#$%^&*+=!])|n?(?:var)?char\()"
 )
 # Code that fetches a secret tells none: `os.environ["X"]`, `settings.api_key`, `get_secret("x")`.
 _NO_CODE = (
@@ -57,7 +61,8 @@ _FOR_WHAT = (
     r"(?:[ \t]{0,2}[（(\[](?!masked)[^()（）\n\[\]]{1,40}[)）\]])?"
     r"(?:[ \t]{1,4}(?:for|of|to|on|at)[ \t][^\n,.;:=!?\[，。；：！？→]{1,40}?)?"
 )
-_SIGN = r"[ \t]{0,8}(?:=>|--?>|~>|:=|={1,3}|[:：＝→⇒➜➔➡⟶⟹↦»])"
+_TYPED = r":[ \t]{0,4}(?:Optional\[)?&?(?:str|string|SecretStr|bytes|text)\]?(?:[ \t]?\|[ \t]?None)?[ \t]{0,4}=(?!=)"
+_SIGN = rf"[ \t]{{0,8}}(?:{_TYPED}|=>|--?>|~>|:=|={{1,3}}|[:：＝→⇒➜➔➡⟶⟹↦»])"
 _VERB = (
     r"[ \t]{1,4}(?:is|are|was|will be|should be|set to|changed to|equals)(?=[ \t:：\n])[ \t]{0,4}"
     r"(?:(?:now|still|currently)\b[ \t]{0,4})?(?:[:：])?"
@@ -112,6 +117,7 @@ _PASSPHRASE = re.compile(
 _ENGLISH_AFTER = re.compile(
     r"(?i)(?<=\s)(?:(?:is|was|as|=|:|→|[-=]>) (?:my|our|the|his|her|their|your)|for (?:my|our)) (?:[\w'-]{1,20} ){0,3}"
     r"(?:password|passcode|passphrase|pin(?: code)?|api key|(?:security|verification|login|access) code)\b"
+    r"(?![ -](?:manager|hash\w*|policy|store|generator|vault|protection|hint|field|algorithm|tool|app|form)\b)"
     r"(?P<whole>(?=[ \t]*(?:[.,;!)]|\n|\Z|(?:now|for|on|to|at|and|there|here)\b)))?"
     r"|(?<=\s)(?:that['’]?s|that is|this is|[–—-]) (?:my|our|the) (?:[\w'-]{1,20} ){0,3}(?:password|passcode|pin"
     r"|api key)\b"
@@ -219,8 +225,9 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
 
 def mask_named(told: Traced, lower: str) -> None:
     """Mask every value that stands beside a secret's name. `lower` is the text in lower case."""
+    told.cut(list(in_columns(told.text)))
     stand: dict[tuple[str, ...], bool] = {}
-    for needles, pattern in (*WRITTEN_FORMS, *_FORMS, *FOREIGN_FORMS, *CHINESE_FORMS):
+    for needles, pattern in (*WRITTEN_FORMS, *SAID_FORMS, *_FORMS, *FOREIGN_FORMS, *CHINESE_FORMS):
         if needles not in stand:
             stand[needles] = any(map(lower.__contains__, needles))
             if needles is ENGLISH_NAMES:  # "token 是 …"

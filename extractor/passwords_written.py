@@ -17,10 +17,12 @@ _ELEMENT = re.compile(
     rf"(?i)(?P<lead><(?:[\w.-]{{1,40}}:)?[\w.-]{{0,40}}?(?P<name>{_PASSWORD}|(?<![a-z])pass"
     rf"|(?<![a-z])pw)[\w.-]{{0,20}}"
     rf"(?:\s[^<>]{{0,200}})?>\s{{0,20}}"
-    rf"(?:<!\[CDATA\[)?\s{{0,20}}){_NO_VALUE}(?P<value>[^<>\]]{{1,200}}?)(?=\s{{0,20}}(?:\]\]>\s{{0,20}})?(?:</|<|\Z))"
+    rf"(?:<!\[CDATA\[)?\s{{0,20}}){_NO_VALUE}(?P<value>[^<>\]]{{1,200}}?)(?=\s{{0,20}}(?:\]\]>\s{{0,20}})?(?:</"
+    rf"|<|\Z))"
 )
 _BRACKETED = re.compile(
-    rf"(?i)(?P<lead>\[(?P<name>{_PASSWORD})\][ \t]{{0,4}}){_NO_VALUE}(?P<value>[^\[\]\n]{{1,200}}?)(?=[ \t]{{0,4}}\[/)"
+    rf"(?i)(?P<lead>\[(?P<name>{_PASSWORD})\][ \t]{{0,4}}){_NO_VALUE}(?P<value>[^\[\]\n]{{1,200}}?)"
+    rf"(?=[ \t]{{0,4}}\[/)"
 )
 # <key>password</key><string>…</string>, <td>Password</td><td>…</td>, <entry key="password">…
 _BESIDE_ELEMENT = re.compile(
@@ -58,7 +60,7 @@ _NESTED = re.compile(
 # | password | hunter22 |, password<tab>hunter22, user;password;… as a table has them.
 _CELL = re.compile(
     rf"(?i)(?<![a-z])(?P<lead>(?P<name>{_PASSWORD})[*_`]{{0,3}}[ \t]{{0,20}}(?:[|｜│;]|\t"
-    rf"|,(?=\S))[ \t]{{0,20}})(?!\[masked){_MIXED}"
+    rf"|,(?=\S))[ \t]{{0,20}})(?!\[masked|n?(?:var)?char\(){_MIXED}"
     r"(?P<value>[!-{}~]{5,64})"
 )
 # mysql -phunter2, sshpass -p hunter2, redis-cli -a …, 7z -p…, plink -pw …, docker login -p …
@@ -108,7 +110,8 @@ _LOGIN = re.compile(
     r"|pwd|pw)"
     r"(?:[ \t]{0,4}[:=]|[ \t]{1,4}is\b)?[ \t]{1,4})(?!\[masked|(?:is|was|and|or|for|in|on|to|reset|field|must|should"
     r"|are|manager"
-    r"|protected|policy|again|has|does|change|with|the|at|from|authentication|login|page|form|works?|works|expired)\b)"
+    r"|protected|policy|again|has|does|change|with|the|at|from|authentication|login|page|form|works?|works"
+    r"|expired)\b)"
     r"(?P<value>[!-~]{3,100})"
 )
 _ORACLE = re.compile(
@@ -122,6 +125,68 @@ _BOTH = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?:credentials?|creds|log[- ]?ins?)(?:[ \t]+(?:are|is)"
     r"|[ \t]{0,2}[:=])[ \t]{0,4}[\w.@+-]{1,64}[ \t]{0,2}[/:|][ \t]{0,2})"
     rf"(?!\[masked|//){_MIXED}(?P<value>[!-~]{{5,64}})"
+)
+# "pass": "…", <user pass="…">, ?pass=…, (password . "…")
+_SHORT_QUOTED = re.compile(
+    r"(?i)(?P<lead>(?<![a-z])(?P<name>pass|pw|psw)[\"']?[ \t]{0,4}[:=][ \t]{0,4}|\(password[ \t]{1,4}"
+    r"(?:\.[ \t])?)(?![\"']\[masked)"
+    r"(?P<value>\"[^\"\n ]{3,200}\"|'[^'\n ]{3,200}')"
+)
+_SHORT_ASSIGNED = re.compile(
+    r"(?i)(?P<lead>(?:[?&]|(?:user\w{0,4}|login)=[^\s=]{1,64}[ \t,;]{1,3})(?P<name>pass|pw|psw)=)(?!\[masked|[$<{%(])"
+    r"(?P<value>[^\s&\"'#]{3,200})"
+)
+# <password value="…"/>, <input type="password" value="…">
+_VALUE_ATTRIBUTE = re.compile(
+    rf"(?i)(?P<lead><(?:(?P<name>{_PASSWORD})\b|input\b"
+    rf"(?=[^<>]{{0,300}}\btype=[\"']?password))[^<>]{{0,300}}?\bvalue=)"
+    rf"(?P<value>\"(?!\[masked)[^\"<>]{{3,200}}\"|'(?!\[masked)[^'<>]{{3,200}}'|(?!\[masked)[^\s\"'<>]{{3,200}})"
+)
+# <b>Password:</b> hunter22
+_AFTER_ELEMENT = re.compile(
+    rf"(?i)(?P<lead>>[ \t]{{0,4}}(?P<name>{_PASSWORD})[ \t]{{0,4}}(?:[:：]</\w{{1,10}}>"
+    rf"|</\w{{1,10}}>[ \t]{{0,4}}[:：])[ \t]{{0,4}})"
+    rf"{_NO_VALUE}(?P<value>[^\s<>]{{3,200}})"
+)
+# setPassword("…"), PASSWORD('…'), IDENTIFIED BY '…', auth=("bob", "…"), login("bob", "…")
+_CALL = re.compile(
+    r"(?i)(?P<lead>(?:(?:set|change|update|reset|with|\.|=[ \t]{0,4})_?(?P<name>password|passwd)\([ \t]{0,4}"
+    r"|\bidentified[ \t]{1,4}(?:with[ \t]{1,4}\w{1,40}[ \t]{1,4})?by[ \t]{1,4}"
+    r"|(?:\bauth[ \t]{0,4}=[ \t]{0,4}\(|basic_?auth\(|\blogin\()[ \t]{0,4}[\"'][^\"'\n]{1,80}[\"'],[ \t]{0,4}))"
+    r"(?P<value>\"(?!\[masked)[^\"\s]{3,200}\"|'(?!\[masked)[^'\s]{3,200}')"
+)
+# requirepass …, bind_password …, aws configure set aws_secret_access_key …
+_DIRECTIVE = re.compile(
+    r"(?im)(?P<lead>^[ \t]{0,8}(?:(?P<name>requirepass|masterauth|(?:bind|db|smtp|mail|admin|root|user|http"
+    r"|proxy|ftp|imap)"
+    r"_?(?:password|passwd|pass|pw))|(?:[^\n]{0,40}[ \t])?config(?:ure)?[ \t]+set[ \t]+[\w.-]{0,40}(?:password"
+    r"|secret|token|key)[\w.-]{0,20})"
+    r"[ \t]{1,4})(?!\[masked|[$<{%(=:])(?P<value>\"[^\"\n]{3,200}\"|[^\s\"']{3,200})(?=[ \t]{0,4}$)"
+)
+_AUTHORIZATION = re.compile(
+    rf"(?i)(?P<lead>\bauthorization[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}[\"']?(?:[a-z-]{{2,20}}[ \t]{{1,4}})?)"
+    rf"(?!\[masked|[$<{{])"
+    rf"{_MIXED}(?P<value>[\w.~+/=-]{{8,400}})"
+)
+# echo 'bob:…' | chpasswd; echo … | sudo -S; net user bob …; ssh-keygen -N …; htpasswd -b f bob …; smbclient -U bob%…
+_PIPED = re.compile(
+    r"(?i)(?P<lead>\becho[ \t]{1,4}(?:-n[ \t]{1,4})?[\"']?(?:[\w.-]{1,40}:)?)(?!\[masked|\$)"
+    r"(?P<value>[^\s\"'|:$]{3,200})"
+    r"(?=[\"']?[ \t]{0,4}\|[ \t]{0,4}(?:sudo[ \t]{1,4}(?:-\w[ \t]{1,4}){0,3}-S\b|(?:sudo[ \t]{1,4})?(?:chpasswd"
+    r"|passwd)\b))"
+)
+_ARGUMENT = re.compile(
+    r"(?i)(?P<lead>\b(?:sudo[ \t]{1,4}-S[^\n<|]{0,100}<<<|net[ \t]{1,4}user[ \t]{1,4}\w[\w.-]{0,40}"
+    r"|net[ \t]{1,4}use[ \t][^\n]{1,200}?/user:\S{1,80}"
+    r"|ssh-keygen\b[^\n|;]{0,200}?[ \t]-N|openssl[ \t]{1,4}passwd(?:[ \t]{1,4}-[\w-]{1,10}){0,3}"
+    r"|htpasswd[ \t]{1,4}-\w{0,4}b\w{0,4}[ \t]{1,4}\S{1,200}[ \t]{1,4}\S{1,80}|(?:rdesktop|xfreerdp"
+    r"|wfreerdp)\b[^\n|;]{0,200}?[ \t]-p)"
+    r"[ \t]{1,4}|\b\w?freerdp\b[^\n|;]{0,200}?[ \t]/p:|[ \t]-U[ \t]{0,4}[\w.-]{1,40}%"
+    r"|\bcurl\b[^\n|;]{0,200}?[ \t]-u(?! )[\w.@+-]{1,64}:"
+    r"|\bREDISCLI_AUTH=)(?!\[masked|[-/$*])(?P<value>\"[^\"\n]{1,100}\"|'[^'\n]{1,100}'|[^\s\"'|;]{3,200})"
+)
+_TOKEN_OF_URL = re.compile(
+    r"(?i)(?P<lead>https?://)(?P<value>(?=[a-z_-]{0,60}\d)(?=[\d_-]{0,60}[a-z])[\w-]{12,200})(?=@[\w.-]{3,100})"
 )
 
 _ANY = ("pass", "pwd", "secret", "key", "密", "口令")
@@ -146,4 +211,17 @@ WRITTEN_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("sqlplus", "jdbc:oracle"), _ORACLE),
     ((":5432:", ":*:", ":5433:"), _PGPASS),
     (("cred", "login", "log in", "log-in"), _BOTH),
+    (("pass", "pw", "psw"), _SHORT_QUOTED),
+    (("pass=", "pw=", "psw="), _SHORT_ASSIGNED),
+    (("value",), _VALUE_ATTRIBUTE),
+    (("</",), _AFTER_ELEMENT),
+    (("passw", "identified", "auth", "login"), _CALL),
+    (("pass", "masterauth", "_pw", "config"), _DIRECTIVE),
+    (("authorization",), _AUTHORIZATION),
+    (("passwd", "sudo"), _PIPED),
+    (
+        ("<<<", "net use", "ssh-keygen", "openssl", "htpasswd", "desktop", "freerdp", "-u", "rediscli_auth"),
+        _ARGUMENT,
+    ),
+    (("://",), _TOKEN_OF_URL),
 )
