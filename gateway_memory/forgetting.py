@@ -29,6 +29,7 @@ _CHINESE: Final = re.compile(
     r"(?:忘掉|忘了吧|忘记吧|从记忆里?(?:删掉|删除|去掉)))"
     r"(?:吧|了|哦|啊|好吗|谢谢)*[\s。.!！~]*\Z"
 )
+_SIMPLIFIED: Final = str.maketrans("請煩幫將別記關於憶錄條這從裡裏刪後個們", "请烦帮将别记关于忆录条这从里里删后个们")
 _MEMORY_WORD: Final = re.compile(
     r"记忆|记录|这条|那条|\A\W*(?:请|麻烦|你|把|将)*(?:忘|别记|不要记|不用记)|\A\W*(?:请|麻烦|帮我?|你|可以)*[把将].+忘掉"
 )
@@ -61,8 +62,10 @@ def asked_to_forget(message: str) -> str | None:
         return None
     if english := _ENGLISH.match(line):
         return english["what"].strip()
-    if (chinese := _CHINESE.match(line)) and _MEMORY_WORD.search(line):
-        return (chinese["what"] or chinese["before"]).strip()
+    simple = line.translate(_SIMPLIFIED)  # one character for one, so that a place in it is a place in the line
+    if (chinese := _CHINESE.match(simple)) and _MEMORY_WORD.search(simple):
+        start, end = chinese.span("what" if chinese["what"] else "before")
+        return line[start:end].strip()
     return None
 
 

@@ -28,6 +28,7 @@ _NEWEST: Final = 3_000
 """Memories that are looked for: whoever deletes a file of a hundred thousand lines has them all deleted by hand."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _JSON_ESCAPE: Final = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_THOUSANDS: Final = re.compile(r"(?<=\d)[,，'’\u00a0\u202f](?=\d{3}(?!\d))")
 _SENTENCE: Final = re.compile(
     r"(?<=[。！？!?；;])|(?<=\.)(?<!\b[A-Z]\.)(?<!\b(?:Dr|Mr|Ms|St|No|vs)\.)(?<!\b(?:Mrs|e\.g|i\.e)\.)(?<!\bProf\.)(?=\s)"
 )
@@ -172,7 +173,8 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a text without the escapes of JSON and HTML: a tool's output may be told as it came."""
+    """Return a text without the escapes of JSON and HTML, as a tool's output may be told, and numbers in one piece."""
+    text = _THOUSANDS.sub("", text)
     if "\\u" in text:
         text = _JSON_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
     return html.unescape(text) if "&" in text else text

@@ -87,3 +87,17 @@ def test_nothing_near_is_nothing() -> None:
 
 def test_a_persons_own_note_is_not_ours_to_forget() -> None:
     assert named("I like green tea", near("I like green tea", file="memory/notes.md")).possible == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [
+        ("請忘記我對夸克兔過敏", "我對夸克兔過敏"),
+        ("別記得我住在台北", "我住在台北"),
+        ("不要記我的生日", "我的生日"),
+        ("刪除關於我生日的記憶", "我生日"),
+        ("請把我對花生過敏這件事忘掉吧", "我對花生過敏"),
+    ],
+)
+def test_requests_in_traditional_chinese_are_understood(asked: str, what: str) -> None:
+    assert asked_to_forget(asked) == what

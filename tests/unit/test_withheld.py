@@ -22,6 +22,7 @@ SAYS = [
     ("我的狗叫豆豆", "狗叫豆豆，三岁"),
     ("我喜欢喝茶", '{"note": "\\u6211\\u559c\\u6b22\\u559d\\u8336"}'),
     ("I like tea & cake", "likes tea &amp; cake"),
+    ("I earn 73219 dollars a year", "Salary: $73,219"),
 ]
 SAYS_NOT = [
     ("I'm allergic to peanuts", "The build is green again"),
