@@ -23,7 +23,7 @@ _CLEANED_AT_ONCE: Final = 8000
 
 
 class Accepting:
-    """Keeps what happens in the sessions of one memory, each session's in the order in which it came."""
+    """Keeps what happens in the sessions of one memory. Call it within the session's `accepting`: its order is kept."""
 
     def __init__(
         self,
@@ -57,24 +57,23 @@ class Accepting:
             return 0
         now, session_id, recalled = self._clock(), session.session_id, session.recalled
         try:
-            async with session.accepting:
-                said, answered = await _cleaned(user), await _cleaned(reply)
-                with self._metrics.timed("after_reply"):
-                    kept = asyncio.ensure_future(
-                        self._journal.accept(
-                            scope=session.scope.key,
-                            session_key=session.key,
-                            session_id=session_id,
-                            user=said.text,
-                            reply=answered.text,
-                            at=now.timestamp() if at is None else at,
-                            now=now.timestamp(),
-                            recalled=recalled,
-                            seen=_seen_of_turn(session, said.text, answered.text),
-                        )
+            said, answered = await _cleaned(user), await _cleaned(reply)
+            with self._metrics.timed("after_reply"):
+                kept = asyncio.ensure_future(
+                    self._journal.accept(
+                        scope=session.scope.key,
+                        session_key=session.key,
+                        session_id=session_id,
+                        user=said.text,
+                        reply=answered.text,
+                        at=now.timestamp() if at is None else at,
+                        now=now.timestamp(),
+                        recalled=recalled,
+                        seen=_seen_of_turn(session, said.text, answered.text),
                     )
-                    kept.add_done_callback(self._kept)
-                    turn = await asyncio.shield(kept)
+                )
+                kept.add_done_callback(self._kept)
+                turn = await asyncio.shield(kept)
         except (OSError, sqlite3.Error) as error:
             self._fail("journal", error)
             message = f"{self._workspace}: the turn could not be kept ({error}); free some space and send it again"
@@ -92,12 +91,11 @@ class Accepting:
     async def observation(self, session: Session, kind: str, content: str, tool: str, *, private: bool) -> None:
         """Keep what was observed, clipped by what it is; a private observation has no content."""
         now, session_id = self._clock().timestamp(), session.session_id
-        async with session.accepting:
-            if len(content) <= _CLEANED_AT_ONCE:
-                seen = observed(kind, content, tool, private=private)
-            else:
-                seen = await compute(observed, kind, content, tool, private=private)
-            await self._journal.observe(scope=session.scope.key, session_id=session_id, seen=[seen], at=now)
+        if len(content) <= _CLEANED_AT_ONCE:
+            seen = observed(kind, content, tool, private=private)
+        else:
+            seen = await compute(observed, kind, content, tool, private=private)
+        await self._journal.observe(scope=session.scope.key, session_id=session_id, seen=[seen], at=now)
         self._metrics.count("observations.kept")
         self._retention.look()
 

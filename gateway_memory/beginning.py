@@ -64,18 +64,22 @@ class Beginning:
         Raises:
             UsageError: it has ended, and it is not ours to open another one.
         """
-        if not session.ended:
-            number, session_id = session.said, session.session_id
-            found = await self._parts.journal.transact(lambda database: find(database, session_id))
-            if found and found.ended and session.session_id == session_id and not session.ended:
-                if session.beside:
-                    raise UsageError(f"session {session_id!r} has ended; nothing more is saved of it")
-                session.ended = True
-                self._sessions.closed(session)
-                self._parts.bus.unsubscribe(session_id)
-            elif found and session.said == session.kept == number:
-                session.switched = features(found.switches)
-        await self.begin(session)
+        if session.ended:
+            await self.begin(session)
+            return
+        number, session_id = session.said, session.session_id
+        found = await self._parts.journal.transact(lambda database: find(database, session_id))
+        if found is None or session.ending:  # it ends just now, and what came before its end belongs to it
+            return
+        if found.ended and session.session_id == session_id:
+            if session.beside:
+                raise UsageError(f"session {session_id!r} has ended; nothing more is saved of it")
+            session.ended = True
+            self._sessions.closed(session)
+            self._parts.bus.unsubscribe(session_id)
+            await self.begin(session)
+        elif session.said == session.kept == number:
+            session.switched = features(found.switches)
 
     async def _switched_before(self, session: Session, *, opened: bool) -> None:
         """Let what the user switched hold: after a restart, and in the next incarnation of a session that goes on."""

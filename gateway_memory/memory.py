@@ -270,8 +270,9 @@ class GatewayMemory:
         self._check(session)
         said, answered = text_of(user, "user"), text_of(reply, "reply")
         when = None if at is None else instant_of(at)
-        await self._beginning.begin_to_keep(session)
-        return await self._accepting.turn(session, said, answered, when)
+        async with session.accepting:
+            await self._beginning.begin_to_keep(session)
+            return await self._accepting.turn(session, said, answered, when)
 
     async def flush(self) -> None:
         """Process everything that waits, now, and wait until it can be found by meaning too.
@@ -373,9 +374,10 @@ class GatewayMemory:
         content = text_of(content, "content", tools=True)
         if not session.on("observations"):
             return
-        await self._beginning.begin_to_keep(session)
-        if session.on("observations"):  # another process may have heard that it is not
-            await self._accepting.observation(session, kind, content, tool, private=private)
+        async with session.accepting:
+            await self._beginning.begin_to_keep(session)
+            if session.on("observations"):  # another process may have heard that it is not
+                await self._accepting.observation(session, kind, content, tool, private=private)
 
     async def file_written(self, session: Session, file: str) -> None:
         """Say that the host's own tool changed a memory file for this session: the other sessions are told.
