@@ -12,8 +12,8 @@ _NO_KEY = (
     r"|1password|\d{1,4}-[a-z]+\b)"
 )
 _KEY = (
-    rf"{_NO_KEY}(?P<value>(?=[!-/:-@\[-`{{-~a-z]{{0,60}}\d)(?=[!-/:-@\[-`{{-~\d]{{0,60}}[a-z])[!-'*-.0-:<-~]{{6,64}})"
-    r"(?![(\[\w])"
+    rf"{_NO_KEY}(?P<value>(?=[!-/:-@\[-`{{-~a-z]{{0,60}}\d)(?=[!-/:-@\[-`{{-~\d]{{0,60}}[a-z])[!-'*-.0-:<-~]{{6,64}}+)"
+    r"(?![(\[A-Za-z0-9_])"
 )
 # What stands behind a name in Latin letters, and makes another word of it.
 _NO_WORD = (
@@ -22,7 +22,7 @@ _NO_WORD = (
     r"|bcrypt|aes|rsa|md5|sha\d*|base64|vault|bitwarden|1password|lastpass|keepass\w*|google|github|chrome|icloud"
     r"|apple|windows|linux|bug|page|ui|generator|protected|crack\w*|hint|ok|id)\b)"
 )
-_LATIN = r"(?P<value>[a-z][!-'*-.0-:<-~]{3,63})(?![(\[\w])"
+_LATIN = r"(?P<value>[a-z][!-'*-.0-:<-~]{3,63})(?![(\[A-Za-z0-9_])"
 _ENDS = r"(?=[ \t]{0,4}(?:[，。；！,.;!?？、)）]|\n|\Z|[了吧哈哦啊呀喔的]|[记記帮幫请請别別]))"
 _CHINESE = r"(?:密[ \t]{0,3}[码碼]|口令|暗[号號])"
 

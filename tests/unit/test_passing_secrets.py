@@ -1,5 +1,7 @@
 """Passwords as people say them in passing and programs write them, and sentences and code that hold none."""
 
+import re
+
 import pytest
 
 from extractor import clean
@@ -283,3 +285,13 @@ def test_a_secret_is_masked(text: str, secret: str) -> None:
 )
 def test_what_holds_none_stays(text: str) -> None:
     assert clean(text).text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["密码是{}密码是{}", "密码是{}请记住", "我的密码是{}记住它", "密码：{}然后登录", "密码用{}就行", "密码改成{}了"],
+)
+@pytest.mark.parametrize("secret", ["hunter2-4711", "abc-123-def", "Xq7.tulip!99"])
+def test_no_part_of_a_secret_is_left_before_chinese_words(text: str, secret: str) -> None:
+    left = clean(text.replace("{}", secret)).text
+    assert not [part for part in re.split(r"[-.!]", secret) if part in left], left
