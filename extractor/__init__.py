@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .authority import permitted, permitted_fact, permitted_summary
+    from .cleaning.clean import clean
+    from .cleaning.injection import without_commands
     from .debounce import Debouncer
     from .errors import ExtractorError, ModelError
-    from .injection import without_commands
     from .merge import decide, settled, unsure
     from .model import Extraction, Model
     from .overlap import same_words
     from .prefilter import judge
     from .providers import has_model
-    from .redact import clean
     from .rules import extract_rules
     from .settings import ExtractorSettings
     from .summary import Seen, Summary, SummaryInput, summarize, written
@@ -71,7 +71,7 @@ _HOMES = {
     "Turn": "types",
     "Usage": "types",
     "Verdict": "types",
-    "clean": "redact",
+    "clean": "cleaning.clean",
     "decide": "merge",
     "extract_rules": "rules",
     "has_model": "providers",
@@ -84,7 +84,7 @@ _HOMES = {
     "settled": "merge",
     "summarize": "summary",
     "unsure": "merge",
-    "without_commands": "injection",
+    "without_commands": "cleaning.injection",
     "written": "summary",
 }
 

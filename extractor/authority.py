@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from .injection import commands_the_machine, without_commands
+from .cleaning.injection import commands_the_machine, without_commands
 from .rules import extract_rules
 from .summary import Summary
 from .types import Candidate, Turn

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
 from .breaker import Breaker
+from .cleaning.clean import clean
 from .errors import ModelError
 from .prompt import (
     EXTRACTION_SCHEMA,
@@ -24,7 +25,6 @@ from .prompt import (
     merge_message,
 )
 from .providers import MAX_OUTPUT_TOKENS, Answer, Format, Message, Provider, open_provider
-from .redact import clean
 from .reply import candidates_of, merges_of, read_object
 from .settings import ExtractorSettings
 from .summary import Summary, SummaryInput, summary_of

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from .redact import clean
+from .cleaning.clean import clean
 from .types import Candidate, Known, Turn
 
 __all__ = [

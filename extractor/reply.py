@@ -13,9 +13,9 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, Final, get_args
 
+from .cleaning.clean import clean
+from .cleaning.injection import commands_the_machine
 from .gate_chinese import is_chinese
-from .injection import commands_the_machine
-from .redact import clean
 from .sentences import is_machine_line, without_code_blocks
 from .tables import words_of
 from .types import Action, Candidate, Category, Importance, Known, MemoryType, Turn

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from .redact import clean
+from .cleaning.clean import clean
 
 __all__ = [
     "BRIEF_LENGTH",

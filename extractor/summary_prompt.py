@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from .redact import clean
+from .cleaning.clean import clean
 from .summary import SummaryInput
 
 __all__ = ["SUMMARY_SCHEMA", "SUMMARY_SYSTEM", "summary_message"]

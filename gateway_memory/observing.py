@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from extractor.redact import clean
+from extractor.cleaning.clean import clean
 from gateway_memory.store.session_state import Observation
 
 __all__ = ["clip", "observed", "tags_of"]

@@ -72,7 +72,7 @@ async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, A
 
     import structlog
 
-    from extractor.redact import clean
+    from extractor.cleaning.clean import clean
     from recall import Recaller, RecallError, RecallSettings
 
     structlog.configure(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from extractor.redact import clean
+from extractor.cleaning.clean import clean
 from gateway_memory.content import well_formed
 from gateway_memory.observing import observed
 from gateway_memory.store.session_state import Observation, observe

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from extractor.injection import commands_the_machine
+from extractor.cleaning.injection import commands_the_machine
 from gateway_memory import OWNER, GatewayMemory, load_config
 
 GUESTS: list[dict[str, Any]] = [{"user": "zoe"}, {"room": "discord-5"}]

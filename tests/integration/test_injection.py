@@ -11,7 +11,7 @@ import pytest
 from scripted_provider import Provider, Say, entry, found, serving
 
 from extractor import clean
-from extractor.injection import commands_the_machine
+from extractor.cleaning.injection import commands_the_machine
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.store.markdown import parse
 from recall import EmbedderSettings

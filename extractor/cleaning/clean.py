@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 
+from extractor.types import Cleaned
+
 from .layers import HARMFUL, views
 from .masking import mask_secrets
 from .traced import Cut, Traced, carried_out
-from .types import Cleaned
 
 __all__ = ["clean"]
 
