@@ -30,8 +30,8 @@ import structlog
 from train_gate import read
 
 from extractor import Candidate, ExtractorSettings, Known, Turn, decide, judge
-from extractor.overlap import overlap
-from extractor.vocabulary import statement_words
+from extractor.language.overlap import overlap
+from extractor.language.vocabulary import statement_words
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.store.markdown import parse
 

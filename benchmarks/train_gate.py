@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from extractor.gate_chinese import chinese_features
 from extractor.gate_latin import latin_features
 from extractor.gate_reply import reply_features
-from extractor.profile_zh import claims
+from extractor.language.profile_zh import claims
 
 # Above the .98 that is asked for, since unseen conversations keep a little less.
 RECALL = {"locomo": 0.989}

@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from .cleaning.injection import without_commands
     from .debounce import Debouncer
     from .errors import ExtractorError, ModelError
+    from .language.overlap import same_words
+    from .language.vocabulary import polarity
     from .merge import decide, settled, unsure
     from .model import Extraction, Model
-    from .overlap import same_words
     from .prefilter import judge
     from .providers import has_model
     from .rules import extract_rules
     from .settings import ExtractorSettings
     from .summary import Seen, Summary, SummaryInput, summarize, written
     from .types import Candidate, Cleaned, Decision, Known, Turn, Usage, Verdict
-    from .vocabulary import polarity
 
 __all__ = [
     "Candidate",
@@ -79,8 +79,8 @@ _HOMES = {
     "permitted": "authority",
     "permitted_fact": "authority",
     "permitted_summary": "authority",
-    "polarity": "vocabulary",
-    "same_words": "overlap",
+    "polarity": "language.vocabulary",
+    "same_words": "language.overlap",
     "settled": "merge",
     "summarize": "summary",
     "unsure": "merge",

@@ -7,7 +7,7 @@ import math
 import re
 
 from .gate_latin import LONGEST_READ
-from .profile_zh import mentions
+from .language.profile_zh import mentions
 
 __all__ = ["chinese_features", "is_chinese"]
 

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from .changes import HAPPENED, PREDICATE, changed, says_now
 from .gate_chinese import is_chinese
 from .gate_weights import PROFILE
+from .language.profile_zh import Claim, claims
+from .language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 from .order import swapped, turned
-from .profile_zh import Claim, claims
 from .slots import moved_home, slots
 from .types import Action, Candidate, Decision, Known
-from .vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 
 __all__ = ["decide", "settled", "unsure"]
 

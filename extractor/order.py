@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from .vocabulary import statement_words
+from .language.vocabulary import statement_words
 
 __all__ = ["swapped", "turned"]
 

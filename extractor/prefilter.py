@@ -9,9 +9,9 @@ from .gate_latin import latin_features
 from .gate_model import Gate
 from .gate_reply import reply_features
 from .gate_weights import CHINESE, LATIN, REPLY
+from .language.sentences import is_machine_line, sentences, without_code_blocks
 from .patterns_zh import QUESTION
 from .rules import extract_rules
-from .sentences import is_machine_line, sentences, without_code_blocks
 from .settings import ExtractorSettings
 from .types import Reason, Turn, Verdict
 

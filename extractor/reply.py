@@ -16,10 +16,10 @@ from typing import Any, Final, get_args
 from .cleaning.clean import clean
 from .cleaning.injection import commands_the_machine
 from .gate_chinese import is_chinese
-from .sentences import is_machine_line, without_code_blocks
-from .tables import words_of
+from .language.sentences import is_machine_line, without_code_blocks
+from .language.tables import words_of
+from .language.vocabulary import statement_words
 from .types import Action, Candidate, Category, Importance, Known, MemoryType, Turn
-from .vocabulary import statement_words
 
 __all__ = ["candidates_of", "merges_of", "read_object"]
 

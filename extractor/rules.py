@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from . import patterns_en, patterns_zh
-from .sentences import LONGEST_READ, QUOTED, Sentence, sentences
+from .language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
+from .language.tables import words_of
+from .language.vocabulary import names_of_kind
 from .shapes import Shape
-from .tables import words_of
 from .types import Candidate, Turn
-from .vocabulary import names_of_kind
 
 __all__ = ["extract_rules"]
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from extractor import Candidate, Known, Turn, decide, extract_rules
-from extractor.overlap import overlap
+from extractor.language.overlap import overlap
 
 
 def kept(message: str) -> list[Candidate]:

@@ -3,7 +3,7 @@
 import pytest
 
 from extractor import Candidate, Decision, Known, decide
-from extractor.overlap import overlap
+from extractor.language.overlap import overlap
 from extractor.types import Importance
 
 
