@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .model import Extraction, Model
     from .prefilter import judge
     from .providers import has_model
-    from .rules import extract_rules
+    from .rules.extract import extract_rules
     from .settings import ExtractorSettings
     from .summary import Seen, Summary, SummaryInput, summarize, written
     from .types import Candidate, Cleaned, Decision, Known, Turn, Usage, Verdict
@@ -73,7 +73,7 @@ _HOMES = {
     "Verdict": "types",
     "clean": "cleaning.clean",
     "decide": "merge",
-    "extract_rules": "rules",
+    "extract_rules": "rules.extract",
     "has_model": "providers",
     "judge": "prefilter",
     "permitted": "authority",

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from .cleaning.injection import commands_the_machine, without_commands
-from .rules import extract_rules
+from .rules.extract import extract_rules
 from .summary import Summary
 from .types import Candidate, Turn
 

@@ -10,8 +10,8 @@ from .gate_model import Gate
 from .gate_reply import reply_features
 from .gate_weights import CHINESE, LATIN, REPLY
 from .language.sentences import is_machine_line, sentences, without_code_blocks
-from .patterns_zh import QUESTION
-from .rules import extract_rules
+from .rules.extract import extract_rules
+from .rules.patterns_zh import QUESTION
 from .settings import ExtractorSettings
 from .types import Reason, Turn, Verdict
 

@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator
 from types import ModuleType
 
+from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
+from extractor.language.tables import words_of
+from extractor.language.vocabulary import names_of_kind
+from extractor.types import Candidate, Turn
+
 from . import patterns_en, patterns_zh
-from .language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
-from .language.tables import words_of
-from .language.vocabulary import names_of_kind
 from .shapes import Shape
-from .types import Candidate, Turn
 
 __all__ = ["extract_rules"]
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from .types import Category, Importance, MemoryType
+from extractor.types import Category, Importance, MemoryType
 
 __all__ = ["Shape"]
 

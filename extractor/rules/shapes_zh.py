@@ -1,7 +1,8 @@
 """The statements of a Chinese speaker that are worth keeping, as shapes over one clause."""
 
+from extractor.slots import LATELY
+
 from .shapes import Shape
-from .slots import LATELY
 
 __all__ = ["SHAPES"]
 

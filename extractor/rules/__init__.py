@@ -1,0 +1,1 @@
+"""The rules that read a turn at once: what the user plainly says."""
