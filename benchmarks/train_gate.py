@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from extractor.gate_chinese import chinese_features
-from extractor.gate_latin import latin_features
-from extractor.gate_reply import reply_features
+from extractor.gate.chinese import chinese_features
+from extractor.gate.latin import latin_features
+from extractor.gate.reply import reply_features
 from extractor.language.profile_zh import claims
 
 # Above the .98 that is asked for, since unseen conversations keep a little less.

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from .cleaning.injection import without_commands
     from .debounce import Debouncer
     from .errors import ExtractorError, ModelError
+    from .gate.judge import judge
     from .language.overlap import same_words
     from .language.vocabulary import polarity
     from .merge import decide, settled, unsure
     from .model import Extraction, Model
-    from .prefilter import judge
     from .providers import has_model
     from .rules.extract import extract_rules
     from .settings import ExtractorSettings
@@ -75,7 +75,7 @@ _HOMES = {
     "decide": "merge",
     "extract_rules": "rules.extract",
     "has_model": "providers",
-    "judge": "prefilter",
+    "judge": "gate.judge",
     "permitted": "authority",
     "permitted_fact": "authority",
     "permitted_summary": "authority",

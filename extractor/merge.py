@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Sequence
 
 from .changes import HAPPENED, PREDICATE, changed, says_now
-from .gate_chinese import is_chinese
-from .gate_weights import PROFILE
+from .gate.chinese import is_chinese
+from .gate.weights import PROFILE
 from .language.profile_zh import Claim, claims
 from .language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 from .order import swapped, turned

@@ -15,7 +15,7 @@ from typing import Any, Final, get_args
 
 from .cleaning.clean import clean
 from .cleaning.injection import commands_the_machine
-from .gate_chinese import is_chinese
+from .gate.chinese import is_chinese
 from .language.sentences import is_machine_line, without_code_blocks
 from .language.tables import words_of
 from .language.vocabulary import statement_words

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from extractor import ExtractorSettings, Turn, judge
-from extractor.gate_chinese import chinese_features, is_chinese
-from extractor.gate_latin import latin_features
-from extractor.gate_reply import reply_features
-from extractor.gate_weights import CHINESE, LATIN, REPLY
+from extractor.gate.chinese import chinese_features, is_chinese
+from extractor.gate.latin import latin_features
+from extractor.gate.reply import reply_features
+from extractor.gate.weights import CHINESE, LATIN, REPLY
 
 SETTINGS = ExtractorSettings(min_conversation_length=0)
 

@@ -6,8 +6,9 @@ The weights are trained by benchmarks/train_gate.py.
 import math
 import re
 
-from .gate_latin import LONGEST_READ
-from .language.profile_zh import mentions
+from extractor.language.profile_zh import mentions
+
+from .latin import LONGEST_READ
 
 __all__ = ["chinese_features", "is_chinese"]
 

@@ -1,6 +1,6 @@
 """The prefilter's weights (log odds). Made by benchmarks/train_gate.py; do not edit."""
 
-from .gate_model import Gate
+from .model import Gate
 
 __all__ = ["CHINESE", "LATIN", "PROFILE", "REPLY"]
 

@@ -6,8 +6,8 @@ The weights are trained by benchmarks/train_gate.py.
 import math
 import re
 
-from .gate_chinese import is_chinese
-from .gate_latin import LONGEST_READ, names_in
+from .chinese import is_chinese
+from .latin import LONGEST_READ, names_in
 
 __all__ = ["reply_features"]
 

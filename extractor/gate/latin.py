@@ -6,7 +6,7 @@ Tuned on English. The weights are trained by benchmarks/train_gate.py.
 import math
 import re
 
-from .language.tables import words_of
+from extractor.language.tables import words_of
 
 __all__ = ["LONGEST_READ", "latin_features", "names_in"]
 

@@ -4,16 +4,17 @@ import math
 import re
 from collections.abc import Sequence
 
-from .gate_chinese import chinese_features, is_chinese
-from .gate_latin import latin_features
-from .gate_model import Gate
-from .gate_reply import reply_features
-from .gate_weights import CHINESE, LATIN, REPLY
-from .language.sentences import is_machine_line, sentences, without_code_blocks
-from .rules.extract import extract_rules
-from .rules.patterns_zh import QUESTION
-from .settings import ExtractorSettings
-from .types import Reason, Turn, Verdict
+from extractor.language.sentences import is_machine_line, sentences, without_code_blocks
+from extractor.rules.extract import extract_rules
+from extractor.rules.patterns_zh import QUESTION
+from extractor.settings import ExtractorSettings
+from extractor.types import Reason, Turn, Verdict
+
+from .chinese import chinese_features, is_chinese
+from .latin import latin_features
+from .model import Gate
+from .reply import reply_features
+from .weights import CHINESE, LATIN, REPLY
 
 __all__ = ["judge"]
 
