@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .gate.judge import judge
     from .language.overlap import same_words
     from .language.vocabulary import polarity
-    from .merge import decide, settled, unsure
+    from .merge.decide import decide, settled, unsure
     from .model import Extraction, Model
     from .providers import has_model
     from .rules.extract import extract_rules
@@ -72,7 +72,7 @@ _HOMES = {
     "Usage": "types",
     "Verdict": "types",
     "clean": "cleaning.clean",
-    "decide": "merge",
+    "decide": "merge.decide",
     "extract_rules": "rules.extract",
     "has_model": "providers",
     "judge": "gate.judge",
@@ -81,9 +81,9 @@ _HOMES = {
     "permitted_summary": "authority",
     "polarity": "language.vocabulary",
     "same_words": "language.overlap",
-    "settled": "merge",
+    "settled": "merge.decide",
     "summarize": "summary",
-    "unsure": "merge",
+    "unsure": "merge.decide",
     "without_commands": "cleaning.injection",
     "written": "summary",
 }

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from .language.kept import kept
-from .language.vocabulary import names_of_kind
+from extractor.language.kept import kept
+from extractor.language.vocabulary import names_of_kind
 
 __all__ = ["LATELY", "moved_home", "slots"]
 

@@ -6,8 +6,8 @@ Strict, as a wrong answer loses a memory: all other words are the same, and the 
 import re
 from typing import Literal
 
-from .language.kept import kept
-from .language.vocabulary import names_of_kind, statement_words, without_kind
+from extractor.language.kept import kept
+from extractor.language.vocabulary import names_of_kind, statement_words, without_kind
 
 __all__ = ["HAPPENED", "PREDICATE", "changed", "says_now"]
 

@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from .language.vocabulary import statement_words
+from extractor.language.vocabulary import statement_words
 
 __all__ = ["swapped", "turned"]
 

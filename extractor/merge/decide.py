@@ -10,14 +10,15 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from extractor.gate.chinese import is_chinese
+from extractor.gate.weights import PROFILE
+from extractor.language.profile_zh import Claim, claims
+from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
+from extractor.types import Action, Candidate, Decision, Known
+
 from .changes import HAPPENED, PREDICATE, changed, says_now
-from .gate.chinese import is_chinese
-from .gate.weights import PROFILE
-from .language.profile_zh import Claim, claims
-from .language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 from .order import swapped, turned
 from .slots import moved_home, slots
-from .types import Action, Candidate, Decision, Known
 
 __all__ = ["decide", "settled", "unsure"]
 

@@ -1,0 +1,1 @@
+"""What becomes of a candidate beside the memories there are."""
