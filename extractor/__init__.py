@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .authority import permitted, permitted_fact, permitted_summary
     from .cleaning.clean import clean
     from .cleaning.injection import without_commands
     from .debounce import Debouncer
@@ -13,11 +12,12 @@ if TYPE_CHECKING:
     from .language.overlap import same_words
     from .language.vocabulary import polarity
     from .merge.decide import decide, settled, unsure
-    from .model import Extraction, Model
-    from .providers import has_model
+    from .model.model import Extraction, Model
+    from .model.permission import permitted, permitted_fact, permitted_summary
+    from .model.providers import has_model
+    from .model.summary import Seen, Summary, SummaryInput, summarize, written
     from .rules.extract import extract_rules
     from .settings import ExtractorSettings
-    from .summary import Seen, Summary, SummaryInput, summarize, written
     from .types import Candidate, Cleaned, Decision, Known, Turn, Usage, Verdict
 
 __all__ = [
@@ -59,33 +59,33 @@ _HOMES = {
     "Cleaned": "types",
     "Debouncer": "debounce",
     "Decision": "types",
-    "Extraction": "model",
+    "Extraction": "model.model",
     "ExtractorError": "errors",
     "ExtractorSettings": "settings",
     "Known": "types",
-    "Model": "model",
+    "Model": "model.model",
     "ModelError": "errors",
-    "Seen": "summary",
-    "Summary": "summary",
-    "SummaryInput": "summary",
+    "Seen": "model.summary",
+    "Summary": "model.summary",
+    "SummaryInput": "model.summary",
     "Turn": "types",
     "Usage": "types",
     "Verdict": "types",
     "clean": "cleaning.clean",
     "decide": "merge.decide",
     "extract_rules": "rules.extract",
-    "has_model": "providers",
+    "has_model": "model.providers",
     "judge": "gate.judge",
-    "permitted": "authority",
-    "permitted_fact": "authority",
-    "permitted_summary": "authority",
+    "permitted": "model.permission",
+    "permitted_fact": "model.permission",
+    "permitted_summary": "model.permission",
     "polarity": "language.vocabulary",
     "same_words": "language.overlap",
     "settled": "merge.decide",
-    "summarize": "summary",
+    "summarize": "model.summary",
     "unsure": "merge.decide",
     "without_commands": "cleaning.injection",
-    "written": "summary",
+    "written": "model.summary",
 }
 
 

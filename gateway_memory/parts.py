@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from extractor import Debouncer, Model, has_model
-from extractor.breaker import Breaker
+from extractor.model.breaker import Breaker
 from gateway_memory.carrier import Carrier
 from gateway_memory.context import ContextBuilder
 from gateway_memory.distilling import Distiller

@@ -15,7 +15,7 @@ from embedding_server import EmbeddingServer, Fail, Hang, Say, Trickle, hashed, 
 from numpy.typing import NDArray
 
 import recall.recaller
-from extractor.breaker import Breaker
+from extractor.model.breaker import Breaker
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from recall import EmbedderSettings, EmbeddingError, Vectors
 from recall.encoder import bundled_encoder

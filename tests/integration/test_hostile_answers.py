@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scripted_provider import Provider, Say, Script, entry, found, serving
 
 from extractor import ExtractorSettings, Known, Model, ModelError, Turn
-from extractor.reply import candidates_of, merges_of, read_object
-from extractor.summary import summary_of
+from extractor.model.evidence import candidates_of, merges_of, read_object
+from extractor.model.summary import summary_of
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 
 NOW = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)

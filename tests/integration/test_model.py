@@ -10,7 +10,7 @@ import pytest
 from scripted_provider import Drop, Fail, Hang, Provider, Say, entry, found, serving
 
 from extractor import ExtractorSettings, Known, Model, ModelError, Turn
-from extractor.breaker import Breaker
+from extractor.model.breaker import Breaker
 
 NOW = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 SAID = "I moved to Lisbon with my sister Marta last spring"

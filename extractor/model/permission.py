@@ -4,10 +4,11 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from .cleaning.injection import commands_the_machine, without_commands
-from .rules.extract import extract_rules
+from extractor.cleaning.injection import commands_the_machine, without_commands
+from extractor.rules.extract import extract_rules
+from extractor.types import Candidate, Turn
+
 from .summary import Summary
-from .types import Candidate, Turn
 
 __all__ = ["permitted", "permitted_fact", "permitted_summary"]
 

@@ -3,7 +3,8 @@
 import json
 from typing import Any, Final
 
-from .cleaning.clean import clean
+from extractor.cleaning.clean import clean
+
 from .summary import SummaryInput
 
 __all__ = ["SUMMARY_SCHEMA", "SUMMARY_SYSTEM", "summary_message"]

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeGuard
 
-from .errors import ModelError
+from extractor.errors import ModelError
+from extractor.settings import ExtractorSettings, provider_of
+from extractor.types import Usage
+
 from .prompt import estimate_tokens
-from .settings import ExtractorSettings, provider_of
-from .types import Usage
 
 __all__ = ["Answer", "Format", "Message", "Provider", "has_model", "open_provider"]
 

@@ -13,13 +13,13 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, Final, get_args
 
-from .cleaning.clean import clean
-from .cleaning.injection import commands_the_machine
-from .gate.chinese import is_chinese
-from .language.sentences import is_machine_line, without_code_blocks
-from .language.tables import words_of
-from .language.vocabulary import statement_words
-from .types import Action, Candidate, Category, Importance, Known, MemoryType, Turn
+from extractor.cleaning.clean import clean
+from extractor.cleaning.injection import commands_the_machine
+from extractor.gate.chinese import is_chinese
+from extractor.language.sentences import is_machine_line, without_code_blocks
+from extractor.language.tables import words_of
+from extractor.language.vocabulary import statement_words
+from extractor.types import Action, Candidate, Category, Importance, Known, MemoryType, Turn
 
 __all__ = ["candidates_of", "merges_of", "read_object"]
 

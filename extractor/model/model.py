@@ -10,9 +10,13 @@ from typing import Any, Final, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
+from extractor.cleaning.clean import clean
+from extractor.errors import ModelError
+from extractor.settings import ExtractorSettings
+from extractor.types import Action, Candidate, Known, Turn, Usage
+
 from .breaker import Breaker
-from .cleaning.clean import clean
-from .errors import ModelError
+from .evidence import candidates_of, merges_of, read_object
 from .prompt import (
     EXTRACTION_SCHEMA,
     EXTRACTION_SYSTEM,
@@ -25,11 +29,8 @@ from .prompt import (
     merge_message,
 )
 from .providers import MAX_OUTPUT_TOKENS, Answer, Format, Message, Provider, open_provider
-from .reply import candidates_of, merges_of, read_object
-from .settings import ExtractorSettings
 from .summary import Summary, SummaryInput, summary_of
 from .summary_prompt import SUMMARY_SCHEMA, SUMMARY_SYSTEM, summary_message
-from .types import Action, Candidate, Known, Turn, Usage
 
 __all__ = ["Extraction", "Model"]
 

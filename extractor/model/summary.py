@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from .cleaning.clean import clean
+from extractor.cleaning.clean import clean
 
 __all__ = [
     "BRIEF_LENGTH",

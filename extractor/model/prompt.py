@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from .cleaning.clean import clean
-from .types import Candidate, Known, Turn
+from extractor.cleaning.clean import clean
+from extractor.types import Candidate, Known, Turn
 
 __all__ = [
     "EXTRACTION_SCHEMA",
