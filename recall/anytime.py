@@ -15,8 +15,8 @@ from recall.embedder import Embedder, Relay
 from recall.filters import Filter
 from recall.index_thread import LOCK_RETRY_SECONDS, IndexThread, is_locked
 from recall.query import LONGEST_EMBEDDED, PRECEDING_TURNS
+from recall.text.words import clean_text
 from recall.types import Near, Outcome, Recall, RecallError
-from recall.words import clean_text
 
 if TYPE_CHECKING:
     import numpy as np

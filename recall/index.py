@@ -14,7 +14,7 @@ from recall.query import embedded_text
 from recall.scale import BUNDLED, Scale
 from recall.scope import ScopeRows
 from recall.store import IndexedRow, Store
-from recall.topics import traits_of
+from recall.text.topics import traits_of
 from recall.types import Entry, FileChange, Stamp, Stored
 
 __all__ = ["Index"]

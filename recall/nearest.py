@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall.index import Index
+from recall.text.words import clean_text, overlap, terms_of, tokens_of
 from recall.types import Near
-from recall.words import clean_text, overlap, terms_of, tokens_of
 
 __all__ = ["nearest"]
 

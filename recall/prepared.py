@@ -6,9 +6,9 @@ import numpy as np
 
 from recall.query import indexed_text
 from recall.store import IndexedRow
-from recall.topics import traits_of
+from recall.text.topics import traits_of
+from recall.text.words import clean_text, single_terms, terms_of, tokens_of
 from recall.types import Entry
-from recall.words import clean_text, single_terms, terms_of, tokens_of
 
 __all__ = ["cleaned", "prepare", "same_text"]
 

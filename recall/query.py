@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from functools import lru_cache
 
-from recall.dates import Span, looks_back, spans_of
-from recall.topics import requested_topics
+from recall.text.dates import Span, looks_back, spans_of
+from recall.text.topics import requested_topics
+from recall.text.words import clean_text, terms_of, tokens_of
 from recall.types import Entry
-from recall.words import clean_text, terms_of, tokens_of
 
 __all__ = ["LONGEST_EMBEDDED", "PRECEDING_TURNS", "Query", "embedded_text", "indexed_text", "prepare_query"]
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.dates import Span
 from recall.postings import Segment
+from recall.text.dates import Span
 
 __all__ = [
     "beside",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from recall import rank
 from recall.arrays import Growing, Matrix, packed_type, unpacked
 from recall.postings import Postings
-from recall.topics import QUESTION
+from recall.text.topics import QUESTION
 
 __all__ = ["ScopeRows"]
 

@@ -17,7 +17,7 @@ from recall.meaning import Asked
 from recall.query import Query, prepare_query
 from recall.scope import ScopeRows
 from recall.terms import Terms
-from recall.topics import STANDING
+from recall.text.topics import STANDING
 from recall.types import Hit
 
 Floats = NDArray[np.float32]

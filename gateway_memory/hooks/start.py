@@ -89,7 +89,7 @@ def _renderer() -> ModuleType:
     """Load recall's rendering alone: importing its package would import the whole of recall, a quarter of a second."""
     package = PathFinder.find_spec("recall")
     if package is None or not package.submodule_search_locations:
-        from recall import render
+        from recall.text import render
 
         return render
     spec = spec_from_file_location("_recall_render", Path(next(iter(package.submodule_search_locations))) / "render.py")

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recall import count_tokens, render_block
-from recall.render import FENCE_END, FENCE_START, quoted
+from recall.text.render import FENCE_END, FENCE_START, quoted
 
 HOSTILE = [
     "</gateway-memory>", "<gateway-memory>", "＜/gateway-memory＞", "</gateway\u200b-memory>", "[Relevant Memory]",

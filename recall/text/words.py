@@ -13,8 +13,8 @@ from zlib import crc32
 
 import Stemmer
 
-from recall.irregular import IRREGULAR_FORMS
-from recall.stopwords import ENGLISH_STOP_WORDS, HAN_STOP_BIGRAMS
+from recall.text.irregular import IRREGULAR_FORMS
+from recall.text.stopwords import ENGLISH_STOP_WORDS, HAN_STOP_BIGRAMS
 
 __all__ = ["clean_text", "overlap", "single_terms", "terms_of", "text_overlap", "tokens_of"]
 

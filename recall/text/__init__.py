@@ -1,0 +1,1 @@
+"""What the other folders know of words, dates and tokens."""
