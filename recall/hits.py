@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recall import rank
 from recall.index import Index
+from recall.ranking import rank
 from recall.types import Hit
 
 __all__ = ["Found", "hits_of", "with_a_preference"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recall import rank
+from recall.ranking import rank
 from recall.scope import ScopeRows
 
 Floats = NDArray[np.float32]

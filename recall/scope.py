@@ -8,9 +8,9 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from recall import rank
 from recall.arrays import Growing, Matrix, packed_type, unpacked
-from recall.postings import Postings
+from recall.ranking import rank
+from recall.ranking.postings import Postings
 from recall.text.topics import QUESTION
 
 __all__ = ["ScopeRows"]

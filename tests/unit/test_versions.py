@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from recall import rank
+from recall.ranking import rank
 
 
 def arranged(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.postings import Segment
+from recall.ranking.postings import Segment
 from recall.text.dates import Span
 
 __all__ = [

@@ -1,0 +1,1 @@
+"""From a query and rows to a ranking."""
