@@ -25,7 +25,7 @@ import recall.recaller
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.session import resolve_scope
 from recall.background import Batches
-from recall.encoder import BundledEncoder
+from recall.encoding.encoder import BundledEncoder
 
 
 class Remembering(BundledEncoder):

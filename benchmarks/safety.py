@@ -29,7 +29,7 @@ from attack_isolation import isolation
 from attack_privacy import privacy
 from attacks import Attack, Try
 
-from recall.encoder import bundled_encoder
+from recall.encoding.encoder import bundled_encoder
 
 CLASSES: dict[str, Attack] = {
     "isolation": isolation,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import structlog
 
 from recall.begun import Begun, Ranked, come
-from recall.embedder import Embedder, Relay
+from recall.encoding.embedder import Embedder, Relay
 from recall.filters import Filter
 from recall.index_thread import LOCK_RETRY_SECONDS, IndexThread, is_locked
 from recall.query import LONGEST_EMBEDDED, PRECEDING_TURNS

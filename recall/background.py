@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from recall.embedder import Embedder, kind_of
+from recall.encoding.embedder import Embedder, kind_of
 from recall.index_thread import IndexThread
 from recall.types import EmbeddingError, RecallError
 from recall.worker import BACKGROUND
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from recall.encoder import Encoder
+    from recall.encoding.encoder import Encoder
     from recall.index import Index
 
 __all__ = ["BUNDLED_BATCHES", "Background", "Batches", "batches"]

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.scale import Scale
+from recall.encoding.scale import Scale
 from recall.scope import ScopeRows
 
 Floats = NDArray[np.float32]

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall.arrays import packed
+from recall.encoding.scale import BUNDLED, Scale
 from recall.filters import Filter, condition
 from recall.prepared import cleaned, prepare, same_text
 from recall.query import embedded_text
-from recall.scale import BUNDLED, Scale
 from recall.scope import ScopeRows
 from recall.store import IndexedRow, Store
 from recall.text.topics import traits_of

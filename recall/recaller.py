@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from recall.anytime import AnytimeSearch
 from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.begun import Begun
-from recall.embedder import Embedder
+from recall.encoding.embedder import Embedder
 from recall.filters import Filter
 from recall.index_thread import IndexThread
 from recall.query import LONGEST_EMBEDDED
@@ -20,9 +20,9 @@ from recall.settings import EmbedderSettings, RecallSettings
 from recall.types import Entry, FileChange, Near, RecallError, Stamp, Stored, Vectors
 
 if TYPE_CHECKING:
-    from recall.encoder import Encoder
+    from recall.encoding.encoder import Encoder
+    from recall.encoding.server import Breaker
     from recall.index import Index
-    from recall.server import Breaker
     from recall.store import IndexedRow
 
 __all__ = ["Recaller"]
@@ -262,7 +262,7 @@ def _embedders(
         return ()
 
     def serve() -> "Encoder":
-        from recall.server import ServerEncoder
+        from recall.encoding.server import ServerEncoder
 
         return ServerEncoder(settings, breaker=breaker)
 
@@ -270,7 +270,7 @@ def _embedders(
 
 
 def _bundled(tables: Path | None) -> "Encoder":
-    from recall.encoder import bundled_encoder
+    from recall.encoding.encoder import bundled_encoder
 
     return bundled_encoder(tables)
 

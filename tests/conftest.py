@@ -9,7 +9,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-from recall.encoder import bundled_encoder
+from recall.encoding.encoder import bundled_encoder
 
 # deadline: a shared or slow machine is no defect; what must be fast has its benchmark
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])

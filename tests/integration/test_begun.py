@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from recall import Begun, Entry, Recall, Recaller, RecallError, RecallSettings
-from recall.scale import BUNDLED
+from recall.encoding.scale import BUNDLED
 
 LINES = ["the boat leaves from pier nine", "Lena drinks tea", "the rent is due on the first"]
 ASKED = "where does the boat leave from"

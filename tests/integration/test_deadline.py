@@ -17,7 +17,7 @@ from locking import locked
 
 from gateway_memory import OWNER, Config, Context, GatewayMemory, Session, WorkspaceError, load_config
 from recall import EmbedderSettings
-from recall.encoder import BundledEncoder
+from recall.encoding.encoder import BundledEncoder
 from recall.store import Store
 
 LINES = ["The boat leaves from pier nine", "Lena is allergic to peanuts", "The rent is due on the first"]

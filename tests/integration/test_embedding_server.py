@@ -18,9 +18,9 @@ import recall.recaller
 from extractor.model.breaker import Breaker
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from recall import EmbedderSettings, EmbeddingError, Vectors
-from recall.encoder import bundled_encoder
-from recall.scale import BUNDLED, SAMPLES, Scale, scale_of
-from recall.server import ServerEncoder
+from recall.encoding.encoder import bundled_encoder
+from recall.encoding.scale import BUNDLED, SAMPLES, Scale, scale_of
+from recall.encoding.server import ServerEncoder
 
 LINES = [
     "The boat leaves from pier nine",

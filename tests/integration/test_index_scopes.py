@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from recall import EmbedderSettings, Entry, Filter, Recaller, RecallSettings
-from recall.scale import BUNDLED
+from recall.encoding.scale import BUNDLED
 
 NAMES = [
     "owner",

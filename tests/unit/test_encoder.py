@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import recall.encoder
-import recall.network
-from recall.encoder import BundledEncoder, bundled_encoder
-from recall.network import Network, quickest
+import recall.encoding.encoder
+import recall.encoding.network
+from recall.encoding.encoder import BundledEncoder, bundled_encoder
+from recall.encoding.network import Network, quickest
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recall.tokenizer import tokenizer
+from recall.encoding.tokenizer import tokenizer
 
 TEXTS = ["billing cache", "登录接口用 JWT 认证", "ｆｕｌｌ　ｗｉｄｔｈ ①²", "👨‍👩‍👧 é e\u0301", "", " a  b ", "x" * 300]
 

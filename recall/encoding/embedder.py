@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from recall.encoder import Encoder
+    from recall.encoding.encoder import Encoder
 
 __all__ = ["Embedder", "Relay", "kind_of"]
 

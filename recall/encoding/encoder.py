@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.network import Network, quickest
-from recall.scale import BUNDLED, Scale
-from recall.tokenizer import tokenizer
+from recall.encoding.network import Network, quickest
+from recall.encoding.scale import BUNDLED, Scale
+from recall.encoding.tokenizer import tokenizer
 from recall.turns import computes, no_collection, short_turns
 
 __all__ = ["BundledEncoder", "Encoder", "bundled_encoder"]
