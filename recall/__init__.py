@@ -10,7 +10,7 @@ Importing this package imports no numpy; the index and the encoder load in their
 """
 
 from recall.begun import Begun
-from recall.filters import Filter
+from recall.index.filters import Filter
 from recall.recaller import Recaller
 from recall.settings import EmbedderSettings, RecallSettings
 from recall.text.render import count_tokens, render_block

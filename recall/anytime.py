@@ -12,8 +12,8 @@ import structlog
 
 from recall.begun import Begun, Ranked, come
 from recall.encoding.embedder import Embedder, Relay
-from recall.filters import Filter
-from recall.index_thread import LOCK_RETRY_SECONDS, IndexThread, is_locked
+from recall.index.filters import Filter
+from recall.index.thread import LOCK_RETRY_SECONDS, IndexThread, is_locked
 from recall.query import LONGEST_EMBEDDED, PRECEDING_TURNS
 from recall.text.words import clean_text
 from recall.types import Near, Outcome, Recall, RecallError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from recall.index import Index
+    from recall.index.index import Index
     from recall.meaning import Asked
 
 __all__ = ["AnytimeSearch"]

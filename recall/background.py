@@ -10,7 +10,7 @@ import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from recall.encoding.embedder import Embedder, kind_of
-from recall.index_thread import IndexThread
+from recall.index.thread import IndexThread
 from recall.types import EmbeddingError, RecallError
 from recall.worker import BACKGROUND
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recall.encoding.encoder import Encoder
-    from recall.index import Index
+    from recall.index.index import Index
 
 __all__ = ["BUNDLED_BATCHES", "Background", "Batches", "batches"]
 

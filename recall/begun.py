@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Generator, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recall.index_thread import IndexThread
+from recall.index.thread import IndexThread
 from recall.types import Hit, Recall
 from recall.worker import SEARCH
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from recall.index import Index
+    from recall.index.index import Index
     from recall.meaning import Asked
 
     Vector = NDArray[np.float32]

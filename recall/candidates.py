@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall.encoding.scale import Scale
-from recall.scope import ScopeRows
+from recall.index.scope_rows import ScopeRows
 
 Floats = NDArray[np.float32]
 

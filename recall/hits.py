@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.index import Index
+from recall.index.index import Index
 from recall.ranking import rank
 from recall.types import Hit
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.index.scope_rows import ScopeRows
 from recall.ranking import rank
-from recall.scope import ScopeRows
 
 Floats = NDArray[np.float32]
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.index import Index
+from recall.index.index import Index
 from recall.text.words import clean_text, overlap, terms_of, tokens_of
 from recall.types import Near
 

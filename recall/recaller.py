@@ -13,8 +13,8 @@ from recall.anytime import AnytimeSearch
 from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.begun import Begun
 from recall.encoding.embedder import Embedder
-from recall.filters import Filter
-from recall.index_thread import IndexThread
+from recall.index.filters import Filter
+from recall.index.thread import IndexThread
 from recall.query import LONGEST_EMBEDDED
 from recall.settings import EmbedderSettings, RecallSettings
 from recall.types import Entry, FileChange, Near, RecallError, Stamp, Stored, Vectors
@@ -22,8 +22,8 @@ from recall.types import Entry, FileChange, Near, RecallError, Stamp, Stored, Ve
 if TYPE_CHECKING:
     from recall.encoding.encoder import Encoder
     from recall.encoding.server import Breaker
-    from recall.index import Index
-    from recall.store import IndexedRow
+    from recall.index.index import Index
+    from recall.index.store import IndexedRow
 
 __all__ = ["Recaller"]
 
@@ -277,7 +277,7 @@ def _bundled(tables: Path | None) -> "Encoder":
 
 def _preparing(entries: Sequence[Entry]) -> "Callable[[Index], dict[str, IndexedRow]]":
     def job(_: "Index") -> "dict[str, IndexedRow]":
-        from recall.prepared import prepare
+        from recall.index.prepare import prepare
 
         return {entry.id: prepare(entry) for entry in entries}
 

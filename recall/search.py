@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall.candidates import Candidates
-from recall.filters import Filter
 from recall.hits import Found, hits_of, with_a_preference
-from recall.index import Index
+from recall.index.filters import Filter
+from recall.index.index import Index
+from recall.index.scope_rows import ScopeRows
 from recall.meaning import Asked
 from recall.query import Query, prepare_query
 from recall.ranking import rank
-from recall.scope import ScopeRows
 from recall.terms import Terms
 from recall.text.topics import STANDING
 from recall.types import Hit

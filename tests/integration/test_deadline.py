@@ -18,7 +18,7 @@ from locking import locked
 from gateway_memory import OWNER, Config, Context, GatewayMemory, Session, WorkspaceError, load_config
 from recall import EmbedderSettings
 from recall.encoding.encoder import BundledEncoder
-from recall.store import Store
+from recall.index.store import Store
 
 LINES = ["The boat leaves from pier nine", "Lena is allergic to peanuts", "The rent is due on the first"]
 ASKED = "which pier does the boat leave from?"

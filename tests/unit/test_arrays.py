@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from recall.arrays import Matrix, packed
+from recall.index.arrays import Matrix, packed
 
 BLOCK = Matrix._BLOCK_ROWS
 

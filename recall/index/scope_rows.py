@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.arrays import Growing, Matrix, packed_type, unpacked
+from recall.index.arrays import Growing, Matrix, packed_type, unpacked
 from recall.ranking import rank
 from recall.ranking.postings import Postings
 from recall.text.topics import QUESTION

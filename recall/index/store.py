@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from recall.read_ahead import read_ahead
-from recall.schema import FORMAT, SCHEMA
-from recall.seal import break_seal, put_seal, seal_of
+from recall.index.read_ahead import read_ahead
+from recall.index.schema import FORMAT, SCHEMA
+from recall.index.seal import break_seal, put_seal, seal_of
 from recall.types import Entry, Stamp, Stored
 
 __all__ = ["LOADED_COLUMNS", "IndexedRow", "Store"]

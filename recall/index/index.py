@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.arrays import packed
 from recall.encoding.scale import BUNDLED, Scale
-from recall.filters import Filter, condition
-from recall.prepared import cleaned, prepare, same_text
+from recall.index.arrays import packed
+from recall.index.filters import Filter, condition
+from recall.index.prepare import cleaned, prepare, same_text
+from recall.index.scope_rows import ScopeRows
+from recall.index.store import IndexedRow, Store
 from recall.query import embedded_text
-from recall.scope import ScopeRows
-from recall.store import IndexedRow, Store
 from recall.text.topics import traits_of
 from recall.types import Entry, FileChange, Stamp, Stored
 

@@ -17,7 +17,7 @@ from recall.worker import SEARCH, WRITE, Worker, settle
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recall.index import Index
+    from recall.index.index import Index
 
 __all__ = ["LOCK_RETRY_SECONDS", "IndexThread", "is_locked"]
 
@@ -189,7 +189,7 @@ def _make_index(path: Path) -> "Index":
     with no_collection():
         import threadpoolctl
 
-        from recall.index import Index
+        from recall.index.index import Index
 
     # A product of a few milliseconds stalls with more threads; and changing the number for each call would race with
     # the encoder's thread, which does the same.

@@ -1,0 +1,1 @@
+"""The rows on disk and in memory."""
