@@ -15,7 +15,7 @@ from recall.recaller import Recaller
 from recall.settings import EmbedderSettings, RecallSettings
 from recall.text.render import count_tokens, render_block
 from recall.text.words import text_overlap
-from recall.turns import short_turns
+from recall.threads.turns import short_turns
 from recall.types import (
     EmbeddingError,
     Entry,

@@ -11,8 +11,8 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 
 from recall.encoding.embedder import Embedder, kind_of
 from recall.index.thread import IndexThread
+from recall.threads.worker import BACKGROUND
 from recall.types import EmbeddingError, RecallError
-from recall.worker import BACKGROUND
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Generator, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recall.index.thread import IndexThread
+from recall.threads.worker import SEARCH
 from recall.types import Hit, Recall
-from recall.worker import SEARCH
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import structlog
 
-from recall.turns import computes, short_turns
+from recall.threads.turns import computes, short_turns
+from recall.threads.worker import settle, settle_all
 from recall.types import EmbeddingError, RecallError
-from recall.worker import settle, settle_all
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recall.encoding.network import Network, quickest
 from recall.encoding.scale import BUNDLED, Scale
 from recall.encoding.tokenizer import tokenizer
-from recall.turns import computes, no_collection, short_turns
+from recall.threads.turns import computes, no_collection, short_turns
 
 __all__ = ["BundledEncoder", "Encoder", "bundled_encoder"]
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
-from recall.turns import no_collection
+from recall.threads.turns import no_collection
+from recall.threads.worker import SEARCH, WRITE, Worker, settle
 from recall.types import RecallError
-from recall.worker import SEARCH, WRITE, Worker, settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from recall.worker import SEARCH, Worker
+from recall.threads.worker import SEARCH, Worker
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from recall.turns import computes, short_turns
+from recall.threads.turns import computes, short_turns
 from recall.types import RecallError
 
 __all__ = ["BACKGROUND", "SEARCH", "WRITE", "Worker", "settle", "settle_all"]
