@@ -9,9 +9,9 @@
 Importing this package imports no numpy; the index and the encoder load in their own threads when they are opened.
 """
 
-from recall.begun import Begun
 from recall.index.filters import Filter
 from recall.recaller import Recaller
+from recall.search.begun import Begun
 from recall.settings import EmbedderSettings, RecallSettings
 from recall.text.render import count_tokens, render_block
 from recall.text.words import text_overlap

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from recall.anytime import AnytimeSearch
 from recall.background import BUNDLED_BATCHES, Background, Batches
-from recall.begun import Begun
 from recall.encoding.embedder import Embedder
 from recall.index.filters import Filter
 from recall.index.thread import IndexThread
-from recall.query import LONGEST_EMBEDDED
+from recall.search.anytime import AnytimeSearch
+from recall.search.begun import Begun
+from recall.search.query import LONGEST_EMBEDDED
 from recall.settings import EmbedderSettings, RecallSettings
 from recall.types import Entry, FileChange, Near, RecallError, Stamp, Stored, Vectors
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recall.index.index import Index
-    from recall.meaning import Asked
+    from recall.search.vector_query import Asked
 
     Vector = NDArray[np.float32]
     Awaited = asyncio.Future[Vector] | Vector | None
@@ -105,7 +105,7 @@ class Begun:
                 return False
             self._gone, self._relayed = True, relayed
             if vector is not None:
-                from recall.meaning import Asked
+                from recall.search.vector_query import Asked
 
                 preceding = [found for each in self._before if (found := come(each)) is not None]
                 self.asked = Asked(vector=vector, preceding=preceding)

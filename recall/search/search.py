@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.candidates import Candidates
-from recall.hits import Found, hits_of, with_a_preference
 from recall.index.filters import Filter
 from recall.index.index import Index
 from recall.index.scope_rows import ScopeRows
-from recall.meaning import Asked
-from recall.query import Query, prepare_query
 from recall.ranking import rank
-from recall.terms import Terms
+from recall.search.candidates import Candidates
+from recall.search.explain import Terms
+from recall.search.hits import Found, hits_of, with_a_preference
+from recall.search.query import Query, prepare_query
+from recall.search.vector_query import Asked
 from recall.text.topics import STANDING
 from recall.types import Hit
 

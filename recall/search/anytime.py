@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
-from recall.begun import Begun, Ranked, come
 from recall.encoding.embedder import Embedder, Relay
 from recall.index.filters import Filter
 from recall.index.thread import LOCK_RETRY_SECONDS, IndexThread, is_locked
-from recall.query import LONGEST_EMBEDDED, PRECEDING_TURNS
+from recall.search.begun import Begun, Ranked, come
+from recall.search.query import LONGEST_EMBEDDED, PRECEDING_TURNS
 from recall.text.words import clean_text
 from recall.types import Near, Outcome, Recall, RecallError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recall.index.index import Index
-    from recall.meaning import Asked
+    from recall.search.vector_query import Asked
 
 __all__ = ["AnytimeSearch"]
 
@@ -75,7 +75,7 @@ class AnytimeSearch:
         key = (tuple(scopes), message, limit, min_score, tuple(preceding), only, explain, int(now // _CACHE_SECONDS))
 
         def rank(index: "Index", asked: "Asked | None") -> Ranked | Recall:
-            from recall.search import ranked, search_words
+            from recall.search.search import ranked, search_words
 
             index.follow()
             version, found = self._found.get(key, (-1, None))
@@ -207,7 +207,7 @@ class AnytimeSearch:
         meaning = come(vector)
 
         def job(index: "Index") -> tuple[Near, ...]:
-            from recall.nearest import nearest
+            from recall.search.nearest import nearest
 
             index.follow()
             return nearest(index, scope, text, meaning, limit)
