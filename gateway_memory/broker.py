@@ -15,7 +15,7 @@ from notifier import Event, MqttSettings, NotifierError, journal_of
 from notifier.credentials import Credentials, credentials
 from notifier.mqtt import connect
 from notifier.notifier import Notifier
-from notifier.wire import Wire, read_secrets
+from notifier.protocol.wire import Wire, read_secrets
 
 __all__ = ["client_id", "make_wire", "open_notifier", "read_login"]
 

@@ -5,9 +5,9 @@ switched on, and not before.
 """
 
 from notifier.bus import Bus
-from notifier.codec import decode, encode, split
 from notifier.inbox import Inbox
 from notifier.ports import NotifierStatus
+from notifier.protocol.codec import decode, encode, split
 from notifier.settings import MqttSettings, NotifierSettings
 from notifier.subscription import Subscription
 from notifier.types import Change, Event, NotifierError, journal_of

@@ -10,11 +10,11 @@ import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from notifier.ports import EventLog, NotifierStatus, State
+from notifier.protocol.wire import Wire
 from notifier.receiver import Receiver
 from notifier.sender import Link, Sender
 from notifier.tracker import ASKED_AT_ONCE
 from notifier.types import Event, NotifierError
-from notifier.wire import Wire
 
 __all__ = ["Duplex", "Notifier"]
 

@@ -13,11 +13,11 @@ from typing import Final
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
-from notifier.messages import Ask, Changed, DroppedError, Gone, Hello
 from notifier.ports import EventLog
+from notifier.protocol.messages import Ask, Changed, DroppedError, Gone, Hello
+from notifier.protocol.wire import Wire
 from notifier.tracker import Gap, Tracker
 from notifier.types import Event, journal_of
-from notifier.wire import Wire
 
 __all__ = ["Receiver"]
 

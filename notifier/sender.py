@@ -8,8 +8,8 @@ from functools import partial
 from typing import Final, Protocol
 
 from notifier.ports import EventLog
+from notifier.protocol.wire import Wire
 from notifier.types import Event
-from notifier.wire import Wire
 
 __all__ = ["Link", "Sender"]
 

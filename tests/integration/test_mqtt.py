@@ -19,7 +19,7 @@ from gateway_memory.settings import MemorySync
 from notifier import Change, Event, MqttSettings, NotifierSettings
 from notifier.credentials import Credentials
 from notifier.mqtt import Connection, connect
-from notifier.wire import Wire
+from notifier.protocol.wire import Wire
 from recall.settings import EmbedderSettings, RecallSettings
 
 SECRET = b"a secret for the tests only"

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from notifier import Change, Event, NotifierError
+from notifier.protocol.wire import Wire
 from notifier.sender import Sender
-from notifier.wire import Wire
 
 INSTANCE = f"{'a' * 16}.0"
 

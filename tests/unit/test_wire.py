@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from notifier import Change, Event
-from notifier.codec import MAX_CHANGES, split
-from notifier.messages import Ask, Changed, DroppedError, Gone, Hello
-from notifier.wire import MAX_PAYLOAD_BYTES, SKEW_SECONDS, Wire, canonical, read_secrets, scope_hash
+from notifier.protocol.codec import MAX_CHANGES, split
+from notifier.protocol.messages import Ask, Changed, DroppedError, Gone, Hello
+from notifier.protocol.wire import MAX_PAYLOAD_BYTES, SKEW_SECONDS, Wire, canonical, read_secrets, scope_hash
 
 NOW = 1_800_000_000.0
 KEEPS = 86400

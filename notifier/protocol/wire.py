@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
-from notifier.messages import Ask, Changed, DroppedError, Gone, Hello, Message
+from notifier.protocol.messages import Ask, Changed, DroppedError, Gone, Hello, Message
 from notifier.types import Change, Event
 
 __all__ = ["MAX_PAYLOAD_BYTES", "Wire", "canonical", "read_secrets", "scope_hash"]
