@@ -5,11 +5,11 @@ switched on, and not before.
 """
 
 from notifier.bus import Bus
+from notifier.delivery.subscription import Subscription
 from notifier.inbox import Inbox
 from notifier.ports import NotifierStatus
 from notifier.protocol.codec import decode, encode, split
 from notifier.settings import MqttSettings, NotifierSettings
-from notifier.subscription import Subscription
 from notifier.types import Change, Event, NotifierError, journal_of
 
 __all__ = [

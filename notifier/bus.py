@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from weakref import WeakSet
 
+from notifier.delivery.subscription import Subscription
 from notifier.inbox import Inbox
-from notifier.subscription import Subscription
 from notifier.types import Event
 
 __all__ = ["Bus"]

@@ -9,11 +9,11 @@ from typing import Final, Never, Protocol
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
+from notifier.delivery.receiver import Receiver
+from notifier.delivery.sender import Link, Sender
+from notifier.delivery.tracker import ASKED_AT_ONCE
 from notifier.ports import EventLog, NotifierStatus, State
 from notifier.protocol.wire import Wire
-from notifier.receiver import Receiver
-from notifier.sender import Link, Sender
-from notifier.tracker import ASKED_AT_ONCE
 from notifier.types import Event, NotifierError
 
 __all__ = ["Duplex", "Notifier"]

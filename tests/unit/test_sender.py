@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from notifier import Change, Event, NotifierError
+from notifier.delivery.sender import Sender
 from notifier.protocol.wire import Wire
-from notifier.sender import Sender
 
 INSTANCE = f"{'a' * 16}.0"
 

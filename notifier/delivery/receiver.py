@@ -13,10 +13,10 @@ from typing import Final
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
+from notifier.delivery.tracker import Gap, Tracker
 from notifier.ports import EventLog
 from notifier.protocol.messages import Ask, Changed, DroppedError, Gone, Hello
 from notifier.protocol.wire import Wire
-from notifier.tracker import Gap, Tracker
 from notifier.types import Event, journal_of
 
 __all__ = ["Receiver"]

@@ -1,0 +1,1 @@
+"""In order and once: sending, receiving, and what is missing."""
