@@ -12,10 +12,10 @@ from gateway_memory.store.event_log import EventLog
 from gateway_memory.store.slots import Slot
 from gateway_memory.tasks import run_beside
 from notifier import Event, MqttSettings, NotifierError, journal_of
-from notifier.credentials import Credentials, credentials
-from notifier.mqtt import connect
 from notifier.notifier import Notifier
 from notifier.protocol.wire import Wire, read_secrets
+from notifier.transport.credentials import Credentials, credentials
+from notifier.transport.mqtt import connect
 
 __all__ = ["client_id", "make_wire", "open_notifier", "read_login"]
 

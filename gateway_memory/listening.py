@@ -17,9 +17,9 @@ from gateway_memory.broker import client_id, make_wire, read_login
 from gateway_memory.config import load_config
 from gateway_memory.errors import ConfigError, UsageError
 from notifier import Event, MqttSettings
-from notifier.mqtt import LinkError, connect
 from notifier.protocol.messages import Changed, DroppedError
 from notifier.protocol.wire import Wire
+from notifier.transport.mqtt import LinkError, connect
 
 __all__ = ["run_doctor", "run_listen"]
 

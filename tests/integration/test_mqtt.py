@@ -17,9 +17,9 @@ from gateway_memory import OWNER, Config, ConfigError, GatewayMemory, Session
 from gateway_memory.broker import client_id
 from gateway_memory.settings import MemorySync
 from notifier import Change, Event, MqttSettings, NotifierSettings
-from notifier.credentials import Credentials
-from notifier.mqtt import Connection, connect
 from notifier.protocol.wire import Wire
+from notifier.transport.credentials import Credentials
+from notifier.transport.mqtt import Connection, connect
 from recall.settings import EmbedderSettings, RecallSettings
 
 SECRET = b"a secret for the tests only"

@@ -18,8 +18,8 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
-from notifier.credentials import Credentials
 from notifier.settings import MqttSettings
+from notifier.transport.credentials import Credentials
 from notifier.types import NotifierError
 
 __all__ = ["Connection", "LinkError", "connect"]

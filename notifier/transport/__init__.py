@@ -1,0 +1,1 @@
+"""The broker and how we log in to it."""
