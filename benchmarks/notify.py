@@ -30,7 +30,7 @@ import aiomqtt
 import structlog
 
 from gateway_memory import OWNER, Config, GatewayMemory
-from gateway_memory.settings import MemorySync
+from gateway_memory.config.settings import MemorySync
 from notifier import Bus, Change, Event, Inbox, MqttSettings, NotifierSettings
 from recall.settings import EmbedderSettings, RecallSettings
 

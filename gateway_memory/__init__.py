@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from gateway_memory.neighbours import check_neighbours
 
 if TYPE_CHECKING:
-    from gateway_memory.config import load_config
+    from gateway_memory.config.load import load_config
+    from gateway_memory.config.settings import Config
     from gateway_memory.context import Context
     from gateway_memory.errors import (
         ClosedError,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     )
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.session import OWNER, Session
-    from gateway_memory.settings import Config
 
 __all__ = [
     "OWNER",
@@ -43,11 +43,11 @@ __all__ = [
 
 _HOMES = {
     "OWNER": "session",
-    "Config": "settings",
+    "Config": "config.settings",
     "Context": "context",
     "GatewayMemory": "memory",
     "Session": "session",
-    "load_config": "config",
+    "load_config": "config.load",
 }
 
 check_neighbours()

@@ -69,7 +69,7 @@ async def _on_session(
     save: "Callable[[GatewayMemory, Session, argparse.Namespace], Coroutine[Any, Any, dict[str, Any]]]",
     args: argparse.Namespace,
 ) -> dict[str, Any]:
-    from gateway_memory.config import load_config
+    from gateway_memory.config.load import load_config
     from gateway_memory.hooks.run import workspace_of
     from gateway_memory.memory import GatewayMemory
 

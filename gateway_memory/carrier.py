@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from gateway_memory.config.settings import MemorySync
 from gateway_memory.follow import Follower
 from gateway_memory.metrics import Metrics
 from gateway_memory.plan import SAID, Memory, Plan
 from gateway_memory.session import Scope
-from gateway_memory.settings import MemorySync
 from gateway_memory.store import session_log
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gateway_memory import agent_commands, config_command, memory_commands, transfer_commands
+from gateway_memory.config.settings import LogSettings
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.hooks import install
 from gateway_memory.logs import configure_logging
 from gateway_memory.places import add_place, check_output, no_folder, owner_unless_named
-from gateway_memory.settings import LogSettings
 
 __all__ = ["main"]
 
@@ -121,7 +121,7 @@ def _logged(args: argparse.Namespace) -> Path | None:
 
 
 def _log_settings(args: argparse.Namespace) -> LogSettings:
-    from gateway_memory.config import load_config
+    from gateway_memory.config.load import load_config
 
     try:
         return load_config(getattr(args, "config", None)).for_agent(getattr(args, "agent", "main")).logs
@@ -130,7 +130,7 @@ def _log_settings(args: argparse.Namespace) -> LogSettings:
 
 
 def _run_retry(args: argparse.Namespace) -> int:
-    from gateway_memory.config import load_config
+    from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
 
     if no_folder(args.workspace):
@@ -146,7 +146,7 @@ def _run_retry(args: argparse.Namespace) -> int:
 
 
 def _run_distill(args: argparse.Namespace) -> int:
-    from gateway_memory.config import load_config
+    from gateway_memory.config.load import load_config
     from gateway_memory.distilling import Distilled
     from gateway_memory.memory import GatewayMemory
 
@@ -172,7 +172,7 @@ def _run_distill(args: argparse.Namespace) -> int:
 def _run_chat(args: argparse.Namespace) -> int:
     from gateway_memory.agents import choose_agent
     from gateway_memory.chat import Chat
-    from gateway_memory.config import load_config
+    from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
 
     user = owner_unless_named(args)
@@ -196,7 +196,7 @@ def _run_chat(args: argparse.Namespace) -> int:
 def _run_replay(args: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from gateway_memory.config import load_config
+    from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.transcript import Report, read_transcript, replay
 

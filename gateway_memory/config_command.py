@@ -4,9 +4,9 @@ import argparse
 import json
 import sys
 
-from gateway_memory.config import config_schema, load_config, reference_text, render_config
-from gateway_memory.config_problem import ConfigFileError
-from gateway_memory.settings import Config
+from gateway_memory.config.load import config_schema, load_config, reference_text, render_config
+from gateway_memory.config.problem import ConfigFileError
+from gateway_memory.config.settings import Config
 
 __all__ = ["add_parser", "run"]
 

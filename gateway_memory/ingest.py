@@ -9,6 +9,7 @@ from extractor import Candidate, Decision, extract_rules, judge, permitted, with
 from gateway_memory.carrier import Carrier
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
+from gateway_memory.config.settings import MemorySync
 from gateway_memory.draft import Draft, by_scope, read_turn
 from gateway_memory.follow import Follower
 from gateway_memory.forgetting import asked_to_forget, named
@@ -17,7 +18,6 @@ from gateway_memory.merging import Merger
 from gateway_memory.plan import SAID, Memory, Outcome, Plan, Retired, Stage
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS, Reader
 from gateway_memory.session import OWNER_KEY, Scope
-from gateway_memory.settings import MemorySync
 from gateway_memory.store.files import MarkdownFiles, day_file, is_writable
 from gateway_memory.store.journal import PendingTurn
 from gateway_memory.store.ledger import Change as Changed

@@ -10,6 +10,7 @@ import structlog
 
 from extractor import Seen, SummaryInput
 from gateway_memory.carrier import Carrier
+from gateway_memory.config.settings import MemorySync
 from gateway_memory.distilling import Distiller
 from gateway_memory.errors import place_of
 from gateway_memory.followup import followup_due
@@ -17,7 +18,6 @@ from gateway_memory.metrics import Metrics
 from gateway_memory.prompts import Prompts
 from gateway_memory.saving import Saver
 from gateway_memory.session import Scope, Session
-from gateway_memory.settings import MemorySync
 from gateway_memory.store import session_log, session_state
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.broker import client_id, make_wire, read_login
-from gateway_memory.config import load_config
+from gateway_memory.config.load import load_config
 from gateway_memory.errors import ConfigError, UsageError
 from notifier import Event, MqttSettings
 from notifier.protocol.messages import Changed, DroppedError

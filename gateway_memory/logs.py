@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from gateway_memory.settings import LogSettings
+    from gateway_memory.config.settings import LogSettings
 
 __all__ = ["DayLog", "configure_logging", "retain_days"]
 

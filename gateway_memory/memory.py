@@ -15,6 +15,7 @@ from gateway_memory.accepting import Accepting
 from gateway_memory.answers import Answer, NotDone
 from gateway_memory.beginning import Beginning
 from gateway_memory.commands import Commands
+from gateway_memory.config.settings import Config
 from gateway_memory.content import (
     Content,
     count_of,
@@ -37,7 +38,6 @@ from gateway_memory.reading import Extract
 from gateway_memory.searching import as_filter
 from gateway_memory.session import Owner, Session, is_name, resolve_scope, without_secrets
 from gateway_memory.sessions import Sessions
-from gateway_memory.settings import Config
 from gateway_memory.store.markdown import MemoryType
 from gateway_memory.store.session_state import End, find
 from notifier import Subscription

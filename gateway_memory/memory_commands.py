@@ -71,7 +71,7 @@ def _rest(args: argparse.Namespace) -> str:
 
 def _run(args: argparse.Namespace) -> int:
     from gateway_memory.answers import Answer
-    from gateway_memory.config import load_config
+    from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.phrases import SHELL
 

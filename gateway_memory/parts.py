@@ -15,6 +15,7 @@ import structlog
 from extractor import Debouncer, Model, has_model
 from extractor.model.breaker import Breaker
 from gateway_memory.carrier import Carrier
+from gateway_memory.config.settings import MemorySync
 from gateway_memory.context import ContextBuilder
 from gateway_memory.distilling import Distiller
 from gateway_memory.edits import Edits
@@ -32,7 +33,6 @@ from gateway_memory.reading import Extract, Reader
 from gateway_memory.retention import Retention
 from gateway_memory.saving import Saver
 from gateway_memory.sessions import Sessions
-from gateway_memory.settings import MemorySync
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger

@@ -7,8 +7,8 @@ from typing import Final
 
 import structlog
 
+from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import StoreError
-from gateway_memory.settings import MemorySync
 from gateway_memory.store.journal import Journal
 
 __all__ = ["Retention"]

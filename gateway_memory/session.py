@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeGuard
 
 from extractor import clean
+from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import UsageError
 from gateway_memory.phrases import CHAT
-from gateway_memory.settings import MemorySync
 from notifier import Inbox
 
 if TYPE_CHECKING:

@@ -77,7 +77,7 @@ def _import(args: argparse.Namespace) -> int:
 async def _take_in(args: argparse.Namespace, items: "Sequence[Item]", workspace: Path) -> "ImportReport":
     from tqdm import tqdm
 
-    from gateway_memory.config import load_config
+    from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.session import resolve_scope
 
@@ -105,7 +105,7 @@ def _export(args: argparse.Namespace) -> int:
 
 
 async def _give(args: argparse.Namespace) -> int:
-    from gateway_memory.config import load_config
+    from gateway_memory.config.load import load_config
     from gateway_memory.exporting import to_line
     from gateway_memory.memory import GatewayMemory
 

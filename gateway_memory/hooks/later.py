@@ -66,7 +66,7 @@ def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | 
             return
     import asyncio
 
-    from gateway_memory.config import load_config
+    from gateway_memory.config.load import load_config
     from gateway_memory.logs import configure_logging
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.session import OWNER

@@ -114,7 +114,7 @@ async def _by_memory(
     room: str | None = None,
 ) -> list[dict[str, Any]]:
     """Ask a whole memory; without `user` and `room`, the owner's."""
-    from gateway_memory.config import load_config
+    from gateway_memory.config.load import load_config
     from gateway_memory.logs import configure_logging
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.session import OWNER

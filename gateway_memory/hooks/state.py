@@ -116,7 +116,7 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
         found = json.loads(compiled.read_bytes())
         if isinstance(found, dict):
             return found
-    from gateway_memory.config import load_config, render_config
+    from gateway_memory.config.load import load_config, render_config
 
     settings: dict[str, Any] = json.loads(render_config(load_config(config)))["agents"]["defaults"]["memorySync"]
     temporary = compiled.with_name(f"{compiled.name}.{os.getpid()}.tmp")

@@ -15,7 +15,7 @@ from mosquitto import MOSQUITTO, Mosquitto, until
 from mqtt_gateway import config
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
-from gateway_memory.settings import MemorySync
+from gateway_memory.config.settings import MemorySync
 from notifier import Change, NotifierSettings
 from recall.settings import EmbedderSettings, RecallSettings
 

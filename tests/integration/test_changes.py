@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gateway_memory import OWNER, ClosedError, Config, GatewayMemory, UsageError
-from gateway_memory.settings import MemorySync
+from gateway_memory.config.settings import MemorySync
 from notifier import Bus, Change, Event
 from recall import EmbedderSettings, RecallSettings
 

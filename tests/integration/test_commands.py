@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
-from gateway_memory.settings import MemorySync
+from gateway_memory.config.settings import MemorySync
 from gateway_memory.store.markdown import parse
 from recall import EmbedderSettings, RecallSettings
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory
-from gateway_memory.settings import MemorySync
+from gateway_memory.config.settings import MemorySync
 from recall import EmbedderSettings, RecallSettings
 
 CONFIG = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from gateway_memory.cli import main
+from gateway_memory.config.settings import LogSettings
 from gateway_memory.logs import DayLog, retain_days
-from gateway_memory.settings import LogSettings
 
 NOON = datetime(2026, 3, 10, 12, 0).astimezone()
 

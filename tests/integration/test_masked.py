@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory
-from gateway_memory.settings import MemorySync
+from gateway_memory.config.settings import MemorySync
 from recall import EmbedderSettings, RecallSettings
 
 WORDS_ALONE = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))

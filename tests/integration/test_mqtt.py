@@ -15,7 +15,7 @@ from mqtt_gateway import config
 
 from gateway_memory import OWNER, Config, ConfigError, GatewayMemory, Session
 from gateway_memory.broker import client_id
-from gateway_memory.settings import MemorySync
+from gateway_memory.config.settings import MemorySync
 from notifier import Change, Event, MqttSettings, NotifierSettings
 from notifier.protocol.wire import Wire
 from notifier.transport.credentials import Credentials

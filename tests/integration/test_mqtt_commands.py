@@ -166,7 +166,7 @@ async def test_watching_notices_an_edit_without_a_message(tmp_path: Path) -> Non
     from dataclasses import replace
 
     from gateway_memory import Config
-    from gateway_memory.settings import IncrementalSyncSettings, MemorySync
+    from gateway_memory.config.settings import IncrementalSyncSettings, MemorySync
 
     (tmp_path / "MEMORY.md").write_text("- the staging port is 8443\n")
     sync = replace(MemorySync(), incremental_sync=IncrementalSyncSettings(watch=True, check_on_message=False))

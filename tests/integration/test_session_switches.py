@@ -11,7 +11,7 @@ from ending import CONFIG, WORTH, Clock, said
 from scripted_provider import Provider, Say, serving
 
 from gateway_memory import OWNER, Config, GatewayMemory, UsageError
-from gateway_memory.config_check import check_config
+from gateway_memory.config.check import check_config
 from gateway_memory.lifecycle import Lifecycle
 from gateway_memory.prometheus import MetricsCollector
 from gateway_memory.saving import Saver

@@ -15,9 +15,9 @@ from scripted_provider import Say, entry, serving
 
 from extractor import ExtractorSettings
 from gateway_memory import OWNER, Config, GatewayMemory, Session, UsageError
-from gateway_memory.config_check import check_config
-from gateway_memory.config_keys import expected, known_paths
-from gateway_memory.settings import MemorySync
+from gateway_memory.config.check import check_config
+from gateway_memory.config.keys import expected, known_paths
+from gateway_memory.config.settings import MemorySync
 from recall import EmbedderSettings, RecallSettings
 
 ZONES = ("Pacific/Kiritimati", "Etc/GMT+12", "Asia/Shanghai", "local")

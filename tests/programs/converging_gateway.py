@@ -13,7 +13,7 @@ from pathlib import Path
 from mqtt_gateway import config
 
 from gateway_memory import OWNER, Config, GatewayMemory
-from gateway_memory.settings import MemorySync
+from gateway_memory.config.settings import MemorySync
 from recall.settings import EmbedderSettings, RecallSettings
 
 WORDS_ALONE = MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none")))

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from gateway_memory import Config, GatewayMemory, parts
-from gateway_memory.settings import MemorySync
+from gateway_memory.config.settings import MemorySync
 from notifier import Bus, Change, Event, MqttSettings, NotifierSettings
 from recall.settings import EmbedderSettings, RecallSettings
 

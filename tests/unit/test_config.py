@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractor.settings import ExtractorSettings, provider_of
-from gateway_memory.config import (
+from gateway_memory.config.check import shown
+from gateway_memory.config.keys import expected, known_paths
+from gateway_memory.config.load import (
     check_config,
     config_schema,
     load_config,
@@ -22,12 +24,10 @@ from gateway_memory.config import (
     reference_text,
     render_config,
 )
-from gateway_memory.config_check import shown
-from gateway_memory.config_keys import expected, known_paths
-from gateway_memory.config_problem import ConfigFileError, ConfigProblem
-from gateway_memory.config_scan import dotted, scan
+from gateway_memory.config.problem import ConfigFileError, ConfigProblem
+from gateway_memory.config.scan import dotted, scan
+from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.errors import ConfigError
-from gateway_memory.settings import Config, MemorySync
 
 FIVE_MISTAKES = """\
 {

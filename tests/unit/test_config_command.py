@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_memory.config import check_config, config_schema, load_config, reference_text
+from gateway_memory.config.load import check_config, config_schema, load_config, reference_text
 from gateway_memory.config_command import add_parser
 
 OVERRIDE = "{agents: {list: [{id: 'work', memorySync: {autoRecall: {maxResults: 5}}}]}}"

@@ -114,8 +114,8 @@ async def test_the_readmes_snippet_runs(name: str, tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
 def test_the_readmes_table_names_every_key_and_its_default(name: str) -> None:
-    from gateway_memory.config import reference_text
-    from gateway_memory.config_keys import known_paths
+    from gateway_memory.config.keys import known_paths
+    from gateway_memory.config.load import reference_text
 
     rows = dict(re.findall(r"^\| `([\w.]+)` \| `(.+?)` \|", (ROOT / name).read_text("utf-8"), re.MULTILINE))
     leaves = {".".join(map(str, path)) for path in known_paths(("agents", "defaults", "memorySync"))}

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyjson5
 
-from gateway_memory.config_keys import ConfigFile, expected, known_keys, suggestion
-from gateway_memory.config_problem import ConfigFileError, ConfigProblem
-from gateway_memory.config_scan import KeyPath, Scan, dotted, position, scan
-from gateway_memory.settings import Config
+from gateway_memory.config.keys import ConfigFile, expected, known_keys, suggestion
+from gateway_memory.config.problem import ConfigFileError, ConfigProblem
+from gateway_memory.config.scan import KeyPath, Scan, dotted, position, scan
+from gateway_memory.config.settings import Config
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

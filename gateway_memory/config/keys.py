@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
-from gateway_memory.config_scan import KeyPath, dotted
-from gateway_memory.settings import MemorySync
+from gateway_memory.config.scan import KeyPath, dotted
+from gateway_memory.config.settings import MemorySync
 
 __all__ = ["AgentEntry", "ConfigFile", "expected", "json_key", "known_keys", "known_paths", "suggestion"]
 

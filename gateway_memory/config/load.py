@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gateway_memory.config_check import adapter, check_config
-from gateway_memory.config_keys import json_key
-from gateway_memory.config_problem import ConfigFileError, ConfigProblem
-from gateway_memory.config_scan import KeyPath, scan
-from gateway_memory.settings import Config
+from gateway_memory.config.check import adapter, check_config
+from gateway_memory.config.keys import json_key
+from gateway_memory.config.problem import ConfigFileError, ConfigProblem
+from gateway_memory.config.scan import KeyPath, scan
+from gateway_memory.config.settings import Config
 
 __all__ = [
     "Config",
