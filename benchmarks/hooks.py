@@ -22,7 +22,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from gateway_memory import OWNER, GatewayMemory, load_config
-from gateway_memory.logs import configure_logging
+from gateway_memory.observability.logs import configure_logging
 from gateway_memory.store.session_log import SessionRecord
 
 NAMES = "billing login search cache export import audit report mobile web queue worker index backup mail chat".split()

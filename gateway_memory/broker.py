@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from typing import Final
 
 from gateway_memory.errors import ConfigError
-from gateway_memory.metrics import Metrics
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.session import Scope
 from gateway_memory.store.event_log import EventLog
 from gateway_memory.store.slots import Slot

@@ -9,7 +9,7 @@ import structlog
 
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.follow import Follower
-from gateway_memory.metrics import Metrics
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.plan import SAID, Memory, Plan
 from gateway_memory.session import Scope
 from gateway_memory.store import session_log

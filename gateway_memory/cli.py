@@ -13,7 +13,7 @@ from gateway_memory import agent_commands, config_command, memory_commands, tran
 from gateway_memory.config.settings import LogSettings
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.hooks import install
-from gateway_memory.logs import configure_logging
+from gateway_memory.observability.logs import configure_logging
 from gateway_memory.places import add_place, check_output, no_folder, owner_unless_named
 
 __all__ = ["main"]

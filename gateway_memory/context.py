@@ -14,7 +14,7 @@ from gateway_memory.blocks import changes_block, full_block, recalled_block, upd
 from gateway_memory.clock import day_of
 from gateway_memory.follow import Follower
 from gateway_memory.looking import Looked, Looks
-from gateway_memory.metrics import Metrics
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.pace import Pace
 from gateway_memory.session import Session
 from gateway_memory.store.journal import Journal

@@ -12,8 +12,8 @@ from typing import Final
 from gateway_memory.config.load import load_config
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.context import Context
-from gateway_memory.logs import configure_logging
 from gateway_memory.memory import GatewayMemory
+from gateway_memory.observability.logs import configure_logging
 from gateway_memory.session import FEATURES, OWNER, Session
 from gateway_memory.transcript import TranscriptTurn, read_transcript
 

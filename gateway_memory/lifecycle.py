@@ -14,7 +14,7 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.distilling import Distiller
 from gateway_memory.errors import place_of
 from gateway_memory.followup import followup_due
-from gateway_memory.metrics import Metrics
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.prompts import Prompts
 from gateway_memory.saving import Saver
 from gateway_memory.session import Scope, Session

@@ -31,7 +31,7 @@ from gateway_memory.distilling import Distilled
 from gateway_memory.edge import only_our_errors
 from gateway_memory.errors import ClosedError, UsageError, place_of
 from gateway_memory.masked import masked_block
-from gateway_memory.metrics import Metrics
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.parts import open_parts
 from gateway_memory.plan import Receipt
 from gateway_memory.reading import Extract

@@ -11,7 +11,7 @@ from gateway_memory.compute import compute
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.draft import Draft, drafted, known
 from gateway_memory.follow import IMPORTANCE
-from gateway_memory.metrics import Metrics
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.plan import Memory, Outcome, Retired
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS
 from gateway_memory.session import Scope

@@ -27,7 +27,7 @@ from gateway_memory.importing import Importer
 from gateway_memory.ingest import Ingest
 from gateway_memory.lifecycle import Lifecycle
 from gateway_memory.merging import Merger
-from gateway_memory.metrics import Metrics
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.opening import OpeningBuilder
 from gateway_memory.reading import Extract, Reader
 from gateway_memory.retention import Retention

@@ -26,7 +26,7 @@ from extractor import (
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.draft import known
-from gateway_memory.metrics import Metrics
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.session import Scope
 from gateway_memory.store.ledger import Ledger
 from recall import Recaller, Stored

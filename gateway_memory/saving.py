@@ -23,7 +23,7 @@ from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.ingest import Ingest
-from gateway_memory.metrics import Metrics
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.plan import Memory, Outcome
 from gateway_memory.reading import Reader
 from gateway_memory.session import OWNER_KEY, Scope, Session

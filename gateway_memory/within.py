@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from gateway_memory.metrics import Metrics
+from gateway_memory.observability.metrics import Metrics
 
 __all__ = ["Within"]
 

@@ -67,8 +67,8 @@ def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | 
     import asyncio
 
     from gateway_memory.config.load import load_config
-    from gateway_memory.logs import configure_logging
     from gateway_memory.memory import GatewayMemory
+    from gateway_memory.observability.logs import configure_logging
     from gateway_memory.session import OWNER
 
     loaded = load_config(config)

@@ -115,8 +115,8 @@ async def _by_memory(
 ) -> list[dict[str, Any]]:
     """Ask a whole memory; without `user` and `room`, the owner's."""
     from gateway_memory.config.load import load_config
-    from gateway_memory.logs import configure_logging
     from gateway_memory.memory import GatewayMemory
+    from gateway_memory.observability.logs import configure_logging
     from gateway_memory.session import OWNER
 
     configure_logging(verbose=False)

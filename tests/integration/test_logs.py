@@ -12,7 +12,7 @@ import pytest
 
 from gateway_memory.cli import main
 from gateway_memory.config.settings import LogSettings
-from gateway_memory.logs import DayLog, retain_days
+from gateway_memory.observability.logs import DayLog, retain_days
 
 NOON = datetime(2026, 3, 10, 12, 0).astimezone()
 

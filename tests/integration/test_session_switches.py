@@ -13,7 +13,7 @@ from scripted_provider import Provider, Say, serving
 from gateway_memory import OWNER, Config, GatewayMemory, UsageError
 from gateway_memory.config.check import check_config
 from gateway_memory.lifecycle import Lifecycle
-from gateway_memory.prometheus import MetricsCollector
+from gateway_memory.observability.prometheus import MetricsCollector
 from gateway_memory.saving import Saver
 
 

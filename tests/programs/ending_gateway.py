@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from gateway_memory import OWNER, Config, GatewayMemory
-from gateway_memory.logs import configure_logging
+from gateway_memory.observability.logs import configure_logging
 
 REASONS = ["completed", "aborted", "error", "window_close", "user_close", "reset"]
 WORTH = "Please move the {name} service to the new cluster tonight and tell the team about it"

@@ -13,7 +13,7 @@ from itertools import accumulate
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from gateway_memory.metrics import BUCKETS, Metrics
+from gateway_memory.observability.metrics import BUCKETS, Metrics
 
 __all__ = ["MetricsCollector"]
 

@@ -1,6 +1,6 @@
 """What happened, for `/memory status` and for the host to read at any time: counts, gauges, latencies, liveness.
 
-`gateway_memory.prometheus` shows them to Prometheus. Names are dotted; times are seconds.
+`gateway_memory.observability.prometheus` shows them to Prometheus. Names are dotted; times are seconds.
 """
 
 import time
