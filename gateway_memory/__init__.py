@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gateway_memory.neighbours import check_neighbours
+from gateway_memory.edge.neighbours import check_neighbours
 
 if TYPE_CHECKING:
     from gateway_memory.config.load import load_config

@@ -16,7 +16,9 @@ from gateway_memory.answers import Answer, NotDone
 from gateway_memory.beginning import Beginning
 from gateway_memory.commands import Commands
 from gateway_memory.config.settings import Config
-from gateway_memory.content import (
+from gateway_memory.context import PACE_SHARE, Context, as_query
+from gateway_memory.distilling import Distilled
+from gateway_memory.edge.content import (
     Content,
     count_of,
     instant_of,
@@ -26,9 +28,7 @@ from gateway_memory.content import (
     texts_of,
     well_formed,
 )
-from gateway_memory.context import PACE_SHARE, Context, as_query
-from gateway_memory.distilling import Distilled
-from gateway_memory.edge import only_our_errors
+from gateway_memory.edge.translation import only_our_errors
 from gateway_memory.errors import ClosedError, UsageError, place_of
 from gateway_memory.masked import masked_block
 from gateway_memory.observability.metrics import Metrics

@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Final, Literal
 
 from gateway_memory.clock import day_of
-from gateway_memory.content import well_formed
+from gateway_memory.edge.content import well_formed
 from gateway_memory.errors import UsageError
 from gateway_memory.phrases import Language, say
 from recall import Filter, Hit

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from gateway_memory.content import well_formed
+from gateway_memory.edge.content import well_formed
 from gateway_memory.hooks.run import EVENTS, workspace_of
 from gateway_memory.own_command import own_command
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from extractor.cleaning.clean import clean
-from gateway_memory.content import well_formed
+from gateway_memory.edge.content import well_formed
 from gateway_memory.observing import observed
 from gateway_memory.store.session_state import Observation, observe
 from gateway_memory.store.sqlite import transaction

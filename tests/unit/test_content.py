@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory import UsageError
-from gateway_memory.content import count_of, instant_of, share_of, text_of, texts_of, well_formed
+from gateway_memory.edge.content import count_of, instant_of, share_of, text_of, texts_of, well_formed
 
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
