@@ -23,7 +23,7 @@ from pathlib import Path
 
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.observability.logs import configure_logging
-from gateway_memory.store.session_log import SessionRecord
+from gateway_memory.store.summaries import SessionRecord
 
 NAMES = "billing login search cache export import audit report mobile web queue worker index backup mail chat".split()
 VERBS = "uses needs replaces calls blocks writes reads moves".split()

@@ -95,7 +95,7 @@ async def _save_fact(memory: "GatewayMemory", session: "Session", args: argparse
 
 
 async def _save_summary(memory: "GatewayMemory", session: "Session", args: argparse.Namespace) -> dict[str, Any]:
-    from gateway_memory.store.session_log import SESSIONS_FILE, read_records
+    from gateway_memory.store.summaries import SESSIONS_FILE, read_records
 
     saved = await memory.save_summary(
         session,

@@ -15,7 +15,7 @@ from gateway_memory.session import OWNER, Scope, resolve_scope
 from gateway_memory.store.files import MarkdownFiles, is_writable
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.markdown import parse
-from gateway_memory.store.session_log import SESSIONS_FILE, read_records
+from gateway_memory.store.summaries import SESSIONS_FILE, read_records
 from recall import Recaller
 
 __all__ = ["Exporter", "scopes_of", "to_line"]

@@ -15,7 +15,6 @@ from gateway_memory.follow import Follower
 from gateway_memory.forgetting import asked_to_forget, named
 from gateway_memory.masked import asks_to_keep_masked
 from gateway_memory.merging import Merger
-from gateway_memory.plan import SAID, Memory, Outcome, Plan, Retired, Stage
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS, Reader
 from gateway_memory.session import OWNER_KEY, Scope
 from gateway_memory.store.files import MarkdownFiles, day_file, is_writable
@@ -23,6 +22,7 @@ from gateway_memory.store.journal import PendingTurn
 from gateway_memory.store.ledger import Change as Changed
 from gateway_memory.store.ledger import Ledger
 from gateway_memory.store.markdown import new_id
+from gateway_memory.store.plan import SAID, Memory, Outcome, Plan, Retired, Stage
 from gateway_memory.store.withheld import Forgotten, Withheld
 from gateway_memory.undo import Refused, Standing, inverse
 from recall import Recaller, Stored

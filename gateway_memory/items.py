@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gateway_memory.store.markdown import MemoryType
-from gateway_memory.store.session_log import SessionRecord
+from gateway_memory.store.summaries import SessionRecord
 
 __all__ = ["Ignored", "Item", "MemoryItem", "NoteItem", "Problem", "SummaryItem"]
 

@@ -33,12 +33,12 @@ from gateway_memory.errors import ClosedError, UsageError, place_of
 from gateway_memory.masked import masked_block
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.parts import open_parts
-from gateway_memory.plan import Receipt
 from gateway_memory.reading import Extract
 from gateway_memory.searching import as_filter
 from gateway_memory.session import Owner, Session, is_name, resolve_scope, without_secrets
 from gateway_memory.sessions import Sessions
 from gateway_memory.store.markdown import MemoryType
+from gateway_memory.store.plan import Receipt
 from gateway_memory.store.session_state import End, find
 from notifier import Subscription
 from recall import Hit, RecallError

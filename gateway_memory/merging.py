@@ -12,13 +12,13 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.draft import Draft, drafted, known
 from gateway_memory.follow import IMPORTANCE
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.plan import Memory, Outcome, Retired
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS
 from gateway_memory.session import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file, is_writable
 from gateway_memory.store.journal import Journal, PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.marks import MEMORY_FULL
+from gateway_memory.store.plan import Memory, Outcome, Retired
 from recall import Recaller, Stored
 
 __all__ = ["LINE_OVERHEAD", "Merger"]

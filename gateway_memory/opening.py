@@ -12,7 +12,7 @@ from gateway_memory.session import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.markdown import Block, parse
-from gateway_memory.store.session_log import SESSIONS_FILE, last_record
+from gateway_memory.store.summaries import SESSIONS_FILE, last_record
 from gateway_memory.store.withheld import withheld
 from recall import Recaller, count_tokens, render_block
 

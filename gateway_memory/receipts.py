@@ -8,10 +8,10 @@ from gateway_memory.clock import local_time
 from gateway_memory.context import as_query
 from gateway_memory.ingest import Ingest
 from gateway_memory.phrases import say
-from gateway_memory.plan import SAID
 from gateway_memory.session import Session
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.plan import SAID
 from gateway_memory.undo import Refused
 from recall import Recaller
 

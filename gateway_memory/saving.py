@@ -24,15 +24,16 @@ from gateway_memory.compute import compute
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.ingest import Ingest
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.plan import Memory, Outcome
 from gateway_memory.reading import Reader
 from gateway_memory.session import OWNER_KEY, Scope, Session
-from gateway_memory.store import session_log, session_state
+from gateway_memory.store import session_state
+from gateway_memory.store import summaries as session_log
 from gateway_memory.store.files import MarkdownFiles, day_file
 from gateway_memory.store.journal import Journal, PendingTurn
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
-from gateway_memory.store.session_log import SESSIONS_FILE, SessionRecord, new_record_id
+from gateway_memory.store.plan import Memory, Outcome
 from gateway_memory.store.session_state import End
+from gateway_memory.store.summaries import SESSIONS_FILE, SessionRecord, new_record_id
 
 __all__ = ["Saver"]
 

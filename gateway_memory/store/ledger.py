@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gateway_memory.plan import Memory, Outcome, Plan, Receipt
 from gateway_memory.store.journal import Journal
 from gateway_memory.store.patch import Patch
+from gateway_memory.store.plan import Memory, Outcome, Plan, Receipt
 from gateway_memory.store.withheld import Withheld, withheld
 
 __all__ = ["Change", "HistoryLine", "Ledger", "Reply", "Spent"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from gateway_memory.store.withheld import withheld
 
 if TYPE_CHECKING:
-    from gateway_memory.plan import Plan
+    from gateway_memory.store.plan import Plan
 
 __all__ = [
     "COUNTED",

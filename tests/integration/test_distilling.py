@@ -12,10 +12,10 @@ from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.cli import main
 from gateway_memory.config.settings import DistillSettings, MemorySync
 from gateway_memory.distilling import earned
-from gateway_memory.plan import Memory
 from gateway_memory.store import files
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import Journal
+from gateway_memory.store.plan import Memory
 from gateway_memory.store.uses import Uses
 from recall import EmbedderSettings, RecallSettings
 

@@ -14,7 +14,7 @@ import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, GatewayMemoryError, Session
 from gateway_memory.store.connection import Connection
-from gateway_memory.store.session_log import read_records
+from gateway_memory.store.summaries import read_records
 from recall import EmbedderSettings
 from recall.index.store import Store
 

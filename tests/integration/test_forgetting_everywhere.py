@@ -9,8 +9,8 @@ from scripted_provider import Say, serving
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.hooks.start import opening as hook_opening
-from gateway_memory.store.session_log import SESSIONS_FILE, SessionRecord
-from gateway_memory.store.session_merge import merge
+from gateway_memory.store.summaries import SESSIONS_FILE, SessionRecord
+from gateway_memory.store.summaries_merge import merge
 from recall import EmbedderSettings
 
 SETTINGS = [

@@ -12,7 +12,7 @@ from gateway_memory.cli import main
 from gateway_memory.importing import ImportReport
 from gateway_memory.layouts import Layout, read_layout
 from gateway_memory.session import resolve_scope
-from gateway_memory.store.session_log import last_record, read_records
+from gateway_memory.store.summaries import last_record, read_records
 from recall import EmbedderSettings, RecallSettings
 
 WORDS = Config(

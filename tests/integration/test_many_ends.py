@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gateway_memory import Config, GatewayMemory
-from gateway_memory.store.session_log import read_records
+from gateway_memory.store.summaries import read_records
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "ending_gateway.py"
 SESSIONS = int(os.environ.get("ENDING_SESSIONS", "60"))

@@ -8,7 +8,7 @@ import pytest
 from scripted_provider import Fail, Say, Step, serving
 
 from gateway_memory import OWNER, Config, GatewayMemory
-from gateway_memory.store.session_log import read_records
+from gateway_memory.store.summaries import read_records
 from recall import EmbedderSettings
 
 WORTH = "请把登录接口改成用 JWT 认证，旧的会话先保留两周，然后通知前端同事"

@@ -9,7 +9,7 @@ import pytest
 
 from extractor import Candidate, Turn
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.plan import Outcome
+from gateway_memory.store.plan import Outcome
 from recall import Stored
 
 

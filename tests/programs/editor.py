@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gateway_memory.store.session_log import read_records
+from gateway_memory.store.summaries import read_records
 
 __all__ = ["WORDS_ALONE", "WORTH", "command", "environment", "hook", "records", "run", "transcript"]
 

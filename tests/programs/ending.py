@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway_memory import Config, GatewayMemory, Session
-from gateway_memory.store.session_log import read_records
+from gateway_memory.store.summaries import read_records
 from recall import EmbedderSettings, RecallSettings
 
 __all__ = ["CONFIG", "START", "WORTH", "Clock", "agent_saves", "opened", "records", "said"]

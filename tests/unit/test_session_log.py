@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.store import session_log
+from gateway_memory.store import summaries as session_log
 from gateway_memory.store.migrations import MIGRATIONS
-from gateway_memory.store.session_log import DAMAGED_FILE, SESSIONS_FILE, SessionRecord, last_record, read_records
+from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, SessionRecord, last_record, read_records
 
 
 def record(session: str, topic: str = "t") -> SessionRecord:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gateway_memory.store.session_log import SessionRecord, follow, known, line_of, parsed, replace
+from gateway_memory.store.summaries import SessionRecord, follow, known, line_of, parsed, replace
 from gateway_memory.store.withheld import shown_record
 
 __all__ = ["merge"]
