@@ -14,7 +14,7 @@ from gateway_memory.observability.metrics import Metrics
 from gateway_memory.observing import clip, observed, tags_of
 from gateway_memory.parts import Parts
 from gateway_memory.session import Session
-from gateway_memory.store.session_state import Observation
+from gateway_memory.store.journal.session_state import Observation
 
 __all__ = ["Accepting"]
 

@@ -11,7 +11,7 @@ from gateway_memory.errors import UsageError
 from gateway_memory.parts import Parts
 from gateway_memory.session import Session
 from gateway_memory.sessions import Sessions, features
-from gateway_memory.store.session_state import find, switch, switches
+from gateway_memory.store.journal.session_state import find, switch, switches
 
 __all__ = ["Beginning"]
 

@@ -13,7 +13,7 @@ from gateway_memory.observability.metrics import Metrics
 from gateway_memory.session import Scope
 from gateway_memory.store import summaries as session_log
 from gateway_memory.store.files import MarkdownFiles
-from gateway_memory.store.journal import Journal
+from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.plan import SAID, Memory, Plan
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld, withheld

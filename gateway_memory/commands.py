@@ -16,8 +16,8 @@ from gateway_memory.searching import Asked, parse_search, search_answer
 from gateway_memory.session import FEATURES, Feature, Session
 from gateway_memory.status import Status
 from gateway_memory.store.files import is_writable
-from gateway_memory.store.journal import Journal
-from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.journal.journal import Journal
+from gateway_memory.store.journal.ledger import Ledger
 from notifier import NotifierStatus
 from recall import Entry, Hit, Recaller, Stored
 

@@ -17,8 +17,8 @@ from gateway_memory.looking import Looked, Looks
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.pace import Pace
 from gateway_memory.session import Session
-from gateway_memory.store.journal import Journal
-from gateway_memory.store.marks import MEMORY_FULL
+from gateway_memory.store.journal.journal import Journal
+from gateway_memory.store.journal.marks import MEMORY_FULL
 from gateway_memory.within import Within
 from notifier import Change
 from recall import Begun, Filter, Hit, Recall, Recaller, Stored

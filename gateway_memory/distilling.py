@@ -19,10 +19,10 @@ from gateway_memory.merging import LINE_OVERHEAD, Merger
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS
 from gateway_memory.session import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, is_day_file
-from gateway_memory.store.journal import Journal
+from gateway_memory.store.journal.journal import Journal
+from gateway_memory.store.journal.session_state import Database
+from gateway_memory.store.journal.uses import Uses, count_uses, distilled_before, important, used
 from gateway_memory.store.plan import Memory, Moved, Outcome, Plan
-from gateway_memory.store.session_state import Database
-from gateway_memory.store.uses import Uses, count_uses, distilled_before, important, used
 from recall import Recaller
 
 __all__ = ["Distilled", "Distiller", "earned"]

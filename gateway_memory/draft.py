@@ -9,7 +9,7 @@ from extractor import Candidate, Decision, Known, Turn
 from gateway_memory.clock import local_time
 from gateway_memory.follow import IMPORTANCE
 from gateway_memory.store.files import MEMORY_FILE
-from gateway_memory.store.journal import PendingTurn
+from gateway_memory.store.journal.journal import PendingTurn
 from gateway_memory.store.plan import Memory, Outcome, Retired
 from recall import Near, text_overlap
 

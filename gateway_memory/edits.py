@@ -7,7 +7,7 @@ from typing import Final
 
 import structlog
 
-from gateway_memory.store.event_log import EventLog
+from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.markdown import one_line
 from notifier import Change, Event
 from recall import Stored

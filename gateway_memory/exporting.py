@@ -13,7 +13,7 @@ from gateway_memory.follow import IMPORTANCE, Follower
 from gateway_memory.layouts import note_file, prose_of
 from gateway_memory.session import OWNER, Scope, resolve_scope
 from gateway_memory.store.files import MarkdownFiles, is_writable
-from gateway_memory.store.journal import Journal
+from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.summaries import SESSIONS_FILE, read_records
 from recall import Recaller

@@ -14,11 +14,11 @@ from gateway_memory.items import Ignored, Item, MemoryItem, NoteItem, Problem, S
 from gateway_memory.merging import LINE_OVERHEAD, Merger
 from gateway_memory.session import OWNER_KEY, Scope, is_name
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file
-from gateway_memory.store.journal import Journal
-from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.journal.journal import Journal
+from gateway_memory.store.journal.ledger import Ledger
+from gateway_memory.store.journal.session_state import Database
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
 from gateway_memory.store.plan import Memory, Outcome, Plan
-from gateway_memory.store.session_state import Database
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.summaries_merge import merge
 from recall import Recaller

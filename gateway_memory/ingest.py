@@ -18,9 +18,9 @@ from gateway_memory.merging import Merger
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS, Reader
 from gateway_memory.session import OWNER_KEY, Scope
 from gateway_memory.store.files import MarkdownFiles, day_file, is_writable
-from gateway_memory.store.journal import PendingTurn
-from gateway_memory.store.ledger import Change as Changed
-from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.journal.journal import PendingTurn
+from gateway_memory.store.journal.ledger import Change as Changed
+from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.markdown import new_id
 from gateway_memory.store.plan import SAID, Memory, Outcome, Plan, Retired, Stage
 from gateway_memory.store.withheld import Forgotten, Withheld

@@ -37,9 +37,9 @@ from gateway_memory.reading import Extract
 from gateway_memory.searching import as_filter
 from gateway_memory.session import Owner, Session, is_name, resolve_scope, without_secrets
 from gateway_memory.sessions import Sessions
+from gateway_memory.store.journal.session_state import End, find
 from gateway_memory.store.markdown import MemoryType
 from gateway_memory.store.plan import Receipt
-from gateway_memory.store.session_state import End, find
 from notifier import Subscription
 from recall import Hit, RecallError
 

@@ -15,9 +15,9 @@ from gateway_memory.observability.metrics import Metrics
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS
 from gateway_memory.session import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file, is_writable
-from gateway_memory.store.journal import Journal, PendingTurn
+from gateway_memory.store.journal.journal import Journal, PendingTurn
+from gateway_memory.store.journal.marks import MEMORY_FULL
 from gateway_memory.store.markdown import new_id, one_line
-from gateway_memory.store.marks import MEMORY_FULL
 from gateway_memory.store.plan import Memory, Outcome, Retired
 from recall import Recaller, Stored
 

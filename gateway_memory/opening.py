@@ -10,7 +10,7 @@ from gateway_memory.config.settings import OpeningSettings
 from gateway_memory.opening_text import Found, Material, Opening, compose, days_back, query_of
 from gateway_memory.session import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file
-from gateway_memory.store.journal import Journal
+from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.summaries import SESSIONS_FILE, last_record
 from gateway_memory.store.withheld import withheld

@@ -30,13 +30,13 @@ from gateway_memory.merging import Merger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.opening import OpeningBuilder
 from gateway_memory.reading import Extract, Reader
-from gateway_memory.retention import Retention
 from gateway_memory.saving import Saver
 from gateway_memory.sessions import Sessions
 from gateway_memory.store.files import MarkdownFiles
-from gateway_memory.store.journal import Journal
-from gateway_memory.store.ledger import Ledger
-from gateway_memory.store.session_state import release
+from gateway_memory.store.journal.journal import Journal
+from gateway_memory.store.journal.ledger import Ledger
+from gateway_memory.store.journal.retention import Retention
+from gateway_memory.store.journal.session_state import release
 from gateway_memory.store.slots import Slot
 from gateway_memory.tasks import run_beside
 from gateway_memory.watch import check_watching, watch

@@ -28,7 +28,7 @@ from gateway_memory.compute import compute
 from gateway_memory.draft import known
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.session import Scope
-from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.journal.ledger import Ledger
 from recall import Recaller, Stored
 
 __all__ = ["Extract", "Reader", "Reading"]

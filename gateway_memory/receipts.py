@@ -9,8 +9,8 @@ from gateway_memory.context import as_query
 from gateway_memory.ingest import Ingest
 from gateway_memory.phrases import say
 from gateway_memory.session import Session
-from gateway_memory.store.journal import Journal
-from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.journal.journal import Journal
+from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.plan import SAID
 from gateway_memory.undo import Refused
 from recall import Recaller

@@ -26,13 +26,13 @@ from gateway_memory.ingest import Ingest
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.reading import Reader
 from gateway_memory.session import OWNER_KEY, Scope, Session
-from gateway_memory.store import session_state
 from gateway_memory.store import summaries as session_log
 from gateway_memory.store.files import MarkdownFiles, day_file
-from gateway_memory.store.journal import Journal, PendingTurn
+from gateway_memory.store.journal import session_state
+from gateway_memory.store.journal.journal import Journal, PendingTurn
+from gateway_memory.store.journal.session_state import End
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
 from gateway_memory.store.plan import Memory, Outcome
-from gateway_memory.store.session_state import End
 from gateway_memory.store.summaries import SESSIONS_FILE, SessionRecord, new_record_id
 
 __all__ = ["Saver"]

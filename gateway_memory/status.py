@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 from gateway_memory.clock import day_of, local_time
 from gateway_memory.phrases import say
 from gateway_memory.session import FEATURES, Session
-from gateway_memory.store.journal import Journal
-from gateway_memory.store.ledger import Ledger
+from gateway_memory.store.journal.journal import Journal
+from gateway_memory.store.journal.ledger import Ledger
 from notifier import NotifierStatus
 from recall import Recaller
 

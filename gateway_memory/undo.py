@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gateway_memory.store.ledger import Change
+from gateway_memory.store.journal.ledger import Change
 from gateway_memory.store.plan import SAID, Memory, Moved, Outcome, Plan, Retired
 
 __all__ = ["Refused", "Standing", "inverse"]

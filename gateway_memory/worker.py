@@ -15,7 +15,7 @@ from gateway_memory.carrier import Carrier
 from gateway_memory.errors import StoreError, place_of
 from gateway_memory.ingest import Ingest
 from gateway_memory.store.files import MarkdownFiles
-from gateway_memory.store.journal import Journal, PendingTurn
+from gateway_memory.store.journal.journal import Journal, PendingTurn
 from gateway_memory.store.slots import Slot
 from recall import Recaller, RecallError
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from gateway_memory.store.session_state import Observation
+from gateway_memory.store.journal.session_state import Observation
 
 __all__ = ["is_chinese", "is_chinese_text", "much_happened", "worth_saving"]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError
-from gateway_memory.store.session_state import touch
-from gateway_memory.store.sqlite import migrate, transaction, use_write_ahead_log
+from gateway_memory.store.journal.session_state import touch
+from gateway_memory.store.journal.sqlite import migrate, transaction, use_write_ahead_log
 
 __all__ = ["ENCODER_TABLES", "STATE_FOLDER", "hook_key", "locked", "open_journal", "register", "settings_of"]
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 from extractor.cleaning.clean import clean
 from gateway_memory.edge.content import well_formed
 from gateway_memory.observing import observed
-from gateway_memory.store.session_state import Observation, observe
-from gateway_memory.store.sqlite import transaction
+from gateway_memory.store.journal.session_state import Observation, observe
+from gateway_memory.store.journal.sqlite import transaction
 
 __all__ = ["observations_of", "read_last_message", "read_transcript"]
 

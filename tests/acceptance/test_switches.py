@@ -17,7 +17,7 @@ from gateway_memory.commands import Commands
 from gateway_memory.distilling import Distiller
 from gateway_memory.looking import Looks
 from gateway_memory.session import FEATURES, Feature
-from gateway_memory.store.journal import Journal
+from gateway_memory.store.journal.journal import Journal
 from notifier import Bus
 from recall import Recaller
 

@@ -22,7 +22,7 @@ from gateway_memory import (
     load_config,
 )
 from gateway_memory.store import markdown
-from gateway_memory.store.journal import Journal
+from gateway_memory.store.journal.journal import Journal
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from gateway_memory import OWNER, Config, GatewayMemory, UsageError, deleting
 from gateway_memory.cli import main
 from gateway_memory.deleting import delete, scope_named
-from gateway_memory.store.migrations import MIGRATIONS
+from gateway_memory.store.journal.migrations import MIGRATIONS
 from recall import EmbedderSettings, RecallSettings
 
 WORDS = Config(

@@ -14,9 +14,9 @@ from gateway_memory.config.settings import DistillSettings, MemorySync
 from gateway_memory.distilling import earned
 from gateway_memory.store import files
 from gateway_memory.store.files import MarkdownFiles
-from gateway_memory.store.journal import Journal
+from gateway_memory.store.journal.journal import Journal
+from gateway_memory.store.journal.uses import Uses
 from gateway_memory.store.plan import Memory
-from gateway_memory.store.uses import Uses
 from recall import EmbedderSettings, RecallSettings
 
 FACT = "登录接口用 JWT 认证，令牌有效期 24 小时"

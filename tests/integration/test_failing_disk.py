@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, GatewayMemoryError, Session
-from gateway_memory.store.connection import Connection
+from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.summaries import read_records
 from recall import EmbedderSettings
 from recall.index.store import Store

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.store import journal as journal_module
+from gateway_memory.store.journal import journal as journal_module
 from recall import EmbedderSettings, RecallSettings
 
 

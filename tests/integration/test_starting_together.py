@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from gateway_memory.hooks.state import open_journal
-from gateway_memory.store.database import open_database
-from gateway_memory.store.migrations import MIGRATIONS
+from gateway_memory.store.journal.database import open_database
+from gateway_memory.store.journal.migrations import MIGRATIONS
 
 ROUNDS = 20
 TOGETHER = 4

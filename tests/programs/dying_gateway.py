@@ -11,7 +11,7 @@ from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.ingest import Ingest
 from gateway_memory.store import replacing
 from gateway_memory.store.files import MarkdownFiles
-from gateway_memory.store.journal import Journal
+from gateway_memory.store.journal.journal import Journal
 from recall import Recaller
 
 SAID = (

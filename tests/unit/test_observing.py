@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory.observing import clip, tags_of
-from gateway_memory.store.session_state import Observation
+from gateway_memory.store.journal.session_state import Observation
 from gateway_memory.worth import worth_saving
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory.store import summaries as session_log
-from gateway_memory.store.migrations import MIGRATIONS
+from gateway_memory.store.journal.migrations import MIGRATIONS
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, SessionRecord, last_record, read_records
 
 

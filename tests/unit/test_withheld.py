@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.store.migrations import MIGRATIONS
+from gateway_memory.store.journal.migrations import MIGRATIONS
 from gateway_memory.store.withheld import Forgotten, Withheld, withheld
 
 SAYS = [

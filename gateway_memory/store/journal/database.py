@@ -11,8 +11,8 @@ from typing import Final
 import structlog
 
 from gateway_memory.errors import JournalDamagedError, StoreError
-from gateway_memory.store.connection import Connection
-from gateway_memory.store.sqlite import migrate, use_write_ahead_log
+from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.sqlite import migrate, use_write_ahead_log
 
 __all__ = ["open_database"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gateway_memory.store.journal import Journal
+from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Memory, Outcome, Plan, Receipt
 from gateway_memory.store.withheld import Withheld, withheld

@@ -11,8 +11,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.store.connection import Connection
-from gateway_memory.store.unreadable import put
+from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.unreadable import put
 from notifier import Change, Event, NotifierError, decode, encode, split
 
 __all__ = ["EventLog"]

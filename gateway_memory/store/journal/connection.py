@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import aiosqlite
 
 from gateway_memory.errors import JournalDamagedError
-from gateway_memory.store.sqlite import transaction
+from gateway_memory.store.journal.sqlite import transaction
 
 __all__ = ["Connection"]
 

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from gateway_memory.store.connection import Connection
+from gateway_memory.store.journal.connection import Connection
 
 __all__ = ["UNDECODABLE", "decoded", "put"]
 

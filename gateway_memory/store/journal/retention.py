@@ -9,7 +9,7 @@ import structlog
 
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import StoreError
-from gateway_memory.store.journal import Journal
+from gateway_memory.store.journal.journal import Journal
 
 __all__ = ["Retention"]
 

@@ -2,7 +2,14 @@
 
 from typing import Final
 
-from gateway_memory.store.migrations_sessions import DISTILLATION, ENDS, SESSIONS, SWITCHES, UNREADABLE, WITHHELD
+from gateway_memory.store.journal.migrations_sessions import (
+    DISTILLATION,
+    ENDS,
+    SESSIONS,
+    SWITCHES,
+    UNREADABLE,
+    WITHHELD,
+)
 
 __all__ = ["MIGRATIONS"]
 

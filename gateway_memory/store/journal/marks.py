@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gateway_memory.store.connection import Connection
+from gateway_memory.store.journal.connection import Connection
 
 __all__ = ["MEMORY_FULL", "Marks"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import SchemaFromFutureError
-from gateway_memory.store.migrations import MIGRATIONS
+from gateway_memory.store.journal.migrations import MIGRATIONS
 
 __all__ = ["migrate", "transaction", "use_write_ahead_log"]
 

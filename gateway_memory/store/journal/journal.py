@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from gateway_memory.errors import StoreError
-from gateway_memory.store.connection import Connection
-from gateway_memory.store.database import open_database
-from gateway_memory.store.event_log import EventLog
-from gateway_memory.store.marks import Marks
+from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.database import open_database
+from gateway_memory.store.journal.event_log import EventLog
+from gateway_memory.store.journal.marks import Marks
+from gateway_memory.store.journal.session_state import Observation, observe, remember
+from gateway_memory.store.journal.unreadable import UNDECODABLE, decoded
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Memory, Plan
-from gateway_memory.store.session_state import Observation, observe, remember
-from gateway_memory.store.unreadable import UNDECODABLE, decoded
 from notifier import Event
 
 __all__ = ["Journal", "PendingTurn"]

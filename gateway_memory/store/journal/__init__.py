@@ -1,0 +1,1 @@
+"""The journal: turns that wait, plans, history, sessions and events, in SQLite."""
