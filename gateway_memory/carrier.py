@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import structlog
 
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.follow import Follower
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.session import Scope
 from gateway_memory.store import summaries as session_log
@@ -17,6 +16,7 @@ from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.plan import SAID, Memory, Plan
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld, withheld
+from gateway_memory.sync.follower import Follower
 from notifier import Change, Event, split
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from gateway_memory.answers import Answer, NotDone, phrase
 from gateway_memory.clock import day_of, local_time
 from gateway_memory.context import as_query
 from gateway_memory.errors import UsageError
-from gateway_memory.follow import Follower
 from gateway_memory.forgetting import asked_to_forget, named
 from gateway_memory.ingest import Ingest
 from gateway_memory.phrases import CHAT
@@ -18,6 +17,7 @@ from gateway_memory.status import Status
 from gateway_memory.store.files import is_writable
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.ledger import Ledger
+from gateway_memory.sync.follower import Follower
 from notifier import NotifierStatus
 from recall import Entry, Hit, Recaller, Stored
 

@@ -14,7 +14,6 @@ from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.config.settings import DistillSettings
 from gateway_memory.draft import drafted, known
-from gateway_memory.follow import Follower
 from gateway_memory.merging import LINE_OVERHEAD, Merger
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS
 from gateway_memory.session import Scope
@@ -23,6 +22,7 @@ from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.session_state import Database
 from gateway_memory.store.journal.uses import Uses, count_uses, distilled_before, important, used
 from gateway_memory.store.plan import Memory, Moved, Outcome, Plan
+from gateway_memory.sync.follower import Follower
 from recall import Recaller
 
 __all__ = ["Distilled", "Distiller", "earned"]

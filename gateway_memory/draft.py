@@ -7,10 +7,10 @@ from itertools import groupby
 
 from extractor import Candidate, Decision, Known, Turn
 from gateway_memory.clock import local_time
-from gateway_memory.follow import IMPORTANCE
 from gateway_memory.store.files import MEMORY_FILE
 from gateway_memory.store.journal.journal import PendingTurn
 from gateway_memory.store.plan import Memory, Outcome, Retired
+from gateway_memory.sync.follower import IMPORTANCE
 from recall import Near, text_overlap
 
 __all__ = ["Draft", "by_scope", "drafted", "known", "read_turn"]

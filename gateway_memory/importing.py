@@ -9,7 +9,6 @@ from typing import Final
 
 from gateway_memory.carrier import Carrier
 from gateway_memory.clock import day_of
-from gateway_memory.follow import Follower
 from gateway_memory.items import Ignored, Item, MemoryItem, NoteItem, Problem, SummaryItem
 from gateway_memory.merging import LINE_OVERHEAD, Merger
 from gateway_memory.session import OWNER_KEY, Scope, is_name
@@ -21,6 +20,7 @@ from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
 from gateway_memory.store.plan import Memory, Outcome, Plan
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.summaries_merge import merge
+from gateway_memory.sync.follower import Follower
 from recall import Recaller
 
 __all__ = ["ImportReport", "Importer"]

@@ -11,7 +11,6 @@ from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.draft import Draft, by_scope, read_turn
-from gateway_memory.follow import Follower
 from gateway_memory.forgetting import asked_to_forget, named
 from gateway_memory.masked import asks_to_keep_masked
 from gateway_memory.merging import Merger
@@ -24,6 +23,7 @@ from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.markdown import new_id
 from gateway_memory.store.plan import SAID, Memory, Outcome, Plan, Retired, Stage
 from gateway_memory.store.withheld import Forgotten, Withheld
+from gateway_memory.sync.follower import Follower
 from gateway_memory.undo import Refused, Standing, inverse
 from recall import Recaller, Stored
 

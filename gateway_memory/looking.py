@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from gateway_memory.follow import Follower
 from gateway_memory.session import Session
 from gateway_memory.store.files import Stamps
+from gateway_memory.sync.follower import Follower
 from gateway_memory.within import Within
 from recall import Recaller, Stored
 

@@ -10,7 +10,6 @@ from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.draft import Draft, drafted, known
-from gateway_memory.follow import IMPORTANCE
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.reading import NEAREST, NEAREST_SECONDS
 from gateway_memory.session import Scope
@@ -19,6 +18,7 @@ from gateway_memory.store.journal.journal import Journal, PendingTurn
 from gateway_memory.store.journal.marks import MEMORY_FULL
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import Memory, Outcome, Retired
+from gateway_memory.sync.follower import IMPORTANCE
 from recall import Recaller, Stored
 
 __all__ = ["LINE_OVERHEAD", "Merger"]

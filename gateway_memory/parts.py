@@ -18,10 +18,8 @@ from gateway_memory.carrier import Carrier
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context import ContextBuilder
 from gateway_memory.distilling import Distiller
-from gateway_memory.edits import Edits
 from gateway_memory.errors import StoreError, WorkspaceError
 from gateway_memory.exporting import Exporter
-from gateway_memory.follow import Follower
 from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER
 from gateway_memory.importing import Importer
 from gateway_memory.ingest import Ingest
@@ -38,8 +36,10 @@ from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.journal.retention import Retention
 from gateway_memory.store.journal.session_state import release
 from gateway_memory.store.slots import Slot
+from gateway_memory.sync.edits import Edits
+from gateway_memory.sync.follower import Follower
+from gateway_memory.sync.watch import check_watching, watch
 from gateway_memory.tasks import run_beside
-from gateway_memory.watch import check_watching, watch
 from gateway_memory.worker import Worker
 from notifier import Bus, Event
 from recall import Recaller, RecallError

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.compute import compute
-from gateway_memory.edits import Edited
 from gateway_memory.session import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, Stamps, awaited, is_day_file, is_writable
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.markdown import Block, content_id, parse
 from gateway_memory.store.plan import Memory
+from gateway_memory.sync.edits import Edited
 from recall import Entry, Recaller, Stamp, Stored
 
 __all__ = ["IMPORTANCE", "Follower"]

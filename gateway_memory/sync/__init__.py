@@ -1,0 +1,1 @@
+"""Files changed by hand: the index follows, and the sessions hear of it."""
