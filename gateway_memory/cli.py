@@ -146,8 +146,8 @@ def _run_retry(args: argparse.Namespace) -> int:
 
 
 def _run_distill(args: argparse.Namespace) -> int:
+    from gateway_memory.capture.distiller import Distilled
     from gateway_memory.config.load import load_config
-    from gateway_memory.distilling import Distilled
     from gateway_memory.memory import GatewayMemory
 
     if no_folder(args.workspace):

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.answers import Answer, NotDone, phrase
+from gateway_memory.capture.forgetting import asked_to_forget, named
+from gateway_memory.capture.ingest import Ingest
 from gateway_memory.clock import day_of, local_time
 from gateway_memory.context import as_query
 from gateway_memory.errors import UsageError
-from gateway_memory.forgetting import asked_to_forget, named
-from gateway_memory.ingest import Ingest
 from gateway_memory.phrases import CHAT
 from gateway_memory.receipts import Receipts, as_id, shown
 from gateway_memory.searching import Asked, parse_search, search_answer

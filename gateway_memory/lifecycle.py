@@ -9,9 +9,10 @@ from typing import Final
 import structlog
 
 from extractor import Seen, SummaryInput
-from gateway_memory.carrier import Carrier
+from gateway_memory.capture.distiller import Distiller
+from gateway_memory.capture.executor import Carrier
+from gateway_memory.capture.worker import Worker
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.distilling import Distiller
 from gateway_memory.errors import place_of
 from gateway_memory.followup import followup_due
 from gateway_memory.observability.metrics import Metrics
@@ -24,7 +25,6 @@ from gateway_memory.store.journal import session_state
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.session_state import End, Observation, OpenSession
 from gateway_memory.store.slots import Slot
-from gateway_memory.worker import Worker
 from gateway_memory.worth import is_chinese, worth_saving
 
 __all__ = ["Lifecycle"]

@@ -11,13 +11,15 @@ from typing import Any, Final, Self, get_args
 
 import structlog
 
-from gateway_memory.accepting import Accepting
 from gateway_memory.answers import Answer, NotDone
 from gateway_memory.beginning import Beginning
+from gateway_memory.capture.accept import Accepting
+from gateway_memory.capture.distiller import Distilled
+from gateway_memory.capture.masked import masked_block
+from gateway_memory.capture.reader import Extract
 from gateway_memory.commands import Commands
 from gateway_memory.config.settings import Config
 from gateway_memory.context import PACE_SHARE, Context, as_query
-from gateway_memory.distilling import Distilled
 from gateway_memory.edge.content import (
     Content,
     count_of,
@@ -30,10 +32,8 @@ from gateway_memory.edge.content import (
 )
 from gateway_memory.edge.translation import only_our_errors
 from gateway_memory.errors import ClosedError, UsageError, place_of
-from gateway_memory.masked import masked_block
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.parts import open_parts
-from gateway_memory.reading import Extract
 from gateway_memory.searching import as_filter
 from gateway_memory.session import Owner, Session, is_name, resolve_scope, without_secrets
 from gateway_memory.sessions import Sessions

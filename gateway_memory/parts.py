@@ -14,20 +14,21 @@ import structlog
 
 from extractor import Debouncer, Model, has_model
 from extractor.model.breaker import Breaker
-from gateway_memory.carrier import Carrier
+from gateway_memory.capture.distiller import Distiller
+from gateway_memory.capture.executor import Carrier
+from gateway_memory.capture.ingest import Ingest
+from gateway_memory.capture.merger import Merger
+from gateway_memory.capture.reader import Extract, Reader
+from gateway_memory.capture.worker import Worker
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context import ContextBuilder
-from gateway_memory.distilling import Distiller
 from gateway_memory.errors import StoreError, WorkspaceError
 from gateway_memory.exporting import Exporter
 from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER
 from gateway_memory.importing import Importer
-from gateway_memory.ingest import Ingest
 from gateway_memory.lifecycle import Lifecycle
-from gateway_memory.merging import Merger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.opening import OpeningBuilder
-from gateway_memory.reading import Extract, Reader
 from gateway_memory.saving import Saver
 from gateway_memory.sessions import Sessions
 from gateway_memory.store.files import MarkdownFiles
@@ -40,7 +41,6 @@ from gateway_memory.sync.edits import Edits
 from gateway_memory.sync.follower import Follower
 from gateway_memory.sync.watch import check_watching, watch
 from gateway_memory.tasks import run_beside
-from gateway_memory.worker import Worker
 from notifier import Bus, Event
 from recall import Recaller, RecallError
 

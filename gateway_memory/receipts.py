@@ -4,15 +4,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.answers import NotDone, phrase
+from gateway_memory.capture.ingest import Ingest
+from gateway_memory.capture.undo import Refused
 from gateway_memory.clock import local_time
 from gateway_memory.context import as_query
-from gateway_memory.ingest import Ingest
 from gateway_memory.phrases import say
 from gateway_memory.session import Session
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.plan import SAID
-from gateway_memory.undo import Refused
 from recall import Recaller
 
 if TYPE_CHECKING:

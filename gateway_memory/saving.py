@@ -19,12 +19,12 @@ from extractor import (
     without_commands,
     written,
 )
+from gateway_memory.capture.ingest import Ingest
+from gateway_memory.capture.reader import Reader
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.ingest import Ingest
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.reading import Reader
 from gateway_memory.session import OWNER_KEY, Scope, Session
 from gateway_memory.store import summaries as session_log
 from gateway_memory.store.files import MarkdownFiles, day_file

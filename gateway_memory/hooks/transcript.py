@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from extractor.cleaning.clean import clean
+from gateway_memory.capture.observations import observed
 from gateway_memory.edge.content import well_formed
-from gateway_memory.observing import observed
 from gateway_memory.store.journal.session_state import Observation, observe
 from gateway_memory.store.journal.sqlite import transaction
 

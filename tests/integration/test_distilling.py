@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
+from gateway_memory.capture.distiller import earned
 from gateway_memory.cli import main
 from gateway_memory.config.settings import DistillSettings, MemorySync
-from gateway_memory.distilling import earned
 from gateway_memory.store import files
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal.journal import Journal

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway_memory import OWNER, GatewayMemory, load_config
-from gateway_memory.ingest import Ingest
+from gateway_memory.capture.ingest import Ingest
 from gateway_memory.store import replacing
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal.journal import Journal

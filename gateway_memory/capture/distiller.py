@@ -9,13 +9,13 @@ from typing import Final, Literal
 import structlog
 
 from extractor import Candidate, decide
-from gateway_memory.carrier import Carrier
+from gateway_memory.capture.draft import drafted, known
+from gateway_memory.capture.executor import Carrier
+from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
+from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.config.settings import DistillSettings
-from gateway_memory.draft import drafted, known
-from gateway_memory.merging import LINE_OVERHEAD, Merger
-from gateway_memory.reading import NEAREST, NEAREST_SECONDS
 from gateway_memory.session import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, is_day_file
 from gateway_memory.store.journal.journal import Journal

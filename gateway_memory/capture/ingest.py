@@ -6,15 +6,16 @@ from datetime import datetime, tzinfo
 from typing import Final
 
 from extractor import Candidate, Decision, extract_rules, judge, permitted, without_commands
-from gateway_memory.carrier import Carrier
+from gateway_memory.capture.draft import Draft, by_scope, read_turn
+from gateway_memory.capture.executor import Carrier
+from gateway_memory.capture.forgetting import asked_to_forget, named
+from gateway_memory.capture.masked import asks_to_keep_masked
+from gateway_memory.capture.merger import Merger
+from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS, Reader
+from gateway_memory.capture.undo import Refused, Standing, inverse
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.draft import Draft, by_scope, read_turn
-from gateway_memory.forgetting import asked_to_forget, named
-from gateway_memory.masked import asks_to_keep_masked
-from gateway_memory.merging import Merger
-from gateway_memory.reading import NEAREST, NEAREST_SECONDS, Reader
 from gateway_memory.session import OWNER_KEY, Scope
 from gateway_memory.store.files import MarkdownFiles, day_file, is_writable
 from gateway_memory.store.journal.journal import PendingTurn
@@ -24,7 +25,6 @@ from gateway_memory.store.markdown import new_id
 from gateway_memory.store.plan import SAID, Memory, Outcome, Plan, Retired, Stage
 from gateway_memory.store.withheld import Forgotten, Withheld
 from gateway_memory.sync.follower import Follower
-from gateway_memory.undo import Refused, Standing, inverse
 from recall import Recaller, Stored
 
 __all__ = ["Ingest"]

@@ -11,9 +11,9 @@ import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from extractor import Debouncer
-from gateway_memory.carrier import Carrier
+from gateway_memory.capture.executor import Carrier
+from gateway_memory.capture.ingest import Ingest
 from gateway_memory.errors import StoreError, place_of
-from gateway_memory.ingest import Ingest
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal.journal import Journal, PendingTurn
 from gateway_memory.store.slots import Slot

@@ -6,12 +6,12 @@ from datetime import tzinfo
 from typing import Final
 
 from extractor import Candidate, Decision, Known, decide, same_words
+from gateway_memory.capture.draft import Draft, drafted, known
+from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.draft import Draft, drafted, known
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.reading import NEAREST, NEAREST_SECONDS
 from gateway_memory.session import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file, is_writable
 from gateway_memory.store.journal.journal import Journal, PendingTurn
