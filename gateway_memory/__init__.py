@@ -8,7 +8,7 @@ from gateway_memory.edge.neighbours import check_neighbours
 if TYPE_CHECKING:
     from gateway_memory.config.load import load_config
     from gateway_memory.config.settings import Config
-    from gateway_memory.context import Context
+    from gateway_memory.context.builder import Context
     from gateway_memory.errors import (
         ClosedError,
         ConfigError,
@@ -44,7 +44,7 @@ __all__ = [
 _HOMES = {
     "OWNER": "session",
     "Config": "config.settings",
-    "Context": "context",
+    "Context": "context.builder",
     "GatewayMemory": "memory",
     "Session": "session",
     "load_config": "config.load",

@@ -7,7 +7,7 @@ from gateway_memory.answers import Answer, NotDone, phrase
 from gateway_memory.capture.forgetting import asked_to_forget, named
 from gateway_memory.capture.ingest import Ingest
 from gateway_memory.clock import day_of, local_time
-from gateway_memory.context import as_query
+from gateway_memory.context.builder import as_query
 from gateway_memory.errors import UsageError
 from gateway_memory.phrases import CHAT
 from gateway_memory.receipts import Receipts, as_id, shown

@@ -11,7 +11,7 @@ from typing import Final
 
 from gateway_memory.config.load import load_config
 from gateway_memory.config.settings import Config, MemorySync
-from gateway_memory.context import Context
+from gateway_memory.context.builder import Context
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.observability.logs import configure_logging
 from gateway_memory.session import FEATURES, OWNER, Session

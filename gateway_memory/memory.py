@@ -19,7 +19,7 @@ from gateway_memory.capture.masked import masked_block
 from gateway_memory.capture.reader import Extract
 from gateway_memory.commands import Commands
 from gateway_memory.config.settings import Config
-from gateway_memory.context import PACE_SHARE, Context, as_query
+from gateway_memory.context.builder import PACE_SHARE, Context, as_query
 from gateway_memory.edge.content import (
     Content,
     count_of,

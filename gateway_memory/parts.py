@@ -21,14 +21,14 @@ from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import Extract, Reader
 from gateway_memory.capture.worker import Worker
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.context import ContextBuilder
+from gateway_memory.context.builder import ContextBuilder
+from gateway_memory.context.opening import OpeningBuilder
 from gateway_memory.errors import StoreError, WorkspaceError
 from gateway_memory.exporting import Exporter
 from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER
 from gateway_memory.importing import Importer
 from gateway_memory.lifecycle import Lifecycle
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.opening import OpeningBuilder
 from gateway_memory.saving import Saver
 from gateway_memory.sessions import Sessions
 from gateway_memory.store.files import MarkdownFiles

@@ -7,7 +7,7 @@ from gateway_memory.answers import NotDone, phrase
 from gateway_memory.capture.ingest import Ingest
 from gateway_memory.capture.undo import Refused
 from gateway_memory.clock import local_time
-from gateway_memory.context import as_query
+from gateway_memory.context.builder import as_query
 from gateway_memory.phrases import say
 from gateway_memory.session import Session
 from gateway_memory.store.journal.journal import Journal

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from gateway_memory.context.opening_text import Found, Material, compose, days_back, query_of
 from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import open_journal, settings_of
 from gateway_memory.hooks.words import best, lines_of
-from gateway_memory.opening_text import Found, Material, compose, days_back, query_of
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.summaries import SESSIONS_FILE, last_record
 from gateway_memory.store.withheld import withheld

@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from gateway_memory.pace import Pace
+from gateway_memory.context.pace import Pace
 
 
 async def test_many_are_spread_over_turns_in_their_order() -> None:

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple
 
 import structlog
 
+from gateway_memory.context.bounded import Within
 from gateway_memory.session import Session
 from gateway_memory.store.files import Stamps
 from gateway_memory.sync.follower import Follower
-from gateway_memory.within import Within
 from recall import Recaller, Stored
 
 __all__ = ["Looked", "Looks"]

@@ -10,16 +10,16 @@ from typing import Final, Literal
 import structlog
 
 from extractor import Cleaned, clean
-from gateway_memory.blocks import changes_block, full_block, recalled_block, updates_block
 from gateway_memory.clock import day_of
-from gateway_memory.looking import Looked, Looks
+from gateway_memory.context.blocks import changes_block, full_block, recalled_block, updates_block
+from gateway_memory.context.bounded import Within
+from gateway_memory.context.looks import Looked, Looks
+from gateway_memory.context.pace import Pace
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.pace import Pace
 from gateway_memory.session import Session
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.marks import MEMORY_FULL
 from gateway_memory.sync.follower import Follower
-from gateway_memory.within import Within
 from notifier import Change
 from recall import Begun, Filter, Hit, Recall, Recaller, Stored
 

@@ -1,0 +1,1 @@
+"""Before a reply, and at the start: what a session is told."""
