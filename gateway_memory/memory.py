@@ -12,7 +12,6 @@ from typing import Any, Final, Self, get_args
 import structlog
 
 from gateway_memory.answers import Answer, NotDone
-from gateway_memory.beginning import Beginning
 from gateway_memory.capture.accept import Accepting
 from gateway_memory.capture.distiller import Distilled
 from gateway_memory.capture.masked import masked_block
@@ -36,7 +35,8 @@ from gateway_memory.observability.metrics import Metrics
 from gateway_memory.parts import open_parts
 from gateway_memory.searching import as_filter
 from gateway_memory.session import Owner, Session, is_name, resolve_scope, without_secrets
-from gateway_memory.sessions import Sessions
+from gateway_memory.sessions.registry import Sessions
+from gateway_memory.sessions.starter import Beginning
 from gateway_memory.store.journal.session_state import End, find
 from gateway_memory.store.markdown import MemoryType
 from gateway_memory.store.plan import Receipt

@@ -27,10 +27,10 @@ from gateway_memory.errors import StoreError, WorkspaceError
 from gateway_memory.exporting import Exporter
 from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER
 from gateway_memory.importing import Importer
-from gateway_memory.lifecycle import Lifecycle
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.saving import Saver
-from gateway_memory.sessions import Sessions
+from gateway_memory.sessions.lifecycle import Lifecycle
+from gateway_memory.sessions.registry import Sessions
+from gateway_memory.sessions.saver import Saver
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.ledger import Ledger

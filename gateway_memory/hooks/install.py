@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from gateway_memory.edge.content import well_formed
 from gateway_memory.hooks.run import EVENTS, workspace_of
-from gateway_memory.own_command import own_command
+from gateway_memory.sessions.own_command import own_command
 
 __all__ = ["add_parser", "install", "merged", "undo", "without_ours"]
 

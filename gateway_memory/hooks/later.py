@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.followup import followup_due
 from gateway_memory.hooks.state import hook_key, open_journal, register, settings_of
 from gateway_memory.hooks.transcript import read_last_message, read_transcript
-from gateway_memory.prompts import Prompts
+from gateway_memory.sessions.followup import followup_due
+from gateway_memory.sessions.prompts import Prompts
+from gateway_memory.sessions.worth import is_chinese, much_happened, worth_saving
 from gateway_memory.store.journal.session_state import Observation, count_stop, has_left_anything, seen_in
 from gateway_memory.store.journal.sqlite import transaction
 from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.worth import is_chinese, much_happened, worth_saving
 
 __all__ = ["before_compaction", "end", "followup"]
 

@@ -93,8 +93,8 @@ def _run(event: str, given: dict[str, Any], workspace: Path, config: Path | None
     claude = "hook_event_name" in given and "conversation_id" not in given
     if event == "sessionStart":
         from gateway_memory.hooks.start import opening
-        from gateway_memory.prompts import Prompts
-        from gateway_memory.worth import is_chinese_text
+        from gateway_memory.sessions.prompts import Prompts
+        from gateway_memory.sessions.worth import is_chinese_text
 
         _register(workspace, session_id)
         text = opening(workspace, config, time.time())

@@ -14,8 +14,8 @@ from editor import WORDS_ALONE, WORTH, environment, hook, records, run, transcri
 
 from gateway_memory.hooks.install import merged, without_ours
 from gateway_memory.hooks.transcript import observations_of
-from gateway_memory.own_command import own_command
-from gateway_memory.worth import worth_saving
+from gateway_memory.sessions.own_command import own_command
+from gateway_memory.sessions.worth import worth_saving
 
 
 def test_a_session_of_an_editor_from_start_to_the_next_start(tmp_path: Path) -> None:

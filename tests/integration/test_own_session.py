@@ -19,7 +19,7 @@ from gateway_memory import OWNER, GatewayMemory, Session, UsageError, load_confi
 from gateway_memory.cli import main
 from gateway_memory.hooks.search import main as search
 from gateway_memory.hooks.state import open_journal
-from gateway_memory.prompts import Prompts
+from gateway_memory.sessions.prompts import Prompts
 
 Whose = dict[str, Any]
 EVERYBODY: list[tuple[Whose, str]] = [

@@ -4,9 +4,9 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+from gateway_memory.sessions.worth import worth_saving
 from gateway_memory.store.journal.session_state import Observation, ask_followup, has_left_anything, seen_in
 from gateway_memory.store.summaries import is_saved
-from gateway_memory.worth import worth_saving
 
 __all__ = ["followup_due"]
 

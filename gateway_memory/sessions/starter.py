@@ -10,7 +10,7 @@ import structlog
 from gateway_memory.errors import UsageError
 from gateway_memory.parts import Parts
 from gateway_memory.session import Session
-from gateway_memory.sessions import Sessions, features
+from gateway_memory.sessions.registry import Sessions, features
 from gateway_memory.store.journal.session_state import find, switch, switches
 
 __all__ = ["Beginning"]

@@ -4,7 +4,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from gateway_memory.own_command import own_command
+from gateway_memory.sessions.own_command import own_command
 
 __all__ = ["Prompts", "rule_text"]
 

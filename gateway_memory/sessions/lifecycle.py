@@ -14,18 +14,18 @@ from gateway_memory.capture.executor import Carrier
 from gateway_memory.capture.worker import Worker
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import place_of
-from gateway_memory.followup import followup_due
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.prompts import Prompts
-from gateway_memory.saving import Saver
 from gateway_memory.session import Scope, Session
+from gateway_memory.sessions.followup import followup_due
+from gateway_memory.sessions.prompts import Prompts
+from gateway_memory.sessions.saver import Saver
+from gateway_memory.sessions.worth import is_chinese, worth_saving
 from gateway_memory.store import summaries as session_log
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal import session_state
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.session_state import End, Observation, OpenSession
 from gateway_memory.store.slots import Slot
-from gateway_memory.worth import is_chinese, worth_saving
 
 __all__ = ["Lifecycle"]
 

@@ -1,0 +1,1 @@
+"""Starts and ends of sessions, and what is saved of them."""
