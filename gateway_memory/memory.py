@@ -11,12 +11,13 @@ from typing import Any, Final, Self, get_args
 
 import structlog
 
-from gateway_memory.answers import Answer, NotDone
 from gateway_memory.capture.accept import Accepting
 from gateway_memory.capture.distiller import Distilled
 from gateway_memory.capture.masked import masked_block
 from gateway_memory.capture.reader import Extract
-from gateway_memory.commands import Commands
+from gateway_memory.commands.answers import Answer, NotDone
+from gateway_memory.commands.dispatch import Commands
+from gateway_memory.commands.search import as_filter
 from gateway_memory.config.settings import Config
 from gateway_memory.context.builder import PACE_SHARE, Context, as_query
 from gateway_memory.edge.content import (
@@ -33,7 +34,6 @@ from gateway_memory.edge.translation import only_our_errors
 from gateway_memory.errors import ClosedError, UsageError, place_of
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.parts import open_parts
-from gateway_memory.searching import as_filter
 from gateway_memory.session import Owner, Session, is_name, resolve_scope, without_secrets
 from gateway_memory.sessions.registry import Sessions
 from gateway_memory.sessions.starter import Beginning

@@ -6,8 +6,8 @@ import json
 import sys
 from typing import Final
 
+from gateway_memory.commands.search import OPTIONS
 from gateway_memory.places import add_place, no_folder, owner_unless_named
-from gateway_memory.searching import OPTIONS
 
 __all__ = ["add_parsers"]
 
@@ -70,7 +70,7 @@ def _rest(args: argparse.Namespace) -> str:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from gateway_memory.answers import Answer
+    from gateway_memory.commands.answers import Answer
     from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.phrases import SHELL

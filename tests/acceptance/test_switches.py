@@ -14,7 +14,7 @@ import gateway_memory.context.builder
 import gateway_memory.context.opening
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.capture.distiller import Distiller
-from gateway_memory.commands import Commands
+from gateway_memory.commands.dispatch import Commands
 from gateway_memory.context.looks import Looks
 from gateway_memory.session import FEATURES, Feature
 from gateway_memory.store.journal.journal import Journal

@@ -3,10 +3,10 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway_memory.answers import NotDone, phrase
 from gateway_memory.capture.ingest import Ingest
 from gateway_memory.capture.undo import Refused
 from gateway_memory.clock import local_time
+from gateway_memory.commands.answers import NotDone, phrase
 from gateway_memory.context.builder import as_query
 from gateway_memory.phrases import say
 from gateway_memory.session import Session

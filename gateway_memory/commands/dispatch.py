@@ -3,17 +3,17 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway_memory.answers import Answer, NotDone, phrase
 from gateway_memory.capture.forgetting import asked_to_forget, named
 from gateway_memory.capture.ingest import Ingest
 from gateway_memory.clock import day_of, local_time
+from gateway_memory.commands.answers import Answer, NotDone, phrase
+from gateway_memory.commands.receipts import Receipts, as_id, shown
+from gateway_memory.commands.search import Asked, parse_search, search_answer
+from gateway_memory.commands.status import Status
 from gateway_memory.context.builder import as_query
 from gateway_memory.errors import UsageError
 from gateway_memory.phrases import CHAT
-from gateway_memory.receipts import Receipts, as_id, shown
-from gateway_memory.searching import Asked, parse_search, search_answer
 from gateway_memory.session import FEATURES, Feature, Session
-from gateway_memory.status import Status
 from gateway_memory.store.files import is_writable
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.ledger import Ledger
