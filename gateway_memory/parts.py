@@ -24,9 +24,7 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.opening import OpeningBuilder
 from gateway_memory.errors import StoreError, WorkspaceError
-from gateway_memory.exporting import Exporter
 from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER
-from gateway_memory.importing import Importer
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.sessions.lifecycle import Lifecycle
 from gateway_memory.sessions.registry import Sessions
@@ -41,6 +39,8 @@ from gateway_memory.sync.edits import Edits
 from gateway_memory.sync.follower import Follower
 from gateway_memory.sync.watch import check_watching, watch
 from gateway_memory.tasks import run_beside
+from gateway_memory.transfer.exporter import Exporter
+from gateway_memory.transfer.importer import Importer
 from notifier import Bus, Event
 from recall import Recaller, RecallError
 

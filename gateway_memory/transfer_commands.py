@@ -7,14 +7,14 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from gateway_memory.layouts import LAYOUTS
 from gateway_memory.places import add_whose, add_workspace, check_output, no_folder, owner_unless_named
+from gateway_memory.transfer.layouts import LAYOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gateway_memory.importing import ImportReport
-    from gateway_memory.items import Item
+    from gateway_memory.transfer.importer import ImportReport
+    from gateway_memory.transfer.items import Item
 
 __all__ = ["add_parsers"]
 
@@ -46,7 +46,7 @@ def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]
 def _import(args: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from gateway_memory.layouts import read_layout
+    from gateway_memory.transfer.layouts import read_layout
 
     items = list(tqdm(read_layout(args.layout, args.path), desc="read", unit="line", disable=None))
     if args.dry_run and not args.workspace.is_dir():
@@ -106,8 +106,8 @@ def _export(args: argparse.Namespace) -> int:
 
 async def _give(args: argparse.Namespace) -> int:
     from gateway_memory.config.load import load_config
-    from gateway_memory.exporting import to_line
     from gateway_memory.memory import GatewayMemory
+    from gateway_memory.transfer.exporter import to_line
 
     async with GatewayMemory(load_config(args.config), args.workspace) as memory:
         if args.format == "markdown":
@@ -128,7 +128,7 @@ async def _give(args: argparse.Namespace) -> int:
 
 
 def _delete(args: argparse.Namespace) -> int:
-    from gateway_memory.deleting import delete, scope_named, survey
+    from gateway_memory.transfer.eraser import delete, scope_named, survey
 
     scope = scope_named(args.scope)
     if no_folder(args.workspace):

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway_memory import OWNER, Config, GatewayMemory, UsageError, deleting
+from gateway_memory import OWNER, Config, GatewayMemory, UsageError
 from gateway_memory.cli import main
-from gateway_memory.deleting import delete, scope_named
 from gateway_memory.store.journal.migrations import MIGRATIONS
+from gateway_memory.transfer import eraser as deleting
+from gateway_memory.transfer.eraser import delete, scope_named
 from recall import EmbedderSettings, RecallSettings
 
 WORDS = Config(

@@ -9,10 +9,10 @@ import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.cli import main
-from gateway_memory.importing import ImportReport
-from gateway_memory.layouts import Layout, read_layout
 from gateway_memory.session import resolve_scope
 from gateway_memory.store.summaries import last_record, read_records
+from gateway_memory.transfer.importer import ImportReport
+from gateway_memory.transfer.layouts import Layout, read_layout
 from recall import EmbedderSettings, RecallSettings
 
 WORDS = Config(

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError
-from gateway_memory.layouts import note_file, prose_of
 from gateway_memory.session import OWNER, Scope, resolve_scope
 from gateway_memory.store.files import MarkdownFiles, is_writable
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.summaries import SESSIONS_FILE, read_records
 from gateway_memory.sync.follower import IMPORTANCE, Follower
+from gateway_memory.transfer.layouts import note_file, prose_of
 from recall import Recaller
 
 __all__ = ["Exporter", "scopes_of", "to_line"]

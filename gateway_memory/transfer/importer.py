@@ -10,7 +10,6 @@ from typing import Final
 from gateway_memory.capture.executor import Carrier
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.clock import day_of
-from gateway_memory.items import Ignored, Item, MemoryItem, NoteItem, Problem, SummaryItem
 from gateway_memory.session import OWNER_KEY, Scope, is_name
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file
 from gateway_memory.store.journal.journal import Journal
@@ -21,6 +20,7 @@ from gateway_memory.store.plan import Memory, Outcome, Plan
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.summaries_merge import merge
 from gateway_memory.sync.follower import Follower
+from gateway_memory.transfer.items import Ignored, Item, MemoryItem, NoteItem, Problem, SummaryItem
 from recall import Recaller
 
 __all__ = ["ImportReport", "Importer"]

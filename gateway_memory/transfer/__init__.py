@@ -1,0 +1,1 @@
+"""What moves in or out: import, export, deletion."""
