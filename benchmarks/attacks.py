@@ -78,7 +78,7 @@ async def answer_of(call: Awaitable[object]) -> str:
 def shell(*arguments: str, given: bytes = b"", seconds: float = 60.0) -> "subprocess.CompletedProcess[bytes]":
     """Run a command of the installed package."""
     return subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-m", "gateway_memory.entry", *arguments],
+        [sys.executable, "-m", "gateway_memory.cli.entry", *arguments],
         input=given,
         capture_output=True,
         check=False,

@@ -28,7 +28,7 @@ from gateway_memory.store.summaries import SessionRecord
 NAMES = "billing login search cache export import audit report mobile web queue worker index backup mail chat".split()
 VERBS = "uses needs replaces calls blocks writes reads moves".split()
 FEW, MANY = 100, 100_000
-ENTRY = [sys.executable, "-m", "gateway_memory.entry"]
+ENTRY = [sys.executable, "-m", "gateway_memory.cli.entry"]
 
 
 def main() -> None:

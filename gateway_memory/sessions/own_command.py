@@ -13,4 +13,4 @@ def own_command() -> str:
     script = Path(sys.executable).with_name("gateway-memory")
     if script.is_file() and os.access(script, os.X_OK):
         return shlex.quote(str(script))
-    return f"{shlex.quote(sys.executable)} -m gateway_memory.entry"
+    return f"{shlex.quote(sys.executable)} -m gateway_memory.cli.entry"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, UsageError
-from gateway_memory.cli import main
+from gateway_memory.cli.main import main
 from gateway_memory.store.journal.migrations import MIGRATIONS
 from gateway_memory.transfer import eraser as deleting
 from gateway_memory.transfer.eraser import delete, scope_named
@@ -139,7 +139,7 @@ async def test_the_command_asks_first_and_proves(tmp_path: Path, capsys: pytest.
     command = [
         sys.executable,
         "-m",
-        "gateway_memory.entry",
+        "gateway_memory.cli.entry",
         "delete",
         "--scope",
         "user:zoe",

@@ -10,7 +10,7 @@ import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.capture.distiller import earned
-from gateway_memory.cli import main
+from gateway_memory.cli.main import main
 from gateway_memory.config.settings import DistillSettings, MemorySync
 from gateway_memory.store import files
 from gateway_memory.store.files import MarkdownFiles

@@ -162,7 +162,7 @@ def test_the_start_imports_next_to_nothing(tmp_path: Path) -> None:
     workspace = tmp_path / ".memory"
     hook("sessionStart", workspace)  # which compiles the config
     code = (
-        "import io, json, sys; from gateway_memory.entry import main; "
+        "import io, json, sys; from gateway_memory.cli.entry import main; "
         f"sys.argv = ['gateway-memory', 'hook', 'sessionStart', '--workspace', {str(workspace)!r}, "
         f"'--config', {WORDS_ALONE!r}]; main(); "
         "heavy = ('pydantic', 'structlog', 'aiosqlite', 'numpy', 'asyncio', 'extractor', 'recall', 'argparse'); "

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory
-from gateway_memory.cli import main
+from gateway_memory.cli.main import main
 from gateway_memory.session import resolve_scope
 from gateway_memory.store.summaries import last_record, read_records
 from gateway_memory.transfer.importer import ImportReport

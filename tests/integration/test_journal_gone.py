@@ -76,7 +76,7 @@ async def test_who_is_not_alone_leaves_a_damaged_journal_where_it_is(tmp_path: P
         await memory.flush()
         await memory._journal.rows("PRAGMA wal_checkpoint(TRUNCATE)")
         overwrite(tmp_path / "journal.sqlite")
-        command = [sys.executable, "-m", "gateway_memory.cli", "list", "--workspace", str(tmp_path)]
+        command = [sys.executable, "-m", "gateway_memory.cli.main", "list", "--workspace", str(tmp_path)]
         listed = await asyncio.to_thread(subprocess.run, command, check=False, capture_output=True)
         assert listed.returncode == 1
         assert b"Another process has this workspace open" in listed.stderr

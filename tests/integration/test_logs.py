@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateway_memory.cli import main
+from gateway_memory.cli.main import main
 from gateway_memory.config.settings import LogSettings
 from gateway_memory.observability.logs import DayLog, retain_days
 

@@ -25,7 +25,7 @@ def settings(folder: Path, port: int, **values: object) -> Path:
 
 
 def doctor(path: Path, **environment: str) -> tuple[int, str]:
-    command = [sys.executable, "-m", "gateway_memory.cli", "doctor", "mqtt", "--config", str(path)]
+    command = [sys.executable, "-m", "gateway_memory.cli.main", "doctor", "mqtt", "--config", str(path)]
     done = subprocess.run(command, check=False, capture_output=True, timeout=60, env=os.environ | environment)
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return done.returncode, done.stdout.decode() + done.stderr.decode()
@@ -142,7 +142,7 @@ async def test_listen_prints_events_as_they_come(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("TEAM_SECRET", "a secret for the tests only")
     with Mosquitto(tmp_path) as broker:
         path = settings(tmp_path, broker.port, secretEnv="TEAM_SECRET")
-        command = ("-m", "gateway_memory.cli", "listen", "--json", "--config", str(path))
+        command = ("-m", "gateway_memory.cli.main", "listen", "--json", "--config", str(path))
         listening = await asyncio.create_subprocess_exec(
             sys.executable, *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
         )

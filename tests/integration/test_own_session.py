@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway_memory import OWNER, GatewayMemory, Session, UsageError, load_config
-from gateway_memory.cli import main
-from gateway_memory.hooks.search import main as search
+from gateway_memory.cli.main import main
+from gateway_memory.cli.quick_search import main as search
 from gateway_memory.hooks.state import open_journal
 from gateway_memory.sessions.prompts import Prompts
 

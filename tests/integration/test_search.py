@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, GatewayMemory, Session, UsageError, load_config
-from gateway_memory.cli import main
+from gateway_memory.cli.main import main
 from gateway_memory.commands.search import parse_search
 
 START = datetime(2026, 9, 28, 9, 0, tzinfo=UTC)

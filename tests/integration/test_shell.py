@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, GatewayMemory, load_config
-from gateway_memory.agents import OfflineAgent, choose_agent
-from gateway_memory.chat import Chat
-from gateway_memory.cli import main
+from gateway_memory.cli.agents import OfflineAgent, choose_agent
+from gateway_memory.cli.chat import Chat
+from gateway_memory.cli.main import main
 
 
 def transcript(path: Path, *turns: dict[str, str]) -> Path:

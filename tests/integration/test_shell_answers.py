@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gateway_memory.cli import main
+from gateway_memory.cli.main import main
 
 
 @pytest.fixture
@@ -38,21 +38,21 @@ def tell(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     "command", ["list", "status --json", "search tea --max-results 2", "completion bash", "--help"]
 )
 def test_a_closed_output_is_no_traceback(workspace: Path, command: str, closed: str) -> None:
-    shell = f"{sys.executable} -m gateway_memory.entry {command} 2>{workspace / 'said'} {closed}"
+    shell = f"{sys.executable} -m gateway_memory.cli.entry {command} 2>{workspace / 'said'} {closed}"
     assert subprocess.run(["sh", "-c", shell], check=False, timeout=60).returncode == 0  # noqa: S607
     assert "Traceback" not in (workspace / "said").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("target", "code"), [("> /dev/full", 1), ("| true", 0)])
 def test_a_version_that_cannot_be_written_is_no_traceback(tmp_path: Path, target: str, code: int) -> None:
-    shell = f"{sys.executable} -u -m gateway_memory.entry --version 2>{tmp_path / 'said'} {target}"
+    shell = f"{sys.executable} -u -m gateway_memory.cli.entry --version 2>{tmp_path / 'said'} {target}"
     assert subprocess.run(["sh", "-c", shell], check=False, timeout=60).returncode == code  # noqa: S607
     assert "Traceback" not in (tmp_path / "said").read_text("utf-8")
 
 
 @pytest.mark.parametrize("words", [[""], [" "], ["", "\t"]])
 def test_an_agents_search_without_words_is_an_error(workspace: Path, words: list[str]) -> None:
-    call = [sys.executable, "-m", "gateway_memory.entry", "search", *words, "--max-results", "3"]
+    call = [sys.executable, "-m", "gateway_memory.cli.entry", "search", *words, "--max-results", "3"]
     done = subprocess.run(call, check=False, capture_output=True, timeout=60, cwd=workspace)
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"expected a word" in done.stderr
@@ -258,7 +258,7 @@ def test_shells_can_complete_our_commands(capsys: pytest.CaptureFixture[str]) ->
 def test_a_full_device_is_no_success(workspace: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "gateway_memory.entry", "list"], stdout=full, stderr=subprocess.PIPE, check=False
+            [sys.executable, "-m", "gateway_memory.cli.entry", "list"], stdout=full, stderr=subprocess.PIPE, check=False
         )
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr
@@ -266,7 +266,7 @@ def test_a_full_device_is_no_success(workspace: Path) -> None:
 
 def test_a_terminal_that_knows_only_ascii_is_told_all_the_same(workspace: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "gateway_memory.entry", "list"],
+        [sys.executable, "-m", "gateway_memory.cli.entry", "list"],
         env=os.environ | {"PYTHONIOENCODING": "ascii"},
         capture_output=True,
         check=True,
@@ -287,14 +287,14 @@ def test_a_terminal_that_knows_only_ascii_is_told_all_the_same(workspace: Path) 
     ],
 )
 def test_arguments_that_are_no_text_end_without_a_traceback(workspace: Path, arguments: list[str | bytes]) -> None:
-    command = [os.fsencode(each) for each in (sys.executable, "-m", "gateway_memory.entry", *arguments)]
+    command = [os.fsencode(each) for each in (sys.executable, "-m", "gateway_memory.cli.entry", *arguments)]
     done = subprocess.run(command, capture_output=True, check=False)
     assert b"Traceback" not in done.stderr
     assert done.returncode in (0, 1, 2)
 
 
 def test_words_that_are_no_valid_unicode_are_searched_for_all_the_same(workspace: Path) -> None:
-    command = [os.fsencode(sys.executable), b"-m", b"gateway_memory.entry", b"search", b"tea \xff"]
+    command = [os.fsencode(sys.executable), b"-m", b"gateway_memory.cli.entry", b"search", b"tea \xff"]
     done = subprocess.run(command, capture_output=True, check=True)
     assert b"green tea" in done.stdout
 
@@ -305,7 +305,7 @@ class Terminal:
     def __init__(self, workspace: Path) -> None:
         self._main, side = pty.openpty()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gateway_memory.entry", "chat", "--workspace", str(workspace)],
+            [sys.executable, "-m", "gateway_memory.cli.entry", "chat", "--workspace", str(workspace)],
             stdin=side,
             stdout=side,
             stderr=side,

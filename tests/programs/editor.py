@@ -17,7 +17,7 @@ WORTH = "请把登录接口改成用 JWT 认证，旧的会话先保留两周，
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "gateway_memory.entry", *arguments]
+    return [sys.executable, "-m", "gateway_memory.cli.entry", *arguments]
 
 
 def environment() -> dict[str, str]:

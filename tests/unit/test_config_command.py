@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway_memory.cli.config import add_parser
 from gateway_memory.config.load import check_config, config_schema, load_config, reference_text
-from gateway_memory.config_command import add_parser
 
 OVERRIDE = "{agents: {list: [{id: 'work', memorySync: {autoRecall: {maxResults: 5}}}]}}"
 

@@ -141,7 +141,7 @@ async def test_the_calls_of_the_sessions_page_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md", "docs/sessions.md"])
 def test_the_readmes_shell_commands_exist(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    from gateway_memory.cli import main
+    from gateway_memory.cli.main import main
 
     commands = re.findall(r"^\$ gateway-memory (\w+)", (ROOT / name).read_text("utf-8"), re.MULTILINE)
     assert commands

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from gateway_memory.places import add_whose, add_workspace, check_output, no_folder, owner_unless_named
+from gateway_memory.cli.places import add_whose, add_workspace, check_output, no_folder, owner_unless_named
 from gateway_memory.transfer.layouts import LAYOUTS
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
+from gateway_memory.cli.replay import TranscriptTurn, read_transcript
 from gateway_memory.config.load import load_config
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.context.builder import Context
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.observability.logs import configure_logging
 from gateway_memory.session import FEATURES, OWNER, Session
-from gateway_memory.transcript import TranscriptTurn, read_transcript
 
 __all__ = ["Demo", "main"]
 

@@ -6,8 +6,8 @@ import json
 import sys
 from typing import Final
 
+from gateway_memory.cli.places import add_place, no_folder, owner_unless_named
 from gateway_memory.commands.search import OPTIONS
-from gateway_memory.places import add_place, no_folder, owner_unless_named
 
 __all__ = ["add_parsers"]
 

@@ -16,10 +16,10 @@ def main() -> int:
 
         return hook(sys.argv[2:])
     if sys.argv[1:2] == ["search"] and any(each.startswith(("--max-results", "--semantic")) for each in sys.argv):
-        from gateway_memory.hooks.search import main as search
+        from gateway_memory.cli.quick_search import main as search
 
         return search(sys.argv[2:])
-    from gateway_memory.cli import main as command_line
+    from gateway_memory.cli.main import main as command_line
 
     return command_line()
 

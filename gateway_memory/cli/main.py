@@ -9,12 +9,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gateway_memory import agent_commands, config_command, memory_commands, transfer_commands
+from gateway_memory.cli import agent as agent_commands
+from gateway_memory.cli import config as config_command
+from gateway_memory.cli import memory as memory_commands
+from gateway_memory.cli import transfer as transfer_commands
+from gateway_memory.cli.places import add_place, check_output, no_folder, owner_unless_named
 from gateway_memory.config.settings import LogSettings
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.hooks import install
 from gateway_memory.observability.logs import configure_logging
-from gateway_memory.places import add_place, check_output, no_folder, owner_unless_named
 
 __all__ = ["main"]
 
@@ -170,8 +173,8 @@ def _run_distill(args: argparse.Namespace) -> int:
 
 
 def _run_chat(args: argparse.Namespace) -> int:
-    from gateway_memory.agents import choose_agent
-    from gateway_memory.chat import Chat
+    from gateway_memory.cli.agents import choose_agent
+    from gateway_memory.cli.chat import Chat
     from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
 
@@ -196,9 +199,9 @@ def _run_chat(args: argparse.Namespace) -> int:
 def _run_replay(args: argparse.Namespace) -> int:
     from tqdm import tqdm
 
+    from gateway_memory.cli.replay import Report, read_transcript, replay
     from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
-    from gateway_memory.transcript import Report, read_transcript, replay
 
     turns = read_transcript(args.file)
     check_output(args.turns)
@@ -216,13 +219,13 @@ def _run_replay(args: argparse.Namespace) -> int:
 
 
 def _run_listen(args: argparse.Namespace) -> int:
-    from gateway_memory.listening import run_listen
+    from gateway_memory.cli.mqtt import run_listen
 
     return run_listen(args)
 
 
 def _run_doctor(args: argparse.Namespace) -> int:
-    from gateway_memory.listening import run_doctor
+    from gateway_memory.cli.mqtt import run_doctor
 
     return run_doctor(args)
 
@@ -248,7 +251,7 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 
 def _run_demo(_: argparse.Namespace) -> int:
-    from gateway_memory.demo import main as demo
+    from gateway_memory.cli.demo import main as demo
 
     return asyncio.run(demo())
 

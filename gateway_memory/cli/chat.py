@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from gateway_memory.agents import Agent, Message
+from gateway_memory.cli.agents import Agent, Message
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.session import Owner, Session
 

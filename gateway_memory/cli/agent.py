@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gateway_memory.cli.places import add_whose
 from gateway_memory.errors import GatewayMemoryError, UsageError
-from gateway_memory.places import add_whose
 
 if TYPE_CHECKING:
     from gateway_memory.memory import GatewayMemory

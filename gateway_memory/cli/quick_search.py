@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gateway_memory.cli.places import add_whose
 from gateway_memory.hooks.run import workspace_of
 from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER, settings_of
 from gateway_memory.hooks.words import best, index_follows, lines_of
-from gateway_memory.places import add_whose
 
 if TYPE_CHECKING:
     from gateway_memory.session import Owner
