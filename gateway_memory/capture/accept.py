@@ -12,9 +12,9 @@ from gateway_memory.capture.observations import clip, observed, tags_of
 from gateway_memory.compute import compute
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.parts import Parts
 from gateway_memory.session import Session
 from gateway_memory.store.journal.session_state import Observation
+from gateway_memory.wiring import Parts
 
 __all__ = ["Accepting"]
 

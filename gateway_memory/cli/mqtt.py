@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.broker import client_id, make_wire, read_login
 from gateway_memory.config.load import load_config
 from gateway_memory.errors import ConfigError, UsageError
+from gateway_memory.mqtt import client_id, make_wire, read_login
 from notifier import Event, MqttSettings
 from notifier.protocol.messages import Changed, DroppedError
 from notifier.protocol.wire import Wire

@@ -8,10 +8,10 @@ from typing import Final
 import structlog
 
 from gateway_memory.errors import UsageError
-from gateway_memory.parts import Parts
 from gateway_memory.session import Session
 from gateway_memory.sessions.registry import Sessions, features
 from gateway_memory.store.journal.session_state import find, switch, switches
+from gateway_memory.wiring import Parts
 
 __all__ = ["Beginning"]
 

@@ -14,8 +14,8 @@ from mosquitto import Mosquitto, free_port, needs_mosquitto, until
 from mqtt_gateway import config
 
 from gateway_memory import OWNER, Config, ConfigError, GatewayMemory, Session
-from gateway_memory.broker import client_id
 from gateway_memory.config.settings import MemorySync
+from gateway_memory.mqtt import client_id
 from notifier import Change, Event, MqttSettings, NotifierSettings
 from notifier.protocol.wire import Wire
 from notifier.transport.credentials import Credentials

@@ -10,7 +10,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from gateway_memory import Config, GatewayMemory, parts
+from gateway_memory import Config, GatewayMemory
+from gateway_memory import wiring as parts
 from gateway_memory.config.settings import MemorySync
 from notifier import Bus, Change, Event, MqttSettings, NotifierSettings
 from recall.settings import EmbedderSettings, RecallSettings

@@ -146,7 +146,7 @@ async def open_parts(
 
     notifier = None
     if mqtt is not None:
-        from gateway_memory.broker import open_notifier
+        from gateway_memory.mqtt import open_notifier
 
         notifier = await open_notifier(
             stack,
