@@ -1,4 +1,4 @@
-"""Trains the extractor's weights: `python benchmarks/train_gate.py --data DIR` writes extractor/gate_weights.py.
+"""Trains the extractor's weights: `python benchmarks/train_gate.py --data DIR` writes extractor/gate/weights.py.
 
 DIR holds `capture_gate_locomo`, `capture_gate_realmem` and `capture_gate_zh` (gzip JSON lines: id, conv, source, role,
 text, label), and `dedupe` (id, source, a, b, label).
@@ -35,7 +35,7 @@ RIDGE = 20.0
 SOURCE_WEIGHT = {"locomo": 8.0}
 PROFILE_RIDGE, PROFILE_WEIGHT, WRONG = 100.0, 4.0, 0.016
 RAREST = 12  # a feature that holds in fewer texts has no weight
-TARGET = Path(__file__).parent.parent / "extractor" / "gate_weights.py"
+TARGET = Path(__file__).parent.parent / "extractor" / "gate" / "weights.py"
 
 
 Row = dict[str, Any]

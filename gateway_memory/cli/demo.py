@@ -229,7 +229,7 @@ def _only_without(settings: MemorySync, feature: str) -> MemorySync:
 async def main() -> int:
     """Run the demo in a folder that is gone afterwards; returns the exit code."""
     configure_logging(verbose=False)
-    turns = read_transcript(Path(str(resources.files("gateway_memory") / "demo_transcript.jsonl")))
+    turns = read_transcript(Path(str(resources.files("gateway_memory.cli") / "demo_transcript.jsonl")))
     with tempfile.TemporaryDirectory(prefix="gateway-memory-demo-") as folder:
         async with GatewayMemory(load_config(), folder) as memory:
             demo = Demo(memory)

@@ -75,7 +75,7 @@ def config_schema() -> dict[str, Any]:
 
 def reference_text() -> str:
     """Return the shipped config.json5: every key with its default, commented."""
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     inside_wheel, in_checkout = package / "config.json5", package.parent / "config.json5"
     return (inside_wheel if inside_wheel.exists() else in_checkout).read_text(encoding="utf-8")
 

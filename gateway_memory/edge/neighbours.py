@@ -12,7 +12,7 @@ def check_neighbours() -> None:
     Raises:
         ShadowedPackageError: one does; it would be imported in the place of ours.
     """
-    home = Path(__file__).resolve().parent.parent
+    home = Path(__file__).resolve().parents[2]
     for name in ("extractor", "recall", "notifier"):
         found = _place_of(name)
         if found is None or found.resolve() != home / name / "__init__.py":

@@ -23,7 +23,7 @@ __all__ = ["add_parser", "install", "merged", "undo", "without_ours"]
 Editor = Literal["cursor", "claude-code"]
 _FILES: Final[dict[Editor, str]] = {"cursor": ".cursor/hooks.json", "claude-code": ".claude/settings.json"}
 _OURS: Final = re.compile(
-    rf"(?:(?:^|[/\s'\"])gateway-memory['\"]?|-m gateway_memory\.entry) hook (?:{'|'.join(EVENTS)})\b"
+    rf"(?:(?:^|[/\s'\"])gateway-memory['\"]?|-m gateway_memory(?:\.cli)?\.entry) hook (?:{'|'.join(EVENTS)})\b"
 )
 """What an installation of ours writes, of today's form or of an earlier one without a path."""
 _CHECK_SECONDS: Final = 30.0

@@ -92,7 +92,9 @@ def _renderer() -> ModuleType:
         from recall.text import render
 
         return render
-    spec = spec_from_file_location("_recall_render", Path(next(iter(package.submodule_search_locations))) / "render.py")
+    spec = spec_from_file_location(
+        "_recall_render", Path(next(iter(package.submodule_search_locations))) / "text" / "render.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)

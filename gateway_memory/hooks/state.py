@@ -108,7 +108,7 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
         GatewayMemoryError: the config has mistakes.
     """
     source = config.read_bytes() if config else b""
-    reference = Path(__file__).parents[1] / "settings.py"  # a new version may have new defaults
+    reference = Path(__file__).parents[1] / "config" / "settings.py"  # a new version may have new defaults
     state = reference.stat()
     digest = hashlib.blake2b(source + f"{state.st_mtime_ns} {state.st_size}".encode(), digest_size=12).hexdigest()
     compiled = workspace / STATE_FOLDER / f"config-{digest}.json"

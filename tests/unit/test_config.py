@@ -51,8 +51,8 @@ FIVE_MISTAKES = """\
 
 NEVER_IMPORTED_FOR_DEFAULTS = """\
 import sys
-import gateway_memory.config, gateway_memory.settings
-gateway_memory.config.load_config()
+import gateway_memory.config.load, gateway_memory.config.settings
+gateway_memory.config.load.load_config()
 assert "pydantic" not in sys.modules, "pydantic was imported"
 """
 

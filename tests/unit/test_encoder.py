@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import recall.encoding.encoder
-import recall.encoding.network
+from recall.encoding import encoder as encoder_module
+from recall.encoding import network as network_module
 from recall.encoding.encoder import BundledEncoder, bundled_encoder
 from recall.encoding.network import Network, quickest
 
@@ -51,7 +51,7 @@ TEXTS = [
 
 def test_one_text_has_the_vector_that_the_package_makes_of_it(encoder: BundledEncoder) -> None:
     assert encoder._networks is not None, "the package is as we know it"
-    assert max(map(len, TEXTS)) > recall.encoder._SHORT
+    assert max(map(len, TEXTS)) > encoder_module._SHORT
     together = encoder.encode(TEXTS)
     alone = np.array([encoder.encode([text])[0] for text in TEXTS])
     assert np.abs(alone - together).max() < 1e-5
@@ -67,7 +67,7 @@ def test_few_tokens_that_are_kept_change_no_vector(
     encoder: BundledEncoder, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
     together = encoder.encode(TEXTS)
-    monkeypatch.setattr(recall.network, "_KEPT_TOKENS", kept)
+    monkeypatch.setattr(network_module, "_KEPT_TOKENS", kept)
     network = Network(encoder._model._model, packed=False)
     for texts, expected in ((TEXTS, together), (TEXTS[::-1], together[::-1]), (TEXTS, together)):
         ours = np.array([network.vector(text if text.strip() else ".") for text in texts])
@@ -114,7 +114,7 @@ def test_the_same_text_has_the_same_vector_whatever_came_before(encoder: Bundled
 
 def test_a_package_that_reckons_otherwise_goes_its_own_way(encoder: BundledEncoder) -> None:
     backend = encoder._model._model
-    sample = encoder._model.encode(recall.encoder._SAMPLE)
-    assert recall.encoder._networks(backend, sample) is not None
-    assert recall.encoder._networks(backend, sample[::-1]) is None
-    assert recall.encoder._networks(object(), sample) is None
+    sample = encoder._model.encode(encoder_module._SAMPLE)
+    assert encoder_module._networks(backend, sample) is not None
+    assert encoder_module._networks(backend, sample[::-1]) is None
+    assert encoder_module._networks(object(), sample) is None

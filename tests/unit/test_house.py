@@ -82,7 +82,7 @@ def test_only_one_module_knows_the_mqtt_library() -> None:
         for path in folder.rglob("*.py")
         if {"aiomqtt", "paho"} & set(imports(path))
     }
-    assert knowing == {"notifier/mqtt.py"}
+    assert knowing == {"notifier/transport/mqtt.py"}
 
 
 def test_without_a_broker_nothing_of_mqtt_is_imported(tmp_path: Path) -> None:
