@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 
-from gateway_memory.session import resolve_scope
+from gateway_memory.scope import resolve_scope
 
 __all__ = ["Writer", "folder_of", "seed", "texts_of"]
 

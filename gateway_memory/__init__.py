@@ -21,7 +21,8 @@ if TYPE_CHECKING:
         WorkspaceError,
     )
     from gateway_memory.memory import GatewayMemory
-    from gateway_memory.session import OWNER, Session
+    from gateway_memory.scope import OWNER
+    from gateway_memory.session import Session
 
 __all__ = [
     "OWNER",

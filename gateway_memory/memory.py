@@ -33,7 +33,8 @@ from gateway_memory.edge.content import (
 from gateway_memory.edge.translation import only_our_errors
 from gateway_memory.errors import ClosedError, UsageError, place_of
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.session import Owner, Session, is_name, resolve_scope, without_secrets
+from gateway_memory.scope import Owner, is_name, resolve_scope
+from gateway_memory.session import Session, without_secrets
 from gateway_memory.sessions.registry import Sessions
 from gateway_memory.sessions.starter import Beginning
 from gateway_memory.store.journal.session_state import End, find

@@ -7,7 +7,7 @@ from typing import Final
 
 from gateway_memory.errors import ConfigError
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.session import Scope
+from gateway_memory.scope import Scope
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.slots import Slot
 from gateway_memory.tasks import run_beside

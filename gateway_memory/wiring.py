@@ -24,7 +24,6 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.opening import OpeningBuilder
 from gateway_memory.errors import StoreError, WorkspaceError
-from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.sessions.lifecycle import Lifecycle
 from gateway_memory.sessions.registry import Sessions
@@ -35,6 +34,7 @@ from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.journal.retention import Retention
 from gateway_memory.store.journal.session_state import release
 from gateway_memory.store.slots import Slot
+from gateway_memory.store.workspace import ENCODER_TABLES, STATE_FOLDER
 from gateway_memory.sync.edits import Edits
 from gateway_memory.sync.follower import Follower
 from gateway_memory.sync.watch import check_watching, watch

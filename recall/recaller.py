@@ -15,8 +15,8 @@ from recall.index.filters import Filter
 from recall.index.thread import IndexThread
 from recall.search.anytime import AnytimeSearch
 from recall.search.begun import Begun
-from recall.search.query import LONGEST_EMBEDDED
 from recall.settings import EmbedderSettings, RecallSettings
+from recall.text.entry_text import LONGEST_EMBEDDED
 from recall.types import Entry, FileChange, Near, RecallError, Stamp, Stored, Vectors
 
 if TYPE_CHECKING:

@@ -4,13 +4,14 @@ import math
 import re
 from collections.abc import Sequence
 
+from extractor.language.script import is_chinese
 from extractor.language.sentences import is_machine_line, sentences, without_code_blocks
 from extractor.rules.extract import extract_rules
 from extractor.rules.patterns_zh import QUESTION
 from extractor.settings import ExtractorSettings
 from extractor.types import Reason, Turn, Verdict
 
-from .chinese import chinese_features, is_chinese
+from .chinese import chinese_features
 from .latin import latin_features
 from .model import Gate
 from .reply import reply_features

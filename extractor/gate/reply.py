@@ -6,7 +6,8 @@ The weights are trained by benchmarks/train_gate.py.
 import math
 import re
 
-from .chinese import is_chinese
+from extractor.language.script import is_chinese
+
 from .latin import LONGEST_READ, names_in
 
 __all__ = ["reply_features"]

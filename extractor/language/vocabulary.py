@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from .kept import kept
 from .tables import words_of
 
-__all__ = ["CHANGE", "left_behind", "names_of_kind", "polarity", "statement_words", "without_kind"]
+__all__ = ["CHANGE", "LATELY", "left_behind", "names_of_kind", "polarity", "statement_words", "without_kind"]
 
 # One line a kind; names of one thing are joined by "/".
 _KINDS = """
@@ -165,3 +165,6 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) >= least and not word.endswith("ss"):
             return word[: -len(ending)] + ("y" if ending == "ies" else "")
     return word
+
+
+LATELY = r"上个?月|上周|上个?星期|去年|今年|前年|最近|前阵子|刚刚?|昨天|这个月|\d{1,2}月份?"

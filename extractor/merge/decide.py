@@ -10,9 +10,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from extractor.gate.chinese import is_chinese
 from extractor.gate.weights import PROFILE
 from extractor.language.profile_zh import Claim, claims
+from extractor.language.script import is_chinese
 from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 from extractor.types import Action, Candidate, Decision, Known
 

@@ -4,12 +4,11 @@ import re
 from collections.abc import Mapping
 
 from extractor.language.kept import kept
-from extractor.language.vocabulary import names_of_kind
+from extractor.language.vocabulary import LATELY, names_of_kind
 
-__all__ = ["LATELY", "moved_home", "slots"]
+__all__ = ["moved_home", "slots"]
 
 _END = r"(?:\s*(?:$|[,.;，。；！!（(]|(?:and|but|so|because)\b|的时候))"
-LATELY = r"上个?月|上周|上个?星期|去年|今年|前年|最近|前阵子|刚刚?|昨天|这个月|\d{1,2}月份?"
 # Where in a town, in a house or at work somebody is: no town.
 _NO_TOWN = (
     r"(?:(?:an?|my|our) |the (?:city|suburbs?|countryside|basement|attic|same|middle|centre|center|top|ground|old"

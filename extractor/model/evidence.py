@@ -15,7 +15,7 @@ from typing import Any, Final, get_args
 
 from extractor.cleaning.clean import clean
 from extractor.cleaning.injection import commands_the_machine
-from extractor.gate.chinese import is_chinese
+from extractor.language.script import is_chinese
 from extractor.language.sentences import is_machine_line, without_code_blocks
 from extractor.language.tables import words_of
 from extractor.language.vocabulary import statement_words

@@ -1,6 +1,6 @@
 """The statements of a Chinese speaker that are worth keeping, as shapes over one clause."""
 
-from extractor.merge.slots import LATELY
+from extractor.language.vocabulary import LATELY
 
 from .shapes import Shape
 

@@ -16,7 +16,7 @@ from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.config.settings import DistillSettings
-from gateway_memory.session import Scope
+from gateway_memory.scope import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, is_day_file
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.session_state import Database

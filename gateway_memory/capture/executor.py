@@ -9,7 +9,7 @@ import structlog
 
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.session import Scope
+from gateway_memory.scope import Scope
 from gateway_memory.store import summaries as session_log
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal.journal import Journal

@@ -16,7 +16,7 @@ from gateway_memory.capture.undo import Refused, Standing, inverse
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.session import OWNER_KEY, Scope
+from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.files import MarkdownFiles, day_file, is_writable
 from gateway_memory.store.journal.journal import PendingTurn
 from gateway_memory.store.journal.ledger import Change as Changed

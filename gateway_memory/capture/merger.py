@@ -12,7 +12,7 @@ from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.session import Scope
+from gateway_memory.scope import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file, is_writable
 from gateway_memory.store.journal.journal import Journal, PendingTurn
 from gateway_memory.store.journal.marks import MEMORY_FULL

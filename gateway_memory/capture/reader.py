@@ -27,7 +27,7 @@ from gateway_memory.capture.draft import known
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.session import Scope
+from gateway_memory.scope import Scope
 from gateway_memory.store.journal.ledger import Ledger
 from recall import Recaller, Stored
 

@@ -9,7 +9,8 @@ from typing import Final
 
 from gateway_memory.cli.agents import Agent, Message
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.session import Owner, Session
+from gateway_memory.scope import Owner
+from gateway_memory.session import Session
 
 __all__ = ["Chat"]
 

@@ -15,7 +15,8 @@ from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.context.builder import Context
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.observability.logs import configure_logging
-from gateway_memory.session import FEATURES, OWNER, Session
+from gateway_memory.scope import OWNER
+from gateway_memory.session import FEATURES, Session
 
 __all__ = ["Demo", "main"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from gateway_memory.errors import UsageError
 
 if TYPE_CHECKING:
-    from gateway_memory.session import Owner
+    from gateway_memory.scope import Owner
 
 __all__ = [
     "WORKSPACE_VARIABLE",
@@ -58,13 +58,13 @@ def owner_unless_named(args: argparse.Namespace) -> "Owner | str | None":
 
     An empty name is no way to leave it out: a variable that a script left unset must not lead to the owner.
     """
-    from gateway_memory.session import OWNER
+    from gateway_memory.scope import OWNER
 
     return OWNER if (args.user, args.room) == (None, None) else args.user
 
 
 def _name(text: str) -> str:
-    from gateway_memory.session import is_name
+    from gateway_memory.scope import is_name
 
     if not is_name(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no name; without the option, it is the owner's memory")

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.cli.places import add_whose
 from gateway_memory.hooks.run import workspace_of
-from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER, settings_of
+from gateway_memory.hooks.state import settings_of
 from gateway_memory.hooks.words import best, index_follows, lines_of
+from gateway_memory.store.workspace import ENCODER_TABLES, STATE_FOLDER
 
 if TYPE_CHECKING:
-    from gateway_memory.session import Owner
+    from gateway_memory.scope import Owner
 
 __all__ = ["main"]
 
@@ -117,7 +118,7 @@ async def _by_memory(
     from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.observability.logs import configure_logging
-    from gateway_memory.session import OWNER
+    from gateway_memory.scope import OWNER
 
     configure_logging(verbose=False)
     async with GatewayMemory(load_config(config), workspace) as memory:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from extractor import clean
 from gateway_memory.errors import UsageError
-from gateway_memory.session import OWNER, is_name
+from gateway_memory.scope import OWNER, is_name
 
 if TYPE_CHECKING:
     from gateway_memory.memory import GatewayMemory

@@ -79,7 +79,7 @@ async def _take_in(args: argparse.Namespace, items: "Sequence[Item]", workspace:
 
     from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
-    from gateway_memory.session import resolve_scope
+    from gateway_memory.scope import resolve_scope
 
     scope = resolve_scope(user=owner_unless_named(args), room=args.room)
     async with GatewayMemory(load_config(args.config), workspace) as memory:

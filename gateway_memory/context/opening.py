@@ -8,7 +8,7 @@ from typing import Final
 from gateway_memory.clock import day_of
 from gateway_memory.config.settings import OpeningSettings
 from gateway_memory.context.opening_text import Found, Material, Opening, compose, days_back, query_of
-from gateway_memory.session import Scope
+from gateway_memory.scope import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.markdown import Block, parse

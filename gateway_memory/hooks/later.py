@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.hooks.state import hook_key, open_journal, register, settings_of
+from gateway_memory.hooks.state import hook_key, register, settings_of
 from gateway_memory.hooks.transcript import read_last_message, read_transcript
 from gateway_memory.sessions.followup import followup_due
 from gateway_memory.sessions.prompts import Prompts
@@ -15,6 +15,7 @@ from gateway_memory.sessions.worth import is_chinese, much_happened, worth_savin
 from gateway_memory.store.journal.session_state import Observation, count_stop, has_left_anything, seen_in
 from gateway_memory.store.journal.sqlite import transaction
 from gateway_memory.store.summaries import SESSIONS_FILE
+from gateway_memory.store.workspace import open_journal
 
 __all__ = ["before_compaction", "end", "followup"]
 
@@ -69,7 +70,7 @@ def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | 
     from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.observability.logs import configure_logging
-    from gateway_memory.session import OWNER
+    from gateway_memory.scope import OWNER
 
     loaded = load_config(config)
     configure_logging(verbose=False, workspace=workspace, settings=loaded.defaults.logs)

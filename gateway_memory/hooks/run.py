@@ -131,7 +131,8 @@ def _register(workspace: Path, session_id: str) -> None:
     import sqlite3
 
     from gateway_memory.errors import StoreError
-    from gateway_memory.hooks.state import open_journal, register
+    from gateway_memory.hooks.state import register
+    from gateway_memory.store.workspace import open_journal
 
     connection: sqlite3.Connection | None = None
     try:

@@ -15,7 +15,8 @@ from gateway_memory.capture.worker import Worker
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import place_of
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.session import Scope, Session
+from gateway_memory.scope import Scope
+from gateway_memory.session import Session
 from gateway_memory.sessions.followup import followup_due
 from gateway_memory.sessions.prompts import Prompts
 from gateway_memory.sessions.saver import Saver

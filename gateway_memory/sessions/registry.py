@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gateway_memory.config.settings import Config, MemorySync
-from gateway_memory.session import FEATURES, OWNER, Feature, Scope, Session, agent_of, resolve_scope
+from gateway_memory.scope import OWNER, Scope, resolve_scope
+from gateway_memory.session import FEATURES, Feature, Session, agent_of
 from gateway_memory.sessions.prompts import Prompts
 from gateway_memory.store.plan import Memory
 from gateway_memory.store.withheld import Withheld

@@ -25,7 +25,8 @@ from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.session import OWNER_KEY, Scope, Session
+from gateway_memory.scope import OWNER_KEY, Scope
+from gateway_memory.session import Session
 from gateway_memory.store import summaries as session_log
 from gateway_memory.store.files import MarkdownFiles, day_file
 from gateway_memory.store.journal import session_state

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.compute import compute
-from gateway_memory.session import Scope
+from gateway_memory.scope import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, Stamps, awaited, is_day_file, is_writable
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.markdown import Block, content_id, parse

@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 from gateway_memory.errors import ConfigError
-from gateway_memory.session import Scope
+from gateway_memory.scope import Scope
 
 __all__ = ["check_watching", "watch"]
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import StoreError, UsageError
-from gateway_memory.hooks.state import ENCODER_TABLES, STATE_FOLDER, locked, open_journal
-from gateway_memory.session import OWNER, OWNER_KEY, Scope, resolve_scope
+from gateway_memory.scope import OWNER, OWNER_KEY, Scope, resolve_scope
 from gateway_memory.store.journal.sqlite import transaction
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.slots import all_slots
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, read_records
+from gateway_memory.store.workspace import ENCODER_TABLES, STATE_FOLDER, locked, open_journal
 
 __all__ = ["Proof", "delete", "scope_named", "survey"]
 

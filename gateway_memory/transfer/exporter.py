@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError
-from gateway_memory.session import OWNER, Scope, resolve_scope
+from gateway_memory.scope import OWNER, Scope, resolve_scope
 from gateway_memory.store.files import MarkdownFiles, is_writable
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.markdown import parse

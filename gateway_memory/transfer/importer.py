@@ -10,7 +10,7 @@ from typing import Final
 from gateway_memory.capture.executor import Carrier
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.clock import day_of
-from gateway_memory.session import OWNER_KEY, Scope, is_name
+from gateway_memory.scope import OWNER_KEY, Scope, is_name
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.ledger import Ledger

@@ -13,7 +13,7 @@ from recall.index.filters import Filter, condition
 from recall.index.prepare import cleaned, prepare, same_text
 from recall.index.scope_rows import ScopeRows
 from recall.index.store import IndexedRow, Store
-from recall.search.query import embedded_text
+from recall.text.entry_text import embedded_text
 from recall.text.topics import traits_of
 from recall.types import Entry, FileChange, Stamp, Stored
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from recall.index.store import IndexedRow
-from recall.search.query import indexed_text
+from recall.text.entry_text import indexed_text
 from recall.text.topics import traits_of
 from recall.text.words import clean_text, single_terms, terms_of, tokens_of
 from recall.types import Entry

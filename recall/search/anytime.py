@@ -14,7 +14,8 @@ from recall.encoding.embedder import Embedder, Relay
 from recall.index.filters import Filter
 from recall.index.thread import LOCK_RETRY_SECONDS, IndexThread, is_locked
 from recall.search.begun import Begun, Ranked, come
-from recall.search.query import LONGEST_EMBEDDED, PRECEDING_TURNS
+from recall.search.query import PRECEDING_TURNS
+from recall.text.entry_text import LONGEST_EMBEDDED
 from recall.text.words import clean_text
 from recall.types import Near, Outcome, Recall, RecallError
 

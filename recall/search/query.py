@@ -9,14 +9,11 @@ from functools import lru_cache
 from recall.text.dates import Span, looks_back, spans_of
 from recall.text.topics import requested_topics
 from recall.text.words import clean_text, terms_of, tokens_of
-from recall.types import Entry
 
-__all__ = ["LONGEST_EMBEDDED", "PRECEDING_TURNS", "Query", "embedded_text", "indexed_text", "prepare_query"]
+__all__ = ["PRECEDING_TURNS", "Query", "prepare_query"]
 
 # A message's words are taken from so many characters, a vector is made of so many, a row's words of so many.
 LONGEST_QUERY = 1000
-LONGEST_EMBEDDED = 600
-LONGEST_ROW = 4000
 PRECEDING_TURNS = 4
 _PRECEDING_WEIGHTS = (0.4, 0.3, 0.2, 0.1)
 _SINGLE_WEIGHT = 0.3
@@ -94,15 +91,3 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
 def _terms_of_turn(turn: str) -> tuple[int, ...]:
     """A turn's terms; it is one of the preceding turns of the next few messages too."""
     return tuple(dict.fromkeys(terms_of(token for token in tokens_of(turn) if len(token) > 1)))
-
-
-def indexed_text(entry: Entry) -> str:
-    """What of a row its words are taken from."""
-    parts = (entry.speaker, entry.heading, entry.text, entry.reply)
-    return clean_text("\n".join(part for part in parts if part), LONGEST_ROW)
-
-
-def embedded_text(entry: Entry) -> str:
-    """What of a row its vector is made of. A bare "thanks" of a chat is nearer to all others than to its speaker."""
-    said = ": ".join(part for part in (entry.speaker, entry.heading, entry.text) if part)
-    return clean_text("\n".join(part for part in (said, entry.reply) if part), LONGEST_EMBEDDED)

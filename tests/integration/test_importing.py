@@ -9,7 +9,7 @@ import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.cli.main import main
-from gateway_memory.session import resolve_scope
+from gateway_memory.scope import resolve_scope
 from gateway_memory.store.summaries import last_record, read_records
 from gateway_memory.transfer.importer import ImportReport
 from gateway_memory.transfer.layouts import Layout, read_layout

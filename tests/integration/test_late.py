@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.session import Scope
+from gateway_memory.scope import Scope
 
 
 async def test_news_of_a_slow_disk_comes_with_the_next_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

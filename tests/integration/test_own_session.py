@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from gateway_memory import OWNER, GatewayMemory, Session, UsageError, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.cli.quick_search import main as search
-from gateway_memory.hooks.state import open_journal
 from gateway_memory.sessions.prompts import Prompts
+from gateway_memory.store.workspace import open_journal
 
 Whose = dict[str, Any]
 EVERYBODY: list[tuple[Whose, str]] = [

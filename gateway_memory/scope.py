@@ -1,0 +1,72 @@
+"""Whose memory it is: the owner's, a person's, a group's."""
+
+import hashlib
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Final, TypeGuard
+
+from gateway_memory.errors import UsageError
+
+__all__ = ["OWNER", "OWNER_KEY", "Owner", "Scope", "is_name", "resolve_scope"]
+
+
+class Owner:
+    """The type of `OWNER`."""
+
+    def __repr__(self) -> str:
+        return "OWNER"
+
+
+OWNER_KEY: Final = "owner"
+"""The key of the owner's scope."""
+
+
+OWNER: Final = Owner()
+"""The person whose workspace it is: `start_session(key, user=OWNER)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory: `key` ("owner", "user:zoe", "room:discord-5") and `folder`, relative to the workspace."""
+
+    key: str
+    folder: str
+
+
+def is_name(value: object) -> TypeGuard[str]:
+    """Return whether a host's argument can name a person, a room or a session; hosts without type checks pass anything.
+
+    A name is a string of valid Unicode with at least one visible character and no control character. Two names that
+    can't be written in UTF-8 would be told apart by nothing that is stored.
+    """
+    if not isinstance(value, str):
+        return False
+    categories = {unicodedata.category(character) for character in value}
+    # Cc: control characters; Cs: lone surrogates; C, Z and M: nothing that a person could see by itself.
+    shown = {
+        unicodedata.category(character) for character in value if character not in "\u115f\u1160\u2800\u3164\uffa0"
+    }
+    return not categories & {"Cc", "Cs"} and any(category[0] not in "CZM" for category in shown)
+
+
+def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
+    """Return the scope that a session writes and reads.
+
+    Raises:
+        UsageError: not exactly one of `user` and `room` is given, or the name is none (see `is_name`).
+    """
+    if (user is None) == (room is None):
+        raise UsageError('start_session needs exactly one of user=OWNER, user="name" and room="name"')
+    if isinstance(user, Owner):
+        return Scope(OWNER_KEY, "")
+    kind, parent, name = ("user", "people", user) if user is not None else ("room", "rooms", room)
+    if not is_name(name):
+        raise UsageError(
+            f"{kind}={name!r}: expected a name in valid Unicode that is not empty and holds no control character "
+            "(or OWNER, for the owner of the workspace)"
+        )
+    name = unicodedata.normalize("NFC", name)
+    slug = re.sub(r"[^\w-]+", "-", name, flags=re.UNICODE).strip("-_")[:40] or "unnamed"
+    digest = hashlib.blake2b(name.encode(), digest_size=5).hexdigest()
+    return Scope(f"{kind}:{name}", f"{parent}/{slug}-{digest}")
