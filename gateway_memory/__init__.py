@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "OWNER": "session",
+    "OWNER": "scope",
     "Config": "config.settings",
     "Context": "context.builder",
     "GatewayMemory": "memory",

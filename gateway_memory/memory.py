@@ -108,7 +108,13 @@ class GatewayMemory:
             self._bus, self._worker, self._notifier = parts.bus, parts.worker, parts.notifier
             self._beginning = Beginning(parts, self._sessions, self._clock)
             self._accepting = Accepting(
-                parts, workspace=self.workspace, metrics=self.metrics, clock=self._clock, fail=self._fail
+                journal=parts.journal,
+                worker=parts.worker,
+                retention=parts.retention,
+                workspace=self.workspace,
+                metrics=self.metrics,
+                clock=self._clock,
+                fail=self._fail,
             )
             self._journal, self._ledger = parts.journal, parts.ledger
             self._recaller = parts.recaller

@@ -9,12 +9,14 @@ from typing import Final
 
 from extractor import Cleaned, clean
 from gateway_memory.capture.observations import clip, observed, tags_of
+from gateway_memory.capture.worker import Worker
 from gateway_memory.compute import compute
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.session import Session
+from gateway_memory.store.journal.journal import Journal
+from gateway_memory.store.journal.retention import Retention
 from gateway_memory.store.journal.session_state import Observation
-from gateway_memory.wiring import Parts
 
 __all__ = ["Accepting"]
 
@@ -27,16 +29,18 @@ class Accepting:
 
     def __init__(
         self,
-        parts: Parts,
         *,
+        journal: Journal,
+        worker: Worker,
+        retention: Retention,
         workspace: Path,
         metrics: Metrics,
         clock: Callable[[], datetime],
         fail: Callable[[str, BaseException], None],
     ) -> None:
-        self._journal = parts.journal
-        self._worker = parts.worker
-        self._retention = parts.retention
+        self._journal = journal
+        self._worker = worker
+        self._retention = retention
         self._workspace = workspace
         self._metrics = metrics
         self._clock = clock

@@ -1,12 +1,13 @@
 """`/memory …` in the chat, and the same in a shell: answered in the language that the user writes."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from gateway_memory.capture.forgetting import asked_to_forget, named
 from gateway_memory.capture.ingest import Ingest
 from gateway_memory.clock import day_of, local_time
 from gateway_memory.commands.answers import Answer, NotDone, phrase
+from gateway_memory.commands.ports import Commanded
 from gateway_memory.commands.receipts import Receipts, as_id, shown
 from gateway_memory.commands.search import Asked, parse_search, search_answer
 from gateway_memory.commands.status import Status
@@ -20,9 +21,6 @@ from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.sync.follower import Follower
 from notifier import NotifierStatus
 from recall import Entry, Hit, Recaller, Stored
-
-if TYPE_CHECKING:
-    from gateway_memory.memory import GatewayMemory
 
 __all__ = ["Commands"]
 
@@ -40,7 +38,7 @@ class Commands:
 
     def __init__(
         self,
-        memory: "GatewayMemory",
+        memory: Commanded,
         *,
         ingest: Ingest,
         journal: Journal,

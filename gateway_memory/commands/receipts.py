@@ -1,12 +1,13 @@
 """`/memory why`, `undo` and `history`: what was recalled and kept, how to take it back, and where a memory is from."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from gateway_memory.capture.ingest import Ingest
 from gateway_memory.capture.undo import Refused
 from gateway_memory.clock import local_time
 from gateway_memory.commands.answers import NotDone, phrase
+from gateway_memory.commands.ports import Commanded
 from gateway_memory.context.builder import as_query
 from gateway_memory.phrases import say
 from gateway_memory.session import Session
@@ -14,9 +15,6 @@ from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.plan import SAID
 from recall import Recaller
-
-if TYPE_CHECKING:
-    from gateway_memory.memory import GatewayMemory
 
 __all__ = ["Receipts", "as_id", "shown"]
 
@@ -40,7 +38,7 @@ class Receipts:
     """The commands about what was done, and why."""
 
     def __init__(
-        self, memory: "GatewayMemory", *, ingest: Ingest, journal: Journal, ledger: Ledger, recaller: Recaller
+        self, memory: Commanded, *, ingest: Ingest, journal: Journal, ledger: Ledger, recaller: Recaller
     ) -> None:
         self._memory = memory
         self._ingest = ingest

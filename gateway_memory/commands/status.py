@@ -1,18 +1,16 @@
 """How it stands with a memory: as facts for programs, and as lines for people."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from gateway_memory.clock import day_of, local_time
+from gateway_memory.commands.ports import Commanded
 from gateway_memory.phrases import say
 from gateway_memory.session import FEATURES, Session
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.ledger import Ledger
 from notifier import NotifierStatus
 from recall import Recaller
-
-if TYPE_CHECKING:
-    from gateway_memory.memory import GatewayMemory
 
 __all__ = ["Status"]
 
@@ -24,7 +22,7 @@ class Status:
 
     def __init__(
         self,
-        memory: "GatewayMemory",
+        memory: Commanded,
         *,
         journal: Journal,
         ledger: Ledger,

@@ -3,21 +3,48 @@
 import secrets
 from collections.abc import Callable
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import structlog
 
+from gateway_memory.capture.ingest import Ingest
+from gateway_memory.context.builder import ContextBuilder
+from gateway_memory.context.opening import OpeningBuilder
 from gateway_memory.errors import UsageError
 from gateway_memory.session import Session
 from gateway_memory.sessions.registry import Sessions, features
+from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.session_state import find, switch, switches
-from gateway_memory.wiring import Parts
+from notifier import Bus
+from recall import Recaller
+
+if TYPE_CHECKING:
+    from notifier.notifier import Notifier
 
 __all__ = ["Beginning"]
 
 log = structlog.get_logger()
 
 _OPENING_SECONDS: Final = 2.0
+
+
+class Parts(Protocol):
+    """What a start needs of an open memory."""
+
+    @property
+    def journal(self) -> Journal: ...
+    @property
+    def bus(self) -> Bus: ...
+    @property
+    def recaller(self) -> Recaller: ...
+    @property
+    def context(self) -> ContextBuilder: ...
+    @property
+    def ingest(self) -> Ingest: ...
+    @property
+    def openings(self) -> OpeningBuilder: ...
+    @property
+    def notifier(self) -> "Notifier | None": ...
 
 
 class Beginning:
