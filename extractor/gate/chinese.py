@@ -7,8 +7,7 @@ import math
 import re
 
 from extractor.language.profile_zh import mentions
-
-from .latin import LONGEST_READ
+from extractor.language.script import LONGEST_READ
 
 __all__ = ["chinese_features"]
 

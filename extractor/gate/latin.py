@@ -6,11 +6,11 @@ Tuned on English. The weights are trained by benchmarks/train_gate.py.
 import math
 import re
 
+from extractor.language.script import LONGEST_READ
 from extractor.language.tables import words_of
 
-__all__ = ["LONGEST_READ", "latin_features", "names_in"]
+__all__ = ["latin_features", "names_in"]
 
-LONGEST_READ = 4_000  # characters; what is longer holds something anyway
 _LONGEST_BEFORE = 300  # its end, which is what a message answers
 _SHORT = 2.5  # log1p of eleven words
 

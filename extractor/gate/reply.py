@@ -6,9 +6,9 @@ The weights are trained by benchmarks/train_gate.py.
 import math
 import re
 
-from extractor.language.script import is_chinese
+from extractor.language.script import LONGEST_READ, is_chinese
 
-from .latin import LONGEST_READ, names_in
+from .latin import names_in
 
 __all__ = ["reply_features"]
 

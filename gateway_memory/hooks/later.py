@@ -13,9 +13,8 @@ from gateway_memory.sessions.followup import followup_due
 from gateway_memory.sessions.prompts import Prompts
 from gateway_memory.sessions.worth import is_chinese, much_happened, worth_saving
 from gateway_memory.store.journal.session_state import Observation, count_stop, has_left_anything, seen_in
-from gateway_memory.store.journal.sqlite import transaction
+from gateway_memory.store.journal.sqlite import open_journal, transaction
 from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.store.workspace import open_journal
 
 __all__ = ["before_compaction", "end", "followup"]
 

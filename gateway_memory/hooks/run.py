@@ -132,7 +132,7 @@ def _register(workspace: Path, session_id: str) -> None:
 
     from gateway_memory.errors import StoreError
     from gateway_memory.hooks.state import register
-    from gateway_memory.store.workspace import open_journal
+    from gateway_memory.store.journal.sqlite import open_journal
 
     connection: sqlite3.Connection | None = None
     try:

@@ -14,10 +14,10 @@ from gateway_memory.context.opening_text import Found, Material, compose, days_b
 from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import settings_of
 from gateway_memory.hooks.words import best, lines_of
+from gateway_memory.store.journal.sqlite import open_journal
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.summaries import SESSIONS_FILE, last_record
 from gateway_memory.store.withheld import withheld
-from gateway_memory.store.workspace import open_journal
 
 __all__ = ["opening"]
 

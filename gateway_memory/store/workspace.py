@@ -3,15 +3,12 @@
 import contextlib
 import fcntl
 import os
-import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from gateway_memory.store.journal.sqlite import migrate, use_write_ahead_log
-
-__all__ = ["ENCODER_TABLES", "STATE_FOLDER", "locked", "open_journal"]
+__all__ = ["ENCODER_TABLES", "STATE_FOLDER", "locked"]
 
 STATE_FOLDER: Final = ".gateway-memory"
 
@@ -19,33 +16,7 @@ STATE_FOLDER: Final = ".gateway-memory"
 ENCODER_TABLES: Final = "encoder.tables"
 
 
-_BUSY_SECONDS: Final = 2.0
-
-
 _LOCK_SECONDS: Final = 3.0
-
-
-def open_journal(workspace: Path) -> sqlite3.Connection:
-    """Open the journal, made or brought up to date where it is not. The caller begins and ends transactions.
-
-    Raises:
-        SchemaFromFutureError: a newer version wrote it.
-        sqlite3.Error: it is damaged, or locked for too long. It is left as it is.
-    """
-    (workspace / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
-    path = workspace / "journal.sqlite"
-    fresh = not path.exists()
-    connection = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_SECONDS)
-    try:
-        if fresh:
-            path.chmod(0o600)
-        use_write_ahead_log(connection, seconds=_BUSY_SECONDS)
-        connection.execute("PRAGMA synchronous = FULL")
-        migrate(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 @contextlib.contextmanager

@@ -15,11 +15,11 @@ from typing import Final
 
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.scope import OWNER, OWNER_KEY, Scope, resolve_scope
-from gateway_memory.store.journal.sqlite import transaction
+from gateway_memory.store.journal.sqlite import open_journal, transaction
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.slots import all_slots
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, read_records
-from gateway_memory.store.workspace import ENCODER_TABLES, STATE_FOLDER, locked, open_journal
+from gateway_memory.store.workspace import ENCODER_TABLES, STATE_FOLDER, locked
 
 __all__ = ["Proof", "delete", "scope_named", "survey"]
 

@@ -20,7 +20,7 @@ from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.capture.observations import clip
 from gateway_memory.hooks.state import register
 from gateway_memory.hooks.transcript import read_transcript
-from gateway_memory.store.workspace import open_journal
+from gateway_memory.store.journal.sqlite import open_journal
 from recall import Stored
 
 TOOLS = ("bash", "read_file", "apply_patch", "web", "")

@@ -17,7 +17,7 @@ from editor import WORDS_ALONE, WORTH, command, environment, hook, records, run,
 
 from gateway_memory import GatewayMemory, load_config
 from gateway_memory.hooks.run import EVENTS
-from gateway_memory.store.workspace import open_journal
+from gateway_memory.store.journal.sqlite import open_journal
 
 BAD = [b"", b"{", b"[]", b"\xff\xfe", b"nul", b'{"conversation_id": 5, "workspace_roots": "x"}']
 BAD += [b'{"a":' * 100_000, b'{"conversation_id": "c", "transcript_path": ["x"], "workspace_roots": [[]]}']

@@ -19,7 +19,7 @@ from gateway_memory import OWNER, GatewayMemory, Session, UsageError, load_confi
 from gateway_memory.cli.main import main
 from gateway_memory.cli.quick_search import main as search
 from gateway_memory.sessions.prompts import Prompts
-from gateway_memory.store.workspace import open_journal
+from gateway_memory.store.journal.sqlite import open_journal
 
 Whose = dict[str, Any]
 EVERYBODY: list[tuple[Whose, str]] = [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gateway_memory.store.journal.database import open_database
 from gateway_memory.store.journal.migrations import MIGRATIONS
-from gateway_memory.store.workspace import open_journal
+from gateway_memory.store.journal.sqlite import open_journal
 
 ROUNDS = 20
 TOGETHER = 4

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -159,3 +160,46 @@ def test_the_tests_that_the_docs_name_exist() -> None:
     for page in (ROOT / "docs").glob("*.md"):
         named = set(re.findall(r"`(test_\w+\.py)`", page.read_text("utf-8")))
         assert named <= tests, page.name
+
+
+def own_imports() -> dict[str, set[str]]:
+    """Return which of our modules each of them imports, by dotted name; a package's own names are its public door."""
+    files = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in sources()}
+    modules = {name for name in files if not name.endswith(".__init__")}
+    found: dict[str, set[str]] = {}
+    for name in modules:
+        package = name.rpartition(".")[0]
+        targets: set[str] = set()
+        for node in ast.walk(ast.parse(files[name].read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                targets |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                target = ".".join(filter(None, (package, node.module))) if node.level else str(node.module)
+                targets |= {target, *(f"{target}.{alias.name}" for alias in node.names)}
+        found[name] = (targets & modules) - {name}
+    return found
+
+
+def sources() -> Iterator[Path]:
+    for package in sorted(PACKAGES):
+        yield from (ROOT / package).rglob("*.py")
+
+
+def room_of(module: str) -> str:
+    """Return the folder of a module; a module beside the folders of a package is a room of its own."""
+    folder = module.rpartition(".")[0]
+    return module if folder in PACKAGES else folder
+
+
+def test_no_import_runs_in_a_circle() -> None:
+    modules = own_imports()
+    rooms: dict[str, set[str]] = {}
+    for module, targets in modules.items():
+        rooms.setdefault(room_of(module), set()).update({room_of(target) for target in targets} - {room_of(module)})
+    for graph in (modules, rooms):
+        list(TopologicalSorter(graph).static_order())  # which raises CycleError, with the circle
+
+
+def test_the_house_has_few_rooms() -> None:
+    entries = [path for path in (ROOT / "gateway_memory").iterdir() if path.name != "__pycache__"]
+    assert len(entries) <= 25

@@ -9,8 +9,9 @@ from typing import Final
 
 from gateway_memory.errors import SchemaFromFutureError
 from gateway_memory.store.journal.migrations import MIGRATIONS
+from gateway_memory.store.workspace import STATE_FOLDER
 
-__all__ = ["migrate", "transaction", "use_write_ahead_log"]
+__all__ = ["migrate", "open_journal", "transaction", "use_write_ahead_log"]
 
 _PAUSE_SECONDS: Final = 0.005
 
@@ -86,3 +87,29 @@ def _statements(script: str) -> Iterable[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
+
+
+_BUSY_SECONDS: Final = 2.0
+
+
+def open_journal(workspace: Path) -> sqlite3.Connection:
+    """Open the journal, made or brought up to date where it is not. The caller begins and ends transactions.
+
+    Raises:
+        SchemaFromFutureError: a newer version wrote it.
+        sqlite3.Error: it is damaged, or locked for too long. It is left as it is.
+    """
+    (workspace / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
+    path = workspace / "journal.sqlite"
+    fresh = not path.exists()
+    connection = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_SECONDS)
+    try:
+        if fresh:
+            path.chmod(0o600)
+        use_write_ahead_log(connection, seconds=_BUSY_SECONDS)
+        connection.execute("PRAGMA synchronous = FULL")
+        migrate(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
