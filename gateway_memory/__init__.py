@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         WorkspaceError,
     )
     from gateway_memory.memory import GatewayMemory
+    from gateway_memory.observability.logs import DayLog
     from gateway_memory.scope import OWNER
     from gateway_memory.session import Session
 
@@ -30,6 +31,7 @@ __all__ = [
     "Config",
     "ConfigError",
     "Context",
+    "DayLog",
     "GatewayMemory",
     "GatewayMemoryError",
     "JournalDamagedError",
@@ -46,6 +48,7 @@ _HOMES = {
     "OWNER": "scope",
     "Config": "config.settings",
     "Context": "context.builder",
+    "DayLog": "observability.logs",
     "GatewayMemory": "memory",
     "Session": "session",
     "load_config": "config.load",
