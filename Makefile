@@ -13,7 +13,7 @@ READY_LOWEST := .venv-lowest/ready-$(VERSION)
 .PHONY: demo test test-lowest lint format bench wheel wheel-test clean
 
 demo: $(READY)
-	$(BIN)/python -m gateway_memory.cli.main.demo
+	$(BIN)/python -m gateway_memory.cli.demo
 
 test: $(READY)
 	$(BIN)/pytest
