@@ -22,11 +22,15 @@ from notifier import Bus
 from recall import Recaller
 
 CODE: dict[str, list[tuple[Any, str]]] = {
-    "auto_extract": [(gateway_memory.ingest, "extract_rules"), (gateway_memory.ingest, "judge"), (Journal, "accept")],
+    "auto_extract": [
+        (gateway_memory.capture.ingest, "extract_rules"),
+        (gateway_memory.capture.ingest, "judge"),
+        (Journal, "accept"),
+    ],
     "auto_recall": [(Recaller, "search")],
-    "notify": [(Bus, "publish"), (Bus, "subscribe"), (gateway_memory.context, "updates_block")],
+    "notify": [(Bus, "publish"), (Bus, "subscribe"), (gateway_memory.context.builder, "updates_block")],
     "incremental_sync": [(Looks, "begin"), (Looks, "news"), (Recaller, "added_since")],
-    "opening": [(gateway_memory.opening.OpeningBuilder, "build")],
+    "opening": [(gateway_memory.context.opening.OpeningBuilder, "build")],
     "commands": [(Commands, "answer")],
     "observations": [(Journal, "observe")],
     "distill": [(Distiller, "run")],

@@ -99,7 +99,7 @@ def test_no_query_of_any_scopes_finds_a_memory_of_another(
 
 async def test_a_thousand_scopes_do_not_all_stay_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scopes, rows, most = 1000, len(SAYINGS), 90
-    monkeypatch.setattr("recall.index._RESIDENT_ROWS", most)
+    monkeypatch.setattr("recall.index.index._RESIDENT_ROWS", most)
     recaller = Recaller(tmp_path / "index.sqlite", words_alone())
     await recaller.open()
     for scope in range(scopes):
