@@ -1,7 +1,7 @@
 """`Metrics` as Prometheus reads them, by prometheus-client (the extra `metrics`).
 
 from prometheus_client import REGISTRY
-from gateway_memory.prometheus import MetricsCollector
+from gateway_memory.observability.prometheus import MetricsCollector
 
 REGISTRY.register(MetricsCollector(memory.metrics, memory.now))
 """

@@ -77,7 +77,7 @@ def test_where_nothing_can_be_written_nothing_is_raised(tmp_path: Path) -> None:
 WRITING = """
 import sys
 from pathlib import Path
-from gateway_memory.logs import DayLog
+from gateway_memory.observability.logs import DayLog
 log = DayLog(Path(sys.argv[1]), retain_days=3)
 for number in range(1000):
     log(None, "info", {"event": "x", "who": sys.argv[2], "number": number, "filler": "z" * (number % 300)})

@@ -97,7 +97,7 @@ async def test_a_process_that_closes_in_order_leaves_its_sessions_to_be_resumed(
 DYING = """
 import asyncio, os, signal, sys
 from gateway_memory import OWNER, Config, GatewayMemory
-from gateway_memory.logs import configure_logging
+from gateway_memory.observability.logs import configure_logging
 configure_logging(verbose=False)
 async def main():
     async with GatewayMemory(Config(), sys.argv[1]) as memory:
@@ -125,7 +125,7 @@ async def test_a_session_of_a_killed_process_is_closed_at_the_next_start(tmp_pat
 SAVING = """
 import asyncio, sys
 from gateway_memory import OWNER, Config, GatewayMemory
-from gateway_memory.logs import configure_logging
+from gateway_memory.observability.logs import configure_logging
 configure_logging(verbose=False)
 async def main():
     async with GatewayMemory(Config(), sys.argv[1]) as memory:
