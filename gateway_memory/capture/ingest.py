@@ -176,6 +176,8 @@ class Ingest:
         return found.certain is not None
 
     async def _withhold_said(self, scope: Scope, turn: PendingTurn, what: str) -> None:
+        if (await self._ledger.withheld(scope.key)).says(what):  # by the command that was the same message, say
+            return
         at = self._clock().timestamp()
         said = Memory(
             id=new_id(),
