@@ -6,7 +6,6 @@ The weights are trained by benchmarks/train_gate.py.
 import math
 import re
 
-from extractor.language.profile_zh import mentions
 from extractor.language.script import LONGEST_READ
 
 __all__ = ["chinese_features"]
@@ -50,7 +49,7 @@ _ZH_SEEN: dict[str, re.Pattern[str]] = {
 
 
 def chinese_features(text: str) -> dict[str, float]:
-    """Of what a person writes in Chinese. "home: before in" is a place that follows a word like 在 (see profile_zh)."""
+    """Return the features of a message in Chinese."""
     text = text[:LONGEST_READ]
     letters = sum(character.isalnum() for character in text)
     features: dict[str, float] = {
@@ -63,13 +62,4 @@ def chinese_features(text: str) -> dict[str, float]:
     for name, pattern in _ZH_SEEN.items():
         if pattern.search(text):
             features[name] = 1.0
-    none = True
-    for mention in mentions(text):
-        none = False
-        features[f"{mention.slot} mentioned"] = 1.0
-        for feature in mention.features:
-            features[f"mention {feature}"] = 1.0
-            features[f"{mention.slot} {feature}"] = 1.0
-    if none:
-        features["nothing mentioned"] = 1.0
     return features

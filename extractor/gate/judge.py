@@ -120,8 +120,8 @@ def _margin(turn: Turn, before: str) -> float:
     return max(margins, default=-30.0)
 
 
-# The Chinese weights learnt from remarks that tell a home, a sign or a gender. What else a message may tell is kept as
-# well, though no higher than at the threshold: the weights know nothing of it.
+# The Chinese weights were trained on short remarks about the speaker. A message that tells of the speaker's affairs in
+# another way is kept too, though with a score just above the threshold: the weights know nothing of it.
 _OWN_AFFAIRS = ("says i", "says we", "tells when", "decides", "names kin", "says number")
 
 
@@ -129,7 +129,7 @@ def _chinese_margin(text: str) -> float:
     features = chinese_features(text)
     margin = CHINESE.margin(features)
     if not any(name in features for name in _OWN_AFFAIRS):
-        return min(margin, -0.5) if "nothing mentioned" in features and _asks_only(text) else margin
+        return min(margin, -0.5) if _asks_only(text) else margin
     if margin < 0 and not features["under 6"]:
         return 0.02 * math.exp(margin)
     return margin

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 
-from .kept import kept
 from .tables import words_of
 
 __all__ = ["CHANGE", "LATELY", "left_behind", "names_of_kind", "polarity", "statement_words", "without_kind"]
@@ -117,7 +116,6 @@ _FORM_HAN = re.compile(
 )
 
 
-@kept
 def names_of_kind(text: str) -> Mapping[str, frozenset[str]]:
     """By kind, the things named: {"language": {"python"}}."""
     found: dict[str, set[str]] = {}
@@ -132,7 +130,6 @@ def without_kind(text: str, kind: str) -> str:
     return _THING.sub(lambda match: "#" if _THINGS[match[0]][0] == kind else match[0], text.lower())
 
 
-@kept
 def polarity(text: str) -> bool | None:
     """False when the statement is negated, None when it has two sides ("coffee, not tea") or several sentences."""
     if _CONTRAST.search(text) or _SEVERAL.search(text):
@@ -145,7 +142,6 @@ def left_behind(text: str) -> str:
     return " ".join(group for match in _LEFT.finditer(text) for group in match.groups() if group)
 
 
-@kept
 def statement_words(text: str) -> frozenset[str]:
     """The words of matter, lower case, English without its commonest endings, Han by pairs of characters."""
     found: set[str] = set()

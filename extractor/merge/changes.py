@@ -6,7 +6,6 @@ Strict, as a wrong answer loses a memory: all other words are the same, and the 
 import re
 from typing import Literal
 
-from extractor.language.kept import kept
 from extractor.language.vocabulary import names_of_kind, statement_words, without_kind
 
 __all__ = ["HAPPENED", "PREDICATE", "changed", "says_now"]
@@ -177,7 +176,6 @@ def _rechosen(new: str, old: str) -> bool:
     return False
 
 
-@kept
 def _plain(text: str) -> str:
     """Lower case, one space, none beside Han, without what says "now" or ends a statement."""
     text = _NOW.sub(" ", text.lower().replace("’", "'"))

@@ -10,15 +10,13 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from extractor.gate.weights import PROFILE
-from extractor.language.profile_zh import Claim, claims
 from extractor.language.script import is_chinese
 from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 from extractor.types import Action, Candidate, Decision, Known
 
 from .changes import HAPPENED, PREDICATE, changed, says_now
 from .order import swapped, turned
-from .slots import moved_home, slots
+from .slots import slots
 
 __all__ = ["decide", "settled", "unsure"]
 
@@ -107,9 +105,6 @@ def _same_language(candidate: Candidate, memory: Known) -> tuple[Action, str] | 
     if is_chinese(new) != is_chinese(old):
         return None
     new_slots, old_slots = slots(new), slots(old)
-    met = () if moved_home(new_slots, old_slots, new) else claims(old, new.replace("用户", "我"))
-    if met:  # a line such as "我是射手座": who else is one makes no repeat
-        return _profile(new, old, met)
     for slot in new_slots.keys() & old_slots.keys():
         if new_slots[slot] != old_slots[slot]:
             return "supersede", "newer_value"
@@ -210,16 +205,6 @@ def _left(new: str, old: str) -> tuple[Action, str] | None:
         ):
             return "supersede", "changed_mind"
     return None
-
-
-def _profile(new: str, old: str, met: Sequence[Claim]) -> tuple[Action, str] | None:
-    """Home, sign and gender in Chinese, by the words around them."""
-    margin, agrees = max((PROFILE.margin(claim.features), claim.agrees) for claim in met)
-    if margin < 0:
-        return None
-    if not agrees:
-        return "supersede", "newer_value"
-    return ("skip", "known") if len(new) <= len(old) + 2 else ("update", "richer")
 
 
 def _other_language(  # noqa: PLR0911 - a return a doubt

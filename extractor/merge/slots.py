@@ -3,10 +3,9 @@
 import re
 from collections.abc import Mapping
 
-from extractor.language.kept import kept
 from extractor.language.vocabulary import LATELY, names_of_kind
 
-__all__ = ["moved_home", "slots"]
+__all__ = ["slots"]
 
 _END = r"(?:\s*(?:$|[,.;，。；！!（(]|(?:and|but|so|because)\b|的时候))"
 # Where in a town, in a house or at work somebody is: no town.
@@ -110,7 +109,6 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 
 
-@kept
 def slots(text: str) -> Mapping[str, str]:
     """{"home": "berlin"}; the attributes that one statement tells, values in lower case."""
     text = text.strip().replace("’", "'")
@@ -122,12 +120,6 @@ def slots(text: str) -> Mapping[str, str]:
             if key != "home" or not names_of_kind(value):  # "I moved to Linux"
                 found.setdefault(key, value)
     return {key: value for key, value in found.items() if value}
-
-
-def moved_home(new: Mapping[str, str], old: Mapping[str, str], said: str) -> bool:
-    """Whether somebody says that they moved, from another place than the one they move to."""
-    place, before = new.get("home", ""), old.get("home", "")
-    return bool(place and before and "搬" in said and place not in before and before not in place)
 
 
 def _key(name: str) -> str:
