@@ -30,10 +30,10 @@ import structlog
 from train_gate import read
 
 from extractor import Candidate, ExtractorSettings, Known, Turn, decide, judge
-from extractor.language.overlap import overlap
 from extractor.language.vocabulary import statement_words
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.store.markdown import parse
+from recall import text_overlap
 
 Row = dict[str, Any]
 
@@ -79,7 +79,7 @@ def dedupe(rows: Sequence[Row]) -> tuple[dict[str, str], dict[str, Any]]:
     for row, cosine in zip(rows, cosines, strict=True):
         candidate = Candidate(content=row["b"], category="fact", type="B", importance="high", confidence=0.9)
         known = Known(
-            id="known1", text=row["a"], cosine=cosine, overlap=overlap(row["a"], row["b"]), importance="normal"
+            id="known1", text=row["a"], cosine=cosine, overlap=text_overlap(row["a"], row["b"]), importance="normal"
         )
         action = decide(candidate, [known]).action
         run[row["id"]] = {"add": "different", "skip": "same", "update": "same", "supersede": "contradict"}[action]

@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from .debounce import Debouncer
     from .errors import ExtractorError, ModelError
     from .gate.judge import judge
-    from .language.overlap import same_words
-    from .language.vocabulary import polarity
+    from .language.script import has_han, is_mostly_chinese
+    from .language.small_talk import is_greeting, is_small_talk
+    from .language.vocabulary import polarity, same_words
     from .merge.decide import decide, settled, unsure
     from .model.model import Extraction, Model
     from .model.permission import permitted, permitted_fact, permitted_summary
@@ -40,7 +41,11 @@ __all__ = [
     "clean",
     "decide",
     "extract_rules",
+    "has_han",
     "has_model",
+    "is_greeting",
+    "is_mostly_chinese",
+    "is_small_talk",
     "judge",
     "permitted",
     "permitted_fact",
@@ -74,13 +79,17 @@ _HOMES = {
     "clean": "cleaning.clean",
     "decide": "merge.decide",
     "extract_rules": "rules.extract",
+    "has_han": "language.script",
     "has_model": "model.providers",
+    "is_greeting": "language.small_talk",
+    "is_mostly_chinese": "language.script",
+    "is_small_talk": "language.small_talk",
     "judge": "gate.judge",
     "permitted": "model.permission",
     "permitted_fact": "model.permission",
     "permitted_summary": "model.permission",
     "polarity": "language.vocabulary",
-    "same_words": "language.overlap",
+    "same_words": "language.vocabulary",
     "settled": "merge.decide",
     "summarize": "model.summary",
     "unsure": "merge.decide",

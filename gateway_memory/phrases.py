@@ -2,6 +2,8 @@
 
 from typing import Final, Literal
 
+from extractor import is_mostly_chinese
+
 __all__ = ["CHAT", "PHRASES", "SHELL", "Language", "language_of", "say", "secret_name"]
 
 Language = Literal["zh", "en"]
@@ -228,7 +230,7 @@ def secret_name(language: Language, kind: str) -> str:
 
 def language_of(text: str) -> Language:
     """Return the language that a text is in, mostly."""
-    return "zh" if 4 * sum("\u4e00" <= character <= "\u9fff" for character in text) > len(text) else "en"
+    return "zh" if is_mostly_chinese(text) else "en"
 
 
 def say(language: Language, phrase: str, /, **values: object) -> str:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from extractor import clean
+from extractor import clean, has_han
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.phrases import CHAT
 from gateway_memory.scope import Scope
@@ -188,7 +188,7 @@ class Session:
 
         What is said incognito is part of no later query.
         """
-        if any("\u4e00" <= character <= "\u9fff" for character in message[:_RECENT_LENGTH]):
+        if has_han(message[:_RECENT_LENGTH]):
             self.language = "zh"
         elif any(character.isalpha() for character in message[:_RECENT_LENGTH]):
             self.language = "en"

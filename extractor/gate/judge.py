@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from extractor.language.script import is_chinese
 from extractor.language.sentences import is_machine_line, sentences, without_code_blocks
+from extractor.language.small_talk import is_greeting, is_small_talk
 from extractor.rules.extract import extract_rules
 from extractor.rules.patterns_zh import QUESTION
 from extractor.settings import ExtractorSettings
@@ -20,36 +21,13 @@ from .weights import CHINESE, LATIN, REPLY
 __all__ = ["judge"]
 
 KEPT, JUST_NOT = 0.5, 0.49  # scores
-# Characters: of a greeting or small talk, of a cry for help beside a log, of an order.
-LONGEST_TALK, LONGEST_CRY, LONGEST_ORDER = 200, 60, 100
+LONGEST_CRY, LONGEST_ORDER = 60, 100  # characters: of a cry for help beside a log, of an order
 
 _PRIORITY = re.compile(
     r"记住|记下|记一下|别忘|以后|今后|偏好|喜欢|讨厌|习惯|总是|永远|不要|别再|决定|选择|确认用|就用|改用|过敏"
     r"|我叫|我是|我住|生日"
     r"|\b(?:remember|don't forget|note that|keep in mind|prefer|favou?rite|always|never|from now on|don't use"
     r"|decided|let's (?:go with|use)|we'll use|my name|call me|allergic|birthday)\b",
-    re.IGNORECASE,
-)
-_GREETING = re.compile(
-    r"[^\w]*+(?:(?>hi|hello|hey|yo|hiya|howdy|greetings|good (?:morning|afternoon|evening|night)|morning"
-    r"|evening|what's up|sup|how are you(?: doing)?(?: today)?|how's it going|nice to meet you"
-    r"|long time no see|are you there|bye|goodbye|see you(?: later| soon| tomorrow)?|good ?bye|there|again"
-    r"|everyone|all|my friend|buddy|mate"
-    r"|你好|您好|大家好|嗨|哈[喽啰罗]|喂|在吗|在不在|在么|早上好|上午好|中午好|下午好|晚上好|早安|午安|晚安|早"
-    r"|再见|拜拜|回头见|明天见|好久不见|你好吗|最近怎么样|吃了吗|呀|啊|哦|哈|呢|~)[^\w]*+)++",
-    re.IGNORECASE,
-)
-_SMALL_TALK = re.compile(
-    r"[^\w]*+(?:(?>thanks?(?: you)?(?: so much| very much| a lot| again)?|thx|ty|cheers|ok(?:ay)?|k|sure|yes"
-    r"|yeah|yep|yup|no|nope|nah|cool|nice|great|good|perfect|awesome|amazing|wonderful|excellent|brilliant|lol"
-    r"|haha+|hehe|wow|oh|i see|got it|understood|makes sense|sounds good|all good|no problem|no worries"
-    r"|never ?mind|you're welcome|right|exactly|indeed|fine|alright|interesting|really|that's (?:all|it|great"
-    r"|good|nice|cool|fine|right|perfect)|will do|love it|go on|continue|go ahead|next|done|please|and|then|so"
-    r"|well|very|too|it|for (?:your|the) help"
-    r"|谢谢(?:你|您|啦|了)?|多谢|感谢|辛苦了?|好的?|好吧|好嘞|行|可以|嗯+|哦+|噢|喔|对|是的?|没错|不是|不用了?"
-    r"|没事|没关系|不客气|收到|明白了?|知道了|了解|懂了|原来如此|这样啊|哈哈+|呵呵+|嘿嘿+|嘻嘻+|233+|666+|牛"
-    r"|厉害|太棒了|真棒|棒|不错|挺好的?|很好|非常好|真的吗?|是吗|这样吗|然后呢|继续|接着说|下一个|好了|完成了?"
-    r"|先这样|就这样|没问题|加油|吧|啊|呀|哦|啦|了|呢|的)[^\w]*+)++",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
@@ -154,11 +132,10 @@ def _plain_reason(turn: Turn) -> Reason | None:  # noqa: PLR0911 - a return a re
     user = turn.user.strip()
     if not user:
         return None
-    if len(user) <= LONGEST_TALK:
-        if _GREETING.fullmatch(user):
-            return "greeting"
-        if _SMALL_TALK.fullmatch(user):
-            return "small_talk"
+    if is_greeting(user):
+        return "greeting"
+    if is_small_talk(user):
+        return "small_talk"
     lines = [line for line in without_code_blocks(user).split("\n") if line.strip()]
     prose = [line for line in lines if not is_machine_line(line)]
     if not prose:

@@ -5,7 +5,16 @@ from collections.abc import Mapping
 
 from .tables import words_of
 
-__all__ = ["CHANGE", "LATELY", "left_behind", "names_of_kind", "polarity", "statement_words", "without_kind"]
+__all__ = [
+    "CHANGE",
+    "LATELY",
+    "left_behind",
+    "names_of_kind",
+    "polarity",
+    "same_words",
+    "statement_words",
+    "without_kind",
+]
 
 # One line a kind; names of one thing are joined by "/".
 _KINDS = """
@@ -98,6 +107,8 @@ _CONTRAST = re.compile(
 
 _SEVERAL = re.compile(r"[.!?;]\s+\S|[。！？；]\s*\S")
 
+_SAME = 0.5  # Jaccard from which two quotations are the same piece
+
 # Words that carry the form of a statement and not its matter.
 _FORM = words_of(
     """
@@ -153,6 +164,18 @@ def statement_words(text: str) -> frozenset[str]:
         elif (word := token.strip(".'-")) and word not in _FORM:
             found.add(_stem(word))
     return frozenset(found)
+
+
+def same_words(quote: str, text: str) -> bool:
+    """Return whether two quotations are the same piece of a message.
+
+    One holds the other, or half of the words that either has are in both (Jaccard).
+    """
+    a, b = ("".join(character for character in part.casefold() if character.isalnum()) for part in (quote, text))
+    if not a or not b:
+        return False
+    words, others = statement_words(quote), statement_words(text)
+    return a in b or b in a or (bool(words) and len(words & others) >= _SAME * len(words | others))
 
 
 def _stem(word: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from extractor.cleaning.clean import clean
+from extractor.language.script import is_mostly_chinese
 
 __all__ = [
     "BRIEF_LENGTH",
@@ -108,7 +109,8 @@ def summarize(given: SummaryInput) -> Summary | None:
         "next": todos,
     }
     topic = next(iter([*stages[-1:], *wanted[:1], *facts[:1], *done[:1], *sections["open"][:1], *todos[:1]]), "")
-    return _summary(topic, sections, decisions, todos, chinese=_is_chinese([*wanted, *facts, *stages, *answers]))
+    chinese = is_mostly_chinese(" ".join([*wanted, *facts, *stages, *answers]))
+    return _summary(topic, sections, decisions, todos, chinese=chinese)
 
 
 def summary_of(answer: Mapping[str, Any]) -> Summary:
@@ -130,7 +132,7 @@ def summary_of(answer: Mapping[str, Any]) -> Summary:
     sections: dict[Section, Sequence[str]] = {name: _cleaned(answer[name].split("\n")) for name in names}
     told = _cleaned([answer["topic"]])
     topic = told[0] if told else next(iter(sections["wanted"]), "")
-    chinese = _is_chinese([topic, *(line for lines in sections.values() for line in lines)])
+    chinese = is_mostly_chinese(" ".join([topic, *(line for lines in sections.values() for line in lines)]))
     found = _summary(topic, sections, lists["decisions"], lists["todos"], chinese=chinese)
     if found is None:
         raise ValueError("the summary is empty")
@@ -235,11 +237,3 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 def _written_todos(texts: Sequence[str]) -> list[str]:
     return [(match[1] or match[2]).strip() for text in texts for match in _TODO.finditer(text)]
-
-
-def _is_chinese(texts: Sequence[str]) -> bool:
-    text = " ".join(texts)[:20_000]
-    han = sum("\u4e00" <= character <= "\u9fff" for character in text)
-    kana = sum("\u3040" <= character <= "\u30ff" for character in text)
-    words = len(re.findall(r"[^\W\d_\u3040-\u30ff\u4e00-\u9fff]+", text))
-    return han > 10 * kana and 2 * han > words  # a word of Chinese has about two characters

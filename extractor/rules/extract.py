@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from types import ModuleType
 
+from extractor.language.script import has_han
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from extractor.language.tables import words_of
 from extractor.language.vocabulary import names_of_kind
@@ -21,7 +22,6 @@ MOST_LINES_SAID = 20  # likewise
 SHORTEST_CONTENT = 3
 LONGEST_TRAIL = 40  # characters of "please, thanks" or 吧、谢谢 that are cut from the end
 
-_HAN = re.compile(r"[\u3400-\u9fff]")
 _MASK = "[masked: "
 _TO_ASSISTANT = re.compile(r"(?:you|your|you're)\b|[你您]", re.IGNORECASE)
 _OF_SELF = re.compile(r"(?:i|my|i'm|we|our)\b|[我咱]", re.IGNORECASE)
@@ -146,7 +146,7 @@ def _is_not_their_own(message: str) -> bool:
 
 
 def _language(text: str) -> ModuleType:
-    return patterns_zh if _HAN.search(text) else patterns_en
+    return patterns_zh if has_han(text) else patterns_en
 
 
 def _lead_in(sentence: Sentence, language: ModuleType) -> int | None:

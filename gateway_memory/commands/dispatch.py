@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
+from extractor import has_han
 from gateway_memory.capture.forgetting import asked_to_forget, named
 from gateway_memory.capture.ingest import Ingest
 from gateway_memory.clock import day_of, local_time
@@ -109,7 +110,7 @@ class Commands:
     async def _carried_out(self, session: Session, name: str, rest: str) -> str:  # noqa: C901, PLR0911 - a return a command
         if name not in ("on", "off"):
             await self._caught_up(session.session_id, _CATCH_UP_SECONDS)  # what was just said counts
-        if any("\u4e00" <= character <= "\u9fff" for character in rest):
+        if has_han(rest):
             session.language = "zh"
         match name:
             case "status":

@@ -92,16 +92,16 @@ def _run(event: str, given: dict[str, Any], workspace: Path, config: Path | None
         session_id = ""
     claude = "hook_event_name" in given and "conversation_id" not in given
     if event == "sessionStart":
+        from extractor import is_mostly_chinese
         from gateway_memory.hooks.start import opening
         from gateway_memory.sessions.prompts import Prompts
-        from gateway_memory.sessions.worth import is_chinese_text
 
         _register(workspace, session_id)
         text = opening(workspace, config, time.time())
         if session_id:  # the first layer: its agent must know that it can search and save
             prompts = Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "")
             told = "".join(line for line in text.splitlines() if line.startswith("- "))
-            tools = prompts.tools(session_id, chinese=is_chinese_text(told))
+            tools = prompts.tools(session_id, chinese=is_mostly_chinese(told))
             text = f"{text}\n\n{tools}" if text else tools
         output = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
         return output if claude else {"additional_context": text}

@@ -1,12 +1,12 @@
 """Whether what was seen in a session is worth a summary. Pure and light: the hooks ask it at every stop."""
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
+from extractor import is_greeting, is_mostly_chinese, is_small_talk
 from gateway_memory.store.journal.session_state import Observation
 
-__all__ = ["is_chinese", "is_chinese_text", "much_happened", "worth_saving"]
+__all__ = ["is_chinese", "much_happened", "worth_saving"]
 
 ENOUGH: Final = 40
 """Letters of the user's own words that make a session worth a summary; a Han character counts as two and a half."""
@@ -14,11 +14,6 @@ MUCH: Final = 150
 """What a first stop must come up to: letters said, a tool as 30 of them, a decision, an error or a todo as 50."""
 _TOOL: Final = 30
 _DEED: Final = 50
-_SMALL_TALK: Final = re.compile(
-    r"(?i)\A\W*(?:hi|hello|hey|thanks?(?: you)?(?: (?:so|very) much)?|thx|ok(?:ay)?|yes|no|bye"
-    r"|good (?:morning|night|evening)|you'?re welcome|great|cool|nice|lol"
-    r"|你好|您好|谢谢|多谢|好的?|嗯+|再见|拜拜|早上好|晚安|在吗|哈+|可以|行)\W*\Z"
-)
 
 
 def worth_saving(seen: Sequence[Observation]) -> bool:
@@ -48,16 +43,11 @@ def _said(seen: Sequence[Observation]) -> float:
     said = 0.0
     for each in seen:
         content = each.content.strip()
-        if each.kind == "user" and not each.private and not _SMALL_TALK.match(content):
+        if each.kind == "user" and not each.private and not (is_greeting(content) or is_small_talk(content)):
             said += sum(2.5 if character >= "\u2e80" else character.isalnum() for character in content[:400])
     return said
 
 
 def is_chinese(seen: Sequence[Observation]) -> bool:
     """Return whether the user writes Chinese, for the prompts that the agent is given."""
-    return is_chinese_text("".join(each.content[:400] for each in seen if each.kind == "user" and not each.private))
-
-
-def is_chinese_text(text: str) -> bool:
-    """Return whether a text is mostly Chinese."""
-    return 4 * sum("\u4e00" <= character <= "\u9fff" for character in text) > len(text)
+    return is_mostly_chinese("".join(each.content[:400] for each in seen if each.kind == "user" and not each.private))

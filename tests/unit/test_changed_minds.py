@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from extractor import Candidate, Known, Turn, decide, extract_rules
-from extractor.language.overlap import overlap
+from recall import text_overlap
 
 
 def kept(message: str) -> list[Candidate]:
@@ -21,7 +21,7 @@ def becomes(before: str, after: str) -> list[str]:
             id="m1",
             text=old.content,
             cosine=None,
-            overlap=overlap(old.content, candidate.content),
+            overlap=text_overlap(old.content, candidate.content),
             importance=old.importance,
             protected=old.importance == "high",
         )

@@ -3,8 +3,8 @@
 import pytest
 
 from extractor import Candidate, Decision, Known, decide
-from extractor.language.overlap import overlap
 from extractor.types import Importance
+from recall import text_overlap
 
 
 def merged(
@@ -16,7 +16,7 @@ def merged(
             id=f"m{number}",
             text=text,
             cosine=cosine,
-            overlap=overlap(text, new),
+            overlap=text_overlap(text, new),
             importance="normal",
             protected=protected,
         )
