@@ -9,8 +9,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, get_args
 
-import structlog
-
 from gateway_memory.capture.accept import Accepting
 from gateway_memory.capture.distiller import Distilled
 from gateway_memory.capture.masked import masked_block
@@ -32,6 +30,7 @@ from gateway_memory.edge.content import (
 )
 from gateway_memory.edge.translation import only_our_errors
 from gateway_memory.errors import ClosedError, UsageError, place_of
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.scope import Owner, is_name, resolve_scope
 from gateway_memory.session import Session, without_secrets
@@ -46,7 +45,7 @@ from recall import Hit, RecallError
 
 __all__ = ["GatewayMemory"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _EMBED_SECONDS: Final = 60.0
 _VISIT_SECONDS: Final = 10.0

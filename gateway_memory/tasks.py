@@ -5,13 +5,12 @@ from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from typing import Any, Final
 
-import structlog
-
 from gateway_memory.errors import place_of
+from gateway_memory.observability.logger import get_logger
 
 __all__ = ["run_beside"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _CANCEL_SECONDS: Final = 1.0
 

@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import structlog
-
 from extractor import Debouncer, Model, has_model
 from extractor.model.breaker import Breaker
 from gateway_memory.capture.distiller import Distiller
@@ -24,6 +22,7 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.opening import OpeningBuilder
 from gateway_memory.errors import StoreError, WorkspaceError
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.sessions.lifecycle import Lifecycle
 from gateway_memory.sessions.registry import Sessions
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Parts", "open_parts"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _GRACE_SECONDS: Final = 5.0
 _EMBEDDING_REST_SECONDS: Final = 30.0

@@ -6,19 +6,19 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from random import SystemRandom
 from typing import Final, Never, Protocol
 
-import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from notifier.delivery.receiver import Receiver
 from notifier.delivery.sender import Link, Sender
 from notifier.delivery.tracker import ASKED_AT_ONCE
+from notifier.log import get_logger
 from notifier.ports import EventLog, NotifierStatus, State
 from notifier.protocol.wire import Wire
 from notifier.types import Event, NotifierError
 
 __all__ = ["Duplex", "Notifier"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _LONGEST_RETRY_SECONDS: Final = 30
 _LOSS_SECONDS: Final = 0.5

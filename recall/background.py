@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from recall.encoding.embedder import Embedder, kind_of
 from recall.index.thread import IndexThread
+from recall.log import get_logger
 from recall.threads.worker import BACKGROUND
 from recall.types import EmbeddingError, RecallError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUNDLED_BATCHES", "Background", "Batches", "batches"]
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 
 _READ_AT_ONCE = 256
 _WAITS = wait_random_exponential(multiplier=0.5, max=60.0)

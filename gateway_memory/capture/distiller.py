@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Final, Literal
 
-import structlog
-
 from extractor import Candidate, decide
 from gateway_memory.capture.draft import drafted, known
 from gateway_memory.capture.executor import Carrier
@@ -16,6 +14,7 @@ from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
 from gateway_memory.config.settings import DistillSettings
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.scope import Scope
 from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, is_day_file
 from gateway_memory.store.journal.journal import Journal
@@ -27,7 +26,7 @@ from recall import Recaller
 
 __all__ = ["Distilled", "Distiller", "earned"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 Reason = Literal["important", "recalled", "repeated"]
 

@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import structlog
-
 from gateway_memory.config.settings import MemorySync
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.scope import Scope
 from gateway_memory.store import summaries as session_log
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Carrier"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 
 class Carrier:

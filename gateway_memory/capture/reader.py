@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from typing import Final
 
-import structlog
-
 from extractor import (
     Candidate,
     Decision,
@@ -26,6 +24,7 @@ from extractor import (
 from gateway_memory.capture.draft import known
 from gateway_memory.clock import day_of
 from gateway_memory.compute import compute
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.ledger import Ledger
@@ -33,7 +32,7 @@ from recall import Recaller, Stored
 
 __all__ = ["Extract", "Reader", "Reading"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 Extract = Callable[[Sequence[Turn], Sequence[Stored]], Awaitable[Sequence[Candidate]]]
 """A host's own model: a batch of turns and the nearest memories in, candidates out."""

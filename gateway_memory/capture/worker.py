@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
 
-import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from extractor import Debouncer
 from gateway_memory.capture.executor import Carrier
 from gateway_memory.capture.ingest import Ingest
 from gateway_memory.errors import StoreError, place_of
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal.journal import Journal, PendingTurn
 from gateway_memory.store.slots import Slot
@@ -21,7 +21,7 @@ from recall import Recaller, RecallError
 
 __all__ = ["Worker"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _BATCH: Final = 64
 """Turns that one run of the rules takes: one file write and one transaction serve them all."""

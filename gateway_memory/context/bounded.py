@@ -4,13 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-import structlog
-
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 
 __all__ = ["Within"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 T = TypeVar("T")
 

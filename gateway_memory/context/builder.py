@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Final, Literal
 
-import structlog
-
 from extractor import Cleaned, clean
 from gateway_memory.clock import day_of
 from gateway_memory.context.blocks import changes_block, full_block, recalled_block, updates_block
 from gateway_memory.context.bounded import Within
 from gateway_memory.context.looks import Looked, Looks
 from gateway_memory.context.pace import Pace
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.session import Session
 from gateway_memory.store.journal.journal import Journal
@@ -25,7 +24,7 @@ from recall import Begun, Filter, Hit, Recall, Recaller, Stored
 
 __all__ = ["PACE_SHARE", "Context", "ContextBuilder", "as_query"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _REFRESH_SHARE: Final = 0.25
 """Of the deadline, what looking at the files may take: a hung disk leaves time for what memory holds already."""

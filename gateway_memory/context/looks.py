@@ -5,9 +5,8 @@ import time
 from concurrent.futures import Future
 from typing import Final, NamedTuple
 
-import structlog
-
 from gateway_memory.context.bounded import Within
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.session import Session
 from gateway_memory.store.files import Stamps
 from gateway_memory.sync.follower import Follower
@@ -15,7 +14,7 @@ from recall import Recaller, Stored
 
 __all__ = ["Looked", "Looks"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _HANGING_SECONDS: Final = 0.02
 

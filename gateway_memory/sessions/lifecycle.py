@@ -6,14 +6,13 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
-import structlog
-
 from extractor import Seen, SummaryInput
 from gateway_memory.capture.distiller import Distiller
 from gateway_memory.capture.executor import Carrier
 from gateway_memory.capture.worker import Worker
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import place_of
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
@@ -30,7 +29,7 @@ from gateway_memory.store.slots import Slot
 
 __all__ = ["Lifecycle"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _FLUSH_SECONDS: Final = 10.0
 _SUMMARY_SECONDS: Final = 12.0

@@ -5,12 +5,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
-import structlog
-
 from gateway_memory.capture.ingest import Ingest
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.opening import OpeningBuilder
 from gateway_memory.errors import UsageError
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.session import Session
 from gateway_memory.sessions.registry import Sessions, features
 from gateway_memory.store.journal.journal import Journal
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Beginning"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _OPENING_SECONDS: Final = 2.0
 

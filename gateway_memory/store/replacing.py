@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import structlog
-
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.store.kernel import content_of, is_anothers, is_unwritten, persist, rename
 
 __all__ = ["Gone", "append", "has_leftovers", "is_looked_for", "look", "rewrite", "sweep"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _ATTEMPTS: Final = 20
 _POLLS: Final = 25

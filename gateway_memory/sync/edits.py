@@ -5,8 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-import structlog
-
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.markdown import one_line
 from notifier import Change, Event
@@ -14,7 +13,7 @@ from recall import Stored
 
 __all__ = ["Edited", "Edits"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _ANNOUNCED_AT_ONCE: Final = 64
 """Of a file that somebody filled with a thousand lines the last ones are told; recall finds the rest."""

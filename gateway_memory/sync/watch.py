@@ -5,14 +5,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 from gateway_memory.errors import ConfigError
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.scope import Scope
 
 __all__ = ["check_watching", "watch"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _SETTLE_MS: Final = 200
 """Editors save in several steps; so long after the last one the files are looked at."""

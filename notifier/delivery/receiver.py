@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
-import structlog
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from notifier.delivery.tracker import Gap, Tracker
+from notifier.log import get_logger
 from notifier.ports import EventLog
 from notifier.protocol.messages import Ask, Changed, DroppedError, Gone, Hello
 from notifier.protocol.wire import Wire
@@ -21,7 +21,7 @@ from notifier.types import Event, journal_of
 
 __all__ = ["Receiver"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _UNCOMMITTED: Final = 2000
 """Events that may wait for the disk; what comes beyond is let go, is missed, and is asked for again."""

@@ -7,8 +7,7 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import structlog
-
+from recall.log import get_logger
 from recall.threads.turns import computes, short_turns
 from recall.threads.worker import settle, settle_all
 from recall.types import EmbeddingError, RecallError
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Embedder", "Relay", "kind_of"]
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 
 # Queries beyond these wait for the next batch. One batch is thus some 20 ms at most for usual messages.
 _QUERIES_AT_ONCE = 16

@@ -11,16 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import structlog
-
 from recall.index.read_ahead import read_ahead
 from recall.index.schema import FORMAT, SCHEMA
 from recall.index.seal import break_seal, put_seal, seal_of
+from recall.log import get_logger
 from recall.types import Entry, Stamp, Stored
 
 __all__ = ["LOADED_COLUMNS", "IndexedRow", "Store"]
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 
 _ENTRY = "id, text, at, kind, type, category, importance, confidence, session, heading, speaker, reply, until"
 _FIELDS = tuple(_ENTRY.split(", "))

@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-import structlog
-
+from recall.log import get_logger
 from recall.threads.turns import no_collection
 from recall.threads.worker import SEARCH, WRITE, Worker, settle
 from recall.types import RecallError
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LOCK_RETRY_SECONDS", "IndexThread", "is_locked"]
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 
 T = TypeVar("T")
 

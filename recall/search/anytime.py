@@ -8,11 +8,10 @@ from collections.abc import Hashable, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import structlog
-
 from recall.encoding.embedder import Embedder, Relay
 from recall.index.filters import Filter
 from recall.index.thread import LOCK_RETRY_SECONDS, IndexThread, is_locked
+from recall.log import get_logger
 from recall.search.begun import Begun, Ranked, come
 from recall.search.query import PRECEDING_TURNS
 from recall.text.entry_text import LONGEST_EMBEDDED
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AnytimeSearch"]
 
-_log = structlog.get_logger()
+_log = get_logger(__name__)
 
 T = TypeVar("T")
 

@@ -8,15 +8,14 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 from gateway_memory.errors import JournalDamagedError, StoreError
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.journal.sqlite import migrate, use_write_ahead_log
 
 __all__ = ["open_database"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _BUSY_SECONDS: Final = 10.0
 

@@ -5,15 +5,14 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final
 
-import structlog
-
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import StoreError
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.store.journal.journal import Journal
 
 __all__ = ["Retention"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _EVERY_SECONDS: Final = 3600.0
 _LOOKS_SECONDS: Final = 60.0

@@ -4,13 +4,12 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-import structlog
-
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.store.journal.connection import Connection
 
 __all__ = ["UNDECODABLE", "decoded", "put"]
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 T = TypeVar("T")
 
