@@ -18,6 +18,7 @@ from gateway_memory.capture.ingest import Ingest
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import Extract, Reader
 from gateway_memory.capture.worker import Worker
+from gateway_memory.compute import compute, compute_threads
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.opening import OpeningBuilder
@@ -98,6 +99,7 @@ async def open_parts(
         StoreError: the journal can't be opened.
         ConfigError: something that the config names isn't there.
     """
+    stack.enter_context(compute_threads())
     state = workspace / STATE_FOLDER
     slot = await _place(stack, workspace, state)
     bus = Bus()
@@ -112,7 +114,7 @@ async def open_parts(
     stack.push_async_callback(journal.close)
     slot.started()
     recaller = await _open_recaller(stack, workspace, settings)
-    await asyncio.to_thread(_keep_to_the_owner, workspace)
+    await compute(_keep_to_the_owner, workspace)
     files = MarkdownFiles(workspace, state)
     stack.callback(files.close)
     follower = Follower(files=files, journal=journal, recaller=recaller, zone=zone)
@@ -332,7 +334,7 @@ async def _open_recaller(stack: AsyncExitStack, workspace: Path, settings: Memor
 async def _place(stack: AsyncExitStack, workspace: Path, state: Path) -> Slot:
     slot = Slot(state / "slots")
     stack.callback(slot.release)
-    await asyncio.to_thread(_prepare, workspace, state, slot)
+    await compute(_prepare, workspace, state, slot)
     return slot
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeVar
@@ -203,7 +204,12 @@ class Model:
     async def _opened(self) -> Provider:
         async with self._opening:
             if self._provider is None:
-                self._provider = await asyncio.to_thread(self._open, self._settings)
+                thread = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-model")
+                try:
+                    opening = asyncio.get_running_loop().run_in_executor(thread, self._open, self._settings)
+                    self._provider = await opening
+                finally:
+                    thread.shutdown(wait=False)
             return self._provider
 
 

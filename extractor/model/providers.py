@@ -4,12 +4,9 @@ Their own retries are off: who asks decides when to ask again. Their errors are 
 """
 
 import email.utils
-import logging
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeGuard
@@ -33,29 +30,6 @@ _BAD_REQUEST: Final = frozenset({400, 422})
 _RATE_LIMIT: Final = 429
 _TIMES_ESTIMATED: Final = 8
 """By so much a tokenizer may count more or less than is estimated from the text; what is beyond is no count of it."""
-
-_ASKING: ContextVar[bool] = ContextVar("gateway_memory_asking", default=False)
-
-
-class _Unsaid(logging.Filter):
-    """At the finest level the SDKs log whole requests; a host that wants this of its own calls gets none of ours."""
-
-    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - all or nothing
-        return not _ASKING.get()
-
-
-_UNSAID: Final = _Unsaid()
-
-
-@contextmanager
-def _silently(*loggers: str) -> Iterator[None]:
-    for name in loggers:
-        logging.getLogger(name).addFilter(_UNSAID)  # a second time changes nothing
-    token = _ASKING.set(True)
-    try:
-        yield
-    finally:
-        _ASKING.reset(token)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +99,7 @@ class _OpenAI:
         elif form == "json":
             asked["response_format"] = {"type": "json_object"}
         try:
-            with _silently("openai._base_client", "openai._response", "openai._legacy_response"):
-                done = await self._client.chat.completions.create(**asked)
+            done = await self._client.chat.completions.create(**asked)
             choice = done.choices[0]
             text = _text_of(choice.message.content)
             said = getattr(done, "usage", None)
@@ -164,8 +137,7 @@ class _Anthropic:
         if form == "schema":
             asked["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         try:
-            with _silently("anthropic._base_client", "anthropic._response"):
-                done = await self._client.messages.create(**asked)
+            done = await self._client.messages.create(**asked)
             text = _text_of(done.content)
             said = getattr(done, "usage", None)
             return Answer(

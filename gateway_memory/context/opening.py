@@ -1,11 +1,11 @@
 """What a session is told when it starts: read from its scope's files, and from the index where it has followed."""
 
-import asyncio
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Final
 
 from gateway_memory.clock import day_of
+from gateway_memory.compute import compute
 from gateway_memory.config.settings import OpeningSettings
 from gateway_memory.context.opening_text import Found, Material, Opening, compose, days_back, query_of
 from gateway_memory.scope import Scope
@@ -44,7 +44,7 @@ class OpeningBuilder:
     async def build(self, scope: Scope, settings: OpeningSettings, now: datetime) -> Opening:
         """Return the opening of a session, within `max_tokens` over all of its blocks."""
         path = self._workspace / scope.folder / SESSIONS_FILE
-        last = await asyncio.to_thread(last_record, path)
+        last = await compute(last_record, path)
         if last:  # others may have written it
             last = (await self._journal.transact(lambda database: withheld(database, scope.key))).record(last)
         material = Material(

@@ -1,6 +1,5 @@
 """Everything that a workspace remembers, as JSON lines or as a copy of its Markdown."""
 
-import asyncio
 import json
 import shutil
 from collections.abc import AsyncIterator, Sequence
@@ -8,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from gateway_memory.compute import compute
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import OWNER, Scope, resolve_scope
 from gateway_memory.store.files import MarkdownFiles, is_writable
@@ -116,7 +116,7 @@ class Exporter:
                 for file in [*sorted(await self._files.scan(scope.folder)), SESSIONS_FILE]
             ]
             try:
-                return await asyncio.to_thread(_copy, self._workspace, target, names)
+                return await compute(_copy, self._workspace, target, names)
             except OSError as error:
                 raise UsageError(f"{target}: {error.strerror or error}") from error
 

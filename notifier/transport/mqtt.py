@@ -8,6 +8,7 @@ import asyncio
 import ssl
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, Literal, Never
 
@@ -204,7 +205,7 @@ async def connect(
 
 
 async def _client(settings: MqttSettings, login: Credentials, *, client_id: str, keep: bool) -> _Client:
-    context = await asyncio.to_thread(_tls, settings) if settings.tls else None
+    context = await _tls_in_thread(settings) if settings.tls else None
     modern = settings.protocol == "5"
     session: dict[str, Any] = {"clean_session": not keep}
     if modern:
@@ -228,6 +229,15 @@ async def _client(settings: MqttSettings, login: Credentials, *, client_id: str,
     client.unacknowledged = {}
     client.home = threading.get_ident()
     return client
+
+
+async def _tls_in_thread(settings: MqttSettings) -> ssl.SSLContext:
+    """Read the certificates without blocking the event loop."""
+    thread = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-tls")
+    try:
+        return await asyncio.get_running_loop().run_in_executor(thread, _tls, settings)
+    finally:
+        thread.shutdown(wait=False)
 
 
 def _tls(settings: MqttSettings) -> ssl.SSLContext:

@@ -62,8 +62,10 @@ async def provider() -> AsyncIterator[Provider]:
 
 
 @pytest.fixture
-def logged(tmp_path: Path) -> Iterator[Path]:
-    """All that is logged, at the finest level, in a file."""
+def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """All that is logged, at the finest level, in a file, but no request that an SDK logs for debugging."""
+    for name in ("openai", "anthropic"):
+        monkeypatch.setattr(logging.getLogger(name), "level", logging.INFO)
     path = tmp_path / "all.log"
     with path.open("w", encoding="utf-8") as stream:
         structlog.configure(
