@@ -15,6 +15,7 @@ from gateway_memory.capture.masked import masked_block
 from gateway_memory.capture.reader import Extract
 from gateway_memory.commands.answers import Answer, NotDone
 from gateway_memory.commands.dispatch import Commands
+from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.commands.search import as_filter
 from gateway_memory.config.settings import Config
 from gateway_memory.context.builder import PACE_SHARE, Context, as_query
@@ -119,16 +120,19 @@ class GatewayMemory:
             self._recaller = parts.recaller
             self._follower, self._context = parts.follower, parts.context
             self._commands = Commands(
-                self,
-                ingest=parts.ingest,
-                journal=parts.journal,
-                ledger=parts.ledger,
-                recaller=parts.recaller,
-                follower=parts.follower,
-                switched=self._beginning.switched,
-                waiting=parts.bus.waiting,
-                caught_up=parts.worker.caught_up,
-                notifier=lambda: parts.notifier.status() if parts.notifier else None,
+                CommandPorts(
+                    memory=self,
+                    edits=parts.ingest,
+                    index=parts.recaller,
+                    journal=parts.journal,
+                    ledger=parts.ledger,
+                    refresh=parts.follower.refresh,
+                    edited_since=parts.journal.event_log.edited_since,
+                    caught_up=parts.worker.caught_up,
+                    switched=self._beginning.switched,
+                    waiting=parts.bus.waiting,
+                    notifier=lambda: parts.notifier.status() if parts.notifier else None,
+                )
             )
             self._saver, self._lifecycle, self._retention = parts.saver, parts.lifecycle, parts.retention
             self._distiller = parts.distiller

@@ -1,4 +1,4 @@
-"""What a person reads in the chat, in Chinese and English."""
+"""What a person reads in the chat, in English and Chinese."""
 
 from typing import Final, Literal
 
@@ -10,34 +10,19 @@ Language = Literal["zh", "en"]
 
 CHAT: Final = "/memory"
 SHELL: Final = "gateway-memory"
-"""What the commands are called, before their names: in the chat, and in a shell."""
+"""What stands before a command's name: in the chat, and in a shell."""
 
 PHRASES: Final[dict[str, tuple[str, str]]] = {
     "comma": (", ", "、"),
     "none": ("none", "无"),
     "never": ("never", "还没有"),
-    "help": (
-        (
-            "/memory status · search <words> · list · forget <id or words> · why · undo [id] · history <id>"
-            " · on [feature] · off [feature]"
-        ),
-        (
-            "/memory status（状态）· search <关键词>（搜索）· list（列出）· forget <编号或内容>（忘掉）"
-            "· why（为什么）· undo [编号]（撤销）· history <编号>（来历）"
-            "· on [功能]（打开）· off [功能]（关闭）"
-        ),
-    ),
     "unknown_command": (
-        (
-            "There is no /memory {name}. Try: /memory status · search <words> · list · forget <id> · why · undo [id]"
-            " · history <id>"
-            " · on [feature] · off [feature]"
-        ),
-        (
-            "没有 /memory {name} 这个命令。可用：/memory status · search <关键词> · list · forget <编号> · why"
-            " · undo [编号] · history <编号>"
-            " · on [功能] · off [功能]"
-        ),
+        "There is no /memory {name}. Try: {commands}",
+        "没有 /memory {name} 这个命令。可用：{commands}",
+    ),
+    "unknown_near": (
+        "There is no /memory {name}. Did you mean /memory {near}? All commands: {commands}",
+        "没有 /memory {name} 这个命令。是不是想用 /memory {near}？可用：{commands}",
     ),
     "status_title": ("Memory of {scope}, session {session}", "{scope} 的记忆，会话 {session}"),
     "status_on": ("On: {on}", "已打开：{on}"),
@@ -51,17 +36,17 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "encoder_loading": ("the encoder loads", "编码器加载中"),
     "status_words_meanwhile": ("; words alone answer meanwhile: {problem}", "；目前只按词语：{problem}"),
     "status_queue": (
-        "Waiting: {rules} for the rules, {batch} for the batch, oldest {age} s; {outbox} to announce",
-        "排队：规则 {rules} 轮，批处理 {batch} 轮，最久 {age} 秒；待通知 {outbox} 条",
+        "Waiting: {rules} for the rules, {batch} for the batch, oldest {oldest_seconds} s; {outbox} to announce",
+        "排队：规则 {rules} 轮，批处理 {batch} 轮，最久 {oldest_seconds} 秒；待通知 {outbox} 条",
     ),
     "status_pending": (
-        "Updates waiting: {pending} for this session ({dropped} dropped), {updates} for {sessions} sessions in all",
-        "待读的更新：本会话 {pending} 条（已丢弃 {dropped} 条），共 {sessions} 个会话 {updates} 条",
+        "Updates waiting: {this_session} for this session ({dropped} dropped), {all} for {sessions} sessions in all",
+        "待读的更新：本会话 {this_session} 条（已丢弃 {dropped} 条），共 {sessions} 个会话 {all} 条",
     ),
     "status_mqtt": ("MQTT: {state} since {since}{reason}", "MQTT：{state}，自 {since}{reason}"),
     "status_mqtt_counts": (
-        "MQTT: {outbox} to send, oldest {age} s; {sent} sent, {received} received; dropped: {dropped}",
-        "MQTT：待发 {outbox} 条，最久 {age} 秒；已发 {sent} 条，已收 {received} 条；丢弃：{dropped}",
+        "MQTT: {outbox} to send, oldest {oldest_seconds} s; {sent} sent, {received} received; dropped: {dropped}",
+        "MQTT：待发 {outbox} 条，最久 {oldest_seconds} 秒；已发 {sent} 条，已收 {received} 条；丢弃：{dropped}",
     ),
     "mqtt_connected": ("connected", "已连接"),
     "mqtt_connecting": ("connecting", "正在连接"),
@@ -80,18 +65,27 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     ),
     "status_last": ("Last extraction: {at}", "上次提取：{at}"),
     "status_failure": ("Last failure: {failure}", "上次失败：{failure}"),
-    "status_budget": ("Model calls today: {used} of {limit} ({model})", "今日模型调用：{used}/{limit}（{model}）"),
+    "status_budget": (
+        "Model calls today: {calls} of {calls_limit} ({name})",
+        "今日模型调用：{calls}/{calls_limit}（{name}）",
+    ),
     "status_tokens": (
-        "Tokens today: {input} in, {output} out, {reserved} reserved, of {limit}; about ${cost}",
-        "今日用量：输入 {input}，输出 {output}，预留 {reserved}，上限 {limit} 个词元；约 {cost} 美元",
+        (
+            "Tokens today: {input_tokens} in, {output_tokens} out, {reserved_tokens} reserved, of {tokens_limit};"
+            " about ${cost:.4f}"
+        ),
+        (
+            "今日用量：输入 {input_tokens}，输出 {output_tokens}，预留 {reserved_tokens}，上限 {tokens_limit} 个词元；"
+            "约 {cost:.4f} 美元"
+        ),
     ),
     "status_failed": (
-        "Turns that the model failed on: {failed}; `gateway-memory retry` reads them again",
-        "模型失败的对话：{failed} 轮；`gateway-memory retry` 可重新提取",
+        "Turns that the model failed on: {failed_turns}; `gateway-memory retry` reads them again",
+        "模型失败的对话：{failed_turns} 轮；`gateway-memory retry` 可重新提取",
     ),
     "status_unreadable": (
-        "Unreadable: {rows} rows of the journal were set aside; the index was made again {times} times",
-        "无法读取：已搁置日志库记录 {rows} 条；索引已重建 {times} 次",
+        "Unreadable: {rows} rows of the journal were set aside; the index was made again {index} times",
+        "无法读取：已搁置日志库记录 {rows} 条；索引已重建 {index} 次",
     ),
     "list_title": ("The newest {shown} of {total}:", "共 {total} 条，最新 {shown} 条："),
     "list_empty": ("Nothing is remembered yet.", "还没有记忆。"),
@@ -203,7 +197,7 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "无痕模式：本会话不保存、不召回任何记忆，直到 /memory on。",
     ),
 }
-"""By name: English, Chinese."""
+"""Phrases by name, each in English and in Chinese; `str.format` ignores values that a phrase doesn't name."""
 
 
 _SECRETS: Final[dict[str, str]] = {
@@ -220,11 +214,11 @@ _SECRETS: Final[dict[str, str]] = {
     "cookie": "Cookie",
     "bearer token": "令牌",
 }
-"""Kinds of secrets in Chinese; another one is called by its issuer's name."""
+"""Kinds of secrets in Chinese; a kind that is missing here is shown by its issuer's name, as in English."""
 
 
 def secret_name(language: Language, kind: str) -> str:
-    """Return a kind of secret as a user reads it."""
+    """Return the name of a kind of secret in the user's language."""
     return _SECRETS.get(kind, kind) if language == "zh" else kind
 
 
@@ -234,5 +228,5 @@ def language_of(text: str) -> Language:
 
 
 def say(language: Language, phrase: str, /, **values: object) -> str:
-    """Return a phrase in a language, with its values filled in. `memory`: what commands are called where it is read."""
+    """Return a phrase in a language, with its values filled in. `memory`: what stands before a command's name."""
     return PHRASES[phrase][language == "zh"].format(**{"memory": CHAT, **values})

@@ -1,43 +1,73 @@
-"""`gateway-memory save-fact` and `save-summary`: what an agent calls in its own turn, answered in JSON."""
+"""`gateway-memory save-fact` and `save-summary`: called by an agent in its own turn, answered in JSON."""
 
 import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_whose
 from gateway_memory.errors import GatewayMemoryError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.session import Session
 
-__all__ = ["add_parsers"]
+__all__ = ["COMMANDS", "save_fact", "save_summary"]
 
 
-def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add both commands; the parsed arguments carry `run`."""
-    fact = subparsers.add_parser("save-fact", help="keep a fact, or a stage summary, of a session")
-    fact.add_argument("--content", required=True)
-    fact.add_argument("--type", default="W", choices=["W", "B", "O", "S"], help="world, biographical, opinion, stage")
-    fact.add_argument("--entities", default="", help="names, separated by commas")
-    fact.add_argument("--confidence", type=_share, default=0.9)
-    fact.set_defaults(run=_answered(_save_fact))
-    summary = subparsers.add_parser("save-summary", help="save the one summary of a session")
-    summary.add_argument("--topic", required=True)
-    summary.add_argument("--summary", required=True)
-    summary.add_argument("--decisions", action="append", default=[], help="may be given again; or separated by ;")
-    summary.add_argument("--todos", action="append", default=[], help="likewise")
-    summary.set_defaults(run=_answered(_save_summary))
-    for parser in (fact, summary):
-        parser.add_argument("--session", required=True, metavar="ID", help="the session's id, as its prompt names it")
-        add_whose(parser, user="the person whose session it must be", room="the group whose session it must be")
-        parser.add_argument("--workspace", help="the memory's folder (default: .memory here)")
-        parser.add_argument("--config", type=Path, help="a config.json5 (default: the built-in settings)")
-        parser.add_argument("--agent", default="main", metavar="ID", help="whose overrides in the config hold")
+def _fact_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--content", required=True)
+    parser.add_argument("--type", default="W", choices=["W", "B", "O", "S"], help="world, biographical, opinion, stage")
+    parser.add_argument("--entities", default="", help="names, separated by commas")
+    parser.add_argument("--confidence", type=_share, default=0.9)
+    _add_session(parser)
+
+
+def _summary_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--topic", required=True)
+    parser.add_argument("--summary", required=True)
+    parser.add_argument("--decisions", action="append", default=[], help="may be given again; or separated by ;")
+    parser.add_argument("--todos", action="append", default=[], help="likewise")
+    _add_session(parser)
+
+
+def _add_session(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--session", required=True, metavar="ID", help="the session's id, as its prompt names it")
+    add_whose(parser, user="the person whose session it must be", room="the group whose session it must be")
+    parser.add_argument("--workspace", help="the memory's folder (default: .memory here)")
+    parser.add_argument("--config", type=Path, help="a config.json5 (default: the built-in settings)")
+    parser.add_argument("--agent", default="main", metavar="ID", help="whose overrides in the config hold")
+
+
+COMMANDS: Final = (
+    ShellCommand(
+        name="save-fact",
+        help=("keep a fact, or a stage summary, of a session", "保存一个会话的一条事实或阶段摘要"),
+        add_arguments=_fact_arguments,
+        run="gateway_memory.cli.agent:save_fact",
+    ),
+    ShellCommand(
+        name="save-summary",
+        help=("save the one summary of a session", "保存一个会话的唯一一份摘要"),
+        add_arguments=_summary_arguments,
+        run="gateway_memory.cli.agent:save_summary",
+    ),
+)
+
+
+def save_fact(args: argparse.Namespace) -> int:
+    """Keep a fact of a session; returns the exit code."""
+    return _answer(_save_fact, args)
+
+
+def save_summary(args: argparse.Namespace) -> int:
+    """Save the summary of a session; returns the exit code."""
+    return _answer(_save_summary, args)
 
 
 def _share(text: str) -> float:
@@ -47,22 +77,19 @@ def _share(text: str) -> float:
     return value
 
 
-def _answered(
+def _answer(
     save: "Callable[[GatewayMemory, Session, argparse.Namespace], Coroutine[Any, Any, dict[str, Any]]]",
-) -> Callable[[argparse.Namespace], int]:
-    """Run a command on the session that it names, and answer in JSON, also where nothing could be saved."""
-
-    def run(args: argparse.Namespace) -> int:
-        try:
-            answer = asyncio.run(_on_session(save, args))
-        except (OSError, GatewayMemoryError) as error:
-            # Ours say in words what was wrong; a text of another's may be what was said.
-            said = {"message": str(error)} if isinstance(error, GatewayMemoryError) else {}
-            answer = {"status": "error", "reason": type(error).__name__, **said}
-        sys.stdout.write(json.dumps(answer) + "\n")
-        return 1 if answer["status"] == "error" else 0
-
-    return run
+    args: argparse.Namespace,
+) -> int:
+    """Run a command on the session that it names, and answer in JSON, also if nothing could be saved."""
+    try:
+        answer = asyncio.run(_on_session(save, args))
+    except (OSError, GatewayMemoryError) as error:
+        # Only our own messages are printed: another library's may quote what was said.
+        said = {"message": str(error)} if isinstance(error, GatewayMemoryError) else {}
+        answer = {"status": "error", "reason": type(error).__name__, **said}
+    sys.stdout.write(json.dumps(answer) + "\n")
+    return 1 if answer["status"] == "error" else 0
 
 
 async def _on_session(

@@ -1,5 +1,6 @@
 """`gateway-memory chat`: a small real gateway in the terminal, with several sessions over one memory."""
 
+import argparse
 import asyncio
 import sys
 from collections.abc import Callable
@@ -7,12 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from gateway_memory.cli.agents import Agent, Message
+from gateway_memory.cli.agents import Agent, Message, choose_agent
+from gateway_memory.cli.places import owner_unless_named
+from gateway_memory.config.load import load_config
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Owner
 from gateway_memory.session import Session
 
-__all__ = ["Chat"]
+__all__ = ["Chat", "run"]
 
 _HELP: Final = """/session NAME   go to another session, or open it     /sessions   which are open
 /new            end this session and begin a new one  /memory …   the memory's own commands
@@ -114,3 +117,23 @@ def _read(prompt: str) -> str | None:
     except (EOFError, KeyboardInterrupt):
         return None
     return line.rstrip("\n") if line else None
+
+
+def run(args: argparse.Namespace) -> int:
+    """Open a memory and chat in the terminal until the user leaves; returns the exit code."""
+    user = owner_unless_named(args)
+    if user is None:
+        sys.stderr.write("chat is a conversation with one person: use --user, not --room\n")
+        return 2
+    try:
+        agent = choose_agent(args.model)
+    except Exception as error:  # noqa: BLE001 - a missing key is the SDK's own error
+        sys.stderr.write(f"{error}\n")
+        return 2
+
+    async def chat() -> None:
+        async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
+            await Chat(memory, agent, user=user).run()
+
+    asyncio.run(chat())
+    return 0

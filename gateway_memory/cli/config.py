@@ -8,13 +8,11 @@ from gateway_memory.config.load import config_schema, load_config, reference_tex
 from gateway_memory.config.problem import ConfigFileError
 from gateway_memory.config.settings import Config
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_arguments", "run"]
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `config` with its three actions; the parsed arguments carry `run`."""
-    parser = subparsers.add_parser("config", help="check a config file, show settings, print their schema")
-    parser.set_defaults(run=run)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the three actions of `config`."""
     actions = parser.add_subparsers(dest="action", required=True)
     check = actions.add_parser("check", help="list every mistake of a config file; exits 1 if there is one")
     check.add_argument("file", nargs="?", default="config.json5", help="default: %(default)s")

@@ -18,7 +18,7 @@ from gateway_memory.observability.logs import configure_logging
 from gateway_memory.scope import OWNER
 from gateway_memory.session import FEATURES, Session
 
-__all__ = ["Demo", "main"]
+__all__ = ["Demo", "run"]
 
 _LAPTOP: Final = "agent:main:laptop:direct:7"
 _PHONE: Final = "agent:main:phone:direct:7"
@@ -227,8 +227,12 @@ def _only_without(settings: MemorySync, feature: str) -> MemorySync:
     return replace(settings, **{name: replace(getattr(settings, name), enabled=False)})
 
 
-async def main() -> int:
-    """Run the demo in a folder that is gone afterwards; returns the exit code."""
+def run(_: object = None) -> int:
+    """Run the demo in a temporary folder; returns the exit code."""
+    return asyncio.run(_demo())
+
+
+async def _demo() -> int:
     configure_logging(verbose=False)
     turns = read_transcript(Path(str(resources.files("gateway_memory.cli") / "demo_transcript.jsonl")))
     with tempfile.TemporaryDirectory(prefix="gateway-memory-demo-") as folder:
@@ -241,4 +245,4 @@ async def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(asyncio.run(main()))
+    raise SystemExit(run())

@@ -1,95 +1,78 @@
-"""`gateway-memory status | list | search | forget | undo | history | receipts`: the chat's commands in a shell."""
+"""The chat's commands in a shell: `gateway-memory status | list | search | forget | undo | history | receipts`."""
 
 import argparse
 import asyncio
 import json
 import sys
+from functools import partial
 from typing import Final
 
+from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_place, no_folder, owner_unless_named
-from gateway_memory.commands.search import OPTIONS
+from gateway_memory.commands.table import COMMANDS as CHAT_COMMANDS
+from gateway_memory.commands.table import Command, Shell, find
+from gateway_memory.phrases import CHAT, SHELL
 
-__all__ = ["add_parsers"]
-
-_COMMANDS: Final = {
-    "status": "what is on, how much is kept, what waits, what failed last",
-    "list": "the newest memories",
-    "search": "search the memories",
-    "forget": "forget a memory by its id",
-    "undo": "take back the last change, or the last one of a memory",
-    "history": "what became of a memory",
-    "receipts": "what became of the last turns and commands",
-}
-_TEXTS: Final = {
-    "search": ("*", "QUERY"),
-    "forget": ("+", "ID"),
-    "undo": ("*", "ID"),
-    "history": ("+", "ID"),
-}
-_IN_JSON: Final = ("status", "list", "search", "history", "receipts")
+__all__ = ["COMMANDS", "run"]
 
 
-def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the commands; the parsed arguments carry `run`."""
-    for name, text in _COMMANDS.items():
-        command = subparsers.add_parser(name, help=text)
-        add_place(command)
-        command.set_defaults(run=_run, name=name, text=[], json=False)
-        if name in _TEXTS:
-            nargs, metavar = _TEXTS[name]
-            command.add_argument("text", nargs=nargs, metavar=metavar)
-        if name == "search":
-            _add_filters(command)
-        if name == "receipts":
-            command.add_argument("--limit", metavar="N", help="at most so many (default: 20)")
-        if name in _IN_JSON:
-            command.add_argument("--json", action="store_true", help="for programs: one JSON object")
+def _add_arguments(parser: argparse.ArgumentParser, *, command: Command, shell: Shell) -> None:
+    add_place(parser)
+    if shell.words:
+        parser.add_argument("text", nargs=shell.words, metavar=shell.metavar)
+    for option in shell.options:
+        if option.metavar:
+            parser.add_argument(f"--{option.name}", metavar=option.metavar, help=option.help[0])
+        else:
+            parser.add_argument(f"--{option.name}", action="store_const", const="", help=option.help[0])
+    if command.record:
+        parser.add_argument("--json", action="store_true", help="for programs: one JSON object")
 
 
-def _add_filters(parser: argparse.ArgumentParser) -> None:
-    """Let the shell take what `/memory search` takes in the chat; the command reads it."""
-    for option, metavar, text in (
-        ("--type", "W|B|O", "world, about the user, opinion"),
-        ("--category", "NAME", "preference, decision, fact, instruction"),
-        ("--since", "DAY", "from this day on, as YYYY-MM-DD"),
-        ("--until", "DAY", "up to and with this day"),
-        ("--session", "KEY", "said in the session of this key"),
-        ("--limit", "N", "at most so many"),
-    ):
-        parser.add_argument(option, metavar=metavar, help=text)
-    parser.add_argument("--explain", action="store_true", help="what makes each score")
+COMMANDS: Final = tuple(
+    ShellCommand(
+        name=command.name,
+        help=command.help,
+        add_arguments=partial(_add_arguments, command=command, shell=command.shell),
+        run="gateway_memory.cli.memory:run",
+    )
+    for command in CHAT_COMMANDS
+    if command.shell
+)
 
 
-def _rest(args: argparse.Namespace) -> str:
-    """Return what would stand behind the command's name in the chat."""
-    if args.name == "receipts":
-        return args.limit or ""
-    values = {name: getattr(args, name, None) for name in OPTIONS}
-    chosen = [f"--{name}={value}" for name, value in values.items() if value is not None]
-    return " ".join([*chosen, *(["--explain"] if getattr(args, "explain", False) else []), *args.text])
-
-
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry out one of the chat's commands; returns the exit code."""
     from gateway_memory.commands.answers import Answer
     from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
-    from gateway_memory.phrases import SHELL
 
     if no_folder(args.workspace):
         return 1
+    rest = _as_typed(args)
 
-    async def run() -> Answer | None:
+    async def answered() -> Answer | None:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
             session = await memory.visit(user=owner_unless_named(args), room=args.room)
             session.commands_as = SHELL
-            if args.json and session.settings.commands.enabled:
-                record = await memory.record(session, args.name, _rest(args))
+            if getattr(args, "json", False) and session.settings.commands.enabled:
+                record = await memory.record(session, args.command.name, rest)
                 return Answer(text=json.dumps(record, ensure_ascii=False))
-            return await memory.answer(session, f"/memory {args.name} {_rest(args)}")
+            return await memory.answer(session, f"{CHAT} {args.command.name} {rest}")
 
-    answer = asyncio.run(run())
+    answer = asyncio.run(answered())
     if answer is None:
         sys.stderr.write("commands are off: commands.enabled is false in the config\n")
         return 1
     (sys.stdout if answer.done else sys.stderr).write(f"{answer.text}\n")
     return 0 if answer.done else 1
+
+
+def _as_typed(args: argparse.Namespace) -> str:
+    """Return the options and words as they would stand behind the command's name in the chat."""
+    command = find(args.command.name)
+    assert command
+    assert command.shell
+    given = [(option, getattr(args, option.name)) for option in command.shell.options]
+    options = [option.as_typed(value) for option, value in given if value is not None]
+    return " ".join([*options, *getattr(args, "text", [])])

@@ -1,5 +1,7 @@
-"""Transcripts: JSON lines that are fed through the very calls of a gateway, and a report of what became of them."""
+"""`gateway-memory replay`: feed a transcript (JSON lines) through the calls of a gateway, and report the outcome."""
 
+import argparse
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -7,16 +9,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from tqdm import tqdm
 
 from extractor import clean
+from gateway_memory.cli.places import check_output
+from gateway_memory.config.load import load_config
 from gateway_memory.errors import UsageError
+from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER, is_name
 
-if TYPE_CHECKING:
-    from gateway_memory.memory import GatewayMemory
-
-__all__ = ["Report", "TranscriptTurn", "read_transcript", "replay"]
+__all__ = ["Report", "TranscriptTurn", "read_transcript", "replay", "run"]
 
 _FIELDS = {"session", "user", "reply", "at", "person", "room"}
 _SHOWN: Final = 10
@@ -110,7 +114,7 @@ def _turn(raw: Any) -> TranscriptTurn:
 
 
 async def replay(
-    memory: "GatewayMemory", turns: Sequence[TranscriptTurn], progress: Callable[[], object] = lambda: None
+    memory: GatewayMemory, turns: Sequence[TranscriptTurn], progress: Callable[[], object] = lambda: None
 ) -> Report:
     """Feed turns through before_reply and after_reply of their sessions, then flush, and report."""
     report = Report(turns=len(turns))
@@ -145,3 +149,20 @@ async def replay(
             stage, _, counted = rest.partition(".")
             report.outcomes.setdefault(stage, Counter())[counted.replace(".", ": ", 1)] += number
     return report
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay a transcript and print the report; returns the exit code."""
+    turns = read_transcript(args.file)
+    check_output(args.turns)
+
+    async def replayed() -> Report:
+        async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
+            with tqdm(total=len(turns), unit="turn", disable=None) as bar:
+                return await replay(memory, turns, bar.update)
+
+    report = asyncio.run(replayed())
+    if args.turns:
+        args.turns.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in report.rows), "utf-8")
+    print("\n".join(report.lines()))  # noqa: T201
+    return 0

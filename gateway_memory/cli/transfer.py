@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_whose, add_workspace, check_output, no_folder, owner_unless_named
 from gateway_memory.transfer.layouts import LAYOUTS
 
@@ -16,34 +17,68 @@ if TYPE_CHECKING:
     from gateway_memory.transfer.importer import ImportReport
     from gateway_memory.transfer.items import Item
 
-__all__ = ["add_parsers"]
+__all__ = ["COMMANDS", "run_delete", "run_export", "run_import"]
 
 _SHOWN: Final = 20
 
 
-def add_parsers(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the commands; the parsed arguments carry `run`."""
-    taking = subparsers.add_parser("import", help="take in what another memory holds; twice is the same as once")
-    taking.add_argument("layout", choices=LAYOUTS)
-    taking.add_argument("path", type=Path, help="its folder; for jsonl, the file that export wrote")
-    taking.add_argument("--dry-run", action="store_true", help="only report what would be taken in")
-    add_whose(taking, user="all of it into a person's memory", room="all of it into a group's memory")
-    taking.set_defaults(run=_import)
-    giving = subparsers.add_parser("export", help="write everything that stands in the memory")
-    giving.add_argument("--format", choices=["jsonl", "markdown"], default="jsonl")
-    giving.add_argument("--output", type=Path, help="jsonl: the file, else standard output; markdown: a new folder")
-    giving.set_defaults(run=_export)
-    deleting = subparsers.add_parser("delete", help="delete a person's or a group's memory everywhere, with proof")
-    deleting.add_argument("--scope", required=True, help="owner, user:NAME or room:NAME")
-    deleting.add_argument("--yes", action="store_true", help="do it; without this only what there is is shown")
-    deleting.set_defaults(run=_delete, leaves_no_log=True)
-    for parser in (taking, giving, deleting):
-        add_workspace(parser)
-    for parser in (taking, giving):
-        parser.add_argument("--config", type=Path, help="a config.json5 (default: the built-in settings)")
+def _import_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("layout", choices=LAYOUTS)
+    parser.add_argument("path", type=Path, help="its folder; for jsonl, the file that export wrote")
+    parser.add_argument("--dry-run", action="store_true", help="only report what would be taken in")
+    add_whose(parser, user="all of it into a person's memory", room="all of it into a group's memory")
+    add_workspace(parser)
+    _add_config(parser)
 
 
-def _import(args: argparse.Namespace) -> int:
+def _export_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=["jsonl", "markdown"], default="jsonl")
+    parser.add_argument("--output", type=Path, help="jsonl: the file, else standard output; markdown: a new folder")
+    add_workspace(parser)
+    _add_config(parser)
+
+
+def _delete_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--scope", required=True, help="owner, user:NAME or room:NAME")
+    parser.add_argument("--yes", action="store_true", help="do it; without this only what there is is shown")
+    add_workspace(parser)
+
+
+def _add_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", type=Path, help="a config.json5 (default: the built-in settings)")
+
+
+COMMANDS: Final = (
+    ShellCommand(
+        name="import",
+        help=(
+            "take in what another memory holds; twice is the same as once",
+            "导入另一份记忆的内容；导入两次与一次相同",
+        ),
+        add_arguments=_import_arguments,
+        run="gateway_memory.cli.transfer:run_import",
+    ),
+    ShellCommand(
+        name="export",
+        help=("write everything that stands in the memory", "导出记忆里的全部内容"),
+        add_arguments=_export_arguments,
+        run="gateway_memory.cli.transfer:run_export",
+    ),
+    ShellCommand(
+        name="delete",
+        help=(
+            "delete a person's or a group's memory everywhere, with proof",
+            "彻底删除一个人或一个群的记忆，并给出证明",
+        ),
+        add_arguments=_delete_arguments,
+        run="gateway_memory.cli.transfer:run_delete",
+        keeps_log=False,  # a new line would name what was deleted
+    ),
+)
+
+
+def run_import(args: argparse.Namespace) -> int:
+    """Take in another memory and print what was added; returns the exit code."""
     from tqdm import tqdm
 
     from gateway_memory.transfer.layouts import read_layout
@@ -93,7 +128,8 @@ async def _take_in(args: argparse.Namespace, items: "Sequence[Item]", workspace:
             )
 
 
-def _export(args: argparse.Namespace) -> int:
+def run_export(args: argparse.Namespace) -> int:
+    """Write the memory as JSON lines or Markdown; returns the exit code."""
     if no_folder(args.workspace):
         return 1
     if args.format == "markdown" and args.output is None:
@@ -127,7 +163,8 @@ async def _give(args: argparse.Namespace) -> int:
     return 0
 
 
-def _delete(args: argparse.Namespace) -> int:
+def run_delete(args: argparse.Namespace) -> int:
+    """Delete a scope and print the proof; returns the exit code."""
     from gateway_memory.transfer.eraser import delete, scope_named, survey
 
     scope = scope_named(args.scope)

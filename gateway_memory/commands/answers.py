@@ -1,25 +1,53 @@
-"""What a command answers: a text to show, and whether it did what was asked."""
+"""What a command answers, and the small forms that all answers share: ids, times, what was typed."""
 
 from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Final
 
+from gateway_memory.clock import local_time
+from gateway_memory.context.builder import as_query
 from gateway_memory.phrases import say
 from gateway_memory.session import Session
 
-__all__ = ["Answer", "NotDone", "phrase"]
+__all__ = ["Answer", "NotDone", "as_id", "iso_time", "phrase", "readable_time", "shown"]
+
+_SHOWN: Final = 80
+"""Characters of typed text that an answer repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """text: what is shown. done: whether what was asked is done; a shell's exit code tells it."""
+    """text: what is shown. done: whether the command did what was asked; it decides a shell command's exit code."""
 
     text: str
     done: bool = True
 
 
 class NotDone(Exception):  # noqa: N818 - an answer, no error
-    """Raised with the text to show where a command can't do what was asked: there is no such memory, say."""
+    """Raised with the text to show when a command can't do what was asked, for example for an unknown id."""
 
 
 def phrase(session: Session, name: str, /, **values: object) -> str:
-    """Return a phrase as a session reads it: in its language, with commands called as they are where it is read."""
+    """Return a phrase in the session's language; `{memory}` in it becomes the command's name in the chat or shell."""
     return say(session.language, name, memory=session.commands_as, **values)
+
+
+def as_id(text: str) -> str:
+    """Return an id without the brackets, quotes and spaces that people paste with it."""
+    return text.strip().strip("()[]`").lower()
+
+
+def shown(typed: str) -> str:
+    """Return the beginning of typed text as one line, without secrets, to be repeated in an answer."""
+    line = " ".join(as_query(typed).text.split())
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+
+
+def iso_time(at: float, zone: tzinfo | None) -> str:
+    """Return an instant (epoch seconds) as ISO 8601 with the zone's offset, for programs."""
+    return local_time(at, zone).isoformat(timespec="seconds")
+
+
+def readable_time(iso: str) -> str:
+    """Return an ISO 8601 time as people read it: without the offset, since it is in their own zone."""
+    return iso[:19].replace("T", " ")

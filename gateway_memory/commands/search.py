@@ -1,36 +1,52 @@
-"""A search that was asked for: its filters as a person types them, and its answer with what made each score."""
+"""`/memory search`: filters as people type them, and the answer, with the terms of each score on request."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, tzinfo
-from typing import Final, Literal
+from typing import Any, Final, get_args
 
+from extractor.types import Category
 from gateway_memory.clock import day_of
+from gateway_memory.commands.answers import NotDone, phrase, shown
+from gateway_memory.commands.memories import memory_row
+from gateway_memory.commands.option import Option
+from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.edge.content import well_formed
 from gateway_memory.errors import UsageError
 from gateway_memory.phrases import Language, say
+from gateway_memory.session import Session
 from recall import Filter, Hit
 
-__all__ = ["OPTIONS", "Asked", "as_filter", "parse_search", "search_answer"]
+__all__ = ["OPTIONS", "SearchRequest", "as_filter", "parse_search", "search", "search_record"]
 
-Option = Literal["type", "category", "since", "until", "session", "limit"]
+CATEGORIES: Final = get_args(Category)
+"""What `--category` can name. The extractor declares the categories; nothing else lists them."""
 
-OPTIONS: Final[tuple[Option, ...]] = ("type", "category", "since", "until", "session", "limit")
-"""`--type O --category preference --since 2026-10-01 --until 2026-10-31 --session KEY --limit 10`, and `--explain`."""
+OPTIONS: Final = (
+    Option(name="type", metavar="W|B|O", help=("world, about the user, opinion", "W 世界、B 关于用户、O 看法")),
+    Option(name="category", metavar="NAME", help=(", ".join(CATEGORIES), "、".join(CATEGORIES))),
+    Option(name="since", metavar="DAY", help=("from this day on, as YYYY-MM-DD", "从这一天起，格式 YYYY-MM-DD")),
+    Option(name="until", metavar="DAY", help=("up to and with this day", "到这一天为止，含当天")),
+    Option(name="session", metavar="KEY", help=("said in the session of this key", "在这个会话里说的")),
+    Option(name="limit", metavar="N", help=("at most so many", "最多几条")),
+    Option(name="explain", help=("what makes each score", "每个分数的由来")),
+)
+"""Before or behind the query, as `--name value` or `--name=value`."""
 
 _FOUND: Final = 5
 _MOST: Final = 50
 _LONGEST_NUMBER: Final = 9
-_DASHES: Final = ("--", "—", "–")  # telephones write the first as one of the others
+"""Digits."""
+_DASHES: Final = ("--", "—", "–")  # telephones turn two hyphens into a dash
 _TERMS: Final = ("words", "meaning", "recency", "importance", "form", "speaker", "date", "task", "version")
 _SHOWN_FROM: Final = 0.005
 _SHOWN: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A search as it was typed. problem: what of it is not understood, "" where all is."""
+class SearchRequest:
+    """A search as it was typed. problem: the part that is not understood, or ""."""
 
     query: str = ""
     given: dict[str, str] = field(default_factory=dict)
@@ -39,8 +55,8 @@ class Asked:
     problem: str = ""
 
 
-def parse_search(text: str) -> Asked:
-    """Return what is asked for: options in any place, `--name value` or `--name=value`; all else is the query."""
+def parse_search(text: str) -> SearchRequest:
+    """Read options, `--name value` or `--name=value` in any place, and the query, which is everything else."""
     words = iter(text.split())
     query: list[str] = []
     given: dict[str, str] = {}
@@ -50,18 +66,20 @@ def parse_search(text: str) -> Asked:
         name, equals, value = word.removeprefix(dashes).partition("=")
         if not dashes or not name:
             query.append(word)
-        elif name.lower() == "explain":
+            continue
+        option = next((option for option in OPTIONS if option.name == name.lower()), None)
+        if option is None:
+            return SearchRequest(problem=word)
+        if not option.metavar:
             explain = True
-        elif name.lower() not in OPTIONS:
-            return Asked(problem=word)
-        else:
-            given[name.lower()] = value if equals else next(words, "")
-            if not given[name.lower()]:
-                return Asked(problem=word)
+            continue
+        given[option.name] = value if equals else next(words, "")
+        if not given[option.name]:
+            return SearchRequest(problem=word)
     limit = given.pop("limit", str(_FOUND))
     if not (limit.isascii() and limit.isdigit() and len(limit) <= _LONGEST_NUMBER and 0 < int(limit) <= _MOST):
-        return Asked(problem=f"--limit {limit}")
-    return Asked(query=" ".join(query), given=given, limit=int(limit), explain=explain)
+        return SearchRequest(problem=f"--limit {limit}")
+    return SearchRequest(query=" ".join(query), given=given, limit=int(limit), explain=explain)
 
 
 def as_filter(
@@ -73,10 +91,9 @@ def as_filter(
     session_key: str | None = None,
     zone: tzinfo | None,
 ) -> Filter | None:
-    """Return the filter of a search, None where nothing is given.
+    """Return the filter of a search, None if nothing is given.
 
-    A day (a date, or YYYY-MM-DD) counts in the configured zone, and `until` takes in the whole of it; so does a time
-    without a zone.
+    A day (a date, or YYYY-MM-DD) and a time without a zone are in the configured zone. `until` includes its whole day.
 
     Raises:
         UsageError: there is no such type or day.
@@ -115,10 +132,46 @@ def _instant(day: object, zone: tzinfo | None, *, end: bool) -> float:
         return -math.inf if day.year == date.min.year else math.inf
 
 
-def search_answer(
-    hits: Sequence[Hit], *, min_score: float, explain: bool, language: Language, zone: tzinfo | None
-) -> str:
-    """Return what a person reads: what is found for sure, then what is weak."""
+async def search(ports: CommandPorts, session: Session, typed: str) -> str:
+    """Answer with the memories that a search finds, best first."""
+    hits, request = await _find(ports, session, typed)
+    return _answer(
+        hits,
+        min_score=session.settings.auto_recall.min_score,
+        explain=request.explain,
+        language=session.language,
+        zone=ports.memory.zone,
+    )
+
+
+async def search_record(ports: CommandPorts, session: Session, typed: str) -> dict[str, Any]:
+    """Return what a search finds as JSON values, best first."""
+    hits, request = await _find(ports, session, typed)
+    parts = [{"parts": dict(hit.parts)} if request.explain else {} for hit in hits]
+    found = zip(hits, parts, strict=True)
+    return {"results": [memory_row(ports, hit, hit.file) | {"score": hit.score} | each for hit, each in found]}
+
+
+async def _find(ports: CommandPorts, session: Session, typed: str) -> tuple[Sequence[Hit], SearchRequest]:
+    request, usage = parse_search(typed), phrase(session, "search_usage")
+    if request.problem:
+        raise NotDone(f"{phrase(session, 'search_option', problem=shown(request.problem))} {usage}")
+    if not request.query and not request.given:
+        raise NotDone(usage)
+    if session.incognito:
+        raise NotDone(phrase(session, "incognito"))
+    filters = {"session_key" if name == "session" else name: value for name, value in request.given.items()}
+    try:
+        hits = await ports.memory.search(
+            session, request.query, limit=request.limit, explain=request.explain, **filters
+        )
+    except UsageError as error:
+        raise NotDone(f"{phrase(session, 'search_option', problem=error)} {usage}") from None
+    return hits, request
+
+
+def _answer(hits: Sequence[Hit], *, min_score: float, explain: bool, language: Language, zone: tzinfo | None) -> str:
+    """List the hits: first those with at least `min_score`, then the weak ones."""
     if not hits:
         return say(language, "search_empty")
     sure = [hit for hit in hits if hit.score >= min_score]
@@ -135,7 +188,7 @@ def search_answer(
 
 
 def _explained(hit: Hit, language: Language) -> str:
-    """Return the terms of a hit's rank, the largest first, and what its score rests on."""
+    """Return the terms of a hit's rank, largest first, and the evidence for its score."""
     parts = hit.parts
     if not parts:
         return say(language, "explain_listed")

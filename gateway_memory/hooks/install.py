@@ -18,7 +18,7 @@ from gateway_memory.edge.content import well_formed
 from gateway_memory.hooks.run import EVENTS, workspace_of
 from gateway_memory.sessions.own_command import own_command
 
-__all__ = ["add_parser", "install", "merged", "undo", "without_ours"]
+__all__ = ["add_arguments", "install", "merged", "run", "undo", "without_ours"]
 
 Editor = Literal["cursor", "claude-code"]
 _FILES: Final[dict[Editor, str]] = {"cursor": ".cursor/hooks.json", "claude-code": ".claude/settings.json"}
@@ -30,9 +30,8 @@ _CHECK_SECONDS: Final = 30.0
 _RECORD: Final = ".gateway-memory-hooks.json"
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `hooks` with its actions; the parsed arguments carry `run`."""
-    parser = subparsers.add_parser("hooks", help="install the hooks of an editor, show them, take them out again")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions of `hooks`."""
     actions = parser.add_subparsers(dest="action", required=True)
     for name, text in (("install", "merge our hooks into the editor's file"), ("undo", "take them out again")):
         action = actions.add_parser(name, help=text)
@@ -45,10 +44,10 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     status.add_argument("--project", type=Path, metavar="DIR", help="default: the current folder")
     for action in actions.choices.values():
         action.add_argument("--workspace", help="the memory's folder (default: .memory in the project)")
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Carry out a parsed `hooks` command; returns the exit code."""
     try:
         project = _project(args.project)
         config = args.config.expanduser().absolute() if getattr(args, "config", None) else None

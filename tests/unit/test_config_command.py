@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_memory.cli.config import add_parser
+from gateway_memory.cli.config import add_arguments, run
 from gateway_memory.config.load import check_config, config_schema, load_config, reference_text
 
 OVERRIDE = "{agents: {list: [{id: 'work', memorySync: {autoRecall: {maxResults: 5}}}]}}"
@@ -14,9 +14,8 @@ OVERRIDE = "{agents: {list: [{id: 'work', memorySync: {autoRecall: {maxResults: 
 
 def config_command(*arguments: str) -> int:
     parser = argparse.ArgumentParser()
-    add_parser(parser.add_subparsers())
-    args = parser.parse_args(["config", *arguments])
-    return int(args.run(args))
+    add_arguments(parser)
+    return run(parser.parse_args(arguments))
 
 
 def test_check_accepts_a_good_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,115 @@
+"""The shell's commands, one entry each. The parser, its help, the completion and docs/commands.md are made from it."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Final
+
+from gateway_memory.cli import agent, config, memory, transfer
+from gateway_memory.cli.command import ShellCommand
+from gateway_memory.cli.places import add_place
+from gateway_memory.hooks import install
+
+__all__ = ["COMMANDS"]
+
+
+def _chat(parser: ArgumentParser) -> None:
+    add_place(parser)
+    parser.add_argument(
+        "--model",
+        metavar="PROVIDER/MODEL",
+        help="openai/… or anthropic/…; default: by the key that is set, else offline",
+    )
+
+
+def _distill(parser: ArgumentParser) -> None:
+    add_place(parser)
+    parser.add_argument("--dry-run", action="store_true", help="only show them, and why")
+
+
+def _replay(parser: ArgumentParser) -> None:
+    add_place(parser)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--turns", type=Path, metavar="FILE", help="write what became of each turn, as JSON lines")
+
+
+def _listen(parser: ArgumentParser) -> None:
+    add_place(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON lines")
+
+
+def _doctor(parser: ArgumentParser) -> None:
+    parser.add_argument("part", choices=["mqtt"])
+    add_place(parser)
+
+
+def _completion(parser: ArgumentParser) -> None:
+    parser.add_argument("shell", choices=["bash", "zsh", "fish"])
+
+
+COMMANDS: Final = (
+    *memory.COMMANDS,
+    ShellCommand(
+        name="chat",
+        help=("a small gateway in the terminal", "终端里的一个小网关"),
+        add_arguments=_chat,
+        run="gateway_memory.cli.chat:run",
+    ),
+    ShellCommand(
+        name="retry",
+        help=("read the turns again on which the model failed", "重新读取模型失败的那些轮次"),
+        add_arguments=add_place,
+        run="gateway_memory.cli.upkeep:run_retry",
+    ),
+    ShellCommand(
+        name="distill",
+        help=("move facts of the log that have earned it up to MEMORY.md", "把日志里够格的事实提炼进 MEMORY.md"),
+        add_arguments=_distill,
+        run="gateway_memory.cli.upkeep:run_distill",
+    ),
+    ShellCommand(
+        name="replay",
+        help=(
+            "feed a transcript (JSON lines: session, user, reply, at) through the memory",
+            "把一份对话记录（JSON 行：session、user、reply、at）送进记忆",
+        ),
+        add_arguments=_replay,
+        run="gateway_memory.cli.replay:run",
+    ),
+    ShellCommand(
+        name="listen",
+        help=("print what gateways announce over MQTT, as it comes", "实时打印各网关经 MQTT 发布的内容"),
+        add_arguments=_listen,
+        run="gateway_memory.cli.mqtt:run_listen",
+    ),
+    ShellCommand(
+        name="doctor",
+        help=("say what is wrong with a connection, in words", "用文字说明连接哪里出了问题"),
+        add_arguments=_doctor,
+        run="gateway_memory.cli.mqtt:run_doctor",
+    ),
+    ShellCommand(
+        name="demo",
+        help=("the acceptance criteria, shown on a conversation", "在一段对话上逐条展示验收标准"),
+        run="gateway_memory.cli.demo:run",
+    ),
+    ShellCommand(
+        name="completion",
+        help=("print what lets a shell complete our commands", "输出命令补全脚本"),
+        add_arguments=_completion,
+        run="gateway_memory.cli.main:print_completion",
+    ),
+    *agent.COMMANDS,
+    *transfer.COMMANDS,
+    ShellCommand(
+        name="hooks",
+        help=("install the hooks of an editor, show them, take them out again", "安装、查看、移除编辑器的 hooks"),
+        add_arguments=install.add_arguments,
+        run="gateway_memory.hooks.install:run",
+    ),
+    ShellCommand(
+        name="config",
+        help=("check a config file, show settings, print their schema", "检查配置文件、显示设置、输出 JSON Schema"),
+        add_arguments=config.add_arguments,
+        run="gateway_memory.cli.config:run",
+    ),
+)

@@ -1,0 +1,100 @@
+"""`/memory list` and `/memory forget`, and "forget that …" said in plain words."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from gateway_memory.capture.forgetting import named
+from gateway_memory.clock import day_of
+from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, shown
+from gateway_memory.commands.ports import CommandPorts
+from gateway_memory.context.builder import as_query
+from gateway_memory.session import Session
+from gateway_memory.store.files import is_writable
+from recall import Entry, Hit, Stored
+
+__all__ = ["forget", "forget_named", "list_memories", "list_record", "memory_row"]
+
+_LISTED: Final = 20
+_CANDIDATES: Final = 5
+_NEAREST: Final = 8
+_POSSIBLE_SCORE: Final = 0.2
+
+
+async def list_memories(ports: CommandPorts, session: Session, _: str) -> str:
+    """Answer with the newest memories and their ids."""
+    rows, total = await _newest(ports, session)
+    if not rows:
+        return phrase(session, "list_empty")
+    zone = ports.memory.zone
+    lines = [f"- {row.entry.id} · {day_of(row.entry.at, zone)} · {row.entry.text}" for row in rows]
+    return "\n".join([phrase(session, "list_title", shown=len(rows), total=total), *lines])
+
+
+async def list_record(ports: CommandPorts, session: Session, _: str) -> dict[str, Any]:
+    """Return the newest memories as JSON values."""
+    rows, total = await _newest(ports, session)
+    return {"memories": [memory_row(ports, row.entry, row.file) for row in rows], "total": total}
+
+
+def memory_row(ports: CommandPorts, memory: Entry | Hit, file: str) -> dict[str, Any]:
+    """Return a memory as JSON values."""
+    return {
+        "id": memory.id,
+        "text": memory.text,
+        "at": iso_time(memory.at, ports.memory.zone),
+        "type": memory.type,
+        "category": memory.category,
+        "file": file,
+    }
+
+
+async def forget(ports: CommandPorts, session: Session, identity: str) -> str:
+    """Take the memory of an id out of its file; if there is no such id, the memory that the words name."""
+    what, identity = identity.strip(), as_id(identity)
+    if not identity:
+        raise NotDone(phrase(session, "forget_usage"))
+    await ports.refresh(session.scope)
+    stored = await ports.index.get(session.scope.key, identity)
+    if stored is None:  # words may look like an id
+        answer = await forget_named(ports, session, what)
+        if answer is None:
+            raise NotDone(await _candidates(ports, session, what) or phrase(session, "forget_unknown", id=shown(what)))
+        return answer
+    if stored.entry.kind != "item" or not is_writable(stored.file):
+        raise NotDone(phrase(session, "forget_not_ours", id=identity, file=stored.file))
+    await ports.edits.forget(session.scope, stored)
+    return phrase(session, "forgotten", id=identity, text=stored.entry.text)
+
+
+async def forget_named(ports: CommandPorts, session: Session, what: str) -> str | None:
+    """Forget the memory that the words name for certain; None if they name none.
+
+    Raises:
+        NotDone: several memories are possible; the text lists them.
+    """
+    await ports.refresh(session.scope)
+    near = await ports.index.nearest(session.scope.key, as_query(what).text, _NEAREST)
+    found = named(what, near)
+    if found.certain:
+        await ports.edits.forget(session.scope, found.certain, reason="asked")
+        return phrase(session, "forgotten", id=found.certain.entry.id, text=found.certain.entry.text)
+    if not found.possible:
+        return None
+    raise NotDone(_which(session, [(stored.entry.id, stored.entry.text) for stored in found.possible]))
+
+
+async def _newest(ports: CommandPorts, session: Session) -> tuple[Sequence[Stored], int]:
+    await ports.refresh(session.scope)
+    rows = await ports.index.newest(session.scope.key, _LISTED)
+    return rows, await ports.index.count(session.scope.key)
+
+
+async def _candidates(ports: CommandPorts, session: Session, what: str) -> str | None:
+    """List what a search finds for words that name no memory for certain."""
+    hits = await ports.memory.search(session, what, limit=_CANDIDATES)
+    found = [(hit.id, hit.text) for hit in hits if hit.score >= _POSSIBLE_SCORE]
+    return _which(session, found) if found else None
+
+
+def _which(session: Session, possible: Sequence[tuple[str, str]]) -> str:
+    return "\n".join([phrase(session, "forget_which"), *(f"- {identity} · {text}" for identity, text in possible)])

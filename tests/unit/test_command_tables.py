@@ -1,0 +1,44 @@
+"""The tables of commands: complete in both languages, without a name given twice, and found by every name."""
+
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+from gateway_memory import OWNER, GatewayMemory, load_config
+from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
+from gateway_memory.commands.table import COMMANDS, find, nearest
+
+
+def test_every_command_speaks_both_languages_and_no_name_is_given_twice() -> None:
+    names = [name for command in COMMANDS for name in (command.name, *command.aliases)]
+    assert len(set(names)) == len(names)
+    for command in COMMANDS:
+        assert command.aliases
+        options = command.shell.options if command.shell else ()
+        assert all([*command.help, *(text for option in options for text in option.help)])
+        assert bool(command.argument[0]) == bool(command.argument[1])
+        assert all(find(name) is command for name in (command.name, *command.aliases))
+    assert all(all(command.help) for command in SHELL_COMMANDS)
+
+
+@pytest.mark.parametrize("command", SHELL_COMMANDS, ids=lambda command: command.name)
+def test_what_carries_out_a_shell_command_exists(command: object) -> None:
+    assert callable(pkgutil.resolve_name(command.run))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("serch", "search"), ("hisotry", "history"), ("dance", ""), ("x" * 8000, "")]
+)
+def test_a_mistyped_name_is_near_to_what_was_meant(typed: str, meant: str) -> None:
+    assert nearest(typed) == meant
+
+
+async def test_the_chat_takes_chinese_names_and_answers_in_chinese(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        assert "Did you mean /memory list?" in str(await memory.command(session, "/memory lits"))
+        assert "还没有记忆" in str(await memory.command(session, "/memory 列出"))
+        help_line = str(await memory.command(session, "/memory 帮助"))
+        assert help_line.startswith("/memory status（状态）· search <关键词>（搜索）· list（列出）· ")
+        assert help_line.endswith("· on [功能]（打开）· off [功能]（关闭）")
