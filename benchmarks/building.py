@@ -31,8 +31,8 @@ from recall.encoding.encoder import BundledEncoder
 class Remembering(BundledEncoder):
     """Encodes a text that it knows without encoding it."""
 
-    def __init__(self, tables: Path | None = None) -> None:
-        super().__init__(tables)
+    def __init__(self) -> None:
+        super().__init__()
         self._known: dict[str, NDArray[np.float32]] = {}
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -34,7 +34,7 @@ from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.journal.retention import Retention
 from gateway_memory.store.journal.session_state import release
 from gateway_memory.store.slots import Slot
-from gateway_memory.store.workspace import ENCODER_TABLES, STATE_FOLDER
+from gateway_memory.store.workspace import STATE_FOLDER
 from gateway_memory.sync.edits import Edits
 from gateway_memory.sync.follower import Follower
 from gateway_memory.sync.watch import check_watching, watch
@@ -320,7 +320,6 @@ async def _open_recaller(stack: AsyncExitStack, workspace: Path, settings: Memor
         workspace / "index.sqlite",
         settings.auto_recall,
         breaker=Breaker(open_seconds=_EMBEDDING_REST_SECONDS),
-        tables=workspace / STATE_FOLDER / ENCODER_TABLES,
     )
     try:
         if await recaller.open():

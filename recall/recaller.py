@@ -5,7 +5,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, tzinfo
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -42,9 +41,7 @@ class Recaller:
     """Search over the scopes of one index.sqlite. Lives on the event loop that opened it.
 
     `zone` is where "yesterday" is reckoned. `encoder` makes the encoder, in its own thread; by default it follows the
-    settings. `breaker` guards an embedding server. `tables`: a file in which the bundled encoder may keep what it makes
-    of its vocabulary, so that it loads in half the time. Every method raises RecallError before `open` and after
-    `close`.
+    settings. `breaker` guards an embedding server. Every method raises RecallError before `open` and after `close`.
     """
 
     def __init__(
@@ -55,11 +52,10 @@ class Recaller:
         zone: tzinfo = UTC,
         encoder: "Callable[[], Encoder] | None" = None,
         breaker: "Breaker | None" = None,
-        tables: Path | None = None,
     ) -> None:
         self._settings = settings
         self._thread = IndexThread(path)
-        self._embedders = _embedders(settings.embedder, encoder, breaker, tables)
+        self._embedders = _embedders(settings.embedder, encoder, breaker)
         self._embedder = self._embedders[0] if self._embedders else None
         self._background = None
         if self._embedder is not None:
@@ -250,14 +246,13 @@ def _embedders(
     settings: EmbedderSettings,
     load: "Callable[[], Encoder] | None",
     breaker: "Breaker | None",
-    tables: Path | None,
 ) -> tuple[Embedder, ...]:
     """Who makes the vectors of messages, and, last, who makes those of memories; none for words alone.
 
     A server does two things at once, so that a message need not wait behind a batch on its way there and back.
     """
     if load is not None or settings.provider == "bundled":
-        return (Embedder(load or partial(_bundled, tables)),)
+        return (Embedder(load or _bundled),)
     if settings.provider == "none":
         return ()
 
@@ -269,10 +264,10 @@ def _embedders(
     return tuple(Embedder(serve, retry_seconds=_SERVER_RETRY_SECONDS) for _ in range(2))
 
 
-def _bundled(tables: Path | None) -> "Encoder":
+def _bundled() -> "Encoder":
     from recall.encoding.encoder import bundled_encoder
 
-    return bundled_encoder(tables)
+    return bundled_encoder()
 
 
 def _preparing(entries: Sequence[Entry]) -> "Callable[[Index], dict[str, IndexedRow]]":

@@ -11,7 +11,6 @@ from gateway_memory.cli.places import add_whose
 from gateway_memory.hooks.run import workspace_of
 from gateway_memory.hooks.state import settings_of
 from gateway_memory.hooks.words import best, index_follows, lines_of
-from gateway_memory.store.workspace import ENCODER_TABLES, STATE_FOLDER
 
 if TYPE_CHECKING:
     from gateway_memory.scope import Owner
@@ -81,7 +80,7 @@ async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, A
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
 
-    recaller = Recaller(workspace / "index.sqlite", RecallSettings(), tables=workspace / STATE_FOLDER / ENCODER_TABLES)
+    recaller = Recaller(workspace / "index.sqlite", RecallSettings())
     if await recaller.open():
         await recaller.close()
         return None

@@ -8,14 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-__all__ = ["ENCODER_TABLES", "STATE_FOLDER", "locked"]
+__all__ = ["STATE_FOLDER", "locked"]
 
 STATE_FOLDER: Final = ".gateway-memory"
-
-
-ENCODER_TABLES: Final = "encoder.tables"
-
-
 _LOCK_SECONDS: Final = 3.0
 
 

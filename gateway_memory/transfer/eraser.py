@@ -19,7 +19,7 @@ from gateway_memory.store.journal.sqlite import open_journal, transaction
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.slots import all_slots
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, read_records
-from gateway_memory.store.workspace import ENCODER_TABLES, STATE_FOLDER, locked
+from gateway_memory.store.workspace import STATE_FOLDER, locked
 
 __all__ = ["Proof", "delete", "scope_named", "survey"]
 
@@ -108,7 +108,7 @@ def delete(workspace: Path, scope: Scope) -> Proof:
             folder = workspace / scope.folder if scope.folder else workspace / "memory"
             if folder.is_dir():
                 shutil.rmtree(folder)
-            for path in [*_set_aside(workspace), *sorted(workspace.glob("index.sqlite*"))]:
+            for path in [*_set_aside(workspace), *sorted(workspace.glob("index.sqlite*")), *_vocabularies(workspace)]:
                 path.unlink()
             proof.after = survey(workspace, scope)
             proof.needles = len(needles)
@@ -200,6 +200,11 @@ def _set_aside(workspace: Path) -> list[Path]:
     return sorted(workspace.glob("journal.sqlite.damaged-*"))
 
 
+def _vocabularies(workspace: Path) -> list[Path]:
+    """Return the encoder's vocabulary as earlier versions kept it: common words in it would count as traces."""
+    return sorted((workspace / STATE_FOLDER).glob("encoder.tables*"))
+
+
 def _index_rows(workspace: Path, scope: Scope) -> int:
     path = workspace / "index.sqlite"
     if not path.exists():
@@ -264,9 +269,7 @@ def _needles(workspace: Path, scope: Scope, database: sqlite3.Connection | None)
 
 def _look_through(workspace: Path, needles: Sequence[bytes], proof: Proof) -> None:
     for path in sorted(workspace.rglob("*")):
-        # The encoder's vocabulary, whole or half written, holds words of everybody's.
-        vocabulary = path.parent == workspace / STATE_FOLDER and path.name.startswith(ENCODER_TABLES)
-        if path.is_file() and not path.is_symlink() and not vocabulary:
+        if path.is_file() and not path.is_symlink():
             content = path.read_bytes()
             proof.files += 1
             proof.bytes += len(content)

@@ -136,7 +136,7 @@ async def test_no_part_is_given_more_time_than_is_left(
 async def test_an_encoder_that_hangs_while_it_loads(
     tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def hanging(_: Path | None) -> BundledEncoder:
+    def hanging() -> BundledEncoder:
         gate()
         return BundledEncoder()
 

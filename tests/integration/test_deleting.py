@@ -82,7 +82,7 @@ async def test_everything_of_one_scope_is_gone_and_nothing_of_the_others(tmp_pat
         assert hits
 
 
-async def test_a_word_of_the_encoders_vocabulary_is_no_trace(tmp_path: Path) -> None:
+async def test_the_vocabulary_that_an_earlier_version_kept_is_no_trace(tmp_path: Path) -> None:
     async with GatewayMemory(WORDS, tmp_path) as memory:
         session = await memory.start_session("one", user="zoe")
         await memory.save_fact(session, content="Portuguese")
@@ -91,7 +91,7 @@ async def test_a_word_of_the_encoders_vocabulary_is_no_trace(tmp_path: Path) -> 
     proof = delete(tmp_path, scope_named("user:zoe"))
     assert (proof.holds, proof.found) == (True, []), proof
     assert proof.needles
-    assert tables.exists()
+    assert not tables.exists()
 
 
 async def test_while_a_process_has_it_open_nothing_is_deleted(tmp_path: Path) -> None:
