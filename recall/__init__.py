@@ -15,7 +15,6 @@ from recall.search.begun import Begun
 from recall.settings import EmbedderSettings, RecallSettings
 from recall.text.render import count_tokens, render_block
 from recall.text.words import text_overlap
-from recall.threads.turns import short_turns
 from recall.types import (
     EmbeddingError,
     Entry,
@@ -49,6 +48,5 @@ __all__ = [
     "Vectors",
     "count_tokens",
     "render_block",
-    "short_turns",
     "text_overlap",
 ]

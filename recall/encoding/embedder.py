@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recall.log import get_logger
-from recall.threads.turns import computes, short_turns
 from recall.threads.worker import settle, settle_all
 from recall.types import EmbeddingError, RecallError
 
@@ -149,7 +148,6 @@ class Embedder:
         return job.future
 
     def _run(self) -> None:
-        computes()
         while not self._closing:
             if self._encoder is None and not self._make():
                 with self._lock:
@@ -181,8 +179,7 @@ class Embedder:
     def _make(self) -> bool:
         started = time.perf_counter()
         try:
-            with short_turns():
-                encoder = self._load()
+            encoder = self._load()
         except Exception as error:  # noqa: BLE001 - without an encoder, words alone work
             self.problem = kind_of(error)
             _log.warning("recall.encoder_failed", stage="load", error=self.problem)
@@ -213,8 +210,7 @@ class Embedder:
         texts = [text for job in jobs for text in job.texts]
         self._busy_since = time.monotonic()
         try:
-            with short_turns():
-                vectors = self._encoder.encode(texts)
+            vectors = self._encoder.encode(texts)
         except Exception as error:  # noqa: BLE001 - one bad text or a failing server costs these jobs only
             self.problem = kind_of(error)
             _log.warning("recall.encoder_failed", stage="encode", texts=len(texts), error=self.problem)

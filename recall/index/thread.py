@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from recall.log import get_logger
-from recall.threads.turns import no_collection
 from recall.threads.worker import SEARCH, WRITE, Worker, settle
 from recall.types import RecallError
 
@@ -185,12 +184,6 @@ def _code(error: sqlite3.Error) -> int:
 
 
 def _make_index(path: Path) -> "Index":
-    with no_collection():
-        import threadpoolctl
+    from recall.index.index import Index
 
-        from recall.index.index import Index
-
-    # A product of a few milliseconds stalls with more threads; and changing the number for each call would race with
-    # the encoder's thread, which does the same.
-    threadpoolctl.threadpool_limits(limits=1, user_api="blas")
     return Index(path)

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from recall.threads.turns import computes, short_turns
 from recall.types import RecallError
 
 __all__ = ["BACKGROUND", "SEARCH", "WRITE", "Worker", "settle", "settle_all"]
@@ -90,7 +89,6 @@ class Worker:
         return self._thread
 
     def _run(self) -> None:
-        computes()
         while True:
             with self._lock:
                 while self._running or not (self._queue or self._closing):
@@ -111,8 +109,7 @@ def _done(job: Callable[[], T], future: asyncio.Future[Any]) -> tuple[T | None, 
     if future.cancelled():
         return None, None
     try:
-        with short_turns():
-            return job(), None
+        return job(), None
     except BaseException as error:  # noqa: BLE001 - whatever a job raises belongs to whoever waits for it
         return None, error
 

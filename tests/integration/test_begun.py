@@ -1,7 +1,6 @@
 """A search that has begun is ranked by itself when its vector is there; who waits for the vector too gets it."""
 
 import gc
-import os
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -140,12 +139,3 @@ async def test_it_leaves_nothing_to_the_garbage_collector(recaller: Recaller, ga
         gc.enable()
     assert texts(found) == LINES[:1]
     assert left == []
-
-
-@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="this system knows no such threads")
-async def test_its_threads_take_no_processor_from_the_event_loop(recaller: Recaller) -> None:
-    assert await recaller.count("owner") == len(LINES)
-    ours = [thread.native_id for thread in threading.enumerate() if thread.name.startswith("recall-")]
-    assert len(ours) == 2
-    assert {os.sched_getscheduler(number) for number in ours if number} == {os.SCHED_BATCH}
-    assert os.sched_getscheduler(threading.get_native_id()) == os.SCHED_OTHER
