@@ -119,7 +119,7 @@ async def rank_all(
                 await fill(recaller, conv, entries[:count])
                 held = count
             recall = await recaller.search(
-                [conv],
+                conv,
                 query["text"],
                 limit=RETURNED,
                 min_score=0.0,

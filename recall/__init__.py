@@ -3,7 +3,7 @@
     recaller = Recaller(path_of_index, RecallSettings())
     await recaller.open()
     await recaller.replace_file("owner", "MEMORY.md", stamp, entries)
-    recall = await recaller.search(["owner"], "写个脚本", limit=3, min_score=0.5, timeout_seconds=2, now=time.time())
+    recall = await recaller.search("owner", "写个脚本", limit=3, min_score=0.5, timeout_seconds=2, now=time.time())
     text = render_block("Relevant Memory", "Notes from earlier sessions.", lines, 500)
 
 Importing this package imports no numpy; the index and the encoder load in their own threads when they are opened.

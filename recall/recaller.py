@@ -192,14 +192,13 @@ class Recaller:
         """How many items a scope has."""
         return await self._read(lambda index: index.count(scope))
 
-    async def warm(self, scopes: Sequence[str]) -> None:
-        """Load scopes, so that the first search needn't."""
-        for scope in scopes:
-            await self._read(_loading(scope))
+    async def warm(self, scope: str) -> None:
+        """Load a scope, so that the first search needn't."""
+        await self._read(_loading(scope))
 
     def search(
         self,
-        scopes: Sequence[str],
+        scope: str,
         query: str,
         *,
         limit: int,
@@ -210,7 +209,7 @@ class Recaller:
         only: Filter | None = None,
         explain: bool = False,
     ) -> Begun:
-        """The best memories of these scopes for a message, each at least `min_score`, the best first.
+        """The best memories of a scope for a message, each at least `min_score`, the best first.
 
         `preceding`: the turns before it, oldest first. `now`: epoch seconds. `only`: which memories may be found.
         `explain`: hits tell what makes their rank.
@@ -219,7 +218,7 @@ class Recaller:
         fails, and comes within `timeout_seconds`.
         """
         return self._anytime.search(
-            scopes,
+            scope,
             query,
             limit=limit,
             min_score=min_score,

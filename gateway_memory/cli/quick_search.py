@@ -90,7 +90,7 @@ async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, A
         except RecallError as error:  # words alone are searched, as in a gateway
             sys.stderr.write(f"{error}\n")
         found = await recaller.search(
-            ["owner"],
+            "owner",
             clean(query).text,
             limit=limit,
             min_score=0.0,

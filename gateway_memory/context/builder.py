@@ -168,7 +168,7 @@ class ContextBuilder:
         self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
     ) -> tuple[Hit, ...]:
         search = self._recaller.search(
-            [session.scope.key],
+            session.scope.key,
             query,
             limit=limit,
             min_score=0.0,
@@ -192,7 +192,7 @@ class ContextBuilder:
         settings = session.settings.auto_recall
         try:
             return self._recaller.search(
-                [session.scope.key],
+                session.scope.key,
                 message,
                 limit=settings.max_results,
                 min_score=settings.min_score,

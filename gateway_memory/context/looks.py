@@ -44,7 +44,7 @@ class Looks:
 
     async def _first(self, session: Session) -> int:
         await self._follower.refresh(session.scope)
-        await self._recaller.warm([session.scope.key])
+        await self._recaller.warm(session.scope.key)
         newest = await self._recaller.newest(session.scope.key, 1)
         return newest[0].sequence if newest else 0
 

@@ -73,7 +73,7 @@ class OpeningBuilder:
         if not query or not limit:
             return []
         search = await self._recaller.search(
-            [scope.key],
+            scope.key,
             query,
             limit=limit,
             min_score=self._min_score,

@@ -50,8 +50,7 @@ class ScopeRows:
         self._standing: NDArray[np.float32] | None = None
         self._beside: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None
         self._has_speakers: bool | None = None
-        self._length_sum: float | None = None
-        self._norms: tuple[float, NDArray[np.float32]] | None = None
+        self._norms: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -76,7 +75,7 @@ class ScopeRows:
                 self._change(values)
             if fresh:
                 self._append(fresh)
-        self._recency = self._standing = self._beside = self._has_speakers = self._length_sum = self._norms = None
+        self._recency = self._standing = self._beside = self._has_speakers = self._norms = None
 
     def _change(self, values: Sequence[Any]) -> None:
         sequence, at, importance, _, type_, kind, file, session, traits, _, _, _, vector = values
@@ -146,7 +145,7 @@ class ScopeRows:
                 self.searchable.values[row] = self.items.values[row] = False
                 self.lengths.values[row] = -1.0
                 self.dead += 1
-                self._length_sum = self._norms = None
+                self._norms = None
 
     def _is_dead(self, row: int) -> bool:
         return bool(self.lengths.values[row] < 0)
@@ -157,17 +156,11 @@ class ScopeRows:
             self._has_speakers = bool(self.speakers.values.any())
         return self._has_speakers
 
-    def length_sum(self) -> float:
-        """The sum of all rows' lengths; a dead one's is -1."""
-        if self._length_sum is None:
-            self._length_sum = float(self.lengths.values.sum())
-        return self._length_sum
-
-    def length_norms(self, average: float) -> NDArray[np.float32]:
-        """What BM25 makes of each row's length: see `rank.length_norms`."""
-        if self._norms is None or self._norms[0] != average:
-            self._norms = average, rank.length_norms(self.lengths.values, average)
-        return self._norms[1]
+    def length_norms(self) -> NDArray[np.float32]:
+        """Return what BM25 makes of each row's length: see `rank.length_norms`. A dead row's length is -1."""
+        if self._norms is None:
+            self._norms = rank.length_norms(self.lengths.values, float(self.lengths.values.sum()) / len(self))
+        return self._norms
 
     def beside(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which rows stand beside others of their session: see `rank.beside`."""

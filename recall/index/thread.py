@@ -3,7 +3,6 @@
 import asyncio
 import sqlite3
 import time
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -111,13 +110,11 @@ class IndexThread:
             raise RecallError("recall is not open")
         return self._index
 
-    def load(self, scopes: Sequence[str]) -> None:
-        """Begin to load those of the scopes that rest, while a message's vector is being made."""
-        index = self._opened()
-        for scope in scopes:
-            if not index.holds(scope):
-                loading = self.run(partial(_load, scope), SEARCH)
-                loading.add_done_callback(_seen)
+    def load(self, scope: str) -> None:
+        """Begin to load a scope that rests, while a message's vector is being made."""
+        if not self._opened().holds(scope):
+            loading = self.run(partial(_load, scope), SEARCH)
+            loading.add_done_callback(_seen)
 
     async def write(self, job: "Callable[[Index], T]", priority: int = WRITE) -> T:
         """A job that writes; while another process writes it is put off, and searches go on meanwhile.

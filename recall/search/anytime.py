@@ -16,14 +16,14 @@ from recall.search.begun import Begun, Ranked, come
 from recall.search.query import PRECEDING_TURNS
 from recall.text.entry_text import LONGEST_EMBEDDED
 from recall.text.words import clean_text
-from recall.types import Near, Outcome, Recall, RecallError
+from recall.types import Hit, Near, Outcome, Recall, RecallError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from recall.index.index import Index
-    from recall.search.vector_query import Asked
+    from recall.search.query_vector import QueryVector
 
 __all__ = ["AnytimeSearch"]
 
@@ -59,7 +59,7 @@ class AnytimeSearch:
 
     def search(
         self,
-        scopes: Sequence[str],
+        scope: str,
         message: str,
         *,
         limit: int,
@@ -72,22 +72,24 @@ class AnytimeSearch:
     ) -> Begun:
         """See `Recaller.search`."""
         deadline = None if timeout_seconds is None else time.perf_counter() + timeout_seconds
-        key = (tuple(scopes), message, limit, min_score, tuple(preceding), only, explain, int(now // _CACHE_SECONDS))
+        key = (scope, message, limit, min_score, tuple(preceding), only, explain, int(now // _CACHE_SECONDS))
 
-        def rank(index: "Index", asked: "Asked | None") -> Ranked | Recall:
-            from recall.search.search import ranked, search_words
+        def rank(index: "Index", asked: "QueryVector | None") -> Ranked | Recall:
+            from recall.search.search import best_hits, lexical_scores
 
             index.follow()
             version, found = self._found.get(key, (-1, None))
             if found is not None and version == index.version:
                 return found
             begun = time.perf_counter()
-            words = search_words(index, scopes, message, preceding, now, self._zone, only)
+            lexical = lexical_scores(index, scope, message, preceding, now, self._zone, only)
             seconds = time.perf_counter() - begun
-            hits = ranked(index, words, asked, limit=limit, min_score=min_score, explain=explain)
+            hits: tuple[Hit, ...] = ()
+            if lexical is not None:
+                hits = best_hits(index, lexical, asked, limit=limit, min_score=min_score, explain=explain)
             return Ranked(index.version, hits, asked is not None and index.fits(asked.vector), seconds)
 
-        self._thread.load(scopes)
+        self._thread.load(scope)
         patient = deadline is None
         begun = Begun(
             self._thread,

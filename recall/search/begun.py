@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recall.index.index import Index
-    from recall.search.vector_query import Asked
+    from recall.search.query_vector import QueryVector
 
     Vector = NDArray[np.float32]
     Awaited = asyncio.Future[Vector] | Vector | None
@@ -43,7 +43,7 @@ class Begun:
     def __init__(
         self,
         thread: IndexThread,
-        rank: "Callable[[Index, Asked | None], Ranked | Recall]",
+        rank: "Callable[[Index, QueryVector | None], Ranked | Recall]",
         answer: "Callable[[Begun], Awaitable[Recall]]",
         *,
         key: Hashable,
@@ -52,7 +52,7 @@ class Begun:
     ) -> None:
         self.started = self.went = time.perf_counter()
         self.key, self.deadline = key, deadline
-        self.asked: Asked | None = None
+        self.asked: QueryVector | None = None
         self._vector: Awaited = None
         self._before: Sequence[Awaited] = ()
         self._coming: list[asyncio.Future[Vector]] | None = None
@@ -105,10 +105,10 @@ class Begun:
                 return False
             self._gone, self._relayed = True, relayed
             if vector is not None:
-                from recall.search.vector_query import Asked
+                from recall.search.query_vector import QueryVector
 
                 preceding = [found for each in self._before if (found := come(each)) is not None]
-                self.asked = Asked(vector=vector, preceding=preceding)
+                self.asked = QueryVector(vector=vector, preceding=preceding)
         self.went = time.perf_counter()
         self._rank_now(here=here)
         return True

@@ -1,6 +1,5 @@
 """The best few rows of a search, looked at more closely: what they share with the message, and with each other."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -34,29 +33,16 @@ class Candidates:
     embedded: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, scopes: Sequence[ScopeRows], rows: NDArray[np.int64]) -> Self:
-        """Gather rows by number, counted through the scopes one after the other."""
-        if len(scopes) == 1:  # as it nearly always is
-            (scope,) = scopes
-            return cls._of(scope.terms_of(rows), scope.matrix.take(rows), scope.embedded.values[rows])
-        vectors = np.zeros((len(rows), scopes[0].matrix.dimension), np.float32)
-        embedded = np.zeros(len(rows), bool)
-        terms: list[NDArray[np.uint32]] = [np.zeros(0, np.uint32)] * len(rows)
-        first = 0
-        for scope in scopes:
-            places = np.flatnonzero((rows >= first) & (rows < first + len(scope)))
-            if len(places):
-                own = rows[places] - first
-                vectors[places], embedded[places] = scope.matrix.take(own), scope.embedded.values[own]
-                for place, part in zip(places.tolist(), scope.terms_of(own), strict=True):
-                    terms[place] = part
-            first += len(scope)
-        return cls._of(terms, vectors, embedded)
-
-    @classmethod
-    def _of(cls, terms: Sequence[NDArray[np.uint32]], vectors: Floats, embedded: NDArray[np.bool_]) -> Self:
+    def of(cls, scope: ScopeRows, rows: NDArray[np.int64]) -> Self:
+        """Gather rows of a scope by number."""
+        terms = scope.terms_of(rows)
         counts = np.array([len(part) for part in terms], np.int64)
-        return cls(terms=np.concatenate(terms), counts=counts, vectors=vectors, embedded=embedded)
+        return cls(
+            terms=np.concatenate(terms),
+            counts=counts,
+            vectors=scope.matrix.take(rows),
+            embedded=scope.embedded.values[rows],
+        )
 
     def coverage(self, terms: NDArray[np.uint32], weights: Floats) -> Floats:
         """The share of the message's own terms, by their weight, that each row holds."""

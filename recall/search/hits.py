@@ -1,4 +1,4 @@
-"""From the rows that a search has chosen to what its caller gets."""
+"""From the rows that a search has chosen to its hits."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,13 +10,13 @@ from recall.index.index import Index
 from recall.ranking import rank
 from recall.types import Hit
 
-__all__ = ["Found", "hits_of", "with_a_preference"]
+__all__ = ["CandidateRow", "hits_of", "with_a_preference"]
 
 
-class Found(NamedTuple):
-    """A row that was chosen: its number, its score, and what is known of it (see `Hit`).
+class CandidateRow(NamedTuple):
+    """A chosen row: its number and score; `related` and `parts` as in `Hit`.
 
-    applies: it is a standing preference for what the message asks to be made.
+    applies: whether it is a standing preference for what the message asks to be made.
     """
 
     row: int
@@ -26,16 +26,16 @@ class Found(NamedTuple):
     parts: dict[str, float]
 
 
-def with_a_preference(found: list[Found], limit: int) -> list[Found]:
-    """The first `limit`; a preference that applies to the task takes the last place if none is among them."""
+def with_a_preference(found: list[CandidateRow], limit: int) -> list[CandidateRow]:
+    """Return the first `limit`. A preference that applies to the task takes the last place if none is among them."""
     chosen, rest = found[:limit], found[limit:]
     if not any(one.applies for one in chosen):
         chosen[len(chosen) - 1 :] = [*(one for one in rest if one.applies), *chosen[-1:]][:1]
     return chosen
 
 
-def hits_of(index: Index, sequences: NDArray[np.int64], found: Sequence[Found]) -> tuple[Hit, ...]:
-    """What was found, with its text; `sequences` of all rows. A row that is gone meanwhile is left out."""
+def hits_of(index: Index, sequences: NDArray[np.int64], found: Sequence[CandidateRow]) -> tuple[Hit, ...]:
+    """Return the hits of chosen rows; `sequences`: of all rows. A row that was removed meanwhile is left out."""
     wanted = [int(sequences[one.row]) for one in found]
     stored = {row.sequence: row for row in index.stored(wanted)}
     hits = []
@@ -44,7 +44,7 @@ def hits_of(index: Index, sequences: NDArray[np.int64], found: Sequence[Found]) 
         if row is None:
             continue
         if one.parts:
-            # What a row gets for its form holds what it gets for its importance.
+            # The term of a row's form contains that of its importance.
             one.parts["importance"] = rank.IMPORTANCE_WEIGHT * (row.entry.importance - 0.5)
             one.parts["form"] -= one.parts["importance"]
         hits.append(Hit.of(row, one.score, related=one.related, parts=one.parts))

@@ -56,7 +56,7 @@ async def recaller(tmp_path: Path) -> AsyncIterator[Recaller]:
 
 
 def search(recaller: Recaller, message: str = ASKED, seconds: float = 60) -> Begun:
-    return recaller.search(["owner"], message, limit=1, min_score=0.0, timeout_seconds=seconds, now=9.0)
+    return recaller.search("owner", message, limit=1, min_score=0.0, timeout_seconds=seconds, now=9.0)
 
 
 def texts(found: Recall) -> list[str]:
@@ -106,7 +106,7 @@ async def test_turns_before_it_that_have_no_vector_yet_are_waited_for(
     recaller: Recaller, gate: threading.Event
 ) -> None:
     begun = recaller.search(
-        ["owner"], ASKED, limit=1, min_score=0.0, timeout_seconds=60, now=9.0, preceding=["to the sea", "by boat"]
+        "owner", ASKED, limit=1, min_score=0.0, timeout_seconds=60, now=9.0, preceding=["to the sea", "by boat"]
     )
     gate.set()
     assert (await begun).outcome == "full"
