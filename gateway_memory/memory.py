@@ -41,7 +41,7 @@ from gateway_memory.store.journal.session_state import End, find
 from gateway_memory.store.markdown import MemoryType
 from gateway_memory.store.plan import Receipt
 from gateway_memory.wiring import open_parts
-from notifier import Subscription
+from notifier import Channel, Subscription
 from recall import Hit, RecallError
 
 __all__ = ["GatewayMemory"]
@@ -58,7 +58,7 @@ class GatewayMemory:
 
     config: what `load_config` returns. workspace: the folder of the Markdown files, made where there is none. agent:
     whose overrides in `agents.list` hold for sessions whose key names no agent. clock: what time it is (aware).
-    extract: the debounced stage's model.
+    extract: the debounced stage's model. channels: who hears of changes beside the sessions and MQTT.
 
     Raises, when it is entered:
         WorkspaceError: the folder can't be made, read or written.
@@ -76,6 +76,7 @@ class GatewayMemory:
         agent: str = "main",
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
         extract: Extract | None = None,
+        channels: Sequence[Channel] = (),
     ) -> None:
         self.config = config
         self.workspace = Path(workspace).expanduser().absolute()
@@ -85,6 +86,7 @@ class GatewayMemory:
         self.zone = self.settings.zone()
         self._clock = clock
         self._extract = extract
+        self._channels = channels
         self._sessions = Sessions(config, agent)
         self._stack: AsyncExitStack | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -104,6 +106,7 @@ class GatewayMemory:
                 clock=self._clock,
                 fail=self._fail,
                 extract=self._extract,
+                channels=self._channels,
             )
             self._bus, self._worker, self._notifier = parts.bus, parts.worker, parts.notifier
             self._beginning = Beginning(parts, self._sessions, self._clock)

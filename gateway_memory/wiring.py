@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
@@ -41,7 +41,7 @@ from gateway_memory.sync.watch import check_watching, watch
 from gateway_memory.tasks import run_beside
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Importer
-from notifier import Bus, Event
+from notifier import Announcer, Bus, BusChannel, Channel
 from recall import Recaller, RecallError
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ async def open_parts(
     clock: Callable[[], datetime],
     fail: Callable[[str, BaseException], None],
     extract: Extract | None,
+    channels: Sequence[Channel] = (),
 ) -> Parts:
     """Open the parts, and leave closing them to the stack.
 
@@ -162,12 +163,8 @@ async def open_parts(
             fail=fail,
         )
 
-    def announce(event: Event) -> None:
-        if notifier is not None:
-            notifier.announce(event)
-        elif event.origin != journal.event_log.instance:  # of a process that died: its sessions died with it
-            bus.publish(event)
-
+    here = BusChannel(bus, origin=journal.event_log.instance if notifier else None)
+    announcer = Announcer([here, *([notifier] if notifier else ()), *channels], on_error=fail)
     merger = Merger(
         files=files,
         journal=journal,
@@ -183,8 +180,7 @@ async def open_parts(
         metrics=metrics,
         clock=clock,
         settings_of=sessions.settings_of,
-        publish=bus.publish,
-        announce=announce,
+        announcer=announcer,
         hold=sessions.hold,
         hide=sessions.hide,
     )
@@ -212,7 +208,7 @@ async def open_parts(
         fail=fail,
     )
     if settings.notify.enabled:
-        edits = Edits(journal.event_log, publish=bus.publish, announce=announce, clock=seconds, fail=fail)
+        edits = Edits(journal.event_log, announcer=announcer, clock=seconds, fail=fail)
         follower.found = edits.found
     if settings.incremental_sync.enabled and settings.incremental_sync.watch:
         check_watching()

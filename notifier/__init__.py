@@ -4,6 +4,7 @@ What carries events between processes (`notifier.notifier`, `notifier.wire`, `no
 switched on, and not before.
 """
 
+from notifier.announcer import Announcer, BusChannel, Channel
 from notifier.bus import Bus
 from notifier.delivery.subscription import Subscription
 from notifier.inbox import Inbox
@@ -13,8 +14,11 @@ from notifier.settings import MqttSettings, NotifierSettings
 from notifier.types import Change, Event, NotifierError, journal_of
 
 __all__ = [
+    "Announcer",
     "Bus",
+    "BusChannel",
     "Change",
+    "Channel",
     "Event",
     "Inbox",
     "MqttSettings",

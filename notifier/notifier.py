@@ -43,6 +43,9 @@ class Notifier:
     speaks_for: see Receiver and Sender. clock: epoch seconds. fail: notes a failure by its place.
     """
 
+    name = "mqtt"
+    early = False
+
     def __init__(
         self,
         *,

@@ -16,7 +16,7 @@ from gateway_memory.store.plan import SAID, Memory, Plan
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld, withheld
 from gateway_memory.sync.follower import Follower
-from notifier import Change, Event, split
+from notifier import Announcer, Change, Event, split
 
 if TYPE_CHECKING:
     from gateway_memory.store.patch import Patch
@@ -29,7 +29,6 @@ log = get_logger(__name__)
 class Carrier:
     """Does what plans say.
 
-    `publish` hands an event to the sessions of this process, `announce` to the other processes once it is all on disk;
     `hold` tells a session its own words, `hide` a scope's sessions what was forgotten.
     """
 
@@ -42,8 +41,7 @@ class Carrier:
         metrics: Metrics,
         clock: Callable[[], datetime],
         settings_of: Callable[[str], MemorySync],
-        publish: Callable[[Event], None],
-        announce: Callable[[Event], None],
+        announcer: Announcer,
         hold: Callable[[Memory], None],
         hide: Callable[[str, Withheld], None],
     ) -> None:
@@ -53,8 +51,7 @@ class Carrier:
         self._metrics = metrics
         self._clock = clock
         self._settings_of = settings_of
-        self._publish = publish
-        self._announce = announce
+        self._announcer = announcer
         self._hold = hold
         self._hide = hide
         self.interrupted: Callable[[], None] = lambda: None
@@ -92,8 +89,7 @@ class Carrier:
             with self._metrics.timed("ingest.files"):
                 patches = await self._files.edit(plan.folder, plan.edits())
             for event in events:  # before the index follows: the other sessions hear an update, not of a changed file
-                if event.origin == self._journal.event_log.instance:
-                    self._publish(event)
+                self._announcer.written(event)
             with self._metrics.timed("ingest.index"):
                 await self._follower.refresh(Scope(plan.scope, plan.folder))
             if plan.stage == "undo" or any(item.state in ("forgotten", "undone") for item in plan.retired):
@@ -102,7 +98,7 @@ class Carrier:
         if plan.stage == "rules" and plan.turns:
             self._metrics.turns_processed(self._clock(), max(plan.turns))
         for event in events:
-            self._announce(event)
+            self._announcer.committed(event)
         for outcome in plan.outcomes:
             self._metrics.count(f"extraction.{plan.stage}.{outcome.action}.{outcome.reason}")
         log.info(

@@ -8,7 +8,7 @@ from typing import Final
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.markdown import one_line
-from notifier import Change, Event
+from notifier import Announcer, Change
 from recall import Stored
 
 __all__ = ["Edited", "Edits"]
@@ -30,20 +30,18 @@ class Edited:
 
 
 class Edits:
-    """`publish` tells the sessions of this process, `announce` the other processes. clock: epoch seconds."""
+    """Announces what the follower finds. clock: epoch seconds."""
 
     def __init__(
         self,
         event_log: EventLog,
         *,
-        publish: Callable[[Event], None],
-        announce: Callable[[Event], None],
+        announcer: Announcer,
         clock: Callable[[], float],
         fail: Callable[[str, BaseException], None],
     ) -> None:
-        self._ledger = event_log
-        self._publish = publish
-        self._announce = announce
+        self._event_log = event_log
+        self._announcer = announcer
         self._clock = clock
         self._fail = fail
 
@@ -63,11 +61,10 @@ class Edits:
             for row in rows[-_ANNOUNCED_AT_ONCE:]
         ]
         try:
-            events = await self._ledger.notice(scope, changes, now)
+            events = await self._event_log.notice(scope, changes, now)
         except sqlite3.Error as error:
             log.warning("edits.not_announced", error=type(error).__name__, lines=len(changes))
             self._fail("edits", error)
             return
         for event in events:
-            self._publish(event)
-            self._announce(event)
+            self._announcer.announce(event)

@@ -12,6 +12,7 @@ from gateway_memory.capture.ingest import Ingest
 from gateway_memory.store import replacing
 from gateway_memory.store.files import MarkdownFiles
 from gateway_memory.store.journal.journal import Journal
+from notifier import Announcer
 from recall import Recaller
 
 SAID = (
@@ -49,7 +50,7 @@ STEPS: dict[str, Callable[[GatewayMemory], None]] = {
     "temporary file written": lambda _: dies_before(replacing, "_hidden"),
     "first file replaced": lambda _: dies_before(replacing, "persist"),
     "files written": lambda _: dies_after(MarkdownFiles, "edit"),
-    "before it is announced": lambda memory: dies_before(memory._worker._carrier, "_publish"),
+    "before it is announced": lambda _: dies_before(Announcer, "written"),
     "before the index follows": lambda _: dies_before(Recaller, "replace_file"),
     "index written": lambda _: dies_after(Recaller, "replace_file"),
     "before the turn is done": lambda _: dies_before(Journal, "finish"),

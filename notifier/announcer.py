@@ -1,0 +1,78 @@
+"""Who is told of a change, and when: every channel hears of every event of this process."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from notifier.bus import Bus
+from notifier.log import get_logger
+from notifier.types import Event
+
+__all__ = ["Announcer", "BusChannel", "Channel"]
+
+log = get_logger(__name__)
+
+
+class Channel(Protocol):
+    """A way on which others hear of changes: the sessions of this process, MQTT, a webhook.
+
+    early: it hears of an event as soon as the Markdown is written, and again where the process dies before all of it is
+    on disk. Other channels hear of it when the index and the journal have it too.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def early(self) -> bool: ...
+
+    def announce(self, event: Event) -> None:
+        """Take in an event. It is called on the event loop, and must not block."""
+        ...
+
+
+class BusChannel:
+    """The sessions of this process.
+
+    origin: only events of this origin, because those of others arrive over the network; None for all.
+    """
+
+    name = "bus"
+    early = True
+
+    def __init__(self, bus: Bus, *, origin: str | None) -> None:
+        self._bus = bus
+        self._origin = origin
+
+    def announce(self, event: Event) -> None:
+        if self._origin is None or event.origin == self._origin:
+            self._bus.publish(event)
+
+
+class Announcer:
+    """Hands events to channels; one that fails is logged and holds up no other. on_error: counts a failure by place."""
+
+    def __init__(self, channels: Sequence[Channel], *, on_error: Callable[[str, BaseException], None]) -> None:
+        self._channels = channels
+        self._on_error = on_error
+
+    def announce(self, event: Event) -> None:
+        """Tell all channels of an event that is on disk."""
+        self.written(event)
+        self.committed(event)
+
+    def written(self, event: Event) -> None:
+        """Tell the early channels of an event whose changes stand in the Markdown."""
+        self._tell(event, early=True)
+
+    def committed(self, event: Event) -> None:
+        """Tell the other channels of an event that the index and the journal have."""
+        self._tell(event, early=False)
+
+    def _tell(self, event: Event, *, early: bool) -> None:
+        for channel in self._channels:
+            if channel.early is early:
+                try:
+                    channel.announce(event)
+                except Exception as error:  # noqa: BLE001 - the other channels and the memory itself go on
+                    log.error("notify.channel_failed", channel=channel.name, error=type(error).__name__)
+                    self._on_error("notify", error)
