@@ -21,7 +21,7 @@ from floors import Commits, Floors, percentile, timed
 from stalls import Stalls
 
 from gateway_memory import OWNER, GatewayMemory, Session, load_config
-from recall import Begun, Recall
+from recall import Recall
 
 LENGTHS = (20, 100, 500)
 SPEAKERS = 100
@@ -42,15 +42,15 @@ class Stages:
     def __init__(self, memory: GatewayMemory) -> None:
         self._memory = memory
         self._inner: defaultdict[str, float] = defaultdict(float)
-        found_by = memory._context._found_by  # noqa: SLF001 - recall tells its stages to its caller alone
+        search = memory._recaller.search  # noqa: SLF001 - recall tells its stages to its caller alone
 
-        async def noted(search: Begun | None) -> Recall | None:
-            found = await found_by(search)
-            for name, seconds in found.stages.items() if found else ():
+        async def noted(*args: Any, **values: Any) -> Recall:
+            found = await search(*args, **values)
+            for name, seconds in found.stages.items():
                 self._inner[name] += seconds
             return found
 
-        memory._context._found_by = noted  # type: ignore[method-assign]  # noqa: SLF001
+        memory._recaller.search = noted  # type: ignore[method-assign]  # noqa: SLF001
 
     def clear(self) -> None:
         """Begin anew."""

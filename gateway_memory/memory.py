@@ -18,7 +18,7 @@ from gateway_memory.commands.dispatch import Commands
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.commands.search import as_filter
 from gateway_memory.config.settings import Config
-from gateway_memory.context.builder import PACE_SHARE, Context, as_query
+from gateway_memory.context.builder import Context, as_query
 from gateway_memory.edge.content import (
     Content,
     count_of,
@@ -244,10 +244,8 @@ class GatewayMemory:
         said = as_query(text_of(message, "message"))
         at = self._clock() if at is None else at
         instant_of(at)
-        timeout = session.settings.auto_recall.timeout_ms / 1000
-        deadline = asyncio.get_running_loop().time() + timeout
+        deadline = asyncio.get_running_loop().time() + session.settings.auto_recall.timeout_ms / 1000
         with self.metrics.timed("before_reply"):
-            await self._context.pace.turn(timeout * PACE_SHARE)
             if session.on("autoExtract"):
                 self.metrics.message_seen(self._clock())
             try:

@@ -11,7 +11,6 @@ Importing this package imports no numpy; the index and the encoder load in their
 
 from recall.index.filters import Filter
 from recall.recaller import Recaller
-from recall.search.begun import Begun
 from recall.settings import EmbedderSettings, RecallSettings
 from recall.text.render import count_tokens, render_block
 from recall.text.words import text_overlap
@@ -30,7 +29,6 @@ from recall.types import (
 )
 
 __all__ = [
-    "Begun",
     "EmbedderSettings",
     "EmbeddingError",
     "Entry",

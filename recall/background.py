@@ -1,7 +1,6 @@
 """Gives vectors to the rows that have none, in batches small enough that no query waits long behind one."""
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 from recall.encoding.embedder import Embedder, kind_of
 from recall.index.thread import IndexThread
 from recall.log import get_logger
-from recall.threads.worker import BACKGROUND
+from recall.threads.priority import BACKGROUND
 from recall.types import EmbeddingError, RecallError
 
 if TYPE_CHECKING:
@@ -72,18 +71,16 @@ class Background:
             await self._waiting.wait()
             self._waiting.clear()
             await AsyncRetrying(
-                retry=retry_if_exception_type((RecallError, sqlite3.Error)),
+                retry=retry_if_exception_type(RecallError),
                 wait=_wait,
                 before_sleep=_note,
                 sleep=asyncio.sleep,
             )(self._once)
 
     async def _once(self) -> None:
-        # An encoder that has not begun to load is not hurried by nothing.
-        if not self._embedder.started:
-            missing: int = await self._thread.run(_count, BACKGROUND)
-            if not missing:
-                return
+        # Without pending rows, a short-lived process needs no encoder.
+        if not self._embedder.started and not await self._thread.run(_count, BACKGROUND):
+            return
         await self._embed_all(await self._loaded())
 
     async def _loaded(self) -> "Encoder":
@@ -100,15 +97,12 @@ class Background:
             encoder = await self._loaded()
         except RecallError:  # it was logged where it failed; words alone work
             return
-        try:
-            await self._embed_all(encoder)
-        except sqlite3.Error as error:
-            raise RecallError(f"the index cannot be read: {error}") from error
+        await self._embed_all(encoder)
 
     async def _embed_all(self, encoder: "Encoder") -> None:
         async with self._working:
             name, dimension, scale = encoder.name, encoder.dimension, encoder.scale
-            ours = await self._thread.write(lambda index: index.use_encoder(name, dimension, scale))
+            ours = await self._thread.run(lambda index: index.use_encoder(name, dimension, scale))
             while ours and (waiting := await self._thread.run(_pending, BACKGROUND)):
                 for batch in batches(waiting, self._size):
                     ours = ours and await self._embed(batch)
@@ -123,7 +117,7 @@ class Background:
         if missing:
             made = await self._made([text for _, text in missing])
             known.update(zip((sequence for sequence, _ in missing), made, strict=True))
-        return await self._thread.write(lambda index: index.put_vectors(list(known), list(known.values())), BACKGROUND)
+        return await self._thread.run(lambda index: index.put_vectors(list(known), list(known.values())), BACKGROUND)
 
     async def _made(self, texts: Sequence[str]) -> "Sequence[NDArray[np.float32]]":
         """Vectors of texts. Of those that a server refuses together, each is tried alone: one holds up no other.
@@ -131,7 +125,7 @@ class Background:
         One that is refused alone gets a zero vector: it is found by its words.
         """
         try:
-            return list(await self._embedder.submit(texts, query=False))
+            return list(await self._embedder.encode(texts))
         except EmbeddingError as error:
             if error.kind not in ("bad_request", "unreadable"):
                 raise

@@ -1,8 +1,6 @@
 """What the gateway calls: an asyncio face over the index's thread and the encoder's."""
 
 import asyncio
-import sqlite3
-import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, tzinfo
 from pathlib import Path
@@ -12,11 +10,11 @@ from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.encoding.embedder import Embedder
 from recall.index.filters import Filter
 from recall.index.thread import IndexThread
-from recall.search.anytime import AnytimeSearch
-from recall.search.begun import Begun
+from recall.search.request import SearchRequest
+from recall.search.searcher import Searcher
 from recall.settings import EmbedderSettings, RecallSettings
 from recall.text.entry_text import LONGEST_EMBEDDED
-from recall.types import Entry, FileChange, Near, RecallError, Stamp, Stored, Vectors
+from recall.types import Entry, FileChange, Near, Recall, Stamp, Stored, Vectors
 
 if TYPE_CHECKING:
     from recall.encoding.encoder import Encoder
@@ -30,10 +28,7 @@ T = TypeVar("T")
 
 # Terms of new rows are made so many at a time, so that a search never waits for a whole file.
 _PREPARED_AT_ONCE = 100
-_ENCODER_START_SECONDS = 2.0
-_IDLE_CHECK_SECONDS = 0.02
-_IDLE_CHECKS = 5
-_JOIN_SECONDS = 1.0
+_ENCODER_START_SECONDS = 0.1
 _SERVER_RETRY_SECONDS = 10.0
 
 
@@ -58,6 +53,7 @@ class Recaller:
         self._embedders = _embedders(settings.embedder, encoder, breaker)
         self._embedder = self._embedders[0] if self._embedders else None
         self._background = None
+        self._starting: asyncio.TimerHandle | None = None
         if self._embedder is not None:
             size = BUNDLED_BATCHES
             if settings.embedder.provider == "openai" and encoder is None:
@@ -65,43 +61,32 @@ class Recaller:
                 size = Batches(texts=texts, characters=texts * LONGEST_EMBEDDED)
             cached = self._embedder.cached
             self._background = Background(self._thread, self._embedders[-1], cached=cached, size=size)
-        self._anytime = AnytimeSearch(self._thread, self._embedder, zone)
+        self._searcher = Searcher(self._thread, self._embedder, zone)
 
     async def open(self) -> bool:
-        """Open the index; True if it was made anew, and everything is to be given to it again.
+        """Open the index; return True if it was made anew, so that it needs everything again.
 
-        The encoder loads afterwards, in its thread; until it is there, words alone are searched.
+        The encoder loads afterwards, in its thread; until then, searches are lexical. A process that closes at once
+        does not load it.
         """
         made = await self._thread.open()
-        self._start_encoder(time.monotonic() + _ENCODER_START_SECONDS)
+        if self._embedder is not None:
+            self._starting = asyncio.get_running_loop().call_later(_ENCODER_START_SECONDS, self._start_encoder)
         if self._background is not None:
             self._background.wake()
         return made
 
-    def _start_encoder(self, at_last: float, idle: int = 0) -> None:
-        """Load the encoder when the index has had nothing to do for a little, at the latest `at_last` (monotonic).
-
-        Of two threads that compute for a second each the event loop waits for both in turn, since they share Python's
-        lock with it; and whoever opens the index wants words first.
-        """
-        if self._embedder is None:
-            return
-        idle = 0 if self._thread.busy else idle + 1
-        if idle <= _IDLE_CHECKS and time.monotonic() < at_last:
-            asyncio.get_running_loop().call_later(_IDLE_CHECK_SECONDS, self._start_encoder, at_last, idle)
-        else:
-            for embedder in self._embedders:
-                embedder.start()
-            if self._background is not None:
-                self._background.wake()
+    def _start_encoder(self) -> None:
+        for embedder in self._embedders:
+            embedder.start()
+        if self._background is not None:
+            self._background.wake()
 
     async def close(self) -> None:
-        """Stop both threads. One that hangs is left behind; it does not keep the process from ending."""
-        threads = [embedder.stop() for embedder in self._embedders]
-        await self._thread.close()
-        for thread in threads:
-            if thread is not None:
-                await asyncio.to_thread(thread.join, _JOIN_SECONDS)
+        """Stop the threads. One that hangs is left behind; it does not keep the process from ending."""
+        if self._starting is not None:
+            self._starting.cancel()
+        await asyncio.gather(*(embedder.close() for embedder in self._embedders), self._thread.close())
 
     async def run(self) -> None:
         """Give vectors to what has none yet, for ever. Cancelling stops it; nothing is lost."""
@@ -133,10 +118,7 @@ class Recaller:
             index.follow()
             return job(index)
 
-        try:
-            return await self._thread.run(following)
-        except sqlite3.Error as error:
-            raise RecallError(f"the index cannot be read: {error}") from error
+        return await self._thread.run(following, patience_seconds=0)
 
     async def stamps(self, scope: str) -> dict[str, Stamp]:
         """The files of a scope as the index last saw them; empty again after the index was found damaged."""
@@ -153,7 +135,7 @@ class Recaller:
         for start in range(0, len(fresh), _PREPARED_AT_ONCE):
             part = fresh[start : start + _PREPARED_AT_ONCE]
             prepared.update(await self._thread.run(_preparing(part)))
-        change = await self._thread.write(lambda index: index.replace_file(scope, file, stamp, entries, prepared))
+        change = await self._thread.run(lambda index: index.replace_file(scope, file, stamp, entries, prepared))
         if change.added and self._background is not None:
             self._background.wake()
         return change
@@ -196,7 +178,7 @@ class Recaller:
         """Load a scope, so that the first search needn't."""
         await self._read(_loading(scope))
 
-    def search(
+    async def search(
         self,
         scope: str,
         query: str,
@@ -208,26 +190,25 @@ class Recaller:
         preceding: Sequence[str] = (),
         only: Filter | None = None,
         explain: bool = False,
-    ) -> Begun:
-        """The best memories of a scope for a message, each at least `min_score`, the best first.
+    ) -> Recall:
+        """Return the best memories of a scope for a message, best first, each with a score of at least `min_score`.
 
-        `preceding`: the turns before it, oldest first. `now`: epoch seconds. `only`: which memories may be found.
-        `explain`: hits tell what makes their rank.
+        It returns within `timeout_seconds`, whatever fails; the outcome says how it went.
 
-        Begins at once; await it for the `Recall`, whose outcome says how it went. That never raises for a part that
-        fails, and comes within `timeout_seconds`.
+        preceding: the turns before it, the oldest first. now: epoch seconds. only: which memories may be found.
+        explain: the hits' `parts` hold the terms of their ranks.
         """
-        return self._anytime.search(
-            scope,
-            query,
+        request = SearchRequest(
+            scope=scope,
+            query=query,
             limit=limit,
             min_score=min_score,
-            timeout_seconds=timeout_seconds,
             now=now,
-            preceding=preceding,
+            preceding=tuple(preceding),
             only=only,
             explain=explain,
         )
+        return await self._searcher.search(request, timeout_seconds)
 
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None
@@ -238,7 +219,7 @@ class Recaller:
         """
         if timeout_seconds is None:
             timeout_seconds = self._settings.timeout_ms / 1000
-        return await self._anytime.nearest(scope, text, limit, timeout_seconds)
+        return await self._searcher.nearest(scope, text, limit, timeout_seconds)
 
 
 def _embedders(

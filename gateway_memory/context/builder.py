@@ -1,7 +1,6 @@
 """What a session is told before a reply: up to three blocks, within their budgets and within the deadline."""
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -11,8 +10,7 @@ from extractor import Cleaned, clean
 from gateway_memory.clock import day_of
 from gateway_memory.context.blocks import changes_block, full_block, recalled_block, updates_block
 from gateway_memory.context.bounded import Within
-from gateway_memory.context.looks import Looked, Looks
-from gateway_memory.context.pace import Pace
+from gateway_memory.context.file_changes import ChangeDetector, FileChanges
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.session import Session
@@ -20,9 +18,9 @@ from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.marks import MEMORY_FULL
 from gateway_memory.sync.follower import Follower
 from notifier import Change
-from recall import Begun, Filter, Hit, Recall, Recaller, Stored
+from recall import Filter, Hit, Recall, Recaller, Stored
 
-__all__ = ["PACE_SHARE", "Context", "ContextBuilder", "as_query"]
+__all__ = ["Context", "ContextBuilder", "as_query"]
 
 log = get_logger(__name__)
 
@@ -33,14 +31,7 @@ _TOLD_SHARE: Final = 0.1
 a restart tells it again."""
 _LAST_SHARE: Final = 0.04
 """Of the deadline, what is kept for handing over what is ready by then."""
-_ALONE_SECONDS: Final = 0.01
-"""So long the loop leaves a search alone; most are done by then."""
 _FIND_SECONDS: Final = 10.0
-PACE_SHARE: Final = 0.05
-"""Of the deadline, what a message waits for its turn among many, each time."""
-_MESSAGES_A_TURN: Final = 2
-"""Of many messages at once, so many are gone on with in one turn of the event loop: two tenths of a millisecond each,
-and as much again or more where it has to get Python's lock back from the computing threads."""
 _QUERY_LENGTH: Final = 8000
 
 Outcome = Literal["full", "partial", "empty", "disabled", "timeout"]
@@ -87,9 +78,7 @@ class ContextBuilder:
         self._metrics = metrics
         self._zone = zone
         self.within = Within(metrics, fail)
-        self.looks = Looks(follower, recaller, self.within)
-        self.pace = Pace(_MESSAGES_A_TURN)
-        """Where many messages that come at once wait for their turns."""
+        self.changes = ChangeDetector(follower, recaller, self.within)
 
     async def build(self, session: Session, message: str, now: datetime, deadline: float) -> Context:
         """Return what the session is told before its reply to a message; `deadline` by the loop's clock."""
@@ -99,22 +88,21 @@ class ContextBuilder:
         budget = settings.auto_recall.max_injected_tokens
         blocks: list[str] = []
         until = deadline - span * _LAST_SHARE
-        search = self._search(session, message, now, until) if session.on("autoRecall") else None
 
         waited = len(session.inbox)
         updates = self._news(session, now)
         changes: tuple[Stored, ...] = ()
-        if not (session.on("incrementalSync") and settings.incremental_sync.check_on_message):
-            found = await self._found_by(search)
-        else:
-            found, looked = await self._found_beside_a_look(search, session, span * _REFRESH_SHARE)
-            if looked:  # one that is late leaves the session as it is: what nobody was told stays news
-                session.generation, session.changes, session.sequence, rows = looked
-                changes = tuple(row for row in rows if not session.was_told(row.entry.id, row.entry.text))
-                session.hold([(row.entry.id, row.entry.text) for row in changes])
-                if search:  # what is new may be the answer
-                    again = await self._found_by(self._search(session, message, now, until))
-                    found = again if again and again.outcome != "timeout" else found
+        found, new = await asyncio.gather(
+            self._recall(session, message, now, until), self._file_changes(session, span * _REFRESH_SHARE)
+        )
+        if new:
+            session.generation, session.changes, session.sequence, rows = new
+            changes = tuple(row for row in rows if not session.was_told(row.entry.id, row.entry.text))
+            session.hold([(row.entry.id, row.entry.text) for row in changes])
+            # A line that is new may be the answer.
+            again = await self._recall(session, message, now, until)
+            found = again if again and again.outcome != "timeout" else found
+        if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
             if changes:
                 blocks.append(changes_block(changes, self._zone, budget))
             waited += len(session.inbox)
@@ -187,55 +175,31 @@ class ContextBuilder:
         # Chosen by its filters alone, each is just what was asked for.
         return tuple(Hit.of(row, 1.0) for row in await self.within.get("search", _FIND_SECONDS, listed) or ())
 
-    def _search(self, session: Session, message: str, now: datetime, until: float) -> Begun | None:
-        """Begin with the search for a message; `until` by the loop's clock."""
+    async def _recall(self, session: Session, message: str, now: datetime, until: float) -> Recall | None:
+        """Search for a message; `until` by the loop's clock."""
+        if not session.on("autoRecall"):
+            return None
         settings = session.settings.auto_recall
         try:
-            return self._recaller.search(
-                session.scope.key,
-                message,
-                limit=settings.max_results,
-                min_score=settings.min_score,
-                timeout_seconds=max(0.0, until - asyncio.get_running_loop().time()),
-                now=now.timestamp(),
-                preceding=tuple(session.recent),
-            )
+            with self._metrics.timed("before_reply.recall"):
+                return await self._recaller.search(
+                    session.scope.key,
+                    message,
+                    limit=settings.max_results,
+                    min_score=settings.min_score,
+                    timeout_seconds=max(0.0, until - asyncio.get_running_loop().time()),
+                    now=now.timestamp(),
+                    preceding=tuple(session.recent),
+                )
         except Exception as error:  # noqa: BLE001 - the other parts are worth having
             self.within.note("recall", error)
             return None
 
-    async def _found_by(self, search: Begun | None) -> Recall | None:
-        if search is None:
+    async def _file_changes(self, session: Session, seconds: float) -> FileChanges | None:
+        """Return what is new in a session's files. One that is late leaves the session as it is."""
+        if not (session.on("incrementalSync") and session.settings.incremental_sync.check_on_message):
             return None
-        try:
-            return await search  # which keeps to its time
-        except Exception as error:  # noqa: BLE001 - the other parts are worth having
-            self.within.note("recall", error)
-            return None
-        finally:
-            self._metrics.add("before_reply.recall", time.perf_counter() - search.started)
-
-    async def _found_beside_a_look(
-        self, search: Begun | None, session: Session, seconds: float
-    ) -> tuple[Recall | None, Looked | None]:
-        """Return what a search finds, and what a look at the session's files does.
-
-        The disk is asked at once, and its answer looked at when the search is done, or goes on for long: each turn of
-        the event loop meanwhile would delay it, for want of Python's lock.
-        """
-        scanning = self.looks.begin(session)
-        looking: asyncio.Future[Looked | None] | None = None
-
-        def look() -> None:
-            nonlocal looking
-            looking = asyncio.ensure_future(self.looks.news(session, seconds, scanning))
-
-        timer = asyncio.get_running_loop().call_later(_ALONE_SECONDS, look)
-        try:
-            found = await self._found_by(search)
-        finally:
-            timer.cancel()
-        return found, await (looking or self.looks.news(session, seconds, scanning))
+        return await self.changes.since_last(session, seconds)
 
     def _standing(self, hits: tuple[Hit, ...], now: datetime) -> tuple[Hit, ...]:
         """Return the hits that still hold: what was of use until yesterday may stand in its file a little longer."""

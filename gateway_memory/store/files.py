@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from gateway_memory.store import markdown, replacing
 from gateway_memory.store.patch import Patch, patch_of, taken_back
 from recall import Stamp
 
-__all__ = ["MEMORY_FILE", "FileEdit", "MarkdownFiles", "Stamps", "awaited", "day_file", "is_day_file", "is_writable"]
+__all__ = ["MEMORY_FILE", "FileEdit", "MarkdownFiles", "Stamps", "day_file", "is_day_file", "is_writable"]
 
 T = TypeVar("T")
 
@@ -71,8 +71,6 @@ class MarkdownFiles:
         self._file_lock = FileLock(state / "write.lock", timeout=_LOCK_SECONDS, poll_interval=0.005, thread_local=False)
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-files")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-write")
-        self._scans: dict[str, Future[Stamps]] = {}
-        """Those that have not begun."""
         self._looking: asyncio.TimerHandle | None = None
 
     def close(self) -> None:
@@ -132,25 +130,12 @@ class MarkdownFiles:
 
     async def scan(self, folder: str) -> Stamps:
         """Return the stamps of a scope's files as they are now."""
-        return await asyncio.shield(awaited(self.scanning(folder)))
 
-    def scanning(self, folder: str) -> Future[Stamps]:
-        """Return the promise of what `scan` returns. Who asks before it has begun shares it: don't cancel it.
+        def work() -> Stamps:
+            replacing.look()  # what others have written into a file that was replaced belongs to what is there
+            return _scan(self._workspace / folder)
 
-        It wakes no event loop that doesn't wait for it.
-        """
-        waiting = self._scans.get(folder)
-        if waiting is None:
-
-            def work() -> Stamps:
-                self._scans.pop(folder, None)
-                replacing.look()  # what others have written into a file that was replaced belongs to what is there
-                return _scan(self._workspace / folder)
-
-            waiting = self._scans[folder] = self._reader.submit(work)
-            if waiting.running() or waiting.done():  # it began before it was noted
-                self._scans.pop(folder, None)
-        return waiting
+        return await self._read(work)
 
     async def read(self, folder: str, file: str) -> tuple[str, Stamp] | None:
         """Return a file's text and stamp, or None where there is no such file."""
@@ -210,13 +195,6 @@ class MarkdownFiles:
 
     async def _write(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._writer, work)
-
-
-def awaited(promised: Future[T]) -> asyncio.Future[T]:
-    """Return what the event loop can wait for; an error for which nobody waits any more is no news."""
-    future = asyncio.wrap_future(promised)
-    future.add_done_callback(lambda done: None if done.cancelled() else done.exception())
-    return future
 
 
 def _scan(folder: Path) -> Stamps:

@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Final
 
 from gateway_memory.compute import compute
 from gateway_memory.scope import Scope
-from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, Stamps, awaited, is_day_file, is_writable
+from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, Stamps, is_day_file, is_writable
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.markdown import Block, content_id, parse
 from gateway_memory.store.plan import Memory
@@ -57,19 +56,6 @@ class Follower:
             look = of.next = asyncio.ensure_future(self._next_look(scope, of))
             look.add_done_callback(_seen)
         return await asyncio.shield(look)
-
-    def look_out(self, scope: Scope) -> Future[Stamps]:
-        """Begin to look whether the files are as they were: `glance` tells."""
-        return self._files.scanning(scope.folder)
-
-    async def glance(self, scope: Scope, looking: Future[Stamps], seconds: float) -> int | None:
-        """Return the number of `refresh` if nothing has changed; None if something has, or the disk takes longer."""
-        if not looking.done():
-            await asyncio.wait([awaited(looking)], timeout=seconds)
-        if not looking.done() or looking.exception() is not None:
-            return None
-        of = self._of(scope)
-        return of.changes if self._is_known(of, looking.result()) else None
 
     def _of(self, scope: Scope) -> "_Scope":
         """Return what is known of a scope; of those that rested longest, past the most, nothing is."""

@@ -1,14 +1,13 @@
-"""The encoder's own thread: queries first, as one batch; then the background's small batches."""
+"""The encoder in its own thread: loading, batches of queries, and a cache of their vectors."""
 
 import asyncio
-import threading
 import time
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from recall.log import get_logger
-from recall.threads.worker import settle, settle_all
+from recall.threads.priority import BACKGROUND, LOAD, SEARCH, PriorityThread, consume_exception
 from recall.types import EmbeddingError, RecallError
 
 if TYPE_CHECKING:
@@ -17,238 +16,186 @@ if TYPE_CHECKING:
 
     from recall.encoding.encoder import Encoder
 
-__all__ = ["Embedder", "Relay", "kind_of"]
+    Floats = NDArray[np.float32]
+
+__all__ = ["Embedder", "kind_of"]
 
 _log = get_logger(__name__)
 
-# Queries beyond these wait for the next batch. One batch is thus some 20 ms at most for usual messages.
+# One batch of queries takes some 20 ms at most for usual messages; more queries wait for the next one.
 _QUERIES_AT_ONCE = 16
 _CACHED_VECTORS = 2048
-# A call that has run for this long hangs: whoever asks meanwhile is told at once, and not after its own deadline.
+# So many texts may wait for an encoder that loads or hangs.
+_MOST_WAITING = 512
+# A call that has run for this long hangs: callers need not wait for their own deadlines.
 _HANGING_SECONDS = 1.0
 _RETRY_LOADING_SECONDS = 60.0
 
 
-class Relay(Protocol):
-    """Is given the vectors of a job in the encoder's thread, before the event loop is."""
+class _Batch(NamedTuple):
+    """Queries that were encoded together: their vectors, or the error of all of them."""
 
-    def __call__(self, vectors: "NDArray[np.float32]", /, *, idle: bool) -> bool:
-        """idle: the thread has nothing else to do. True where the job's future is seen to."""
-        ...
-
-
-class _Job(NamedTuple):
-    texts: Sequence[str]
-    query: bool
-    future: "asyncio.Future[NDArray[np.float32]]"
-    loop: asyncio.AbstractEventLoop
-    then: "Relay | None" = None
+    texts: list[str]
+    vectors: "Sequence[Floats] | Floats" = ()
+    error: BaseException | None = None
 
 
 class Embedder:
-    """Owns one daemon thread, in which the encoder is made (by `load`) and used.
+    """Loads an encoder (by `load`) and calls it, both in one thread. Its methods are called on one event loop.
 
-    A daemon, so that an encoder that hangs for ever does not keep the process from ending. Where it cannot be loaded,
-    that is tried again every `retry_seconds`.
+    Where the encoder cannot be loaded, that is tried again every `retry_seconds`.
     """
 
     def __init__(self, load: "Callable[[], Encoder]", *, retry_seconds: float = _RETRY_LOADING_SECONDS) -> None:
         self._load = load
         self._retry_seconds = retry_seconds
-        # The condition's own lock, entered by itself: entering the condition is a call in Python, for each message.
-        self._lock = threading.RLock()
-        self._condition = threading.Condition(self._lock)
-        self._queries: deque[_Job] = deque()
-        self._background: deque[_Job] = deque()
-        self._closing = False
-        self._busy_since: float | None = None
+        self._thread = PriorityThread("recall-encoder")
+        self._loading: asyncio.Future[Encoder] | None = None
+        self._retry: asyncio.TimerHandle | None = None
+        self._closed = False
         self._encoder: Encoder | None = None
-        self._failure: Exception | None = None
-        self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
-        self._loaded: list[tuple[asyncio.Future[Encoder], asyncio.AbstractEventLoop]] = []
-        self._thread: threading.Thread | None = None
+        self._waiting: deque[str] = deque()
+        self._requested: dict[str, asyncio.Future[Floats]] = {}
+        self._cache: OrderedDict[str, Floats] = OrderedDict()
         self.problem = ""
-        """The kind of the last failure, "" since it works."""
+        """The kind of the last failure; "" after a success."""
 
     @property
     def started(self) -> bool:
-        """Whether the encoder loads, or is there."""
-        return self._thread is not None
-
-    def start(self) -> None:
-        """Begin to load the encoder, in the thread; once is enough."""
-        if self._thread is not None or self._closing:
-            return
-        self._thread = threading.Thread(target=self._run, name="recall-encoder", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> threading.Thread | None:
-        """Ask the thread to end after what it does now; what waits is cancelled."""
-        with self._lock:
-            self._closing = True
-            waiting = [(job.future, job.loop) for job in (*self._queries, *self._background)]
-            self._queries.clear()
-            self._background.clear()
-            self._condition.notify()
-        for future, loop in waiting:
-            settle(loop, future, None, asyncio.CancelledError())
-        for loaded, loop in self._loaded:
-            settle(loop, loaded, None, asyncio.CancelledError())
-        return self._thread
+        """Whether the encoder is loading, or loaded."""
+        return self._loading is not None
 
     @property
     def encoder(self) -> "Encoder | None":
         """The encoder, once it is loaded."""
         return self._encoder
 
-    def hangs(self, now: float) -> bool:
-        """Whether the encoder has been at one call for so long that waiting for it makes no sense."""
-        since = self._busy_since
-        return since is not None and now - since > _HANGING_SECONDS
+    @property
+    def is_ready(self) -> bool:
+        """Whether waiting for a vector makes sense: the encoder is loaded, and does not hang."""
+        return self._encoder is not None and not self._thread.runs_longer_than(_HANGING_SECONDS)
+
+    def start(self) -> None:
+        """Start to load the encoder; once is enough. Raises RecallError after `close`."""
+        if self._closed:
+            raise RecallError("the encoder is closed")
+        if self._loading is None:
+            self._thread.start()
+            self._start_loading()
+
+    async def close(self) -> None:
+        """Release the encoder and end the thread; what waits raises RecallError."""
+        self._closed, self._loading = True, None
+        if self._retry is not None:
+            self._retry.cancel()
+        await self._thread.close(self._release)
 
     async def loaded(self) -> "Encoder":
-        """Wait until the encoder can be used. Raises what loading raised."""
+        """Wait until the encoder is loaded. Raises what loading raised last."""
         self.start()
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Encoder] = loop.create_future()
-        with self._lock:
-            if self._encoder is not None:
-                return self._encoder
-            if self._failure is not None:
-                raise self._failure
-            self._loaded.append((future, loop))
-        return await future
+        assert self._loading is not None
+        return await asyncio.shield(self._loading)
 
-    def cached(self, text: str) -> "NDArray[np.float32] | None":
-        """The vector of a text that was embedded lately."""
-        with self._lock:
-            vector = self._cache.get(text)
-            if vector is not None:
-                self._cache.move_to_end(text)
-            return vector
+    async def encode(self, texts: Sequence[str]) -> "Floats":
+        """Return the vectors of clean texts, (len(texts), dimension); queries go first."""
+        self.start()
+        return await self._thread.submit(lambda: self._encode(texts), BACKGROUND)
 
-    def submit(
-        self, texts: Sequence[str], *, query: bool, then: "Relay | None" = None
-    ) -> "asyncio.Future[NDArray[np.float32]]":
-        """Vectors of clean texts, (len(texts), dimension). A query goes before everything in the background.
+    def cached(self, text: str) -> "Floats | None":
+        """Return the vector of a query that was encoded lately."""
+        vector = self._cache.get(text)
+        if vector is not None:
+            self._cache.move_to_end(text)
+        return vector
 
-        then: is given them first.
+    def request(self, text: str) -> "asyncio.Future[Floats]":
+        """Return the future of a query's vector. Who asks for the same text shares it: do not cancel it.
+
+        A vector that comes late is cached, and serves the next message.
         """
-        if self._closing:
-            raise RecallError("the encoder's thread is not running")
         self.start()
-        loop = asyncio.get_running_loop()
-        job = _Job(texts, query, loop.create_future(), loop, then)
-        with self._lock:
-            if self._failure is not None:
-                job.future.set_exception(self._failure)
-                return job.future
-            (self._queries if query else self._background).append(job)
-            self._condition.notify()
-        return job.future
+        known = self._requested.get(text)
+        if known is not None:
+            return known
+        future: asyncio.Future[Floats] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(consume_exception)
+        vector = self.cached(text)
+        if vector is not None:
+            future.set_result(vector)
+        elif len(self._requested) >= _MOST_WAITING:
+            future.set_exception(RecallError("too many texts wait for the encoder"))
+        else:
+            job = self._thread.submit(self._encode_waiting, SEARCH)
+            self._waiting.append(text)
+            self._requested[text] = future
+            job.add_done_callback(self._deliver)
+        return future
 
-    def _run(self) -> None:
-        while not self._closing:
-            if self._encoder is None and not self._make():
-                with self._lock:
-                    self._condition.wait(timeout=self._retry_seconds)
+    def _deliver(self, job: "asyncio.Future[_Batch]") -> None:
+        """Hand the vectors of a batch to those who asked for them."""
+        closed = job.exception()
+        batch = _Batch([*self._requested], error=closed) if closed else job.result()
+        for place, text in enumerate(batch.texts):
+            future = self._requested.pop(text)
+            if batch.error is not None:
+                future.set_exception(batch.error)
                 continue
-            if jobs := self._wait():
-                self._encode(jobs)
-        encoder, self._encoder = self._encoder, None
-        if encoder is not None:
-            encoder.close()
-        # A closed memory is a circle of objects, which may wait long for the garbage collector: not with 100 MB.
-        del encoder
-        self._cache.clear()
+            # A copy, since a row would keep its whole batch in memory.
+            vector = self._cache[text] = batch.vectors[place].copy()
+            if len(self._cache) > _CACHED_VECTORS:
+                self._cache.popitem(last=False)
+            future.set_result(vector)
 
-    def _wait(self) -> list[_Job]:
-        """The next batch, waited for; empty when the thread is to end."""
-        with self._lock:
-            while not (self._queries or self._background or self._closing):
-                self._condition.wait()
-            return [] if self._closing else self._take()
+    # In the thread
 
-    def _take(self) -> list[_Job]:
-        """The next batch. Queries that nobody waits for any more are still encoded: the next message profits."""
-        if not self._queries:
-            job = self._background.popleft()
-            return [] if job.future.cancelled() else [job]
-        return [self._queries.popleft() for _ in range(min(len(self._queries), _QUERIES_AT_ONCE))]
+    def _encode_waiting(self) -> "_Batch":
+        """Encode the queries that wait, as one batch; an empty one where the job before has taken them."""
+        texts = [self._waiting.popleft() for _ in range(min(len(self._waiting), _QUERIES_AT_ONCE))]
+        try:
+            return _Batch(texts, vectors=self._encode(texts) if texts else ())
+        except Exception as error:  # noqa: BLE001 - it belongs to those who asked for these texts
+            return _Batch(texts, error=error)
 
-    def _make(self) -> bool:
+    def _encode(self, texts: Sequence[str]) -> "Floats":
+        if self._encoder is None:
+            raise RecallError("the encoder is not loaded")
+        try:
+            vectors = self._encoder.encode(texts)
+        except Exception as error:
+            self._failed("encode", error)
+            raise
+        self.problem = ""
+        return vectors
+
+    def _start_loading(self) -> None:
+        self._loading = self._thread.submit(self._make, LOAD)
+        self._loading.add_done_callback(self._loading_ended)
+
+    def _loading_ended(self, loading: "asyncio.Future[Encoder]") -> None:
+        if not loading.cancelled() and loading.exception() is not None:
+            self._retry = asyncio.get_running_loop().call_later(self._retry_seconds, self._start_loading)
+
+    def _make(self) -> "Encoder":
         started = time.perf_counter()
         try:
             encoder = self._load()
-        except Exception as error:  # noqa: BLE001 - without an encoder, words alone work
-            self.problem = kind_of(error)
-            _log.warning("recall.encoder_failed", stage="load", error=self.problem)
-            self._fail(error)
-            return False
-        with self._lock:
-            self._encoder, self._failure, self.problem = encoder, None, ""
-            waiting, self._loaded = self._loaded, []
+        except Exception as error:
+            self._failed("load", error)
+            raise
+        self._encoder, self.problem = encoder, ""
         _log.info("recall.encoder_loaded", encoder=encoder.name, seconds=round(time.perf_counter() - started, 3))
-        for future, loop in waiting:
-            settle(loop, future, encoder)
-        return True
+        return encoder
 
-    def _fail(self, error: Exception) -> None:
-        with self._lock:
-            self._failure = error
-            jobs, waiting = [*self._queries, *self._background], self._loaded
-            self._queries.clear()
-            self._background.clear()
-            self._loaded = []
-        for job in jobs:
-            settle(job.loop, job.future, None, error)
-        for future, loop in waiting:
-            settle(loop, future, None, error)
+    def _failed(self, stage: str, error: Exception) -> None:
+        self.problem = kind_of(error)
+        _log.warning("recall.encoder_failed", stage=stage, error=self.problem)
 
-    def _encode(self, jobs: list[_Job]) -> None:
-        assert self._encoder is not None
-        texts = [text for job in jobs for text in job.texts]
-        self._busy_since = time.monotonic()
-        try:
-            vectors = self._encoder.encode(texts)
-        except Exception as error:  # noqa: BLE001 - one bad text or a failing server costs these jobs only
-            self.problem = kind_of(error)
-            _log.warning("recall.encoder_failed", stage="encode", texts=len(texts), error=self.problem)
-            for job in jobs:
-                settle(job.loop, job.future, None, error)
-            return
-        finally:
-            self._busy_since = None
-        self.problem = ""
-        with self._lock:
-            for text, vector in self._of_queries(jobs, vectors):
-                self._cache[text] = vector
-                self._cache.move_to_end(text)
-            while len(self._cache) > _CACHED_VECTORS:
-                self._cache.popitem(last=False)
-        answers: defaultdict[
-            asyncio.AbstractEventLoop, list[tuple[asyncio.Future[NDArray[np.float32]], NDArray[np.float32], None]]
-        ] = defaultdict(list)
-        start = 0
-        idle = len(jobs) == 1 and not self._queries
-        for job in jobs:
-            own = vectors[start : start + len(job.texts)]
-            start += len(job.texts)
-            if job.then is None or not job.then(own, idle=idle):
-                answers[job.loop].append((job.future, own, None))
-        for loop, given in answers.items():
-            settle_all(loop, given)
-
-    @staticmethod
-    def _of_queries(jobs: list[_Job], vectors: "NDArray[np.float32]") -> "Iterator[tuple[str, NDArray[np.float32]]]":
-        start = 0
-        for job in jobs:
-            if job.query:
-                # A copy, since a row would keep its whole batch in memory.
-                yield from ((text, vectors[start + place].copy()) for place, text in enumerate(job.texts))
-            start += len(job.texts)
+    def _release(self) -> None:
+        encoder, self._encoder = self._encoder, None
+        if encoder is not None:
+            encoder.close()
 
 
 def kind_of(error: BaseException) -> str:
-    """What a failure is called in logs and in the status."""
+    """Return what a failure is called in logs and in the status."""
     return error.kind if isinstance(error, EmbeddingError) else type(error).__name__

@@ -170,10 +170,6 @@ class Index:
         self._scopes.move_to_end(key)
         return rows
 
-    def holds(self, key: str) -> bool:
-        """Whether a scope is in memory. May be asked from any thread."""
-        return key in self._scopes
-
     def _let_rest(self, kept: str) -> None:
         total = sum(len(rows) for rows in self._scopes.values())
         for key in list(self._scopes):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from recall.log import get_logger
-from recall.threads.worker import SEARCH, WRITE, Worker, settle
+from recall.threads.priority import WRITE, PriorityThread
 from recall.types import RecallError
 
 if TYPE_CHECKING:
@@ -16,20 +16,19 @@ if TYPE_CHECKING:
 
     from recall.index.index import Index
 
-__all__ = ["LOCK_RETRY_SECONDS", "IndexThread", "is_locked"]
+__all__ = ["IndexThread"]
 
 _log = get_logger(__name__)
 
 T = TypeVar("T")
 
 _BUSY, _LOCKED, _ERROR, _CORRUPT, _NOT_A_DATABASE = 5, 6, 1, 11, 26
-# What a job raises where a table has lost its name, or a row holds what nobody has put there: SQLite checks neither.
+# What a job raises where a table has lost its name, or a row holds unexpected values: SQLite checks neither.
 _DAMAGED = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, OverflowError, MemoryError)
-# A write that finds another process writing tries again after so long, so that searches go between; in all so long.
-LOCK_RETRY_SECONDS = 0.05
+# A job that finds another process writing tries again after so long, so that searches go between.
+_LOCK_RETRY_SECONDS = 0.05
 _LOCK_PATIENCE_SECONDS = 30.0
 _OPEN_PATIENCE_SECONDS = 5.0
-_CLOSE_SECONDS = 1.0
 
 
 class IndexThread:
@@ -37,13 +36,8 @@ class IndexThread:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._worker = Worker("recall-index")
+        self._thread = PriorityThread("recall-index")
         self._index: Index | None = None
-
-    @property
-    def busy(self) -> bool:
-        """Whether a job runs or waits."""
-        return self._worker.busy
 
     @property
     def generation(self) -> int:
@@ -52,83 +46,65 @@ class IndexThread:
 
     @property
     def replaced(self) -> int:
-        """How often the index was found damaged since this was made, at its opening or later."""
+        """How often the index was found damaged since this was made, when it was opened or later."""
         return 0 if self._index is None else self._index.damaged
 
     async def open(self) -> bool:
-        """Start the thread and open the index; True if it was made anew. Raises RecallError if that can't be.
+        """Start the thread and open the index; return True if it was made anew.
 
-        One that another process has locked is tried again for some seconds.
+        Raises:
+            RecallError: it cannot be opened, or another process has it locked for some seconds.
         """
 
-        def job() -> bool:
-            index = _make_index(self._path)
-            made = index.open()
-            self._index = index
-            return made
+        def job() -> "tuple[Index, bool]":
+            from recall.index.index import Index
 
-        self._worker.start()
+            index = Index(self._path)
+            return index, index.open()
+
+        self._thread.start()
         patience = time.monotonic() + _OPEN_PATIENCE_SECONDS
         while True:
             try:
-                return await self._worker.submit(job)
+                self._index, made = await self._thread.submit(job, WRITE)
             except (OSError, sqlite3.Error) as error:
-                if not is_locked(error) or time.monotonic() > patience:
-                    self._worker.stop()
+                if not _is_locked(error) or time.monotonic() > patience:
+                    await self._thread.close()
                     raise RecallError(f"the index {self._path} cannot be opened: {error}") from error
-            await asyncio.sleep(LOCK_RETRY_SECONDS)
+            else:
+                return made
+            await asyncio.sleep(_LOCK_RETRY_SECONDS)
 
     async def close(self) -> None:
-        """Close the index and end the thread. One that hangs is left behind after a second."""
+        """Close the index and end the thread; what waits raises RecallError."""
         index, self._index = self._index, None
-        if index is None:
-            return
-        await asyncio.wait({self._worker.submit(index.close)}, timeout=_CLOSE_SECONDS)
-        thread = self._worker.stop()
-        if thread is not None:
-            await asyncio.to_thread(thread.join, _CLOSE_SECONDS)
+        if index is not None:
+            await self._thread.close(index.close)
 
-    def run(self, job: "Callable[[Index], T]", priority: int = WRITE) -> "asyncio.Future[T]":
-        """Run a job in the thread. A file that turns out to be damaged is replaced, and the job done again."""
-        return self._worker.submit(partial(_guarded, job, self._opened()), priority=priority)
-
-    def give(
-        self, job: "Callable[[Index], T]", future: "asyncio.Future[T]", priority: int, *, here: bool = False
-    ) -> None:
-        """`run` from any thread, with the future that gets the answer; cancelled where the index was closed.
-
-        here: see `Worker.give`.
-        """
-        index = self._index  # read once: it may be closed meanwhile
-        if index is None:
-            settle(future.get_loop(), future, None, asyncio.CancelledError())
-        else:
-            self._worker.give(partial(_guarded, job, index), future, priority, here=here)
-
-    def _opened(self) -> "Index":
+    def opened(self) -> "Index":
+        """Return the index. Raises RecallError where it is not open."""
         if self._index is None:
             raise RecallError("recall is not open")
         return self._index
 
-    def load(self, scope: str) -> None:
-        """Begin to load a scope that rests, while a message's vector is being made."""
-        if not self._opened().holds(scope):
-            loading = self.run(partial(_load, scope), SEARCH)
-            loading.add_done_callback(_seen)
+    async def run(
+        self, job: "Callable[[Index], T]", priority: int = WRITE, *, patience_seconds: float = _LOCK_PATIENCE_SECONDS
+    ) -> T:
+        """Run a job in the thread. A damaged file is replaced, and the job done again.
 
-    async def write(self, job: "Callable[[Index], T]", priority: int = WRITE) -> T:
-        """A job that writes; while another process writes it is put off, and searches go on meanwhile.
+        While another process has the file locked, the job is tried again; others go between.
 
-        Raises RecallError if it cannot be written at all.
+        Raises:
+            RecallError: the index is not open, cannot be read or written, or was locked for `patience_seconds`.
         """
-        patience = time.monotonic() + _LOCK_PATIENCE_SECONDS
+        until = time.monotonic() + patience_seconds
         while True:
             try:
-                return await self.run(job, priority)
+                return await self._thread.submit(partial(_guarded, job, self.opened()), priority)
             except sqlite3.Error as error:
-                if not is_locked(error) or time.monotonic() > patience:
-                    raise RecallError(f"the index cannot be written: {error}") from error
-            await asyncio.sleep(LOCK_RETRY_SECONDS)
+                if not _is_locked(error) or time.monotonic() >= until:
+                    raise RecallError(f"the index cannot be read or written: {error}") from error
+            await asyncio.sleep(_LOCK_RETRY_SECONDS)
 
 
 def _guarded(job: "Callable[[Index], T]", index: "Index") -> T:
@@ -138,7 +114,7 @@ def _guarded(job: "Callable[[Index], T]", index: "Index") -> T:
         if not _is_damage(error):
             raise
         found: Exception = error
-    if not isinstance(found, sqlite3.Error):  # another process may just have changed what the rows hold: its encoder
+    if not isinstance(found, sqlite3.Error):  # another process may just have changed the rows' encoder
         try:
             index.follow()
             return job(index)
@@ -152,7 +128,7 @@ def _guarded(job: "Callable[[Index], T]", index: "Index") -> T:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether an error may come of a damaged file, and of nothing that passes."""
+    """Return whether an error may come of a damaged file, and not of something that passes."""
     if not isinstance(error, sqlite3.Error):
         return True
     # A text that is no UTF-8 has no code at all; nor has the use of a closed file, which is no damage.
@@ -160,27 +136,11 @@ def _is_damage(error: Exception) -> bool:
     return not isinstance(error, sqlite3.ProgrammingError) and _code(error) in codes
 
 
-def _load(scope: str, index: "Index") -> None:
-    index.scope(scope)
-
-
-def _seen(future: "asyncio.Future[None]") -> None:
-    """Take note of an error: whoever searches meets it again."""
-    if not future.cancelled():
-        future.exception()
-
-
-def is_locked(error: BaseException) -> bool:
-    """Whether another process has what was asked for, and may soon let go of it."""
+def _is_locked(error: BaseException) -> bool:
+    """Return whether another process holds a lock, which it may soon release."""
     return isinstance(error, BlockingIOError) or (isinstance(error, sqlite3.Error) and _code(error) in (_BUSY, _LOCKED))
 
 
 def _code(error: sqlite3.Error) -> int:
-    """SQLite's primary result code."""
+    """Return SQLite's primary result code."""
     return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
-
-
-def _make_index(path: Path) -> "Index":
-    from recall.index.index import Index
-
-    return Index(path)

@@ -1,6 +1,5 @@
 """One search of a scope: lexical scores first, then the ranking of lexical and semantic scores together."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import NamedTuple
@@ -8,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.index.filters import Filter
 from recall.index.index import Index
 from recall.index.scope_rows import ScopeRows
 from recall.ranking import rank
@@ -17,6 +15,7 @@ from recall.search.explain import Terms
 from recall.search.hits import CandidateRow, hits_of, with_a_preference
 from recall.search.query import Query, prepare_query
 from recall.search.query_vector import QueryVector
+from recall.search.request import SearchRequest
 from recall.text.topics import STANDING
 from recall.types import Hit
 
@@ -60,20 +59,12 @@ class _Reranked(NamedTuple):
     fits: Floats
 
 
-def lexical_scores(
-    index: Index,
-    scope: str,
-    message: str,
-    preceding: Sequence[str],
-    now: float,
-    zone: tzinfo,
-    only: Filter | None = None,
-) -> LexicalScores | None:
-    """Return BM25 of every row of a scope; None where it has no rows. `only`: which of them may be found."""
-    rows = index.scope(scope)
+def lexical_scores(index: Index, request: SearchRequest, zone: tzinfo) -> LexicalScores | None:
+    """Return BM25 of every row of the request's scope; None where it has no rows."""
+    rows = index.scope(request.scope)
     if rows is None or not len(rows):
         return None
-    query = prepare_query(message, preceding, now, zone)
+    query = prepare_query(request.query, request.preceding, request.now, zone)
     scores = np.zeros(len(rows), np.float32)
     wanted = np.array(list(query.weights), np.uint32)
     idf = np.zeros(len(wanted), np.float32)
@@ -90,8 +81,9 @@ def lexical_scores(
         for segment, starts, ends in found:
             rank.bm25_into(scores, segment, starts, ends, weights, norms)
     allowed: NDArray[np.bool_] = rows.searchable.values
-    if only is not None:
-        allowed = allowed & np.isin(rows.sequences.values, index.matching(scope, only), assume_unique=True)
+    if request.only is not None:
+        matching = index.matching(request.scope, request.only)
+        allowed = allowed & np.isin(rows.sequences.values, matching, assume_unique=True)
     return LexicalScores(
         query=query,
         rows=rows,
@@ -105,23 +97,15 @@ def lexical_scores(
 
 
 def best_hits(
-    index: Index,
-    lexical: LexicalScores,
-    vector: QueryVector | None,
-    *,
-    limit: int,
-    min_score: float,
-    explain: bool = False,
+    index: Index, lexical: LexicalScores, vector: QueryVector | None, request: SearchRequest
 ) -> tuple[Hit, ...]:
-    """Return the best rows; by lexical scores alone where there is no vector, or one of another encoder.
-
-    explain: the hits' parts hold the terms of their ranks.
-    """
+    """Return the best rows; by lexical scores alone where there is no vector, or one of another encoder."""
+    limit, min_score = request.limit, request.min_score
     if vector is not None and not index.fits(vector.vector):
         vector = None
     if limit <= 0 or not (lexical.all_allowed or lexical.allowed.any()):
         return ()
-    terms = Terms(len(lexical.scores), kept=explain)
+    terms = Terms(len(lexical.scores), kept=request.explain)
     scores = _scores(index, lexical, vector, terms)
     best, applying = _best(lexical, scores, terms, limit)
     # The first few tell whether any row can reach the least score. Most messages end here.

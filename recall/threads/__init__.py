@@ -1,1 +1,1 @@
-"""The threads that compute."""
+"""The threads in which recall computes."""

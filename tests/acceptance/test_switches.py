@@ -15,7 +15,7 @@ import gateway_memory.context.opening
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.capture.distiller import Distiller
 from gateway_memory.commands.dispatch import Commands
-from gateway_memory.context.looks import Looks
+from gateway_memory.context.file_changes import ChangeDetector
 from gateway_memory.session import FEATURES, Feature
 from gateway_memory.store.journal.journal import Journal
 from notifier import Bus
@@ -29,7 +29,7 @@ CODE: dict[str, list[tuple[Any, str]]] = {
     ],
     "auto_recall": [(Recaller, "search")],
     "notify": [(Bus, "publish"), (Bus, "subscribe"), (gateway_memory.context.builder, "updates_block")],
-    "incremental_sync": [(Looks, "begin"), (Looks, "news"), (Recaller, "added_since")],
+    "incremental_sync": [(ChangeDetector, "since_last"), (Recaller, "added_since")],
     "opening": [(gateway_memory.context.opening.OpeningBuilder, "build")],
     "commands": [(Commands, "answer")],
     "observations": [(Journal, "observe")],

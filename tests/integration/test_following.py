@@ -11,7 +11,6 @@ import pytest
 
 import gateway_memory.store.files
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
-from gateway_memory.store.files import MarkdownFiles
 from recall import Stored
 
 
@@ -77,29 +76,31 @@ async def test_what_a_session_says_reaches_one_that_has_looked(tmp_path: Path) -
         assert told == [True, False, False]
 
 
-async def test_who_asks_while_a_look_has_not_begun_shares_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = MarkdownFiles(tmp_path, tmp_path)
-    began, go_on = Event(), Event()
-    scan = gateway_memory.store.files._scan
+async def test_who_asks_while_a_refresh_runs_shares_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with GatewayMemory(load_config(), tmp_path) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        began, go_on, scans = Event(), Event(), list[Path]()
+        scan = gateway_memory.store.files._scan
 
-    def slow(folder: Path) -> dict[str, tuple[int, int]]:
-        began.set()
-        go_on.wait(10)
-        return scan(folder)
+        def slow(folder: Path) -> dict[str, tuple[int, int]]:
+            scans.append(folder)
+            began.set()
+            go_on.wait(10)
+            return scan(folder)
 
-    monkeypatch.setattr(gateway_memory.store.files, "_scan", slow)
-    try:
-        first = files.scanning("")
+        monkeypatch.setattr(gateway_memory.store.files, "_scan", slow)
+        refresh = memory._follower.refresh
+        first = asyncio.ensure_future(refresh(session.scope))
         await asyncio.to_thread(began.wait, 10)
-        second, third = files.scanning(""), files.scanning("")
-        assert second is third, "it has not begun"
-        assert second is not first, "what changes now, the first may not see any more"
-        (tmp_path / "MEMORY.md").write_text("- late\n")
+        others = [asyncio.ensure_future(refresh(session.scope)) for _ in range(3)]
+        await asyncio.sleep(0)
+        saved_long_ago(tmp_path / "MEMORY.md", "- The ferry leaves at nine\n")  # the first may not see it any more
         go_on.set()
-        assert "MEMORY.md" in await asyncio.wrap_future(second)
-    finally:
-        go_on.set()
-        files.close()
+        await asyncio.gather(first, *others)
+        assert len(scans) == 2
+        assert [row.entry.text for row in await memory._recaller.newest("owner", 9)] == ["The ferry leaves at nine"]
 
 
 async def test_a_full_memory_md_is_told_once_after_a_restart_too(tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+"""What has changed in a session's files since it was last told; a disk that hangs delays no reply for long."""
+
+import asyncio
+from typing import Final, NamedTuple
+
+from gateway_memory.context.bounded import Within
+from gateway_memory.session import Session
+from gateway_memory.sync.follower import Follower
+from recall import Recaller, Stored
+
+__all__ = ["ChangeDetector", "FileChanges"]
+
+_HANGING_SECONDS: Final = 0.02
+"""What further messages wait for a refresh that an earlier one waits for already."""
+
+
+class FileChanges(NamedTuple):
+    """What a refresh found: the index's generation, the number of its changes, the newest line, and the new lines."""
+
+    generation: int
+    changes: int
+    sequence: int
+    rows: tuple[Stored, ...]
+
+
+class ChangeDetector:
+    """Refreshes the index of a session's files, once at a time for each session."""
+
+    def __init__(self, follower: Follower, recaller: Recaller, within: Within) -> None:
+        self._follower = follower
+        self._recaller = recaller
+        self._within = within
+        self._refreshing: dict[str, asyncio.Future[FileChanges | None]] = {}
+
+    async def first(self, session: Session, seconds: float) -> int | None:
+        """Index a session's files and load its scope; return the newest line, None when that takes longer."""
+        return await self._within.get("open", seconds, self._first(session))
+
+    async def _first(self, session: Session) -> int:
+        await self._follower.refresh(session.scope)
+        await self._recaller.warm(session.scope.key)
+        newest = await self._recaller.newest(session.scope.key, 1)
+        return newest[0].sequence if newest else 0
+
+    async def since_last(self, session: Session, seconds: float) -> FileChanges | None:
+        """Return what is new in a session's files; None where nothing is, or the disk takes longer.
+
+        What comes later is returned to a later call.
+        """
+        key = session.session_id
+        refreshing = self._refreshing.get(key)
+        if refreshing is not None:
+            seconds = min(seconds, _HANGING_SECONDS)
+        else:
+            refreshing = self._refreshing[key] = asyncio.ensure_future(self._refresh(session))
+            refreshing.add_done_callback(lambda _: self._refreshing.pop(key, None))
+        return await self._within.get("sync", seconds, refreshing)
+
+    async def _refresh(self, session: Session) -> FileChanges | None:
+        changes = await self._follower.refresh(session.scope)
+        generation = self._recaller.generation
+        if session.sequence is None or session.generation != generation:
+            # The files were still being read when the session started, or the index was replaced.
+            return FileChanges(generation, changes, await self._first(session), ())
+        if session.changes == changes:
+            return None
+        sequence, rows = await self._recaller.added_since(session.scope.key, session.sequence)
+        return FileChanges(generation, changes, sequence, tuple(row for row in rows if row.entry.type != "S"))

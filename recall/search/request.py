@@ -1,0 +1,21 @@
+"""What is asked of a search."""
+
+from dataclasses import dataclass
+
+from recall.index.filters import Filter
+
+__all__ = ["SearchRequest"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """See `Recaller.search`. `now`: epoch seconds; `preceding`: the turns before the query, the oldest first."""
+
+    scope: str
+    query: str
+    limit: int
+    min_score: float
+    now: float
+    preceding: tuple[str, ...] = ()
+    only: Filter | None = None
+    explain: bool = False

@@ -1,0 +1,167 @@
+"""Search within a deadline: a query vector that is late is left out, and the rest is ranked."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from dataclasses import replace
+from datetime import tzinfo
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from recall.encoding.embedder import Embedder
+from recall.index.thread import IndexThread
+from recall.log import get_logger
+from recall.search.query import PRECEDING_TURNS
+from recall.search.request import SearchRequest
+from recall.text.entry_text import LONGEST_EMBEDDED
+from recall.text.words import clean_text
+from recall.threads.priority import SEARCH, WRITE
+from recall.types import Hit, Near, Recall, RecallError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from recall.index.index import Index
+
+    Vector = NDArray[np.float32]
+
+__all__ = ["Searcher"]
+
+_log = get_logger(__name__)
+
+_CACHED_SEARCHES = 256
+# "Yesterday" and recency move on; a search that failed may be answered by one that is so old.
+_CACHE_SECONDS = 600
+# Of the time until the deadline, what ranking took lately, times this, is reserved for it; and so much at least.
+_RESERVE_FACTOR = 2.0
+_LEAST_RESERVE_SECONDS = 0.02
+# A search without a deadline waits so long for an index that another process has locked.
+_LOCK_PATIENCE_SECONDS = 30.0
+
+
+class _Ranked(NamedTuple):
+    hits: tuple[Hit, ...]
+    semantic: bool
+    lexical_seconds: float
+
+
+class Searcher:
+    """The searches of a Recaller. `embedder` None: lexical scores alone."""
+
+    def __init__(self, thread: IndexThread, embedder: Embedder | None, zone: tzinfo) -> None:
+        self._thread = thread
+        self._embedder = embedder
+        self._zone = zone
+        self._answers: OrderedDict[SearchRequest, Recall] = OrderedDict()
+        self._ranking_seconds = 0.0
+
+    async def search(self, request: SearchRequest, timeout_seconds: float | None) -> Recall:
+        """See `Recaller.search`."""
+        self._thread.opened()
+        started = time.perf_counter()
+        deadline = None if timeout_seconds is None else started + timeout_seconds
+        vector, *preceding = await self._vectors(
+            [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])], deadline
+        )
+        vectors = None if vector is None else (vector, [each for each in preceding if each is not None])
+        ranking = time.perf_counter()
+        left = None if deadline is None else max(deadline - ranking, 0)
+        try:
+            async with asyncio.timeout(left):
+                ranked = await self._thread.run(
+                    partial(_rank, request, vectors, self._zone),
+                    SEARCH,
+                    patience_seconds=_LOCK_PATIENCE_SECONDS if left is None else left,
+                )
+        except (TimeoutError, RecallError) as error:
+            _log.warning("recall.search_failed", error=type(error).__name__)
+            return self._answer_before(request)
+        ended = time.perf_counter()
+        self._ranking_seconds += 0.3 * (ended - ranking - self._ranking_seconds)
+        # A preceding turn without its vector costs little precision; only the message's own makes an answer partial.
+        complete = ranked.semantic or self._embedder is None
+        recall = Recall(
+            hits=ranked.hits,
+            outcome=("full" if ranked.hits else "empty") if complete else "partial",
+            stages={
+                "vector": ranking - started,
+                "lexical": ranked.lexical_seconds,
+                "ranking": ended - ranking - ranked.lexical_seconds,
+            },
+        )
+        if complete:
+            self._remember(request, recall)
+        return recall
+
+    async def nearest(self, scope: str, text: str, limit: int, timeout_seconds: float) -> tuple[Near, ...]:
+        """See `Recaller.nearest`."""
+        (vector,) = await self._vectors([text], time.perf_counter() + timeout_seconds)
+        return await self._thread.run(partial(_nearest, scope, text, vector, limit), WRITE)
+
+    async def _vectors(self, texts: "Sequence[str]", deadline: float | None) -> "list[Vector | None]":
+        """Return the vectors of texts; None for those that are not there in time, failed, or are zero.
+
+        A vector that comes late is cached, and serves the next message.
+        """
+        embedder = self._embedder
+        if embedder is None:
+            return [None for _ in texts]
+        requested = [embedder.request(clean_text(text, LONGEST_EMBEDDED)) for text in texts]
+        coming = {each for each in requested if not each.done()}
+        if coming and (deadline is None or embedder.is_ready):
+            await asyncio.wait(coming, timeout=None if deadline is None else self._time_for_vectors(deadline))
+        return [_result(each) for each in requested]
+
+    def _time_for_vectors(self, deadline: float) -> float:
+        """Return the seconds until the deadline (perf_counter), less what ranking will take."""
+        left = max(deadline - time.perf_counter(), 0)
+        return left - min(max(_RESERVE_FACTOR * self._ranking_seconds, _LEAST_RESERVE_SECONDS), left / 2)
+
+    def _answer_before(self, request: SearchRequest) -> Recall:
+        """Return what the same search found lately, where nothing newer was ready in time."""
+        found = self._answers.get(_key(request))
+        return Recall(outcome="timeout") if found is None else Recall(hits=found.hits, outcome="partial")
+
+    def _remember(self, request: SearchRequest, recall: Recall) -> None:
+        key = _key(request)
+        self._answers[key] = recall
+        self._answers.move_to_end(key)
+        if len(self._answers) > _CACHED_SEARCHES:
+            self._answers.popitem(last=False)
+
+
+def _key(request: SearchRequest) -> SearchRequest:
+    return replace(request, now=request.now // _CACHE_SECONDS)
+
+
+def _result(requested: "asyncio.Future[Vector]") -> "Vector | None":
+    """Return a vector; None where there is none, or a zero one: the encoder makes nothing of that text."""
+    if not requested.done() or requested.cancelled() or requested.exception() is not None:
+        return None
+    vector = requested.result()
+    return vector if vector.any() else None
+
+
+def _rank(
+    request: SearchRequest, vectors: "tuple[Vector, list[Vector]] | None", zone: tzinfo, index: "Index"
+) -> _Ranked:
+    from recall.search.query_vector import QueryVector
+    from recall.search.search import best_hits, lexical_scores
+
+    index.follow()
+    started = time.perf_counter()
+    lexical = lexical_scores(index, request, zone)
+    seconds = time.perf_counter() - started
+    vector = None if vectors is None else QueryVector(vector=vectors[0], preceding=vectors[1])
+    hits = () if lexical is None else best_hits(index, lexical, vector, request)
+    return _Ranked(hits, vector is not None and index.fits(vector.vector), seconds)
+
+
+def _nearest(scope: str, text: str, vector: "Vector | None", limit: int, index: "Index") -> tuple[Near, ...]:
+    from recall.search.nearest import nearest
+
+    index.follow()
+    return nearest(index, scope, text, vector, limit)
