@@ -14,6 +14,7 @@ from recall.recaller import Recaller
 from recall.settings import EmbedderSettings, RecallSettings
 from recall.text.render import count_tokens, render_block
 from recall.text.words import text_overlap
+from recall.threads.priority import consume_exception
 from recall.types import (
     EmbeddingError,
     Entry,
@@ -44,6 +45,7 @@ __all__ = [
     "Stamp",
     "Stored",
     "Vectors",
+    "consume_exception",
     "count_tokens",
     "render_block",
     "text_overlap",

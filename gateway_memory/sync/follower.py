@@ -16,7 +16,7 @@ from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.markdown import Block, content_id, parse
 from gateway_memory.store.plan import Memory
 from gateway_memory.sync.edits import Edited
-from recall import Entry, Recaller, Stamp, Stored
+from recall import Entry, Recaller, Stamp, Stored, consume_exception
 
 __all__ = ["IMPORTANCE", "Follower"]
 
@@ -54,7 +54,7 @@ class Follower:
         look = of.next
         if look is None:
             look = of.next = asyncio.ensure_future(self._next_look(scope, of))
-            look.add_done_callback(_seen)
+            look.add_done_callback(consume_exception)
         return await asyncio.shield(look)
 
     def _of(self, scope: Scope) -> "_Scope":
@@ -237,12 +237,6 @@ class _Edits:
 def _rank(file: str) -> tuple[bool, bool, str]:
     """MEMORY.md comes first, then the days, then other notes."""
     return file != MEMORY_FILE, not is_day_file(file), file
-
-
-def _seen(look: asyncio.Future[int]) -> None:
-    """Take note of an error for which nobody waits any more."""
-    if not look.cancelled():
-        look.exception()
 
 
 def _state(stamp: Stamp) -> tuple[int, int]:

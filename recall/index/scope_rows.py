@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from recall.index.arrays import Growing, Matrix, packed_type, unpacked
 from recall.ranking import rank
 from recall.ranking.postings import Postings
-from recall.text.topics import QUESTION
 
 __all__ = ["ScopeRows"]
 
@@ -46,11 +45,6 @@ class ScopeRows:
         # Of the vectors that are in, for what all rows have in common. Rows that left still count until a reload.
         self.vector_sum = np.zeros(dimension, np.float32)
         self.vectors = 0
-        self._recency: NDArray[np.float32] | None = None
-        self._standing: NDArray[np.float32] | None = None
-        self._beside: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None
-        self._has_speakers: bool | None = None
-        self._norms: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -75,7 +69,6 @@ class ScopeRows:
                 self._change(values)
             if fresh:
                 self._append(fresh)
-        self._recency = self._standing = self._beside = self._has_speakers = self._norms = None
 
     def _change(self, values: Sequence[Any]) -> None:
         sequence, at, importance, _, type_, kind, file, session, traits, _, _, _, vector = values
@@ -145,46 +138,19 @@ class ScopeRows:
                 self.searchable.values[row] = self.items.values[row] = False
                 self.lengths.values[row] = -1.0
                 self.dead += 1
-                self._norms = None
 
     def _is_dead(self, row: int) -> bool:
         return bool(self.lengths.values[row] < 0)
 
-    @property
-    def has_speakers(self) -> bool:
-        if self._has_speakers is None:
-            self._has_speakers = bool(self.speakers.values.any())
-        return self._has_speakers
-
-    def length_norms(self) -> NDArray[np.float32]:
-        """Return what BM25 makes of each row's length: see `rank.length_norms`. A dead row's length is -1."""
-        if self._norms is None:
-            self._norms = rank.length_norms(self.lengths.values, float(self.lengths.values.sum()) / len(self))
-        return self._norms
-
-    def beside(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which rows stand beside others of their session: see `rank.beside`."""
-        if self._beside is None:
-            self._beside = rank.beside(self.sessions.values)
-        return self._beside
-
     def recency(self) -> NDArray[np.float32]:
-        """What each row gets for being new, by how many rows are newer (by `at`, then by insertion)."""
-        if self._recency is None:
-            # Nearly sorted already, which is when the stable sort is quick.
-            order = np.argsort(self.at.values, kind="stable")
-            newer = np.empty(len(order), np.float32)
-            newer[order] = np.arange(len(order) - 1, -1, -1, dtype=np.float32)
-            self._recency = np.float32(rank.RECENCY_WEIGHT) * np.exp2(-newer / np.float32(rank.RECENCY_HALVING_ROWS))
-        return self._recency
-
-    def standing_scores(self) -> NDArray[np.float32]:
-        """What each row gets whatever the message is: see `rank.standing`."""
-        if self._standing is None:
-            self._standing = rank.standing(
-                self.lengths.values, (self.traits.values & QUESTION) != 0, self.importance.values
-            )
-        return self._standing
+        """Return what each row gets for being new, by how many rows are newer (by `at`, then by insertion)."""
+        order = np.argsort(self.at.values, kind="stable")
+        newer = np.empty(len(order), np.float32)
+        newer[order] = np.arange(len(order) - 1, -1, -1, dtype=np.float32)
+        recency: NDArray[np.float32] = np.float32(rank.RECENCY_WEIGHT) * np.exp2(
+            -newer / np.float32(rank.RECENCY_HALVING_ROWS)
+        )
+        return recency
 
     def index_words(self) -> Postings:
         """The postings, with every row in them."""

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recall.index.read_ahead import read_ahead
 from recall.index.schema import FORMAT, SCHEMA
 from recall.index.seal import break_seal, put_seal, seal_of
 from recall.log import get_logger
@@ -120,7 +119,6 @@ class Store:
         self._connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0.05)
         self._inode = self.path.stat().st_ino
         self._scopes = {}
-        read_ahead(self.path)
         self.connection.execute("pragma journal_mode = wal")
         # Losing the last writes at a power cut costs nothing: stamps go with the rows, so the files are read again.
         self.connection.execute("pragma synchronous = normal")

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from functools import lru_cache
 
 from recall.text.dates import Span, looks_back, spans_of
 from recall.text.topics import requested_topics
@@ -69,7 +68,7 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
             weights.setdefault(term, 1.0 if only_single or len(token) > 1 else _SINGLE_WEIGHT)
     own = len(weights)
     for turn, weight in zip(reversed(preceding), _PRECEDING_WEIGHTS, strict=False):
-        for term in _terms_of_turn(clean_text(turn, LONGEST_QUERY)):
+        for term in terms_of(token for token in tokens_of(clean_text(turn, LONGEST_QUERY)) if len(token) > 1):
             if term not in weights and len(weights) < _MOST_TERMS:
                 weights[term] = weight
     past = looks_back(message)
@@ -85,9 +84,3 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
         task=_TASK.match(message) is not None,
         asks=message.rstrip().endswith(("?", "？")),
     )
-
-
-@lru_cache(maxsize=1024)
-def _terms_of_turn(turn: str) -> tuple[int, ...]:
-    """A turn's terms; it is one of the preceding turns of the next few messages too."""
-    return tuple(dict.fromkeys(terms_of(token for token in tokens_of(turn) if len(token) > 1)))

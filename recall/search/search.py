@@ -16,7 +16,7 @@ from recall.search.hits import CandidateRow, hits_of, with_a_preference
 from recall.search.query import Query, prepare_query
 from recall.search.query_vector import QueryVector
 from recall.search.request import SearchRequest
-from recall.text.topics import STANDING
+from recall.text.topics import QUESTION, STANDING
 from recall.types import Hit
 
 Floats = NDArray[np.float32]
@@ -77,7 +77,8 @@ def lexical_scores(index: Index, request: SearchRequest, zone: tzinfo) -> Lexica
         idf = rank.inverse_document_frequencies(counts, len(rows))
         weights = idf * np.array(list(query.weights.values()), np.float32)
         most = float(weights.sum())
-        norms = rows.length_norms()
+        lengths = rows.lengths.values
+        norms = rank.length_norms(lengths, float(lengths.sum()) / len(rows))
         for segment, starts, ends in found:
             rank.bm25_into(scores, segment, starts, ends, weights, norms)
     allowed: NDArray[np.bool_] = rows.searchable.values
@@ -216,7 +217,7 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
     allowed = None if lexical.all_allowed else lexical.allowed
     scores = rank.scaled(lexical.scores, allowed, lexical.most * rank.LEAST_WORDS_SHARE)
     scores *= np.float32(rank.WORDS_WEIGHT)
-    scores = rank.with_neighbours(scores, rows.beside())
+    scores = rank.with_neighbours(scores, rank.beside(rows.sessions.values))
     terms.added("words", scores)
     if vector is not None and rows.vectors:
         embedded = _embedded(rows, allowed)
@@ -230,9 +231,9 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
     if not query.looks_back:
         scores += rows.recency()
         terms.added("recency", scores)
-    scores += rows.standing_scores()
+    scores += rank.standing(rows.lengths.values, (rows.traits.values & QUESTION) != 0, rows.importance.values)
     terms.added("form", scores)
-    if query.own and rows.has_speakers:
+    if query.own and rows.speakers.values.any():
         scores += np.float32(rank.SPEAKER_WEIGHT) * np.isin(rows.speakers.values, lexical.terms)
         terms.added("speaker", scores)
     if query.spans:
