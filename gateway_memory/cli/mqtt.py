@@ -19,7 +19,8 @@ from gateway_memory.mqtt import client_id, make_wire, read_login
 from notifier import Event, MqttSettings
 from notifier.protocol.messages import Changed, DroppedError
 from notifier.protocol.wire import Wire
-from notifier.transport.mqtt import LinkError, connect
+from notifier.transport.errors import LinkError
+from notifier.transport.mqtt import connect
 
 __all__ = ["run_doctor", "run_listen"]
 
