@@ -1,4 +1,4 @@
-"""From settings to a notifier over MQTT. Imported only where MQTT is switched on, or by its commands."""
+"""Opens the notifier from the settings. Imported only where MQTT is switched on, or by its commands."""
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
@@ -32,7 +32,7 @@ def read_login(settings: MqttSettings) -> Credentials:
 
 
 def make_wire(settings: MqttSettings, *, journal: str, instance: str) -> Wire:
-    """Return what writes and reads messages. Raises ConfigError where the secret can't be used."""
+    """Return the codec of messages. Raises ConfigError where the secret can't be used."""
     secrets: Mapping[str, bytes] = {}
     if settings.secret_env:
         text = os.environ.get(settings.secret_env)
@@ -52,7 +52,7 @@ def make_wire(settings: MqttSettings, *, journal: str, instance: str) -> Wire:
 
 
 def client_id(instance: str) -> str:
-    """Return what an instance is called at the broker, which keeps messages under this name while it is away."""
+    """Return an instance's MQTT client id. The broker keeps messages for it while the instance is away."""
     return f"gateway-memory-{instance}"
 
 
@@ -67,9 +67,9 @@ async def open_notifier(
     refresh: Callable[[Scope], Awaitable[object]],
     metrics: Metrics,
     clock: Callable[[], float],
-    fail: Callable[[str, BaseException], None],
+    on_error: Callable[[str, BaseException], None],
 ) -> Notifier:
-    """Return a notifier for an open journal, which runs until the stack is closed and sends what it can until then.
+    """Return a notifier for an open journal. It runs until the stack is closed, and drains for two seconds then.
 
     Raises:
         ConfigError: an environment variable that the settings name isn't set, or its secret can't be used.
@@ -77,7 +77,7 @@ async def open_notifier(
     wire = make_wire(settings, journal=event_log.journal, instance=event_log.instance)
     login = read_login(settings)
 
-    def speaks_for(origin: str) -> AbstractContextManager[object] | None:
+    def acquire_origin(origin: str) -> AbstractContextManager[object] | None:
         if origin == event_log.instance:
             return nullcontext()
         if journal_of(origin) != event_log.journal:
@@ -90,7 +90,7 @@ async def open_notifier(
         except NotifierError:
             raise
         except OSError as error:
-            fail("sync", error)  # the next message looks again
+            on_error("sync", error)  # the next message looks again
 
     notifier = Notifier(
         wire=wire,
@@ -107,9 +107,9 @@ async def open_notifier(
         ),
         publish=publish,
         follow=follow,
-        speaks_for=speaks_for,
+        acquire_origin=acquire_origin,
         clock=clock,
-        fail=fail,
+        on_error=on_error,
     )
     metrics.sources.append(notifier.gauges)
     run_beside(stack, notifier.run(), "notifier")

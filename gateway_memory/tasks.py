@@ -1,4 +1,4 @@
-"""Tasks that run beside a memory while it is open."""
+"""Background tasks of an open memory."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -16,14 +16,14 @@ _CANCEL_SECONDS: Final = 1.0
 
 
 def run_beside(stack: AsyncExitStack, work: Coroutine[Any, Any, None], name: str) -> None:
-    """Run a task until the stack is closed."""
+    """Run a coroutine as a task until the stack is closed."""
     running = asyncio.create_task(work, name=f"gateway-memory-{name}")
     stack.push_async_callback(_stop, running, name)
 
 
 async def _stop(running: asyncio.Task[None], name: str) -> None:
     while not running.done():
-        running.cancel()  # again, where a wait_for whose result just came has swallowed it, or a group that failed
+        running.cancel()  # again: wait_for and a failing TaskGroup can swallow a cancel
         await asyncio.wait([running], timeout=_CANCEL_SECONDS)
     if not running.cancelled() and (failure := running.exception()):
         log.error("memory.task_died", task=name, error=type(failure).__name__, place=place_of(failure))

@@ -160,7 +160,7 @@ async def open_parts(
             refresh=follower.refresh,
             metrics=metrics,
             clock=seconds,
-            fail=fail,
+            on_error=fail,
         )
 
     here = BusChannel(bus, origin=journal.event_log.instance if notifier else None)

@@ -1,7 +1,7 @@
-"""Who must know: tells the other sessions what one of them has learnt.
+"""Tells the other sessions what one of them has learnt.
 
-What carries events between processes (`notifier.notifier`, `notifier.wire`, `notifier.mqtt`) is imported where it is
-switched on, and not before.
+The modules for MQTT (`notifier.notifier`, `notifier.protocol.wire`, `notifier.transport`) are imported only
+where MQTT is switched on.
 """
 
 from notifier.announcer import Announcer, BusChannel, Channel

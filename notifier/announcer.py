@@ -1,4 +1,4 @@
-"""Who is told of a change, and when: every channel hears of every event of this process."""
+"""Announces every event of this process to every channel."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -13,10 +13,10 @@ log = get_logger(__name__)
 
 
 class Channel(Protocol):
-    """A way on which others hear of changes: the sessions of this process, MQTT, a webhook.
+    """Something that hears of changes: the sessions of this process, MQTT, a webhook.
 
-    early: it hears of an event as soon as the Markdown is written, and again where the process dies before all of it is
-    on disk. Other channels hear of it when the index and the journal have it too.
+    early: it hears of an event as soon as the Markdown is written, and once more if the process dies before the commit.
+    Other channels hear of an event after its commit.
     """
 
     @property
@@ -33,7 +33,7 @@ class Channel(Protocol):
 class BusChannel:
     """The sessions of this process.
 
-    origin: only events of this origin, because those of others arrive over the network; None for all.
+    origin: the only origin whose events it takes, because those of other origins arrive over MQTT; None for all.
     """
 
     name = "bus"
@@ -49,23 +49,23 @@ class BusChannel:
 
 
 class Announcer:
-    """Hands events to channels; one that fails is logged and holds up no other. on_error: counts a failure by place."""
+    """Hands events to channels. A channel that fails is logged, and holds up no other. on_error: counts it by place."""
 
     def __init__(self, channels: Sequence[Channel], *, on_error: Callable[[str, BaseException], None]) -> None:
         self._channels = channels
         self._on_error = on_error
 
     def announce(self, event: Event) -> None:
-        """Tell all channels of an event that is on disk."""
+        """Announce an event that is committed already to all channels."""
         self.written(event)
         self.committed(event)
 
     def written(self, event: Event) -> None:
-        """Tell the early channels of an event whose changes stand in the Markdown."""
+        """Announce an event to the early channels: its changes are in the Markdown."""
         self._tell(event, early=True)
 
     def committed(self, event: Event) -> None:
-        """Tell the other channels of an event that the index and the journal have."""
+        """Announce an event to the other channels: the index and the journal have it too."""
         self._tell(event, early=False)
 
     def _tell(self, event: Event, *, early: bool) -> None:

@@ -12,9 +12,9 @@ __all__ = ["Bus"]
 
 
 class Bus:
-    """Subscriptions by scope: publishing costs what its listeners cost, and no filter can forget a scope.
+    """Delivers events to inboxes and subscriptions by scope, so that no other scope can hear of them.
 
-    `heard` holds, by origin, the highest number of the events that were published here.
+    heard: by origin, the highest number of the events that were published here.
     """
 
     def __init__(self) -> None:
@@ -24,19 +24,19 @@ class Bus:
         self.heard: dict[str, int] = {}
 
     def subscribe(self, session_id: str, key: str, scopes: Iterable[str], inbox: Inbox) -> None:
-        """Let a session hear of the scopes that it may read. `key` is how events name it as their source."""
+        """Deliver changes of the scopes that a session may read. key: its key, which events name as source."""
         for scope in scopes:
             self._listeners[scope][session_id] = (key, inbox)
 
     def unsubscribe(self, session_id: str) -> None:
-        """Forget a session; one that never subscribed is fine."""
+        """Stop delivering to a session; unknown ones are ignored."""
         for scope in list(self._listeners):
             self._listeners[scope].pop(session_id, None)
             if not self._listeners[scope]:
                 del self._listeners[scope]
 
     def changes(self, scope: str, most: int) -> Subscription:
-        """Return what hears of every change of a scope from now on, for as long as somebody holds it."""
+        """Return a stream of every change of a scope from now on, which ends when nobody holds it any more."""
         for key in [key for key, held in self._subscriptions.items() if not held]:
             del self._subscriptions[key]
         subscription = Subscription(most)
@@ -44,14 +44,14 @@ class Bus:
         return subscription
 
     def close(self) -> None:
-        """End all that `changes` has given out."""
+        """Close all streams that `changes` has returned."""
         for held in self._subscriptions.values():
             for subscription in list(held):
                 subscription.close()
         self._subscriptions.clear()
 
     def publish(self, event: Event) -> None:
-        """Queue each change for every listener of its scope but the session that caused it, and every subscription."""
+        """Queue each change for every session of its scope except the one that caused it, and for every stream."""
         self.published += 1
         if event.number:
             self.heard[event.origin] = max(event.number, self.heard.get(event.origin, 0))

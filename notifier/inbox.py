@@ -1,4 +1,4 @@
-"""What waits for one session until its next reply."""
+"""The changes that wait for a session's next reply."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -9,10 +9,10 @@ __all__ = ["Inbox"]
 
 
 class Inbox:
-    """Pending changes, oldest first, at most `limit`: one more drops the oldest and counts it.
+    """Pending changes, oldest first, at most `limit`. One more drops the oldest, and `dropped` counts it.
 
-    Changes of one memory are one: the newest, also where a newer memory took the older one's place. Times are epoch
-    seconds of when a change was announced.
+    Of several changes of one memory only the newest is kept, also where a newer memory has replaced it. Times are epoch
+    seconds of the announcement.
     """
 
     def __init__(self, limit: int, *, max_age_seconds: float = float("inf")) -> None:
@@ -25,7 +25,7 @@ class Inbox:
         return len(self._changes)
 
     def put(self, change: Change, at: float = 0.0) -> None:
-        """Queue a change; it takes the place of an older one of the same memory, or of the memory that it replaces."""
+        """Queue a change. It replaces a pending one of the same memory, and of the memory that it supersedes."""
         self._changes.pop(change.id, None)
         if change.replaces:
             self._changes.pop(change.replaces, None)
@@ -35,14 +35,14 @@ class Inbox:
             self.dropped += 1
 
     def restore(self, changes: Iterable[tuple[float, Change]]) -> None:
-        """Queue what waited in an earlier life, oldest first, before what has come since."""
+        """Put the changes that waited before a restart, oldest first, before those that came since."""
         since = list(self._changes.values())
         self._changes.clear()
         for at, change in (*changes, *since):
             self.put(change, at)
 
     def take(self, now: float = 0.0) -> tuple[Change, ...]:
-        """Return what waits and isn't too old, and be empty."""
+        """Return the pending changes that are not too old, and clear the inbox."""
         oldest = now - self._max_age_seconds
         changes = tuple(change for at, change in self._changes.values() if at >= oldest)
         self._changes.clear()

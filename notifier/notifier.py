@@ -1,4 +1,4 @@
-"""Carries events between processes: keeps a connection to the broker, whatever becomes of it."""
+"""Carries events between processes over MQTT, and reconnects to the broker whenever the connection is lost."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,25 +22,27 @@ log = get_logger(__name__)
 
 _LONGEST_RETRY_SECONDS: Final = 30
 _LOSS_SECONDS: Final = 0.5
-"""The longest wait after a connection that stood was lost: a broker's clients come back one by one."""
+"""The longest wait after an established connection was lost: random, so that clients do not reconnect together."""
 _RANDOM: Final = SystemRandom()
 _HELLO_SECONDS: Final = 30.0
 _ANSWER_SECONDS: Final = 0.1
 
 
 class Duplex(Link, Protocol):
-    """A connection, both ways: what comes is handed to `Notifier.take`."""
+    """A connection that sends and receives. It hands incoming messages to `Notifier.take`."""
 
     async def lost(self) -> Never:
-        """Wait for the loss of the connection, and raise NotifierError."""
+        """Wait until the connection is lost, and raise NotifierError."""
         ...
 
 
 class Notifier:
-    """Sends this process's events to the others and theirs to the sessions here, from `run` until it is cancelled.
+    """The MQTT channel: sends this process's events, and hands events of other processes to the sessions here.
 
-    connect: makes a connection, or raises NotifierError. heard: what `event_log.heard` returned. publish, follow,
-    speaks_for: see Receiver and Sender. clock: epoch seconds. fail: notes a failure by its place.
+    It works while `run` does.
+
+    connect: opens a connection, or raises NotifierError. heard: what `event_log.heard` returned. publish, follow,
+    acquire_origin: see Receiver and Sender. clock: epoch seconds. on_error: counts a failure by its place.
     """
 
     name = "mqtt"
@@ -55,41 +57,41 @@ class Notifier:
         connect: Callable[[], AbstractAsyncContextManager[Duplex]],
         publish: Callable[[Event], None],
         follow: Callable[[str], Awaitable[None]],
-        speaks_for: Callable[[str], AbstractContextManager[object] | None],
+        acquire_origin: Callable[[str], AbstractContextManager[object] | None],
         clock: Callable[[], float],
-        fail: Callable[[str, BaseException], None],
+        on_error: Callable[[str, BaseException], None],
     ) -> None:
         self._wire = wire
         self._event_log = event_log
         self._connect = connect
         self._clock = clock
-        self._fail = fail
+        self._on_error = on_error
         self._receiver = Receiver(
-            wire=wire, event_log=event_log, heard=heard, publish=publish, follow=follow, clock=clock, fail=fail
+            wire=wire, event_log=event_log, heard=heard, publish=publish, follow=follow, clock=clock, on_error=on_error
         )
-        self._sender = Sender(wire=wire, event_log=event_log, speaks_for=speaks_for, clock=clock)
+        self._sender = Sender(wire=wire, event_log=event_log, acquire_origin=acquire_origin, clock=clock)
         self._state: State = "connecting"
         self._since = clock()
         self._reason = ""
 
     def announce(self, event: Event) -> None:
-        """Tell the other processes of an event that is on disk and ready; one of a dead process's is left to `run`."""
+        """Send an event that is on disk and ready. An event of a dead process is only read from the log, by `run`."""
         if event.origin == self._wire.instance:
             self._sender.announce(event)
         else:
             self._receiver.ring(event.origin)
 
     def take(self, topic: str, payload: bytes) -> None:
-        """Take in a message that the connection has read; neither waits nor raises."""
+        """Take in a message that the connection has read. It neither waits nor raises."""
         self._receiver.take(topic, payload)
 
     def refused(self, reason: str) -> None:
-        """Note that the broker took a message and dropped it."""
+        """Count a publication that the broker acknowledged and dropped. reason: the broker's."""
         self._receiver.drop("refused_by_broker")
         self._reason = f"the broker drops what we publish: {reason}"
 
     def status(self) -> NotifierStatus:
-        """Return how it stands."""
+        """Return the state of the connection, and what was sent, received and dropped."""
         return NotifierStatus(
             state=self._state,
             since=self._since,
@@ -100,7 +102,7 @@ class Notifier:
         )
 
     def gauges(self) -> dict[str, float]:
-        """Return the same as numbers by dotted name."""
+        """Return the status as numbers by dotted name."""
         status = self.status()
         return {
             "notify.connected": float(status.state == "connected"),
@@ -110,11 +112,11 @@ class Notifier:
         }
 
     async def keep(self) -> None:
-        """Put on disk what the sessions here were told so far, which otherwise happens behind."""
+        """Commit now what the sessions here were told; `run` does it in the background otherwise."""
         await self._receiver.keep()
 
     async def drained(self, seconds: float) -> None:
-        """Wait until all is sent, for so long and where there is a connection; then note what was sent and heard."""
+        """If connected, wait until all events are sent, for some seconds. Then commit what was sent and received."""
         if self._state == "connected":
             try:
                 async with asyncio.timeout(seconds):
@@ -128,7 +130,7 @@ class Notifier:
         """Work until cancelled."""
         receiving = asyncio.create_task(self._receiver.run(), name="gateway-memory-notify-receiver")
         try:
-            await self._stay_connected()  # and not in a group, which would pass a second cancel on to nobody
+            await self._stay_connected()  # not in a TaskGroup: it would swallow a second cancel
         finally:
             receiving.cancel()
             await asyncio.wait([receiving])
@@ -144,13 +146,13 @@ class Notifier:
         kind = getattr(error, "kind", type(error).__name__)
         log.warning("notify.disconnected", reason=kind, attempt=state.attempt_number)
         if error and not isinstance(error, NotifierError):
-            self._fail("notify", error)
+            self._on_error("notify", error)
 
     def _become(self, state: State, reason: str = "") -> None:
         self._state, self._since, self._reason = state, self._clock(), reason
 
     async def _one_connection(self) -> None:
-        """Stand by one connection until it is lost; raise where it did not come about."""
+        """Use one connection until it is lost. Raises where it could not be opened."""
         connected = False
         try:
             async with self._connect() as link:
@@ -158,7 +160,7 @@ class Notifier:
                 self._become("connected")
                 log.info("notify.connected")
                 await self._talk(link)
-        except Exception as error:  # noqa: BLE001 - whatever it was, this task must outlive it
+        except Exception as error:  # noqa: BLE001 - this task must survive every error
             first = _first(error)
             kind = getattr(first, "kind", type(first).__name__)
             self._become("waiting", f"{kind}: {first}")
@@ -166,12 +168,12 @@ class Notifier:
                 raise first from None
             log.warning("notify.disconnected", reason=kind, attempt=0)
             if not isinstance(first, NotifierError):
-                self._fail("notify", first)
+                self._on_error("notify", first)
             await asyncio.sleep(_RANDOM.uniform(0, _LOSS_SECONDS))
 
     async def _talk(self, link: Duplex) -> None:
         for origin in await self._event_log.sent():
-            self._receiver.ring(origin)  # what other processes of this journal said while we were away
+            self._receiver.ring(origin)  # what other processes of this journal announced meanwhile
         async with asyncio.TaskGroup() as group:
             group.create_task(link.lost(), name="gateway-memory-notify-lost")
             for work in (
@@ -193,7 +195,7 @@ class Notifier:
             await asyncio.sleep(_HELLO_SECONDS)
 
     async def _greet(self, link: Duplex) -> None:
-        """Answer those who want to hear how far we have come; several at once with one answer."""
+        """Answer instances that ask for our event numbers. One answer serves several of them."""
         while True:
             await self._receiver.wanted.wait()
             await asyncio.sleep(_ANSWER_SECONDS)
@@ -229,7 +231,7 @@ class Notifier:
 
 
 def _first(error: BaseException) -> Exception:
-    """Return the error that a group is about: a lost connection ends several tasks at once, each with its own."""
+    """Return the first error of a group: a lost connection fails several tasks at once."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     assert isinstance(error, Exception)

@@ -1,4 +1,4 @@
-"""What the notifier needs of whoever keeps its events, and what it says of itself."""
+"""The event log that the notifier needs, and the notifier's status."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,10 @@ State = Literal["connecting", "connected", "waiting"]
 
 
 class EventLog(Protocol):
-    """Events by origin and number, on disk. `ready` events may be told; a number that isn't ready holds up the next."""
+    """Events on disk, by origin and number. Only `ready` events are sent; one that is not ready holds up the next."""
 
     async def sent(self) -> dict[str, int]:
-        """Return up to which number each origin of this journal is known to have been sent."""
+        """Return the last number that was sent, by origin of this journal."""
         ...
 
     async def mark_sent(self, origin: str, upto: int) -> None:
@@ -24,25 +24,25 @@ class EventLog(Protocol):
         ...
 
     async def ready(self, origin: str, after: int, limit: int) -> list[Event]:
-        """Return an origin's events that are ready, from the first one after a number, in order and without a hole."""
+        """Return an origin's ready events after a number, in order and without a gap, at most `limit`."""
         ...
 
     async def oldest(self, origin: str) -> int:
-        """Return the lowest number of an origin that is still kept; one past the last where none is."""
+        """Return the lowest number of an origin that is still stored; the last number plus one where none is."""
         ...
 
     async def heard(self) -> dict[str, int]:
-        """Return up to which number this process has had each origin's events."""
+        """Return the last number that this process has received, by origin."""
         ...
 
     async def commit(self, events: Sequence[Event], heard: Mapping[str, int], now: float) -> None:
-        """Keep events of other journals, and how far this process has come, in one transaction."""
+        """Store events of other journals, and the last received numbers, in one transaction. now: epoch seconds."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifierStatus:
-    """How the connection stands since when (epoch seconds) and why, and what has come of it since the start."""
+    """The state of the connection, since when (epoch seconds) and why, and counts since the start."""
 
     state: State
     since: float

@@ -13,13 +13,13 @@ __all__ = ["MqttSettings", "NotifierSettings", "is_workspace_id"]
 
 
 def is_workspace_id(name: str) -> bool:
-    """Tell whether `name` may stand in a topic as the workspace's id; "" is the workspace's own."""
+    """Return whether a name is valid as a workspace id in topics; "" stands for the workspace's own id."""
     return bool(re.fullmatch(r"[A-Za-z0-9_-]{0,64}", name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MqttSettings:
-    """How gateway processes hear of each other. Secrets are named by environment variable, never given."""
+    """How gateway processes reach each other. Secrets are given by the names of environment variables only."""
 
     enabled: bool = False
     host: Annotated[str, MinLen(1)] = "localhost"
@@ -44,7 +44,7 @@ class MqttSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotifierSettings:
-    """Whether other sessions hear of a new memory, how many updates wait for each and for how long, and by what."""
+    """Whether other sessions hear of a change, and how many updates wait for each, and how long."""
 
     enabled: bool = True
     inject_summary: bool = True

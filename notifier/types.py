@@ -1,4 +1,4 @@
-"""The notifier's own values."""
+"""Changes, events, and the notifier's error."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,8 +17,8 @@ class NotifierError(Exception):
 class Change:
     """One memory that was added or removed.
 
-    `source` is the key of the session that caused it ("" for none); `at` is in epoch seconds. `replaces` is the id of
-    the memory whose place it takes, "" for none. `by_hand`: a person or a tool edited the file.
+    at: epoch seconds. source: the key of the session that caused it, "" for none. replaces: the id of the memory that
+    it supersedes, "" for none. by_hand: a person or a tool edited the file.
     """
 
     id: str
@@ -32,10 +32,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """The changes of one batch in one scope, as they are announced together; `at` is in epoch seconds.
+    """The changes of one batch in one scope, which are announced together. at: epoch seconds.
 
-    `origin` is the instance that it comes from and `number` its place among that instance's events, from 1; "" and 0
-    where it is kept nowhere.
+    origin: the instance that it comes from. number: its position among that instance's events, from 1. "" and 0 for an
+    event that is not stored.
     """
 
     scope: str
@@ -46,5 +46,5 @@ class Event:
 
 
 def journal_of(instance: str) -> str:
-    """Return the journal's part of an instance's id, "<journal>.<slot>": processes of one workspace share it."""
+    """Return the journal's part of an instance id "<journal>.<slot>". Processes of one workspace share it."""
     return instance.partition(".")[0]

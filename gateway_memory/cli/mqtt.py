@@ -17,7 +17,7 @@ from gateway_memory.config.load import load_config
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.mqtt import client_id, make_wire, read_login
 from notifier import Event, MqttSettings
-from notifier.protocol.messages import Changed, DroppedError
+from notifier.protocol.messages import DroppedError, EventMessage
 from notifier.protocol.wire import Wire
 from notifier.transport.errors import LinkError
 from notifier.transport.mqtt import connect
@@ -102,7 +102,7 @@ def _lines(wire: Wire, topic: str, payload: bytes, *, as_json: bool) -> Iterator
     except DroppedError as error:
         yield json.dumps({"dropped": error.reason}) if as_json else f"dropped: {error.reason}"
         return
-    if isinstance(message, Changed):
+    if isinstance(message, EventMessage):
         row: dict[str, Any] = {"origin": message.origin, "number": message.number, "changes": message.count}
         if message.event:
             row |= {"scope": message.event.scope, "changes": list(_changes(message.event))}

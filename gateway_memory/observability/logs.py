@@ -1,7 +1,7 @@
-"""The workspace's log: JSON lines in logs/, a file a day, the old ones deleted; several processes write at once.
+"""The workspace's log: JSON lines in logs/, one file a day; old files are deleted. Several processes write at once.
 
-The package logs by structlog and configures nothing. The command line and the hooks write here; a gateway that wants
-the same puts `DayLog(…)` among the processors of its own `structlog.configure`.
+The package itself configures no logging. The command line and the hooks write here; a gateway that wants the same puts
+`DayLog(…)` among the processors of its own `structlog.configure`.
 """
 
 import json
@@ -27,10 +27,10 @@ _MOST_DAYS: Final = 36_500
 
 
 class DayLog:
-    """A structlog processor that writes each event as a line and hands it on. It never raises.
+    """A structlog processor that writes each event as a line and passes it on. It never raises.
 
-    Only what is plain is written: numbers and short strings. An object is named by its type and an exception by its
-    kind, because its text may be what somebody said. clock: epoch seconds; a day is the host's.
+    It writes numbers and strings of up to 300 characters. Of other objects, exceptions included, it writes the type
+    only, because their text may quote a message. clock: epoch seconds; days are in the local time zone.
     """
 
     def __init__(self, workspace: Path, *, retain_days: int, clock: Callable[[], float] = time.time) -> None:
@@ -40,13 +40,13 @@ class DayLog:
         self._day = ""
 
     def __call__(self, _: object, level: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-        """Write the event, and return it as it came."""
+        """Write the event, and return it unchanged."""
         with suppress(OSError):
             self._write(level, event)
         return event
 
     def _write(self, level: str, event: MutableMapping[str, Any]) -> None:
-        if not self._workspace.is_dir():  # a command makes its workspace; a log does not
+        if not self._workspace.is_dir():  # only a command makes a workspace
             return
         now = self._clock()
         folder = self._workspace / "logs"
@@ -61,7 +61,7 @@ class DayLog:
         line = json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
         descriptor = os.open(folder / f"gateway-memory-{day}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            os.write(descriptor, line)  # one call: no other process's line comes between its parts
+            os.write(descriptor, line)  # one call, so that lines of several processes do not mix
         finally:
             os.close(descriptor)
 
@@ -74,14 +74,14 @@ class DayLog:
 
 
 def retain_days(settings: "LogSettings") -> int:
-    """Return how many days' logs are kept: `LOG_RETAIN_DAYS` where the environment says so, else the config."""
+    """Return for how many days logs are kept: `LOG_RETAIN_DAYS` of the environment, else the config."""
     said = os.environ.get("LOG_RETAIN_DAYS", "")
     days = int(said) if said.isdecimal() and len(said) <= _LONGEST_NUMBER else 0
     return min(days, _MOST_DAYS) if days else settings.retain_days
 
 
 def configure_logging(*, verbose: bool, workspace: Path | None = None, settings: "LogSettings | None" = None) -> None:
-    """Let a command tell errors, or everything, on standard error, and keep events from `info` on in the workspace."""
+    """Configure structlog for a command: errors (verbose: all) to standard error, `info` and above to the log."""
     import logging
 
     import structlog

@@ -1,6 +1,6 @@
-"""What happened, for `/memory status` and for the host to read at any time: counts, gauges, latencies, liveness.
+"""Counts, gauges, latencies and liveness, for `/memory status` and for the host.
 
-`gateway_memory.observability.prometheus` shows them to Prometheus. Names are dotted; times are seconds.
+`gateway_memory.observability.prometheus` exports them to Prometheus. Names are dotted; times are seconds.
 """
 
 import time
@@ -15,40 +15,40 @@ from typing import Final
 __all__ = ["BUCKETS", "Histogram", "Metrics"]
 
 BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Upper bounds of a histogram's buckets in seconds; one more takes the rest."""
+"""Upper bounds of a histogram's buckets, in seconds. One more bucket holds the rest."""
 STALLED_SECONDS: Final = 60.0
 SILENT_MESSAGES: Final = 20
 
 
 @dataclass(slots=True)
 class Histogram:
-    """Latencies by bucket (not cumulated), their sum and their number."""
+    """Latencies by bucket (not cumulative), their sum in seconds, and their count."""
 
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
     sum: float = 0.0
     count: int = 0
 
     def add(self, seconds: float) -> None:
-        """Add one latency."""
+        """Add one latency, in seconds."""
         self.buckets[bisect_left(BUCKETS, seconds)] += 1
         self.sum += seconds
         self.count += 1
 
 
 class Metrics:
-    """Counters and latencies by dotted name, the last extraction, and the last failure with its place and kind.
+    """Counters and latencies by dotted name, and the last failure with its time, place and kind.
 
-    Capture is alive as long as what is said is also processed: `capture_alarm` says when the two have parted.
+    Capture is alive as long as replies become turns, and turns are processed; `capture_alarm` tells when they do not.
     """
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.latencies: dict[str, Histogram] = {}
         self.sources: list[Callable[[], Mapping[str, float]]] = []
-        """Each gives gauges by dotted name, at the time when it is called."""
+        """Functions that return current gauges by dotted name."""
         self.last_failure: tuple[datetime, str, str] | None = None
         self.last_seen: datetime | None = None
-        """When the host last handed over a reply."""
+        """When the host last handed over a turn."""
         self.last_processed: datetime | None = None
         """When a turn was last processed."""
         self._seen = self._processed = 0
@@ -57,17 +57,17 @@ class Metrics:
         self._silent_since: datetime | None = None
 
     def count(self, name: str, number: int = 1) -> None:
-        """Add to a counter."""
+        """Increase a counter."""
         self.counts[name] += number
 
     def fail(self, now: datetime, place: str, error: BaseException) -> None:
-        """Note a failure by its place and the name of its class."""
+        """Count a failure by its place, and remember its class."""
         self.counts[f"failures.{place}"] += 1
         self.last_failure = (now, place, type(error).__name__)
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
-        """Add how long the block took to a histogram, also where it raised."""
+        """Add the block's duration to a histogram, also when it raises."""
         started = time.perf_counter()
         try:
             yield
@@ -75,11 +75,11 @@ class Metrics:
             self.add(name, time.perf_counter() - started)
 
     def add(self, name: str, seconds: float) -> None:
-        """Add a latency to a histogram."""
+        """Add a latency to a histogram, in seconds."""
         self.latencies.setdefault(name, Histogram()).add(seconds)
 
     def gauges(self, now: datetime) -> dict[str, float]:
-        """Return what holds now, by dotted name."""
+        """Return the current gauges by dotted name."""
         found: dict[str, float] = {}
         for source in self.sources:
             found |= source()
@@ -90,16 +90,16 @@ class Metrics:
                 found[f"capture.last_{name}_timestamp"] = at.timestamp()
         return found
 
-    # Whether what is said is also processed
+    # Liveness of capture
 
     def message_seen(self, now: datetime) -> None:
-        """Note that a reply is being prepared, after which a turn should come."""
+        """Note that a reply is being prepared: a turn should follow."""
         if not self._messages:
             self._silent_since = now
         self._messages += 1
 
     def reply_seen(self, now: datetime, turn: int) -> None:
-        """Note that a turn was handed over; its number is 0 where it is not kept."""
+        """Note that a turn was handed over. turn: its number, 0 if it is not kept."""
         self.last_seen, self._messages = now, 0
         if turn:
             if self._processed >= self._seen:
@@ -107,7 +107,7 @@ class Metrics:
             self._seen = max(self._seen, turn)
 
     def turns_processed(self, now: datetime, upto: int) -> None:
-        """Note that the turns up to a number went through their first stage."""
+        """Note that the turns up to a number have passed the first stage."""
         self.last_processed = now
         self._processed = max(self._processed, upto)
         self._waiting_since = None if self._processed >= self._seen else now
@@ -116,13 +116,13 @@ class Metrics:
         return max(0.0, (now - self._waiting_since).total_seconds()) if self._waiting_since else 0.0
 
     def capture_alarm(self, now: datetime) -> str | None:
-        """Return why capture is not alive, None where it is.
+        """Return why capture is not alive; None if it is.
 
-        "stalled": turns wait, and none has been processed for a minute. "silent": for a minute replies are prepared,
-        and no turn is handed over.
+        "stalled": turns wait, and none has been processed for a minute. "silent": 20 replies or more were prepared
+        within more than a minute, and no turn was handed over.
         """
         if self._lag(now) > STALLED_SECONDS:
             return "stalled"
-        # Many sessions may be speaking at once: it takes a model some time to reply to the first of them.
+        # With many sessions at once, the first reply takes a model some time: so the count alone is no alarm.
         silent = (now - self._silent_since).total_seconds() if self._silent_since else 0.0
         return "silent" if self._messages >= SILENT_MESSAGES and silent > STALLED_SECONDS else None

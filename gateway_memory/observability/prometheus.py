@@ -1,4 +1,4 @@
-"""`Metrics` as Prometheus reads them, by prometheus-client (the extra `metrics`).
+"""Exports `Metrics` to Prometheus by prometheus-client (the extra `metrics`).
 
 from prometheus_client import REGISTRY
 from gateway_memory.observability.prometheus import MetricsCollector
@@ -19,14 +19,14 @@ __all__ = ["MetricsCollector"]
 
 
 class MetricsCollector(Collector):
-    """Shows one memory's metrics. `now`: what time it is."""
+    """Collects one memory's metrics. now: returns the current time."""
 
     def __init__(self, metrics: Metrics, now: Callable[[], datetime]) -> None:
         self._metrics = metrics
         self._now = now
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the families: events by name, gauges each under its own, stages by name."""
+        """Yield the metric families: events by name, each gauge under its own name, stages by name."""
         events = CounterMetricFamily("gateway_memory_events", "What happened, by name", labels=["name"])
         for name, number in sorted(self._metrics.counts.copy().items()):
             events.add_metric([name], number)

@@ -1,1 +1,1 @@
-"""In order and once: sending, receiving, and what is missing."""
+"""Delivery in order and without duplicates: sending, receiving, and gaps."""

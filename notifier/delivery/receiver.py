@@ -1,7 +1,7 @@
-"""The way in: what comes is believed or dropped, put in order, told to the sessions, and then kept.
+"""Incoming messages: verified, put in order, handed to the sessions, then committed.
 
-It is told before it is on disk, so that the disk delays nobody: if the process dies in between, its sessions die with
-it, and the event is missing after the restart and asked for again.
+Sessions hear of an event before it is on disk, so that the disk delays nobody. If the process dies in between, so
+do its sessions; after the restart the event is missing, and is requested again.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 from notifier.delivery.tracker import Gap, Tracker
 from notifier.log import get_logger
 from notifier.ports import EventLog
-from notifier.protocol.messages import Ask, Changed, DroppedError, Gone, Hello
+from notifier.protocol.messages import Ask, DroppedError, EventMessage, Gone, Hello
 from notifier.protocol.wire import Wire
 from notifier.types import Event, journal_of
 
@@ -24,20 +24,21 @@ __all__ = ["Receiver"]
 log = get_logger(__name__)
 
 _UNCOMMITTED: Final = 2000
-"""Events that may wait for the disk; what comes beyond is let go, is missed, and is asked for again."""
+"""Events that may wait for their commit. Any more are dropped, show up as a gap, and are requested again."""
 _RUNG_AT_ONCE: Final = 500
 _LONGEST_RETRY_SECONDS: Final = 30
 _KEEP_SECONDS: Final = 0.1
-"""How long what was told waits to be kept: one commit for many events, which delay each other's messages no more."""
+"""How long events wait for their commit, so that one commit serves many."""
 _FOLLOW_SECONDS: Final = 0.05
-"""How long the index waits before it follows the files: a reply that comes before looks at them itself."""
+"""How long the index waits before it follows the files. A reply that comes earlier scans them itself."""
 
 
 class Receiver:
-    """Takes messages in without ever waiting; `run` does what needs the disk.
+    """Takes messages in without waiting; `run` does what needs the disk.
 
-    heard: how far this process has come, by origin. publish: tells the sessions of this process. follow: lets the index
-    follow a scope's files, which another process of this workspace has changed. clock: epoch seconds.
+    heard: the last event number that this process has received, by origin. publish: tells the sessions of this process.
+    follow: updates the index from a scope's files, which another process of this workspace has changed. clock: epoch
+    seconds. on_error: counts a failure by its place.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class Receiver:
         publish: Callable[[Event], None],
         follow: Callable[[str], Awaitable[None]],
         clock: Callable[[], float],
-        fail: Callable[[str, BaseException], None],
+        on_error: Callable[[str, BaseException], None],
     ) -> None:
         self._wire = wire
         self._event_log = event_log
@@ -57,7 +58,7 @@ class Receiver:
         self._publish = publish
         self._follow = follow
         self._clock = clock
-        self._fail = fail
+        self._on_error = on_error
         self._here = {origin: number for origin, number in heard.items() if journal_of(origin) == self._journal}
         self._tracker: Tracker[Event | None] = Tracker(
             {origin: number for origin, number in heard.items() if origin not in self._here}
@@ -71,11 +72,11 @@ class Receiver:
         self._scopes: set[str] = set()
         self._to_follow = asyncio.Event()
         self.missing = asyncio.Event()
-        """Set where something may have become due to be asked for."""
+        """Set when a gap may have become due to be requested."""
         self.asked: dict[tuple[str, str], Ask] = {}
         self.to_answer = asyncio.Event()
         self.wanted = asyncio.Event()
-        """Set where somebody would like to hear how far we have come."""
+        """Set when another instance asks for our event numbers."""
         self.received = 0
         self.dropped: Counter[str] = Counter()
 
@@ -95,23 +96,23 @@ class Receiver:
             self.drop(error.reason)
 
     def drop(self, reason: str) -> None:
-        """Count a message that comes to nothing, by its reason."""
+        """Count a dropped message by its reason."""
         self.dropped[reason] += 1
         if reason not in ("echo", "duplicate"):
             log.warning("notify.dropped", reason=reason)
 
     def ring(self, origin: str) -> None:
-        """There may be new events of an origin of this journal."""
+        """Note that another process of this journal may have committed events, which are to be read."""
         if origin != self._wire.instance:
             self._bells.add(origin)
             self._rung.set()
 
     def due(self) -> list[Gap]:
-        """Return what is to be asked for now."""
+        """Return the gaps that are to be requested now."""
         return self._tracker.due(time.monotonic())
 
     def due_in(self) -> float | None:
-        """Return in how many seconds something will be due; None where nothing is missing."""
+        """Return in how many seconds the next request is due; None where nothing is missing."""
         due_at = self._tracker.next_due()
         return None if due_at is None else max(0.0, due_at - time.monotonic())
 
@@ -119,8 +120,8 @@ class Receiver:
         if not trusted:
             raise DroppedError("untrusted")
 
-    def _changed(self, message: Changed) -> None:
-        if journal_of(message.origin) == self._journal:  # its text stands in our own journal, whoever said so
+    def _changed(self, message: EventMessage) -> None:
+        if journal_of(message.origin) == self._journal:  # its text is in our own journal, whoever sent the message
             if message.number <= self._here.get(message.origin, 0):
                 raise DroppedError("duplicate")
             self.ring(message.origin)
@@ -173,16 +174,16 @@ class Receiver:
         self.received += 1
         try:
             self._publish(event)
-        except Exception as error:  # noqa: BLE001 - one listener's trouble must not stop the rest
+        except Exception as error:  # noqa: BLE001 - a failing listener must not stop the others
             log.error("notify.listener_failed", error=type(error).__name__)
-            self._fail("notify", error)
+            self._on_error("notify", error)
 
     def _keep(self, origin: str, number: int) -> None:
         self._heard[origin] = number
         self._to_keep.set()
 
     async def run(self) -> None:
-        """Do what needs the disk, for ever."""
+        """Do what needs the disk, until cancelled."""
         async with asyncio.TaskGroup() as group:
             for name, event, work, pause in (
                 ("keep", self._to_keep, self.keep, _KEEP_SECONDS),
@@ -196,7 +197,7 @@ class Receiver:
             error = state.outcome.exception() if state.outcome else None
             if error:
                 log.warning("notify.will_retry", error=type(error).__name__, attempt=state.attempt_number)
-                self._fail("notify", error)
+                self._on_error("notify", error)
 
         waits = wait_random_exponential(multiplier=0.5, max=_LONGEST_RETRY_SECONDS)
         while True:
@@ -205,13 +206,13 @@ class Receiver:
                 await asyncio.sleep(pause)
             event.clear()
             try:
-                await work()  # a retry costs more than all of this, so it is made where there is something to retry
+                await work()  # the retrying object costs more than the work itself, so it is made only after a failure
             except Exception as error:  # noqa: BLE001 - a full disk, a lock held for too long
                 log.warning("notify.will_retry", error=type(error).__name__, attempt=0)
                 await AsyncRetrying(wait=waits, before_sleep=note)(work)
 
     async def keep(self) -> None:
-        """Put on disk what has been told so far."""
+        """Commit the events that the sessions were told, and how far each origin was received."""
         async with self._keeping:
             events, heard = list(self._kept), dict(self._heard)
             if not heard:
@@ -235,7 +236,7 @@ class Receiver:
                 if events:
                     self._keep(origin, events[-1].number)
                     self._to_follow.set()
-                if len(events) == _RUNG_AT_ONCE:  # what comes after fewer of them rings by itself
+                if len(events) == _RUNG_AT_ONCE:  # later events ring again by themselves
                     self._bells.add(origin)
             except BaseException:
                 self._bells.add(origin)

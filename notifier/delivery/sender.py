@@ -1,4 +1,4 @@
-"""The way out: events leave in the order of their numbers, in bounded batches, at least once."""
+"""Outgoing events: in the order of their numbers, in bounded batches, at least once."""
 
 import asyncio
 from collections import deque
@@ -17,25 +17,26 @@ _BATCH: Final = 100
 _IN_HAND: Final = 1000
 _SWEEP_SECONDS: Final = 5.0
 _MARK_SECONDS: Final = 0.2
-"""How long what was sent waits to be noted: a crash in between sends it twice, which its receivers ignore."""
+"""How long a sent event waits until the journal notes it. A crash in between sends it twice; receivers ignore that."""
 
 
 class Link(Protocol):
-    """What is needed of a connection."""
+    """What the sender needs of a connection."""
 
     def post(self, topic: str, payload: bytes) -> asyncio.Future[None]:
-        """Publish, after what was published before; done when the broker has it, NotifierError when it can't have."""
+        """Publish in order. The future resolves when the broker has acknowledged, or fails with NotifierError."""
         ...
 
     async def send(self, messages: list[tuple[str, bytes]]) -> None:
-        """Publish (topic, payload) pairs in order, and return when the broker has all."""
+        """Publish (topic, payload) pairs in order, and return when the broker has acknowledged all."""
         ...
 
 
 class Sender:
     """Sends the events of this instance, and those that a dead process of the same journal left behind.
 
-    speaks_for: what to hold while speaking for an origin; None where its own process lives. clock: epoch seconds.
+    acquire_origin: returns the lock to hold while sending for an origin; None where its own process is alive. clock:
+    epoch seconds.
     """
 
     def __init__(
@@ -43,31 +44,31 @@ class Sender:
         *,
         wire: Wire,
         event_log: EventLog,
-        speaks_for: Callable[[str], AbstractContextManager[object] | None],
+        acquire_origin: Callable[[str], AbstractContextManager[object] | None],
         clock: Callable[[], float],
     ) -> None:
         self._wire = wire
         self._event_log = event_log
-        self._speaks_for = speaks_for
+        self._acquire_origin = acquire_origin
         self._clock = clock
         self._in_hand: deque[Event] = deque()
         self._link: Link | None = None
-        """The connection, while all that is ready was given to it: the next event may go at once."""
+        """The connection, once it has been given all ready events: the next one may be sent at once."""
         self._posted = 0
         self._under_way: dict[int, asyncio.Future[None]] = {}
-        """What was posted and isn't acknowledged, by number, in order."""
+        """Events that were posted and are not acknowledged yet, by number, in order."""
         self._wake = asyncio.Event()
         self._to_mark = asyncio.Event()
         self._marks: dict[str, int] = {}
         self._idle = asyncio.Event()
         self.upto = 0
-        """The highest number of this instance that the broker has acknowledged."""
+        """The highest event number of this instance that the broker has acknowledged."""
         self.sent = 0
 
     def announce(self, event: Event) -> None:
-        """Send an event, which is on disk and ready, as soon as there is a connection: at once, where all is sent."""
+        """Send an event that is on disk and ready: at once if nothing waits before it, else in its turn."""
         self._idle.clear()
-        room = len(self._under_way) < _BATCH and not self._in_hand  # what waits in hand may have waited for this one
+        room = len(self._under_way) < _BATCH and not self._in_hand  # an event in hand may have waited for this one
         if self._link and event.number == self._posted + 1 and room:
             self._post(self._link, event)
             return
@@ -76,7 +77,7 @@ class Sender:
         self._wake.set()
 
     async def drained(self) -> None:
-        """Wait until nothing is left to be sent."""
+        """Wait until all events are sent."""
         await self._idle.wait()
 
     async def send(self, link: Link) -> None:
@@ -87,7 +88,7 @@ class Sender:
         self._under_way.clear()
         try:
             while True:
-                self._link = None  # what is announced meanwhile waits for its turn
+                self._link = None  # events that are announced meanwhile wait
                 while batch := await self._next():
                     for event in batch:
                         self._post(link, event)
@@ -117,9 +118,9 @@ class Sender:
         acknowledged.add_done_callback(partial(self._note, event.number))
 
     def _note(self, number: int, acknowledged: asyncio.Future[None]) -> None:
-        """Note what the broker has; a later event that it has before an earlier one waits for that one."""
+        """Note an acknowledgement. One that comes before an earlier event's waits for that one."""
         if self._under_way.get(number) is not acknowledged:
-            return  # it belongs to a connection that is gone
+            return  # of an earlier connection
         while self._under_way and _has_it(next(iter(self._under_way.values()))):
             self.upto = next(iter(self._under_way))
             self.sent += 1
@@ -132,7 +133,7 @@ class Sender:
             self._idle.set()
 
     async def sweep(self, link: Link) -> None:
-        """Now and then send what dead processes left behind."""
+        """Send what dead processes left behind, every few seconds."""
         while True:
             for origin, upto in (await self._event_log.sent()).items():
                 if origin != self._wire.instance:
@@ -142,7 +143,7 @@ class Sender:
     async def _send_left(self, link: Link, origin: str, upto: int) -> None:
         if not await self._event_log.ready(origin, upto, 1):
             return
-        held = self._speaks_for(origin)
+        held = self._acquire_origin(origin)
         if held is None:
             return
         with held:
@@ -161,27 +162,27 @@ class Sender:
         self._to_mark.set()
 
     async def mark(self) -> None:
-        """Note what was sent, for ever."""
+        """Note in the journal what was sent, until cancelled."""
         while True:
             await self._to_mark.wait()
             await asyncio.sleep(_MARK_SECONDS)
             await self.mark_now()
 
     async def mark_now(self) -> None:
-        """Note what was sent."""
+        """Note in the journal what was sent so far."""
         self._to_mark.clear()
         marks, self._marks = self._marks, {}
         for origin, upto in marks.items():
             await self._event_log.mark_sent(origin, upto)
 
     async def heads(self) -> dict[str, int]:
-        """Return how far each origin of this journal has come."""
+        """Return the last event number of each origin of this journal."""
         heads = await self._event_log.sent()
         return heads | {self._wire.instance: max(self.upto, heads.get(self._wire.instance, 0))}
 
     async def again(self, link: Link, *, to: str, origin: str, first: int, last: int) -> int:
-        """Send events again to an instance that misses them; return how many. Others may have done so before us."""
-        held = self._speaks_for(origin)
+        """Send events again to an instance that misses them; return how many. 0 where their own process does it."""
+        held = self._acquire_origin(origin)
         if held is None:
             return 0
         with held:

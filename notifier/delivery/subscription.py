@@ -1,4 +1,4 @@
-"""What a program hears of one scope, as it comes."""
+"""A stream of the changes of one scope, for host code."""
 
 import asyncio
 from collections import deque
@@ -11,8 +11,8 @@ __all__ = ["Subscription"]
 class Subscription:
     """The changes of a scope from now on: `async for change in subscription`, in one task or several.
 
-    Holds at most `most` that nobody has taken yet: one more drops the oldest, which `dropped` counts. Cancelling
-    whoever waits loses none. When it is closed it ends, after what waits has been taken.
+    Holds at most `most` changes that nobody has taken yet. One more drops the oldest, and `dropped` counts it.
+    Cancelling a consumer loses no change. After `close` it yields what is left, and ends.
     """
 
     def __init__(self, most: int) -> None:
@@ -22,7 +22,7 @@ class Subscription:
         self.dropped = 0
 
     def put(self, change: Change) -> None:
-        """Hand over a change."""
+        """Queue a change."""
         if self._closed:
             return
         self.dropped += len(self._waiting) == self._waiting.maxlen
@@ -30,7 +30,7 @@ class Subscription:
         self._came.set()
 
     def close(self) -> None:
-        """Take no more; whoever waits is told that there is no more."""
+        """Accept no more changes, and end the iteration once the queue is empty."""
         self._closed = True
         self._came.set()
 

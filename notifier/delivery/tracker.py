@@ -1,4 +1,4 @@
-"""What has come of each origin's events, and what is missing. Sans I/O; time is an argument, in monotonic seconds."""
+"""Which events of each origin were received, and which are missing. Sans I/O; times are monotonic seconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ __all__ = ["ASKED_AT_ONCE", "Gap", "Tracker"]
 T = TypeVar("T")
 
 ASKED_AT_ONCE: Final = 200
-"""Events that one question is about: what is asked for must fit into the answerer's hands and ours."""
+"""The most events of one request, so that its answer stays within the buffers of both sides."""
 PATIENCE_SECONDS: Final = 0.5
-"""How long what is missing may still be under way; also the first of the waits between two questions."""
+"""How long a missing event may still be in transit; also the first wait between two requests."""
 LONGEST_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """Events of an origin that are missing, both ends included."""
+    """A range of missing events of an origin; `first` and `last` are included."""
 
     origin: str
     first: int
@@ -36,9 +36,10 @@ class _Origin(Generic[T]):
 
 
 class Tracker(Generic[T]):
-    """Gives out each event once, in the order of its origin's numbers; one that comes too early is held back.
+    """Releases each event once, in the order of its origin's numbers. An event that comes early is held back.
 
-    At most `limit` are held for an origin: one more is let go, and is asked for when its turn comes.
+    heard: the last released number by origin. limit: the most events that are held for an origin; any more are dropped,
+    and requested again when it is their turn.
     """
 
     def __init__(self, heard: Mapping[str, int], *, limit: int = 2000) -> None:
@@ -46,12 +47,12 @@ class Tracker(Generic[T]):
         self._origins: dict[str, _Origin[T]] = {name: _Origin(number, number, {}) for name, number in heard.items()}
 
     def heard(self, origin: str) -> int:
-        """Return up to which number an origin's events were given out."""
+        """Return the last released number of an origin."""
         found = self._origins.get(origin)
         return found.heard if found else 0
 
     def offer(self, origin: str, number: int, item: T, now: float) -> list[T] | None:
-        """Take an event in; return those whose turn it is now, in order. None: this one was here before."""
+        """Take an event in; return the events that are released by it, in order. None for a duplicate."""
         of = self._of(origin)
         if number <= of.heard or number in of.held:
             return None
@@ -63,11 +64,11 @@ class Tracker(Generic[T]):
         return self._release(of, now)
 
     def head(self, origin: str, number: int, now: float) -> None:
-        """Note that an origin has come as far as a number."""
+        """Note that an origin has events up to a number."""
         self._rises(self._of(origin), number, now)
 
     def gone(self, origin: str, upto: int, now: float) -> list[T]:
-        """Wait no longer for the events up to a number; return those whose turn it is now."""
+        """Give up on missing events up to a number; return the events that are released by that."""
         of = self._of(origin)
         upto = min(upto, of.head)
         given: list[T] = []
@@ -79,7 +80,7 @@ class Tracker(Generic[T]):
         return given + self._release(of, now)
 
     def due(self, now: float) -> list[Gap]:
-        """Return what is to be asked for now; it isn't asked for again before a while that doubles."""
+        """Return the gaps to request now. The wait before the same gap is returned again doubles each time."""
         gaps: list[Gap] = []
         for name, of in self._origins.items():
             last = _last_missing(of)
@@ -93,14 +94,14 @@ class Tracker(Generic[T]):
         return gaps
 
     def next_due(self) -> float | None:
-        """Return when something will be due, None where nothing is missing."""
+        """Return when the next request is due; None where nothing is missing."""
         return min((of.due_at for of in self._origins.values() if _last_missing(of) > of.heard), default=None)
 
     def _of(self, origin: str) -> _Origin[T]:
         return self._origins.setdefault(origin, _Origin(0, 0, {}))
 
     def _rises(self, of: _Origin[T], number: int, now: float) -> None:
-        if _last_missing(of) <= of.heard:  # nothing was missing: what is missing from now on may be on its way
+        if _last_missing(of) <= of.heard:  # nothing was missing: a new gap may still be in transit
             of.due_at, of.wait_seconds = now + PATIENCE_SECONDS, PATIENCE_SECONDS
         of.head = max(of.head, number)
 
@@ -119,5 +120,5 @@ class Tracker(Generic[T]):
 
 
 def _last_missing(of: _Origin[T]) -> int:
-    """Return the last number before the first event that is held, or the head; `heard` where nothing is missing."""
+    """Return the last missing number: before the first held event, or the head. `heard` where nothing is missing."""
     return of.lowest - 1 if of.held else of.head

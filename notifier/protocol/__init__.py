@@ -1,1 +1,1 @@
-"""What goes over the wire."""
+"""The messages between gateways, and events as JSON."""

@@ -10,11 +10,11 @@ from notifier.types import Change, Event, NotifierError
 __all__ = ["MAX_CHANGES", "decode", "encode", "split"]
 
 MAX_CHANGES: Final = 16
-"""Changes of one event: with memories of the longest kind it still fits into a message (see wire.MAX_PAYLOAD_BYTES)."""
+"""The most changes of one event: with the longest memories it still fits into wire.MAX_PAYLOAD_BYTES."""
 
 
 def encode(event: Event) -> str:
-    """Return the event as one line of JSON, without its origin and number, which stand beside it."""
+    """Return the event as one line of JSON, without its origin and number, which have columns of their own."""
     body = asdict(event)
     del body["origin"], body["number"]
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
@@ -43,6 +43,6 @@ def _is_change(change: Change) -> bool:
 
 
 def split(event: Event) -> Iterator[Event]:
-    """Yield the event as events of at most MAX_CHANGES changes, in order; none where it has no change."""
+    """Yield the event in parts of at most MAX_CHANGES changes, in order; none where it has no change."""
     for start in range(0, len(event.changes), MAX_CHANGES):
         yield replace(event, changes=event.changes[start : start + MAX_CHANGES])

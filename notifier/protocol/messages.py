@@ -1,15 +1,15 @@
-"""What gateways say to each other, as it is read from the wire."""
+"""The kinds of messages between gateways, as they are read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from notifier.types import Event, NotifierError
 
-__all__ = ["Ask", "Changed", "DroppedError", "Gone", "Hello", "Message"]
+__all__ = ["Ask", "DroppedError", "EventMessage", "Gone", "Hello", "Message"]
 
 
 class DroppedError(NotifierError):
-    """A message that is not believed or not understood; `reason` is a word, and nothing of what the message said."""
+    """A message that is not trusted or not understood. `reason` is one word, and no part of the message."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -17,10 +17,10 @@ class DroppedError(NotifierError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
-    """An event of `origin`, or only that there is one.
+class EventMessage:
+    """An event of `origin`, or only the fact that there is one.
 
-    `event` is None where the message tells no text, where its text is not to be believed, or where it is `stale`.
+    event: None where the message holds no text, where its text is not trusted, or where it is too old (`stale`).
     """
 
     sender: str
@@ -34,7 +34,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
-    """How far each origin of the sender's journal has come; `want`: the sender would like to hear the same."""
+    """The last event number of each origin of the sender's journal. want: the receivers should answer with theirs."""
 
     sender: str
     heads: Mapping[str, int]
@@ -44,7 +44,7 @@ class Hello:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """The sender misses the events `first` to `last` of an origin."""
+    """A request for the events `first` to `last` of an origin, which the sender misses."""
 
     sender: str
     origin: str
@@ -55,7 +55,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gone:
-    """The origin's events up to a number are kept no longer: nobody shall wait for them."""
+    """The origin's events up to a number were deleted: receivers must not wait for them."""
 
     sender: str
     origin: str
@@ -63,4 +63,4 @@ class Gone:
     trusted: bool
 
 
-Message = Changed | Hello | Ask | Gone
+Message = EventMessage | Hello | Ask | Gone

@@ -1,6 +1,6 @@
-"""What stands in a message between gateways, and which of it is believed. Sans I/O; docs/mqtt.md is its description.
+"""Writes, reads and verifies the messages between gateways. Sans I/O; docs/mqtt.md describes the format.
 
-A message is a JSON object of at most 256 KiB. Numbers are whole, so that its canonical form (keys sorted, no spaces,
+A message is a JSON object of at most 256 KiB. Numbers are integers, so that its canonical form (keys sorted, no spaces,
 UTF-8) is the same everywhere; the signature is HMAC-SHA256 (RFC 2104) over that form without the field `mac`.
 """
 
@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
-from notifier.protocol.messages import Ask, Changed, DroppedError, Gone, Hello, Message
+from notifier.protocol.messages import Ask, DroppedError, EventMessage, Gone, Hello, Message
 from notifier.types import Change, Event
 
 __all__ = ["MAX_PAYLOAD_BYTES", "Wire", "canonical", "read_secrets", "scope_hash"]
@@ -21,7 +21,7 @@ MAX_PAYLOAD_BYTES: Final = 256 * 1024
 VERSION: Final = 1
 ROOT: Final = "gateway-memory/1"
 SKEW_SECONDS: Final = 300
-"""How far two hosts' clocks may be apart; also the oldest that a message may be which asks for something."""
+"""How far two hosts' clocks may differ; also the greatest age of a message that requests something."""
 _MAX_TEXT: Final = 4000
 _MAX_NAMES: Final = 1024
 _LARGEST: Final = 2**53 - 1
@@ -31,12 +31,12 @@ _SHORTEST_SECRET: Final = 16
 
 
 def read_secrets(text: str) -> dict[str, bytes]:
-    """Return the secrets of an environment variable by key id, the one that signs first.
+    """Return the secrets of an environment variable by key id. The first one signs.
 
     `new:…,old:…` names two, for a rotation; one without a colon has the key id "0". No secret holds a comma.
 
     Raises:
-        ValueError: a secret is shorter than 16 bytes, a key id is given twice, or there is none. Its text names none.
+        ValueError: a secret is shorter than 16 bytes, a key id is given twice, or there is none. It quotes no secret.
     """
     secrets: dict[str, bytes] = {}
     for entry in text.strip().split(","):
@@ -51,12 +51,12 @@ def read_secrets(text: str) -> dict[str, bytes]:
 
 
 def scope_hash(workspace: str, scope: str) -> str:
-    """Return how a scope is called in a topic: no name of a person stands there."""
+    """Return a scope's name in topics, from which no person's name can be read."""
     return hashlib.blake2b(scope.encode(), key=workspace.encode(), digest_size=8).hexdigest()
 
 
 def canonical(fields: Mapping[str, Any]) -> bytes:
-    """Return the one way in which a message is written."""
+    """Return the canonical form of a message."""
     text = json.dumps(fields, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return text.encode()
 
@@ -65,7 +65,7 @@ class Wire:
     """Writes and reads the messages of one instance.
 
     workspace: the id that stands in topics. secrets: by key id, the first signs; empty: nothing is signed.
-    trust_broker: believe unsigned messages, and send texts unsigned. oldest_seconds: how old an event may be when it
+    trust_broker: accept unsigned messages, and send texts unsigned. oldest_seconds: how old an event may be when it
     arrives.
     """
 
@@ -88,7 +88,7 @@ class Wire:
 
     @property
     def filters(self) -> tuple[str, ...]:
-        """The topics that an instance listens to."""
+        """The topics that an instance subscribes to."""
         return (
             self._topic("+", "changed"),
             self._topic("all", "hello"),
@@ -102,7 +102,7 @@ class Wire:
     # Writing: each returns the topic and the payload
 
     def changed(self, event: Event, now: float, *, to: str = "") -> tuple[str, bytes]:
-        """Announce an event; or send it again `to` the instance that asked."""
+        """Announce an event, or send it again `to` the instance that requested it."""
         scope = scope_hash(self.workspace, event.scope)
         changes: list[dict[str, Any]] = [{"id": change.id, "action": change.action} for change in event.changes]
         fields: dict[str, Any] = {"origin": event.origin, "number": event.number, "at": _ms(event.at), "scope": scope}
@@ -115,16 +115,16 @@ class Wire:
         return topic, self._seal("changed", fields | {"changes": changes}, now)
 
     def hello(self, heads: Mapping[str, int], now: float, *, want: bool) -> tuple[str, bytes]:
-        """Say how far each origin of this journal has come; `want`: and that the others shall say so too."""
+        """Tell the last event number of each origin of this journal. want: ask the others for theirs."""
         return self._topic("all", "hello"), self._seal("hello", {"heads": dict(heads), "want": want}, now)
 
     def ask(self, origin: str, first: int, last: int, now: float) -> tuple[str, bytes]:
-        """Ask for events that are missing."""
+        """Request missing events."""
         place = origin.partition(".")[0]
         return self._topic(place, "ask"), self._seal("ask", {"origin": origin, "first": first, "last": last}, now)
 
     def gone(self, origin: str, upto: int, now: float, *, to: str) -> tuple[str, bytes]:
-        """Say to an instance that asked that the events up to a number are kept no longer."""
+        """Tell an instance that the requested events up to a number were deleted."""
         return self._topic(to, "again"), self._seal("gone", {"origin": origin, "upto": upto}, now)
 
     def _seal(self, kind: str, fields: Mapping[str, Any], now: float) -> bytes:
@@ -141,10 +141,10 @@ class Wire:
     # Reading
 
     def read(self, topic: str, payload: bytes, now: float) -> Message:
-        """Return what a message says, if it may be believed.
+        """Return the message, verified.
 
         Raises:
-            DroppedError: with the reason; what the message said stands nowhere in it.
+            DroppedError: with the reason, and no part of the message.
         """
         match topic.split("/"):
             case ["gateway-memory", "1", self.workspace, place, kind]:
@@ -161,7 +161,7 @@ class Wire:
             raise DroppedError("malformed") from error
 
     def _believe(self, fields: dict[str, Any]) -> bool:
-        """Return whether a message may be believed. Raises DroppedError where its signature is wrong or missing."""
+        """Return whether a message is trusted. Raises DroppedError where its signature is wrong or missing."""
         mac, key = fields.pop("mac", None), fields.get("key")
         if not self._secrets:
             return self._trust_broker
@@ -200,26 +200,30 @@ class Wire:
             return Ask(sender=sender, origin=_instance(fields["origin"]), first=first, last=last, trusted=trusted)
         return Gone(sender=sender, origin=_instance(fields["origin"]), upto=_whole(fields["upto"], 1), trusted=trusted)
 
-    def _changed(self, fields: Mapping[str, Any], place: str, now: float, *, sender: str, trusted: bool) -> Changed:
+    def _changed(
+        self, fields: Mapping[str, Any], place: str, now: float, *, sender: str, trusted: bool
+    ) -> EventMessage:
         scope, at = fields["scope"], _whole(fields["at"]) / 1000
         origin, number = _instance(fields["origin"]), _whole(fields["number"], 1)
         if place and place != scope:
             raise ValueError(place)
         if not -SKEW_SECONDS <= now - at <= self._oldest_seconds:
-            # It stays one of a row: what comes after it must not wait for it.
-            return Changed(sender=sender, origin=origin, number=number, event=None, stale=True, trusted=trusted)
+            # Its number still counts: later events must not wait for it.
+            return EventMessage(sender=sender, origin=origin, number=number, event=None, stale=True, trusted=trusted)
         changes = fields["changes"]
         if not isinstance(changes, list) or not 0 < len(changes) <= _MAX_NAMES:
             raise ValueError("changes")
         ids = [_match(_ID, change["id"]) for change in changes]
         if "name" not in fields or not trusted:
-            return Changed(sender=sender, origin=origin, number=number, event=None, trusted=trusted, count=len(ids))
+            return EventMessage(
+                sender=sender, origin=origin, number=number, event=None, trusted=trusted, count=len(ids)
+            )
         name = _line(fields["name"])
         if scope_hash(self.workspace, name) != scope:
             raise ValueError("scope")
         told = tuple(_change(identity, change) for identity, change in zip(ids, changes, strict=True))
         event = Event(scope=name, at=at, changes=told, origin=origin, number=number)
-        return Changed(sender=sender, origin=origin, number=number, event=event, trusted=trusted, count=len(ids))
+        return EventMessage(sender=sender, origin=origin, number=number, event=event, trusted=trusted, count=len(ids))
 
 
 def _parse(payload: bytes) -> dict[str, Any]:
@@ -240,7 +244,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(text: str) -> float:
-    raise ValueError(f"no whole number ({len(text)} characters)")
+    raise ValueError(f"no integer ({len(text)} characters)")
 
 
 def _ms(at: float) -> int:
@@ -270,7 +274,7 @@ def _items(value: object) -> list[tuple[object, object]]:
 
 
 def _line(value: object) -> str:
-    """Return a text as a memory may have it: one line, printable, not too long."""
+    """Return a text that is valid in a memory: one line, printable, not too long."""
     if not isinstance(value, str) or not value.strip() or len(value) > _MAX_TEXT:
         raise ValueError("text")
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in value):

@@ -52,7 +52,7 @@ class Connection:
         self._refused = refused
         self._loop = asyncio.get_running_loop()
         self._descriptor = -1
-        """Of the socket, while the event loop watches it."""
+        """The socket's, while the event loop watches it; -1 otherwise."""
         self._accepted: asyncio.Future[LinkError | None] = self._loop.create_future()
         self._subscribed: asyncio.Future[list[ReasonCode]] = self._loop.create_future()
         self._lost: asyncio.Future[None] = self._loop.create_future()
@@ -80,7 +80,7 @@ class Connection:
         self._paho.on_socket_close = lambda *_: self._unwatch()
 
     def post(self, topic: str, payload: bytes) -> asyncio.Future[None]:
-        """Publish after what was published before; done when the broker has acknowledged, LinkError when it can't."""
+        """Publish in order. The future resolves when the broker has acknowledged, or fails with LinkError."""
         future: asyncio.Future[None] = self._loop.create_future()
         posted: list[MQTTMessageInfo] = []
         self._attempt(lambda: posted.append(self._paho.publish(topic, payload, qos=1, properties=self._expiry)))
@@ -92,7 +92,7 @@ class Connection:
         return future
 
     async def send(self, messages: Sequence[tuple[str, bytes]]) -> None:
-        """Publish (topic, payload) pairs in their order; returns when the broker has acknowledged all.
+        """Publish (topic, payload) pairs in order, and return when the broker has acknowledged all.
 
         Raises:
             LinkError: the connection was lost; some may have arrived.
@@ -104,7 +104,7 @@ class Connection:
             raise LinkError("lost", "the broker does not acknowledge") from error
 
     async def lost(self) -> Never:
-        """Wait for the loss of the connection; one that has not acknowledged for ten seconds is as good as lost.
+        """Wait until the connection is lost. It counts as lost after ten seconds without an acknowledgement.
 
         Raises:
             LinkError: it is lost.
@@ -121,7 +121,7 @@ class Connection:
         """Connect, and wait until the broker accepts.
 
         Raises:
-            LinkError: it did not come about.
+            LinkError: it could not be established.
         """
         thread = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-mqtt")
         connecting = self._loop.run_in_executor(thread, self._connect)
@@ -163,7 +163,7 @@ class Connection:
                 raise LinkError("subscribe", f"the broker does not allow to subscribe to {name}: {answer}")
 
     def close(self) -> None:
-        """Say goodbye as far as that is possible at once, and close the socket."""
+        """Send DISCONNECT if that is possible without waiting, and close the socket."""
         if self._checking:
             self._checking.cancel()
         self._attempt(self._paho.disconnect)
@@ -173,7 +173,7 @@ class Connection:
             remaining.close()
 
     def _connect(self) -> None:
-        """Open the socket and say hello. It blocks, so it has a thread of its own."""
+        """Open the socket and send CONNECT. It blocks, so it runs in a thread."""
         session: dict[str, Any] = {}
         if self._modern:
             properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call] # paho's
@@ -214,7 +214,7 @@ class Connection:
                 self._loop.remove_writer(self._descriptor)
 
     def _read(self) -> None:
-        """Read all that has come: TLS and websockets keep decoded bytes that the event loop does not see."""
+        """Read all that has arrived: TLS and websockets buffer bytes that the event loop does not see."""
         while not self._paho.loop_read():
             socket: Any = self._paho.socket()
             if socket is None or not getattr(socket, "pending", int)():
@@ -226,7 +226,7 @@ class Connection:
             self._checking = self._loop.call_later(_KEEPALIVE_CHECK_SECONDS, self._check_keepalive)
 
     def _end(self) -> None:
-        """Let nobody wait for what can't come any more."""
+        """Mark the connection as lost, and fail everything that waits for it."""
         self._unwatch()
         if not self._accepted.done():
             self._accepted.set_result(LinkError("unreachable", "the connection was closed before it was accepted"))

@@ -85,7 +85,7 @@ def log() -> Log:
 @pytest.fixture
 def sender(log: Log) -> Sender:
     wire = Wire(workspace="team", instance=INSTANCE, secrets={}, trust_broker=False, oldest_seconds=60)
-    return Sender(wire=wire, event_log=log, speaks_for=lambda _: None, clock=lambda: 1.0)
+    return Sender(wire=wire, event_log=log, acquire_origin=lambda _: None, clock=lambda: 1.0)
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from notifier import Change, Event
 from notifier.protocol.codec import MAX_CHANGES, split
-from notifier.protocol.messages import Ask, Changed, DroppedError, Gone, Hello
+from notifier.protocol.messages import Ask, DroppedError, EventMessage, Gone, Hello
 from notifier.protocol.wire import MAX_PAYLOAD_BYTES, SKEW_SECONDS, Wire, canonical, read_secrets, scope_hash
 
 NOW = 1_800_000_000.0
@@ -45,7 +45,7 @@ def test_a_signed_event_arrives_as_it_left(text: str, name: str, action: Any, nu
     sent = Event(scope=f"user:{name}", at=NOW, changes=changes, origin=THERE, number=number)
     topic, payload = wire(THERE).changed(sent, NOW)
     read = wire().read(topic, payload, NOW + 1)
-    assert isinstance(read, Changed)
+    assert isinstance(read, EventMessage)
     assert read.event == sent
     assert name not in topic.removeprefix("gateway-memory/1/team/").removesuffix("/changed") or len(name) < 5
 
@@ -58,7 +58,7 @@ def test_the_other_messages_arrive_as_they_left() -> None:
     assert here.read(*there.ask(HERE, 2, 4, NOW), NOW) == Ask(sender=THERE, origin=HERE, first=2, last=4, trusted=True)
     assert here.read(*there.gone(THERE, 9, NOW, to=HERE), NOW) == Gone(sender=THERE, origin=THERE, upto=9, trusted=True)
     again = here.read(*there.changed(event(), NOW, to=HERE), NOW)
-    assert isinstance(again, Changed)
+    assert isinstance(again, EventMessage)
     assert again.number == 7
 
 
@@ -76,7 +76,7 @@ def test_without_a_secret_only_ids_leave() -> None:
     assert b"private" not in payload
     assert b"zoe" not in payload
     read = wire(HERE, {}).read(topic, payload, NOW)
-    assert isinstance(read, Changed)
+    assert isinstance(read, EventMessage)
     assert read.event is None
     assert read.count == 1
 
@@ -84,8 +84,8 @@ def test_without_a_secret_only_ids_leave() -> None:
 def test_without_a_secret_a_text_is_not_believed_unless_the_broker_is() -> None:
     topic, payload = wire(THERE, {}, trust=True).changed(event(), NOW)
     unsure, sure = wire(HERE, {}).read(topic, payload, NOW), wire(HERE, {}, trust=True).read(topic, payload, NOW)
-    assert isinstance(unsure, Changed)
-    assert isinstance(sure, Changed)
+    assert isinstance(unsure, EventMessage)
+    assert isinstance(sure, EventMessage)
     assert unsure.event is None
     assert sure.event is not None
 
@@ -93,7 +93,7 @@ def test_without_a_secret_a_text_is_not_believed_unless_the_broker_is() -> None:
 def test_keys_are_rotated_one_gateway_at_a_time() -> None:
     both, only_old, only_new = {"new": NEW, "old": OLD}, {"old": OLD}, {"new": NEW}
     for sender, reader in ((only_old, both), (both, only_new), (both, both)):
-        assert isinstance(wire(HERE, reader).read(*wire(THERE, sender).changed(event(), NOW), NOW), Changed)
+        assert isinstance(wire(HERE, reader).read(*wire(THERE, sender).changed(event(), NOW), NOW), EventMessage)
     assert reason(wire(HERE, only_new), *wire(THERE, only_old).changed(event(), NOW)) == "forged"
 
 
@@ -110,13 +110,13 @@ def test_what_is_not_signed_by_us_is_dropped() -> None:
 def test_the_window_against_replay() -> None:
     here = wire()
     topic, payload = wire(THERE).changed(event(), NOW)
-    assert isinstance(here.read(topic, payload, NOW + KEEPS - 1), Changed)
+    assert isinstance(here.read(topic, payload, NOW + KEEPS - 1), EventMessage)
     assert reason(here, topic, payload, NOW + KEEPS + 1) == "stale"
     assert reason(here, topic, payload, NOW - SKEW_SECONDS - 1) == "stale"
     hello = wire(THERE).hello({}, NOW, want=True)
     assert reason(here, *hello, NOW + SKEW_SECONDS + 1) == "stale"
     old = here.read(*wire(THERE).changed(event(at=NOW - KEEPS - 1), NOW, to=HERE), NOW)
-    assert isinstance(old, Changed)
+    assert isinstance(old, EventMessage)
     assert old.stale
     assert old.event is None, "an expired event keeps its place in the row, and is told to nobody"
 
@@ -142,7 +142,7 @@ def test_a_newer_versions_unknown_fields_are_ignored() -> None:
     fields["changes"][0]["colour"] = "blue"
     fields["mac"] = there._mac("new", fields)
     read = wire().read(topic, canonical(fields), NOW)
-    assert isinstance(read, Changed)
+    assert isinstance(read, EventMessage)
     assert read.event == event()
 
 
@@ -213,7 +213,7 @@ def test_a_message_with_one_field_replaced_says_nothing_it_should_not(data: st.D
     fields[data.draw(st.sampled_from(KEYS))] = data.draw(json_values)
     with suppress(DroppedError):
         read = wire(HERE, {}, trust=True).read(topic, json.dumps(fields).encode(), NOW)
-        assert isinstance(read, Changed)
+        assert isinstance(read, EventMessage)
         assert read.event is None or all(isinstance(change.text, str) for change in read.event.changes)
 
 
