@@ -1,4 +1,4 @@
-"""What to keep of a conversation: cleaning, rules, the prefilter, and merging with what is known."""
+"""Extracts memories from conversations: cleaning, rules, the prefilter, models, and merging with known memories."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -99,7 +99,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: a hook that masks a text needs no rules and no prefilter."""
+    """Import a public name on first use: a hook that only masks a text must not load the rules and the prefilter."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -1,4 +1,4 @@
-"""When a batch of turns is due: after some quiet, or at the longest wait. Sans I/O; time is an argument."""
+"""Debouncing: a batch of turns is due after a quiet time, or after the longest wait. Sans I/O; time is an argument."""
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
@@ -10,9 +10,9 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Debouncer(Generic[Key]):
-    """Keys that were touched become due once they rest, however busy they are at the latest after the longest wait.
+    """A key becomes due when it was not touched for a while, or at the latest after the longest wait.
 
-    Times are seconds of any one monotonic clock. Not safe across threads: it belongs to the task that owns it.
+    Times are seconds of one monotonic clock. It is not thread-safe.
     """
 
     def __init__(self, debounce_seconds: float, max_wait_seconds: float) -> None:
@@ -24,12 +24,12 @@ class Debouncer(Generic[Key]):
         return len(self._spans)
 
     def touch(self, key: Key, now: float) -> None:
-        """Something new waits under this key."""
+        """Note new work for a key."""
         first, last = self._spans.get(key, (now, now))
         self._spans[key] = (first, max(last, now))
 
     def due(self, now: float) -> list[Key]:
-        """The keys whose time has come, the longest waiting first. They are forgotten: each is told once."""
+        """Return the due keys, the longest waiting first, and forget them."""
         ready = sorted(
             (due_at, order, key)
             for order, (key, span) in enumerate(self._spans.items())
@@ -40,11 +40,11 @@ class Debouncer(Generic[Key]):
         return [key for _, _, key in ready]
 
     def next_due(self) -> float | None:
-        """When to ask `due` again at the latest; None while nothing waits."""
+        """Return the time at which the next key is due; None while nothing waits."""
         return min(map(self._due_at, self._spans.values()), default=None)
 
     def drop(self, key: Key) -> None:
-        """What waited under this key was handled otherwise (a flush, the session's end)."""
+        """Forget a key whose work was done otherwise (a flush, the session's end)."""
         self._spans.pop(key, None)
 
     def _due_at(self, span: tuple[float, float]) -> float:

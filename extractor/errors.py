@@ -13,10 +13,10 @@ class ExtractorError(Exception):
 
 
 class ModelError(ExtractorError):
-    """The model gave no usable answer.
+    """The model returned no usable answer.
 
     kind: "timeout", "connection", "overloaded", "rate_limit", "refused" (a key, a model, a request), "truncated",
-    "unreadable" or "circuit_open". usage: what was spent before it failed. Its text never holds what was said.
+    "unreadable" or "circuit_open". usage: the cost of the failed attempts. Its text never quotes a message.
     """
 
     def __init__(

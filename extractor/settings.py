@@ -20,20 +20,20 @@ _ANTHROPIC = re.compile(r"claude(?![a-z])[\w.:@-]*", re.IGNORECASE)
 
 
 def is_base_url(url: str) -> bool:
-    """Tell whether `url` is "", for the provider's own, or an address that a request can be sent to."""
+    """Return whether a URL is "" (the provider's own) or an address to which a request can be sent."""
     if not url:
         return True
     try:
         parts = urlsplit(url)
         port = parts.port
-    except ValueError:  # a port or an address in brackets that is none
+    except ValueError:  # an invalid port or bracketed address
         return False
     named = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
     return named and url.isprintable() and not any(character.isspace() for character in url)
 
 
 def provider_of(model: str) -> tuple[str, str] | None:
-    """Return whose model it is ("openai" or "anthropic") and what they call it; None where the name doesn't say it."""
+    """Return a model's provider ("openai" or "anthropic") and its name there; None where the provider is unknown."""
     for name, own in (("openai", _OPENAI), ("anthropic", _ANTHROPIC)):
         if model.startswith(f"{name}/"):
             return name, model.removeprefix(f"{name}/")
@@ -43,10 +43,10 @@ def provider_of(model: str) -> tuple[str, str] | None:
 
 
 def check_model(model: str, base_url: str) -> None:
-    """Refuse a model of which it is not known where to send what it is to read.
+    """Refuse a model whose provider is unknown.
 
     Raises:
-        ValueError: neither its name says whose it is, nor is there an address; or there is no name.
+        ValueError: the model has no name, or its name tells no provider and no URL is given.
     """
     provider = provider_of(model)
     if provider is not None and not provider[1].strip():
@@ -60,7 +60,7 @@ def check_model(model: str, base_url: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractorSettings:
-    """What is read after each reply, when, and what earns a line in MEMORY.md."""
+    """What is extracted after each reply, when, and which memories go to MEMORY.md."""
 
     enabled: bool = True
     model: Annotated[str, MinLen(1)] = "gpt-4o-mini"

@@ -1,4 +1,4 @@
-"""The extractor's own values: what goes in, and what each step answers."""
+"""The extractor's values: its input, and the result of each step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cleaned:
-    """A message that may be stored, and what was taken out of it. `secrets` counts by kind ("openai key")."""
+    """A message that may be stored. secrets: how many were masked, by kind ("openai key")."""
 
     text: str
     private_spans: int
@@ -62,12 +62,12 @@ class Cleaned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """Something worth a memory, before it has met the memories there are.
+    """A possible memory, before it is merged with the known ones.
 
     content: one line. explicit: the user said "remember". importance "high" earns a line in MEMORY.md
     (`memory_md_threshold`); "normal" goes to the day's log. confidence: 0..1.
-    supersedes: ids of memories that a model takes it to replace. expires: the last day on which it holds.
-    turn, quote: what a model read it from, the words being the user's own; 0 and "" with the rules.
+    supersedes: ids of memories that it replaces, according to a model. expires: the last day on which it holds.
+    turn, quote: the turn and the user's words from which a model read it; 0 and "" with the rules.
     """
 
     content: str
@@ -85,7 +85,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What calls of a model cost. calls: requests that were answered."""
+    """The cost of model calls. calls: requests that were answered."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -101,7 +101,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Whether a batch is worth the debounced stage. score: 0..1, rises with what the batch may hold."""
+    """Whether a batch is worth the debounced stage. score: 0..1, kept from 0.5 on."""
 
     keep: bool
     reason: Reason
@@ -112,7 +112,7 @@ class Verdict:
 class Known:
     """A memory near a candidate. cosine: -1..1, None without an encoder. overlap: word Jaccard, 0..1.
 
-    protected: a line of MEMORY.md, which only an explicit word or a high importance may change.
+    protected: a line of MEMORY.md, which only an explicit or highly important candidate may change.
     """
 
     id: str
@@ -125,7 +125,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What to do with a candidate. target: the id it repeats, enriches or replaces; None for "add"."""
+    """What to do with a candidate. target: the memory that it repeats, updates or supersedes; None for "add"."""
 
     action: Action
     target: str | None

@@ -1,1 +1,1 @@
-"""What must never be stored: private spans, secrets, text that commands the machine."""
+"""Removes what must never be stored: private spans, secrets, text that gives the machine commands."""

@@ -1,4 +1,4 @@
-"""What must never reach the journal: private spans, secrets, injected blocks, broken characters."""
+"""Removes what must never reach the journal: private spans, secrets, injected blocks, broken characters."""
 
 import re
 from collections import Counter
@@ -18,12 +18,12 @@ _PRIVATE_TAG = re.compile(
     r"(?ia)(?:<|＜|&lt;)[\s\u3000]{0,20}([/／][\s\u3000]{0,20})?private(?![\w-])(?:[^<>＜＞&]{0,1000}(?:>|＞|&gt;))?"
 )
 _BLANK = " "
-"""What stands in a private span's place."""
+"""The replacement of a private span."""
 _ROUNDS = 8
 _LONG = 20_000
-"""Characters: of the views of a longer text, only the lines that no view had before are searched for secrets."""
+"""Characters. Of a longer text, each view is searched for secrets only in lines that no earlier view had."""
 
-# Tags that memory systems and gateways wrap around what they put into a prompt.
+# Tags that memory systems and gateways put around what they inject into a prompt.
 _BLOCK_NAMES = (
     r"gateway-memory|relevant[-_]memor(?:y|ies)|user[-_]memor(?:y|ies)|retrieved[-_]memor(?:y|ies)"
     r"|hindsight[-_]memories"
@@ -45,19 +45,19 @@ _MESSAGE_ID = re.compile(r"(?m)^\[message_id: [^\]\n]{1,200}\][ \t]*\n?")
 
 
 def clean(text: str) -> Cleaned:
-    """The text as it may be stored, sent and logged. Never raises; linear in the length of the text.
+    """Return the text as it may be stored and sent. Never raises; linear in the length of the text.
 
     Removed: `<private>…</private>` (nested; unclosed, it reaches to the end, and unopened, to
     the beginning), our injected blocks and other systems',
     a gateway's message envelope, control characters and lone surrogates. Masked with their kind: secrets. Spans and
-    secrets are found in every layer of encoding that the text may be read from: see `layers`.
+    secrets are found in every layer of encoding (JSON, HTML, URL): see `layers`.
     """
     text = _LINE_BREAK.sub("\n", text)
     if _HARMFUL.search(text):
         text = _HARMFUL.sub("", text)
     text, found = _without_secrets(text)
     text, injected_blocks = _without_blocks(text)
-    if injected_blocks:  # what stood around a cut block may have become a tag
+    if injected_blocks:  # the text around a cut block may form a new tag
         text, more = _without_secrets(text)
         found += more
     private_spans = found.pop(_BLANK, 0)
@@ -66,7 +66,7 @@ def clean(text: str) -> Cleaned:
 
 
 def _without_secrets(text: str) -> tuple[str, Counter[str]]:
-    """The text without private spans and secrets, and how many there were by what stands in their place."""
+    """Return the text without private spans and secrets, and their counts by replacement."""
     found: Counter[str] = Counter()
     for _ in range(_ROUNDS):
         cuts = _cuts(text)
@@ -75,8 +75,8 @@ def _without_secrets(text: str) -> tuple[str, Counter[str]]:
         text, made = carried_out(text, cuts, strongest=_BLANK)
         found.update(cut.instead for cut in made)
         if len(text) > _LONG and not any(cut.instead == _BLANK for cut in made):
-            return text, found  # what joins is only what a private span has parted
-    # Cutting made new ones eight times: somebody plays. Nothing after the next one is kept.
+            return text, found  # only text around a private span is joined
+    # Cutting made new spans eight times, which is an attack: nothing after the next one is kept.
     cuts = _cuts(text)
     found.update([_BLANK] if cuts else [])
     return text[: min((cut.start for cut in cuts), default=len(text))], found
@@ -107,7 +107,7 @@ def _private_spans(text: str) -> list[tuple[int, int]]:
         elif depth:
             depth = 0
             spans.append((opened, tag.end()))
-        else:  # its opening is lost, so nothing tells where the private part began
+        else:  # its opening tag is lost, so the private part may begin anywhere
             spans = [(0, tag.end())]
     return [*spans, (opened, len(text))] if depth else spans
 
@@ -133,7 +133,7 @@ def _without_blocks(text: str) -> tuple[str, int]:
 
 
 def _without_fences(text: str) -> tuple[str, int]:
-    """Cuts `<name>…</name>`; of an unclosed one the tag and the list that follows it."""
+    """Cut `<name>…</name>`. Of an unclosed block, cut the tag and the list after it."""
     kept: list[str] = []
     position = blocks = 0
     tags = list(_BLOCK_TAG.finditer(text))

@@ -1,10 +1,10 @@
-"""Text that wants to command the memory or its model, rather than tell something about a person.
+"""Finds prompt injections: text that commands the memory or its model.
 
-Such text is quoted from somewhere, or meant ill; in either case it is no memory. The patterns know the usual forms in
-both languages. They are one wall of several: what a model answers is also held against the user's own words.
+Such text is a quotation or an attack, and never a memory. The patterns know the usual forms in English and Chinese.
+They are one defence of several: a model's answer is also checked against the user's own words.
 
-A text is read as it stands, and as who decodes it would read it: without escapes, hidden or odd letters, emphasis and
-line breaks within a sentence, and in simplified characters.
+A text is searched as it is and decoded: without escapes, hidden or unusual letters, emphasis and line breaks within a
+sentence, and in simplified characters.
 """
 
 import re
@@ -113,7 +113,7 @@ _BLANKS: Final = re.compile(r"[^\S\n]+")
 
 
 def commands_the_machine(text: str) -> bool:
-    """Whether something in a text addresses the memory's machinery, however it is written. English and Chinese."""
+    """Return whether a text addresses the memory's machinery, in English or Chinese, in any encoding."""
     return any(_ENGLISH.search(said) or _CHINESE.search(said) for said in _readings(text))
 
 
@@ -131,7 +131,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？\n])")
 
 
 def without_commands(text: str) -> str:
-    """The text without the sentences that address the machine; "" where the rest, read as one, still does."""
+    """Return the text without sentences that address the machine; "" where the rest as a whole still does."""
     if not commands_the_machine(text):
         return text
     left = "".join(part for part in _SENTENCE.split(text) if not commands_the_machine(part)).strip()

@@ -1,7 +1,7 @@
-"""What a text says in each layer of encoding that it may be read from: JSON, HTML entities, URL escapes, odd letters.
+"""Decodes a text layer by layer: JSON, HTML entities, URL escapes, unusual letters.
 
-A tool's output is JSON whose strings hold JSON, or a page that quotes one: what is decoded later must be seen before.
-Each view knows its source (`Traced`), so that only the encoded span of what is found in it goes.
+A tool's output may be JSON whose strings hold JSON, or a page that quotes it, and a secret in it may be decoded later.
+Each decoded view maps to its source (`Traced`), so that only the encoded span of a secret is cut there.
 """
 
 import html
@@ -24,7 +24,7 @@ HARMFUL: Final = (
 _UNSEEN: Final = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u3164\ufe00-\ufe0f\uffa0"
 _SPACES: Final = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
 _LINE_ENDS: Final = "\r\x0b\x0c\x85\u2028\u2029"
-# Letters, digits and signs of another width or style. Chinese punctuation stays: it ends a value.
+# Letters, digits and signs of another width or style. Chinese punctuation is kept: it ends a value.
 _STYLED: Final = (
     "\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff3e\uff40-\uff5a\uff5c\ufe5f-\ufe6b\uff5e"
     "\u24b6-\u24e9\u0660-\u0669\u06f0-\u06f9\u2100-\u2149\U0001d400-\U0001d7ff\u2212\u2010-\u2012\ufe63"
@@ -37,7 +37,7 @@ _LETTERS: Final = {"n": "\n", "r": "\n", "t": "\t", "a": "", "b": "", "f": "\n",
 
 
 def _bytes_after(sign: str) -> str:
-    """A pattern of the escapes of one character's bytes, by UTF-8; of more than one where they are of another set."""
+    """Return a pattern for the escaped bytes of one character in UTF-8, or of several in another character set."""
     low, high = rf"{sign}[0-7]{_HEX}", rf"{sign}[89a-fA-F]{_HEX}"
     return (
         rf"(?:{low}|{sign}[cdCD]{_HEX}{sign}[89abAB]{_HEX}|{sign}[eE]{_HEX}(?:{sign}[89abAB]{_HEX}){{2}}"
@@ -46,7 +46,7 @@ def _bytes_after(sign: str) -> str:
 
 
 def _escapes(slash: str) -> str:
-    """A pattern of what a backslash says in JSON, JavaScript, Python, YAML, C and shells."""
+    """Return a pattern of backslash escapes in JSON, JavaScript, Python, YAML, C and shells."""
     octal = rf"{slash}[2-3][0-7]{{2}}"
     return (
         rf"{slash}[uU][dD][89abAB]{_HEX}{{2}}{slash}[uU][dD][c-fC-F]{_HEX}{{2}}|{slash}u{_HEX}{{4}}|{slash}U{_HEX}{{8}}"
@@ -62,8 +62,8 @@ def _percents(sign: str) -> str:
     return rf"{sign}[uU]{_HEX}{{4}}|{_bytes_after(sign)}|(?<=[\w%\"'{{}}:=,.;!?)-])\+(?=[\w%\"'{{}}:=(-])"
 
 
-# One layer of one kind at a time, since a value may hold the signs of another; and all kinds, however often each of
-# them was applied: "\\\\u003c", "%25253C" and "&amp;amp;lt;" are one step.
+# One layer of one kind at a time, since a value may contain another kind's signs; and all kinds together, however
+# often each was applied: "\\\\u003c", "%25253C" and "&amp;amp;lt;" are one step.
 _PUNCTUATION: Final = r"[!-/:-@\[-`{-~]"
 _JSON: Final = re.compile(rf"{_escapes(chr(92) * 2)}|\\[abfnrtv0 \n]|\\{_PUNCTUATION}")
 _HTML: Final = re.compile(_entities("&"))
@@ -77,14 +77,14 @@ _ENCODED: Final = re.compile(rf"\\[!-~\s]|&[#a-zA-Z]|%{_HEX}{{2}}|%[uU]{_HEX}|\S
 _DEEPEST: Final = 16
 _MOST_VIEWS: Final = 40
 _WORK: Final = 400_000
-"""Characters of all views of one text; of a longer text, four times its own."""
+"""The most characters of all views of a text; for a longer text, four times its length."""
 _WORK_OF_A_LONG_TEXT: Final = 4
 
 
 def views(text: str) -> Iterator[Traced]:
-    """Yield the text itself, and each other text that it says when it is decoded.
+    """Yield the text itself, and each text that results from decoding it.
 
-    What is still encoded after sixteen layers was made to hide: a view comes with that cut out of its source.
+    A text that is still encoded after sixteen layers is an attack: a view is yielded with that cut from its source.
     """
     source = Traced(text)
     yield source.copy()
@@ -99,7 +99,7 @@ def views(text: str) -> Iterator[Traced]:
 
 
 def _inwards(view: Traced, left: int) -> Iterator[Traced]:
-    """Every kind of encoding at once, layer by layer, to the innermost."""
+    """Decode all kinds of encoding together, layer by layer, to the innermost."""
     for _ in range(_DEEPEST):
         found = view.decoded(_ALL, _of_any)
         plain = (found or view).decoded(_ODD, _of_odd)
@@ -115,7 +115,7 @@ def _inwards(view: Traced, left: int) -> Iterator[Traced]:
 
 
 def _by_kind(source: Traced, left: int) -> Iterator[Traced]:
-    """One kind at a time in any order, the furthest decoded first."""
+    """Decode one kind at a time, in every order, the most decoded view first."""
     waiting, queued = [source], {source.text}
     while waiting:
         view = waiting.pop(min(range(len(waiting)), key=lambda at: len(waiting[at].text)))

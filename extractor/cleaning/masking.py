@@ -1,9 +1,9 @@
-"""Secrets in a message, masked with their kind: `[masked: openai key]`.
+"""Masks the secrets in a message by their kind: `[masked: openai key]`.
 
 Why not a package: detect-secrets (the maintained in-process one) brings `requests`, works by line through global
 settings, costs 0.7 ms for a line of chat and 2.3 s for 1 MB, and knows neither "密码是…" nor card or identity numbers.
 The forms below are the issuers' documented ones. Every pattern starts with a literal or a bounded class, and is tried
-only when its needle stands in the text, so that a message without secrets costs a few substring searches.
+only if the text contains its needle, so that a message without secrets costs a few substring searches.
 """
 
 import re
@@ -24,7 +24,7 @@ _TOKENS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
         ("stripe key", "_live_", r"(?<!\w)[srp]k_live_[A-Za-z0-9]{10,}"),
         ("stripe key", "_test_", r"(?<!\w)[srp]k_test_[A-Za-z0-9]{10,}"),
         ("stripe key", "whsec_", r"whsec_(?<!\wwhsec_)[A-Za-z0-9+/=]{16,}"),
-        # Also the form of most OpenAI-compatible providers. A digit tells it from a hyphenated phrase.
+        # Also the form of most OpenAI-compatible providers. The digit excludes hyphenated phrases.
         ("openai key", "sk-", r"sk-(?<![\w-]sk-)(?=[A-Za-z_-]*\d)[\w-]{16,}"),
         ("aws key", "A", r"(?<![A-Z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
         ("github token", "gh", r"gh[opsur]_(?<!\wgh\w_)[A-Za-z0-9]{20,}"),
@@ -70,7 +70,7 @@ _SESSION = re.compile(
     r"(?=[^\s\d]{0,60}\d)(?=[^\sa-z]{0,60}[a-z])[\w%.~+/=-]{12,}",
     re.ASCII,
 )
-# Numbers without a check digit: only where they are named.
+# Numbers without a check digit are masked only next to their name.
 _SOCIAL_SECURITY = re.compile(
     r"(?i)(?<![a-z])((?:ssn|itin|social(?: security)?)(?: (?:number|no\.?))?"
     r"(?:[ \t]{1,4}(?:is|was))?[ \t]{0,4}[#:：=-]?[ \t]{0,4})(?<!\w)\d{3}[ -]?\d{2}[ -]?\d{4}(?![\d-])",
@@ -96,14 +96,14 @@ _PLACED: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("passport number", "passport", _PASSPORT),
     ("passport number", "护照", _PASSPORT),
 )
-# People part the groups of a number in many ways: blanks, dots, dashes of any length, two of them.
+# People separate the groups of a number by blanks, dots, or dashes of any length, also two of them.
 _PARTED = r"[ \t.\-\u2010-\u2015_/·•*,|\u00a0\u2000-\u200a\u202f\u3000]{0,4}"
 _CARD = re.compile(
     rf"(?!2[0189])[2-6](?<!\d[2-6])(?:\d{{3}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}(?:{_PARTED}\d{{1,3}})?"
     rf"|\d{{3}}{_PARTED}\d{{6}}{_PARTED}\d{{4,5}}"
     rf"|\d{{5}}{_PARTED}\d{{10}}|(?<![2])\d{{3}}(?:\n\d{{4}}){{3}}|\d{{12}})(?!\d)"
 )
-# Beside its name a number may be parted anywhere, also by line breaks.
+# Next to its name a number may have separators anywhere, also line breaks.
 _CARD_NAME = re.compile(r"(?i)\b(?:card|visa|mastercard|amex|unionpay|maestro|jcb)|卡|支付|付款")
 _NAMED_CARD = re.compile(
     r"(?i)(?:\b(?:card|visa|mastercard|amex|unionpay|maestro|jcb)|卡|支付|付款)[^\d]{0,40}"
@@ -119,7 +119,7 @@ _DIGITS = re.compile(r"\d(?:[^\da-zA-Z]{0,4}\d){11}")
 
 
 def mask_secrets(told: Traced) -> None:
-    """Cut out every secret, with its kind in its place. Linear in the text."""
+    """Replace every secret by its kind. Linear in the length of the text."""
     if "-----BEGIN" in told.text:
         told.cut(list(_private_keys(told.text)))
     for kind, needle, pattern in _TOKENS:
@@ -141,12 +141,12 @@ def _private_keys(text: str) -> Iterator[tuple[int, int, str]]:
     position = 0
     while begin := _PEM_BEGIN.search(text, position):
         end = _PEM_END.search(text, begin.end())
-        position = end.end() if end else len(text)  # cut off in the middle: the rest is the key
+        position = end.end() if end else len(text)  # without its end, all of the rest is the key
         yield begin.start(), position, "[masked: private key]"
 
 
 def _mask_checked(told: Traced, pattern: re.Pattern[str], length_of: Callable[[str], int], kind: str) -> None:
-    """Mask what a pattern finds as far as it is such a number. length_of: how many of its characters are, 0: none."""
+    """Mask the matches that are valid numbers. length_of: returns how many characters of a match are, 0 for none."""
     told.cut(
         [
             (start, start + length, f"[masked: {kind}]")
@@ -158,7 +158,7 @@ def _mask_checked(told: Traced, pattern: re.Pattern[str], length_of: Callable[[s
 
 
 def _card_in(number: str) -> int:
-    """The length of the card number that it begins with: behind one may stand its code or its month."""
+    """Return the length of the card number at the start; its security code or expiry month may follow."""
     ends = [at + 1 for at, character in enumerate(number) if character.isdecimal()]
     for count in range(len(ends), _FEWEST_DIGITS - 1, -1):
         if (count == len(ends) or ends[count] - ends[count - 1] > 1) and _passes_luhn(number[: ends[count - 1]]):

@@ -1,4 +1,4 @@
-"""Passwords, codes and keys told in words: what stands beside their name, in the languages people chat in."""
+"""Masks passwords, codes and keys that are named in a sentence, in the languages that people chat in."""
 
 import re
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from .traced import Traced
 
 __all__ = ["mask_named"]
 
-SHORTEST_SECRET, LONGEST_SECRET = 4, 64  # characters of a word that may be a password by where it stands
+SHORTEST_SECRET, LONGEST_SECRET = 4, 64  # characters of a word that its position makes a password
 
-# What follows "password is" and is no password: a state, a question, a description.
+# Words after "password is" that are no password: a state, a question, a description.
 _NO_VALUE = (
     r"(?![\[<{$%]|!vault\b|[?-]missing|[a-z_]{1,40}\.(?:password|passwd|pwd|token|secret)\b|(?:str|int|bytes)\)|''[^']|\"\"[^\"]|(?:a|an|the|see|that|this|my|your|our|his|her|their|its|it|in|on|at|of|for|from|to|by|with|as"
     r"|and|or|if|when|so|but"
@@ -30,12 +30,12 @@ _NO_VALUE = (
     r"|whatever|whichever|none|password|passwd|pwd|token"
     r"|[a-z]{3,}(?:ed|ing))\b(?![-_@#$%^&*+=!])|n?(?:var)?char\()"
 )
-# Code that fetches a secret tells none: `os.environ["X"]`, `settings.api_key`, `get_secret("x")`.
+# Code that reads a secret contains none: `os.environ["X"]`, `settings.api_key`, `get_secret("x")`.
 _NO_CODE = (
     r"(?!(?:os|env|process|settings|config|cfg|self|args|secrets|request|options|params)\.[a-z_]"
     r"|(?:[a-z_]{1,40}\.){0,4}(?:[a-z_]{1,40}|b64decode)(?:\([^()\n]{0,80}\)|\[[\"']))"
 )
-# Where nothing but the place speaks for a secret: letters and digits in one word, and no "12-character".
+# Where only the position suggests a secret: letters and digits in one word, but no "12-character".
 _MIXED = (
     r"(?!\[masked|\d{1,4}-[a-z]+\b)(?P<value>(?=[!-/:-@\[-`{-~a-z]{0,60}\d)"
     r"(?=[!-/:-@\[-`{-~\d]{0,60}[a-z])[!-~]{5,64})"
@@ -51,7 +51,7 @@ _VALUE = (
     r"(?:\"(?:[^\"\\\n]|\\.){1,200}\"|'(?:[^'\\\n]|\\.|''){1,200}'|`[^`\n]{1,200}`|“[^”\n]{1,200}”|‘[^’\n]{1,200}’"
     r"|「[^」\n]{1,200}」|『[^』\n]{1,200}』|[!-~\u00c0-\u052f]{3,400})"
 )
-# A name begins with a word, or within one that is written together: "wifipassword", "dbPassword".
+# A name starts at a word, or within a compound word: "wifipassword", "dbPassword".
 _BEGIN = r"(?:(?<![a-z])|(?=pass(?:word|wd|phrase))|(?-i:(?<=[a-z\d])(?=[A-Z])))"
 _SUFFIX = (
     r"(?:_(?!\w{0,20}(?:timeout|length|len|expir|ttl|max|min|count|age|days|size|policy|attempt|limit|field"
@@ -72,7 +72,7 @@ _ENGLISH = re.compile(
     rf"(?:{_SIGN}|{_VERB})\*{{0,2}}[ \t]{{0,8}}(?:!!?\w{{1,20}}[ \t]{{1,4}}|&\w{{1,20}}[ \t]{{1,4}})?)"
     rf"{_NO_VALUE}{_NO_CODE}(?P<value>{_VALUE})",
 )
-# "password is:", and on the next line, alone, what it is; YAML's blocks and fenced code too.
+# "password is:" with the value alone on the next line; YAML blocks and fenced code too.
 _ENGLISH_BELOW = re.compile(
     rf"(?i)(?=[pasebrcto]){_BEGIN}(?P<lead>(?P<name>{_NAMES}){_SUFFIX}[\"'*_`]{{0,3}}{_FOR_WHAT}"
     rf"(?:{_SIGN}|{_VERB})[ \t*_]{{0,4}}(?:[|>][-+]?)?[ \t]{{0,4}}\n{{1,3}}[ \t]{{0,12}}(?:```\w{{0,10}}\n)?)"
@@ -90,14 +90,14 @@ _ENGLISH_ASIDE = re.compile(
     r"|leaked)\b))"
     r"(?P<value>\"[^\"\n]{1,100}\"|“[^”\n]{1,100}”|[^\s,()（）–—]{4,64})(?=[ \t]{0,2}[,)）–—]|[.!?]?[ \t]*(?:\n|\Z))"
 )
-# "password hunter2": no verb, so only what looks like nothing but a secret (letters with digits or signs).
+# "password hunter2": without a verb, so only what looks like a secret (letters with digits or signs).
 _ENGLISH_BARE = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?:password|passwd|passcode|pwd|api key|pin)(?:[ \t.…|]{1,5}"
     r"|[ \t]{0,4}\n{1,2}(?:[-=_~]{2,60}\n)?))(?!\[masked|n?(?:var)?char\b)"
     r"(?P<value>(?=[a-z!-/:-@\[-`{-~]{0,60}\d)(?=[\d!-/:-@\[-`{-~]{0,60}[a-z])[!-~]{6,64}"
     r"|[\"“](?=[^\"“”\n]{0,60}\d)[^\"“”\n]{4,64}[\"”])",
 )
-# "pw: q9Zz…", "secret wJalr…": names that stand before other things too, so only before what looks like a key.
+# "pw: q9Zz…", "secret wJalr…": ambiguous names, so only before what looks like a key.
 _ENGLISH_SHORT = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?:(?:pw|psw|pword|p/w)(?:[ \t]{0,4}[:=→]|[ \t]{1,4}is\b)?|pass(?:[ \t]{0,4}[:=→]"
     r"|[ \t]{1,4}is\b))"
@@ -108,7 +108,7 @@ _KEY_LIKE = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?P<name>secret|token)(?:[ \t]{0,4}[:=]|[ \t]{1,4}is\b)?[ \t]{0,4}(?<=[ \t:=]))"
     r"(?P<value>(?=[a-z+/=_]{0,60}\d)(?=[\d+/=_]{0,60}[a-z])[\w+/=]{16,200})"
 )
-# The words of a passphrase are all of it: "my passphrase is purple monkey dishwasher".
+# A passphrase is all of its words: "my passphrase is purple monkey dishwasher".
 _PASSPHRASE = re.compile(
     r"(?i)(?<![a-z])(?P<lead>pass ?phrase(?:[ \t]{1,4}(?:is|was)|[ \t]{0,4}[:=])[ \t]{1,4})(?!\[masked)"
     r"(?!(?:too|not|very|wrong|so|in|on|the same|required|missing|long|short|weak|strong)\b)"
@@ -130,7 +130,7 @@ _ENGLISH_JOINED = re.compile(
     r"|being)[ \t]{1,4}"
     r"|(?:[ \t]{1,4}(?:for|of|to|on|at)[ \t][^\n,.;:=!?\[，。；：！？]{1,40}?)?[ \t]{1,4}[-–—][ \t]{1,4}))" + _MIXED,
 )
-# `secret=…` is an assignment whatever stands there; "secret: …" may be prose.
+# `secret=…` is always an assignment; "secret: …" may be prose.
 _ASSIGNED = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?P<name>secret)[\"']?"
     r"(?:=[\"']?|[ \t]{0,4}(?:=|:=|:|：)[ \t]{0,4}(?:[\"']|(?=[^\s\d]{0,60}\d))))"
@@ -193,7 +193,7 @@ _AFTER_NEEDLES = (
     " - the ",
     *(" is ", " was ", " as ", " for my ", " for our ", " = ", " : ", "> my ", "→ my "),
 )
-# In this order: what a special form has masked, a general one leaves alone.
+# The order matters: special forms before general ones.
 # "my email password, Blue Horse 7, is old": of several words, one with a digit.
 _ENGLISH_ASIDE_WORDS = re.compile(
     r"(?i)(?<![a-z])(?:my|our)[ \t](?:[\w'-]{1,20}[ \t]){0,4}(?P<name>password|passcode|passphrase|pin),[ \t]"
@@ -224,7 +224,7 @@ _FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
 
 
 def mask_named(told: Traced, lower: str) -> None:
-    """Mask every value that stands beside a secret's name. `lower` is the text in lower case."""
+    """Mask every value next to a secret's name. lower: the text in lower case."""
     told.cut(list(in_columns(told.text)))
     stand: dict[tuple[str, ...], bool] = {}
     for needles, pattern in (*WRITTEN_FORMS, *SAID_FORMS, *_FORMS, *FOREIGN_FORMS, *CHINESE_FORMS):
@@ -239,12 +239,12 @@ def mask_named(told: Traced, lower: str) -> None:
 
 
 def _span(match: re.Match[str]) -> tuple[int, int, str] | None:
-    """Where the value stands that a form has found, without its quotes and what ends the sentence; None without."""
+    """Return the span of a match's value, without quotes and the end of the sentence; None without a value."""
     value, (start, end) = match["value"], match.span("value")
     opened = match.string.rfind("[masked: ", max(0, start - _LONGEST_MASK), start)
     if value.lstrip(_QUOTES + "\\").startswith("[masked") or (opened >= 0 and "]" not in match.string[opened:start]):
         return None
-    if quote := _OPENING_QUOTE.match(value):  # also one that JSON has escaped
+    if quote := _OPENING_QUOTE.match(value):  # also escaped by JSON
         start += quote.end()
         value = value[quote.end() :]
         end -= len(value) - len(value.rstrip(_QUOTES + "\\")) if value[-1:] in _QUOTES else 0
@@ -255,7 +255,7 @@ def _span(match: re.Match[str]) -> tuple[int, int, str] | None:
 
 
 def _before(text: str) -> Iterator[tuple[int, int, str]]:
-    """The word before the phrase, as in "hunter2 is my password"."""
+    """Return the span of the word before the phrase, as in "hunter2 is my password"."""
     position = 0
     for match in _ENGLISH_AFTER.finditer(text):
         before = text[position : match.start()].rstrip()

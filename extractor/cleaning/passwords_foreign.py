@@ -1,4 +1,4 @@
-"""Passwords told in other languages than English and Chinese."""
+"""Forms of passwords in languages other than English and Chinese."""
 
 import re
 
@@ -22,8 +22,8 @@ _NEEDLES = (
     "รหัสผ่าน",
 )
 
-# German, Dutch, French, Spanish, Portuguese, Italian, Russian, Japanese. After a verb only what holds a digit:
-# what is said of a password ("ist abgelaufen") is a word as well.
+# German, Dutch, French, Spanish, Portuguese, Italian, Russian, Japanese. After a verb only a value with
+# a digit: statements about a password ("ist abgelaufen") are words too.
 _TOLD = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?:[a-z]{1,20}passwort|passwort|kennwort|geheimzahl|wachtwoord|mot de passe|mdp"
     r"|contrase[nñ]a"

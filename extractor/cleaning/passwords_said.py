@@ -1,10 +1,10 @@
-"""Passwords as people say them in passing: names mistyped or abbreviated, and words between the name and the value."""
+"""Forms of passwords in casual speech: misspelt or abbreviated names, and words between name and value."""
 
 import re
 
 __all__ = ["SAID_FORMS"]
 
-# A word with letters and digits that is no algorithm, no product, no encoding and no measure.
+# A word with letters and digits, but no algorithm, product, encoding or measure.
 _NO_KEY = (
     r"(?!\[masked|https?:|(?:sha|md|rsa|aes|des|utf|base|argon|ipv?|http|ssl|tls|oauth|mp|win|web|log|ed|sm|k"
     r"|es|h|v|p"
@@ -15,7 +15,7 @@ _KEY = (
     rf"{_NO_KEY}(?P<value>(?=[!-/:-@\[-`{{-~a-z]{{0,60}}\d)(?=[!-/:-@\[-`{{-~\d]{{0,60}}[a-z])[!-'*-.0-:<-~]{{6,64}}+)"
     r"(?![(\[A-Za-z0-9_])"
 )
-# What stands behind a name in Latin letters, and makes another word of it.
+# Text after a name in Latin letters that makes it another word.
 _NO_WORD = (
     r"(?!\[masked|(?:manager|reset|hash\w*|polic\w+|field|form|app|apps|login|token|wi-?fi|pass\w*|pwd|pin|box|input"
     r"|error|salt|type|text|null|none|true|false|string|admin panel|api|http\w*|url|link|email|e-mail|plain"
@@ -37,12 +37,12 @@ _SIGNED = re.compile(
     rf"(?:[—–~～|｜；-]{{1,3}}|[\"“「『【\[（(`'《])[ \t]{{0,4}}){_NO_WORD}"
     r"(?P<value>[!-&*-.0-:<-Z^_a-z{}~]{4,64})(?=[ \t]{0,4}(?:[\"”」』】\])）`'》|｜，。；！,.;!]|\n|\Z))"
 )
-# "密码改了，hunter22", "密码从 … 改成 …": some words, and then what can be nothing but a password.
+# "密码改了，hunter22", "密码从 … 改成 …": some words, and then what can only be a password.
 _AFTER_WORDS = re.compile(
     rf"(?i)(?P<lead>(?P<name>{_CHINESE}|[账賬帐帳]密|卡密)[^\n。；;!！?？:：\[!-~]{{0,14}}"
     rf"(?:[ \t:：，,。]{{0,3}}|[:：]?\n{{1,3}}))(?<![a-z\d]){_KEY}"
 )
-# "密码用 swordfish", "密码还是那个 swordfish", "密码是全小写 swordfish", "密碼係 swordfish": words that lead up to it.
+# "密码用 swordfish", "密码还是那个 swordfish", "密码是全小写 swordfish", "密碼係 swordfish": words before the value.
 _LED = re.compile(
     rf"(?i)(?P<lead>(?P<name>{_CHINESE}|mima|密[马玛瑪妈媽]|[蜜米][码碼]|pwd?|pass|pin)(?:的话|的話|嘛|呢|哦"
     rf"|哈)?[，, ]{{0,2}}"
@@ -111,7 +111,7 @@ _COUNTED = re.compile(
     rf"|\Z)))[ \t]{{0,8}})"
     rf"{_NOT_ENGLISH}{_WORD}"
 )
-# The value is further behind, after a question mark or a few words, or follows "set … to".
+# The value comes later: after a question mark, a few words, or "set … to".
 _LATER = re.compile(
     r"(?i)(?<![a-z])(?P<lead>(?P<name>password|passcode|passphrase|pwd|wifi pass)(?:[?,:–—-]|(?: (?:i"
     r"|we) [a-z]{2,12})"
@@ -154,7 +154,7 @@ _BACKUP_CODES = re.compile(
     r"(?:[-,\s]{1,3}\d{4,8}){0,19})"
     r"(?!\w)"
 )
-# The name of a network or of a user, and the password beside it.
+# The name of a network or a user, and the password next to it.
 _PAIR = re.compile(
     rf"(?i)(?P<lead>(?:\b(?P<name>wi-?fi|wlan|hotspot)[ \t]{{0,2}}[:：][ \t]{{0,2}}[\w-]{{1,32}}[ \t]{{0,2}}[/|,，]"
     rf"|(?<![a-z])u(?:ser)?[ \t]{{0,2}}[:=][ \t]{{0,2}}[\w.@-]{{1,64}}[ \t,;/]{{1,3}}p"

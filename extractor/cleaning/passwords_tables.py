@@ -1,4 +1,4 @@
-"""Passwords in a column of a table: the head names it, and what stands below is one in each row."""
+"""Passwords in a table: the header names a column, and each row has one in it."""
 
 import re
 from collections.abc import Generator, Iterator
@@ -23,7 +23,7 @@ _NO_VALUE = re.compile(
 
 
 def in_columns(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield where the values of such columns stand, ascending. Linear in the text."""
+    """Yield the spans of such columns' values, ascending. Linear in the length of the text."""
     position = 0
     while head := _HEAD.search(text, position):
         position = head.end() + 1
@@ -38,7 +38,7 @@ def in_columns(text: str) -> Iterator[tuple[int, int, str]]:
 def _rows(
     text: str, position: int, parting: re.Pattern[str], width: int, columns: set[int]
 ) -> Generator[tuple[int, int, str], None, int]:
-    """Yield the values of the rows below a head; return where the table ends."""
+    """Yield the spans of the values below a header; return the end of the table."""
     while position < len(text):
         end = text.find("\n", position)
         end = len(text) if end < 0 else end
@@ -54,7 +54,7 @@ def _rows(
 
 
 def _cells(text: str, start: int, end: int, parting: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Yield where the cells of a line stand, without the blanks around them; a line's outer bars are no cells."""
+    """Yield the spans of a line's cells, without blanks around them; a line's outer bars are no cells."""
     begin = start
     spans: list[tuple[int, int]] = []
     for match in parting.finditer(text, start, end):

@@ -1,4 +1,4 @@
-"""Passwords as programs write them: markup, configuration, command lines, connection strings, tables."""
+"""Forms of passwords in markup, configuration, command lines, connection strings and tables."""
 
 import re
 
@@ -6,7 +6,7 @@ __all__ = ["WRITTEN_FORMS"]
 
 _SECRET = r"(?:pass(?:word|wd|code|phrase)?|pwd|secret|token|(?:api|access|secret)[-_ ]?key|credentials?)"
 _PASSWORD = r"(?:pass(?:word|wd|code|phrase)|pwd|secret|api[-_ ]?key|secret[-_ ]?key|access[-_ ]?key|密[码碼]|口令)"
-# What stands there in documentation, in a schema, or in a form that is not filled in.
+# Placeholders of documentation, schemas and empty forms.
 _NO_VALUE = (
     r"(?!\[masked|[\[<{$%]|(?:string|text|number|integer|boolean|object|null|none|nil|true|false|required|optional"
     r"|password|hidden|value|type|os\.|env\.|process\.|settings\.|config\.|self\.)\b)"

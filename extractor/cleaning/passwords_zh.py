@@ -1,4 +1,4 @@
-"""Passwords and codes told in Chinese, in simplified and traditional characters."""
+"""Forms of passwords and codes in Chinese, in simplified and traditional characters."""
 
 import re
 
@@ -54,7 +54,7 @@ CHINESE_NEEDLES = (
 )
 ENGLISH_NAMES = ("token", "key", "secret", "pin", "passw")
 CHINESE_VERBS = "是為为：＝改換换設设叫"
-# What follows a name and makes it another word: a password manager, the science of ciphers.
+# Text after a name that makes it another word: a password manager, cryptography.
 _OTHER_WORD = (
     r"(?!管|學|学|重置|策略|長度|长度|器|工具|軟件|软件|本|箱|库|庫|生成|锁|鎖"
     r"|哈希|散列|雜湊|算法|加密|保[护護]|字段|[ \t]{0,2}manager)"
@@ -71,7 +71,7 @@ _SAYS = (
     r"[ \t]{0,4}[:：]?"
 )
 _VERB = rf"{_SAYS}|[:：=＝→⇒➜➔➡⟶]|[-=]>)"
-# Also on the next line, where it stands alone.
+# Also alone on the next line.
 _THEN = (
     r"(?:[ \t]{0,4}\n{1,3}[ \t]{0,8}(?:[-*•>][ \t]{1,4})?(?:```\w{0,10}\n)?"
     r"(?=[^\s]{2,64}[ \t]{0,4}(?:\n|\Z))|[ \t]{0,4})"
@@ -97,7 +97,7 @@ _BARE = re.compile(
     rf"(?P<lead>{_CODE_NAME}(?:[ \t，,]{{0,4}}|[ \t]{{0,4}}\n|[（(]))(?!\[masked)"
     r"(?P<value>(?=[a-zA-Z!-/:-@\[-`{-~]{0,60}\d)[!-'*-~]{4,64})(?![!-'*-~年月日号點点位个個])"
 )
-# A watchword may be written in Han: "口令：天王盖地虎". Not a question, not a state.
+# A passphrase may be in Han: "口令：天王盖地虎". Not a question, not a state.
 _NOT_SAID = (
     r"(?![什甚多哪誰谁啥几幾怎不没沒错錯對对由用以需必非空否旧舊新正可应應要被我你妳他她它])"
     r"(?![一这這那请請输輸填见見很太最加妈媽爸])"
@@ -113,7 +113,7 @@ _WORD_WITH_SIGNS = re.compile(
     r"(?![^\s，。；]{0,30}(?:位|字符|字元|字母|数字|數字|[长長]度|[错錯]|忘|重置|[见見]|[请請]|参考|參考))"
     r"(?=[^\s，。；]{0,30}[\dA-Za-z])(?P<value>[\u4e00-\u9fff][^\s，。；！？]{2,40})"
 )
-# "我的旧密码，swordfish，不用了": of letters alone, where it is the speaker's.
+# "我的旧密码，swordfish，不用了": only letters, if it is the speaker's.
 _ASIDE = re.compile(
     r"(?i)(?P<lead>[我咱][^\n，。；,;！？!?]{0,8}(?P<name>密[码碼]|口令)[ \t，,]{1,4})"
     r"(?!\[masked|(?:manager|reset|app|wi-?fi|e-?mail|login|hash|policy|generator|token|admin|bug|error)\b)"
@@ -130,7 +130,7 @@ _USED = re.compile(
     rf"用[ \t]{{0,2}}{_WORD_BEFORE}[ \t]{{0,4}}(?:来|來)?(?:当|當|做|作为|作為|作)"
     rf"[^\n，。；,;！？!?]{{0,12}}?(?P<name>{_NAME})"
 )
-# "账号 bob 密码 swordfish": after an account any word is one.
+# "账号 bob 密码 swordfish": after an account, any word is a password.
 _ACCOUNT = re.compile(
     r"(?i)(?P<lead>(?:[账賬帐帳][号號户戶]|用[户戶]名|登[录錄陆陸]名|username|user)"
     r"[ \t]{0,2}[:：是为為]?[ \t]{0,2}[\w.@+-]{1,64}"

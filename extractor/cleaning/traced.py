@@ -1,4 +1,4 @@
-"""A text that remembers where in its source each of its characters stands, so that what is cut of it is cut there."""
+"""A decoded text that maps each character to its source, so that cuts apply to the source."""
 
 import re
 from array import array
@@ -9,11 +9,11 @@ __all__ = ["Cut", "Traced", "carried_out"]
 
 
 _AROUND = 600
-"""Characters: a secret and its name stand nearer to each other."""
+"""Characters of context; a secret and its name are closer to each other."""
 
 
 class Cut(NamedTuple):
-    """A span of a source, and what stands in its place."""
+    """A span of a source, and its replacement."""
 
     start: int
     end: int
@@ -21,7 +21,7 @@ class Cut(NamedTuple):
 
 
 class Traced:
-    """A source, or what it says when it is decoded. cuts: what was cut so far, by places of the source."""
+    """A source, or a text decoded from it. cuts: the cuts so far, by positions in the source."""
 
     def __init__(self, text: str, places: tuple["array[int]", "array[int]"] | None = None) -> None:
         self.text = text
@@ -30,23 +30,20 @@ class Traced:
 
     @property
     def places(self) -> tuple["array[int]", "array[int]"]:
-        """Where the source of each character begins and ends; made when it is first needed."""
+        """The start and end of each character's source; computed on first use."""
         if self._places is None:
             length = len(self.text)
             self._places = array("q", range(length)), array("q", range(1, length + 1))
         return self._places
 
     def copy(self) -> "Traced":
-        """Return the same text of the same source, with the same cuts, to go on by itself."""
+        """Return an independent copy, with the same cuts."""
         copied = Traced(self.text, self._places)
         copied.cuts = list(self.cuts)
         return copied
 
     def unseen(self, seen: set[tuple[str, str]]) -> list["Traced"]:
-        """Return the parts whose lines do not follow each other in what was seen, each with what stands around it.
-
-        They are noted as seen.
-        """
+        """Return the parts whose pairs of lines were not seen before, with their context, and note them as seen."""
         parts: list[list[int]] = []
         fresh: set[tuple[str, str]] = set()
         position, before = 0, ""
@@ -65,7 +62,7 @@ class Traced:
         return [Traced(self.text[begin:end], (starts[begin:end], ends[begin:end])) for begin, end in parts]
 
     def cut(self, spans: Sequence[tuple[int, int, str]]) -> None:
-        """Put something else in place of spans of the text as it stands: ascending, not empty, apart."""
+        """Replace spans of the current text. They are ascending, not empty, and do not overlap."""
         if not spans:
             return
         starts, ends = self.places
@@ -73,7 +70,7 @@ class Traced:
         self.text, self._places = self._replaced(spans)
 
     def decoded(self, pattern: re.Pattern[str], says: Callable[[re.Match[str]], str | None]) -> "Traced | None":
-        """Return the text with each match as what it says; None where nothing changes."""
+        """Return the text with each match decoded; None where nothing changes."""
         spans = [
             (match.start(), match.end(), said)
             for match in pattern.finditer(self.text)
@@ -82,7 +79,7 @@ class Traced:
         return Traced(*self._replaced(spans)) if spans else None
 
     def _replaced(self, spans: Sequence[tuple[int, int, str]]) -> tuple[str, tuple["array[int]", "array[int]"]]:
-        """Return the text with its spans replaced: what stands for one comes from all of its source."""
+        """Return the text with spans replaced. A replacement maps to the whole source of its span."""
         starts, ends = self.places
         texts: list[str] = []
         begins, stops = array("q"), array("q")
@@ -99,12 +96,14 @@ class Traced:
 
 
 def carried_out(text: str, cuts: Iterable[Cut], *, strongest: str) -> tuple[str, list[Cut]]:
-    """Return a source without its cuts, and these: those that overlap are one.
+    """Return a source with its cuts applied, and the cuts. Overlapping ones are joined.
 
-    In its place stands what was found first, or `strongest` where one of them says so.
+    The replacement of joined cuts is the first one's, or `strongest` if it is among them.
     """
     merged: list[Cut] = []
-    for cut in sorted(cuts, key=lambda cut: cut.start):  # a stable order: of two that begin together, the first found
+    for cut in sorted(
+        cuts, key=lambda cut: cut.start
+    ):  # stable: of two that begin together, the first found comes first
         last = merged[-1] if merged else None
         if last is None or cut.start >= last.end:
             merged.append(cut)

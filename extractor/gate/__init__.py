@@ -1,1 +1,1 @@
-"""The prefilter: whether a batch of turns is worth asking a model about."""
+"""The prefilter: whether a batch of turns is worth a model call."""

@@ -1,4 +1,4 @@
-"""What the gate sees of what a person writes in Chinese: a few readable features, each about 0 to 3.
+"""Features of a person's message in Chinese for the gate, each about 0 to 3.
 
 The weights are trained by benchmarks/train_gate.py.
 """

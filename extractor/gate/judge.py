@@ -1,4 +1,4 @@
-"""Whether a batch of turns is worth the debounced stage, and a named reason when not. Pure; about 0.3 ms a turn."""
+"""Decides whether a batch of turns is worth the debounced stage. Pure; about 0.3 ms a turn."""
 
 import math
 import re
@@ -21,7 +21,7 @@ from .weights import CHINESE, LATIN, REPLY
 __all__ = ["judge"]
 
 KEPT, JUST_NOT = 0.5, 0.49  # scores
-LONGEST_CRY, LONGEST_ORDER = 60, 100  # characters: of a cry for help beside a log, of an order
+LONGEST_CRY, LONGEST_ORDER = 60, 100  # characters: of a request for help next to a log, of an order
 
 _PRIORITY = re.compile(
     r"记住|记下|记一下|别忘|以后|今后|偏好|喜欢|讨厌|习惯|总是|永远|不要|别再|决定|选择|确认用|就用|改用|过敏"
@@ -60,10 +60,10 @@ _TROUBLE = re.compile(
 def judge(  # noqa: PLR0911 - a return a reason
     turns: Sequence[Turn], settings: ExtractorSettings, before: str = ""
 ) -> Verdict:
-    """Keeps a batch when a rule finds something in it or the gate's score reaches a half; else says why not.
+    """Keep a batch if a rule finds something in it or the gate's score reaches 0.5; otherwise return the reason.
 
-    before: what was replied before the first of them. The length of `min_conversation_length` is counted over users and
-    replies of the whole batch, and waived by a priority keyword.
+    before: the reply before the first turn. `min_conversation_length` counts the messages and replies of the whole
+    batch, and a priority keyword waives it.
     """
     said = [turn for turn in turns if turn.user.strip() or turn.reply.strip()]
     if not said:
@@ -128,7 +128,7 @@ def _foremost(reasons: Sequence[Reason | None]) -> Reason:
 
 
 def _plain_reason(turn: Turn) -> Reason | None:  # noqa: PLR0911 - a return a reason
-    """Why the user's message plainly holds nothing, whatever was replied; None when it may."""
+    """Return why the user's message holds nothing to keep, whatever the reply says; None when it may."""
     user = turn.user.strip()
     if not user:
         return None

@@ -1,4 +1,4 @@
-"""What the gate sees of what a person writes with Latin letters: a few readable features, each about 0 to 3.
+"""Features of a person's message in Latin letters for the gate, each about 0 to 3.
 
 Tuned on English. The weights are trained by benchmarks/train_gate.py.
 """
@@ -11,7 +11,7 @@ from extractor.language.tables import words_of
 
 __all__ = ["latin_features", "names_in"]
 
-_LONGEST_BEFORE = 300  # its end, which is what a message answers
+_LONGEST_BEFORE = 300  # characters, from its end, which the next message answers
 _SHORT = 2.5  # log1p of eleven words
 
 _WORD = re.compile(r"[a-zÀ-ɏ']+")
@@ -130,7 +130,7 @@ _SEEN: dict[str, re.Pattern[str]] = {
 _CAPITAL = re.compile(r"(?<=[a-z,;:] )[A-Z][a-z]+")
 
 
-# What of the message before counts.
+# The features of the message before that count.
 _BEFORE = (
     "asks", "ends asking", "informed words", "no self", "oneself", "only reacts", "praises", "says goodbye",
     "says number", "says plan", "tells when", "thanks", "wishes",
@@ -140,12 +140,12 @@ _ASKS_WHAT = re.compile(r"\b(?:what|how|where|when|which|who|why)\b[^.!?]*\?")
 
 
 def names_in(text: str) -> int:
-    """How many words in mid-sentence begin with a capital."""
+    """Return how many words within sentences begin with a capital letter."""
     return len(_CAPITAL.findall(text))
 
 
 def latin_features(text: str, before: str = "") -> dict[str, float]:
-    """Of a message, and of what the other one had said before it: the same words tell more where they answer."""
+    """Return the features of a message and of the one before it: an answer tells more than the same words alone."""
     text = text[:LONGEST_READ].replace("’", "'")
     low = text.lower()
     words = _WORD.findall(low)

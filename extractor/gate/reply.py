@@ -1,4 +1,4 @@
-"""What the gate sees of what an assistant replies, in any language: a few readable features, each about 0 to 3.
+"""Features of an assistant's reply in any language for the gate, each about 0 to 3.
 
 The weights are trained by benchmarks/train_gate.py.
 """
@@ -54,7 +54,7 @@ _BOLD = re.compile(r"\*\*[^*\n]+\*\*")
 
 
 def reply_features(text: str) -> dict[str, float]:
-    """Of what an assistant replied: whether it speaks of this person's affairs, or teaches, writes and apologizes."""
+    """Return the features of a reply: whether it is about the user's affairs, or explains, writes and apologizes."""
     text = text[:LONGEST_READ].replace("’", "'")
     low = text.lower()
     length = len(text) * (2 if is_chinese(text) else 1)

@@ -1,1 +1,1 @@
-"""What the other folders know of English and Chinese: script, sentences, words."""
+"""English and Chinese: script, sentences, words."""

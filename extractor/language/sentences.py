@@ -1,4 +1,4 @@
-"""A message as the sentences a person wrote in it: without code, logs and quotations, split in clauses."""
+"""Splits a message into sentences and clauses, without code, logs and quotations."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 __all__ = ["QUOTED", "Clause", "Sentence", "is_machine_line", "sentences", "without_code_blocks"]
 
-LONGEST_READ = 20_000  # characters of one message; what is longer was pasted, and its start says what for
+LONGEST_READ = 20_000  # characters of one message; a longer one was pasted, and its start tells its purpose
 QUOTED = "\ue000"  # stands for each quoted character while a rule matches
 
 _CODE_BLOCK = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.DOTALL)
@@ -50,7 +50,7 @@ _CLAUSE_BREAK = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """A part of a sentence. plain: the same length as text, quotations blotted out, apostrophes straight."""
+    """A clause of a sentence. plain: of the text's length, with quotations blanked and straight apostrophes."""
 
     start: int
     end: int
@@ -59,7 +59,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """One line of prose without its end mark. text and plain have the same length; clauses index into both."""
+    """A sentence without its end mark. text and plain have the same length; clauses index into both."""
 
     text: str
     plain: str
@@ -69,17 +69,17 @@ class Sentence:
 
 
 def without_code_blocks(text: str) -> str:
-    """Fenced code cut out; an unclosed fence reaches to the end."""
+    """Return a text without fenced code; an unclosed fence reaches to the end."""
     return _CODE_BLOCK.sub("\n", text) if "```" in text or "~~~" in text else text
 
 
 def is_machine_line(line: str) -> bool:
-    """Code, a log, a trace, a shell command or a quotation: nothing the user says."""
+    """Return whether a line is code, a log, a trace, a shell command or a quotation: not the user's own words."""
     return bool(_MACHINE_LINE.match(line[:300]))
 
 
 def sentences(text: str) -> list[Sentence]:
-    """The sentences of a message in order. Linear; reads at most `LONGEST_READ` characters."""
+    """Return the sentences of a message in order. Linear; reads at most `LONGEST_READ` characters."""
     found: list[Sentence] = []
     for line in without_code_blocks(text[:LONGEST_READ]).split("\n"):
         if line.strip() and not is_machine_line(line):

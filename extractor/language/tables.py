@@ -1,8 +1,8 @@
-"""How tables of words are written down: as text, because a word a line would hide the rest of a module."""
+"""Tables of words, written as text: one word a line would hide the rest of a module."""
 
 __all__ = ["words_of"]
 
 
 def words_of(table: str) -> frozenset[str]:
-    """The words of a table, between white space."""
+    """Return the words of a table, which white space separates."""
     return frozenset(table.split())

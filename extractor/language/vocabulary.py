@@ -1,4 +1,4 @@
-"""Words that merging knows in both languages: things of which a person has one at a time, and what turns a statement."""
+"""The vocabulary of merging in English and Chinese: kinds of things, negation, and words of change."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ __all__ = [
     "without_kind",
 ]
 
-# One line a kind; names of one thing are joined by "/".
+# One kind a line; "/" joins the names of one thing.
 _KINDS = """
 language: python, java, golang/go语言, rust, typescript/ts, javascript/js, ruby, php, c++, c#, kotlin, swift, scala, elixir, haskell, perl, lua, julia, dart
 database: postgresql/postgres/pg, mysql, sqlite, mongodb/mongo, mariadb, oracle, sql server/mssql, tidb, clickhouse, dynamodb, cassandra, oceanbase, 达梦
@@ -73,7 +73,7 @@ def _pattern() -> re.Pattern[str]:
 
 _THING = _pattern()
 
-# What says that something took the place of something else.
+# Words that tell that one thing has replaced another.
 CHANGE = re.compile(
     r"\b(?:switch(?:ed|ing)?|mov(?:ed|ing) (?:over )?(?:from|to)|migrat(?:ed|ing)|chang(?:ed|ing)|replac(?:ed"
     r"|ing)|no longer|not .{1,30} anymore|don't .{1,40} (?:any ?more|any longer)|stopped|quit|gave up|instead"
@@ -109,7 +109,7 @@ _SEVERAL = re.compile(r"[.!?;]\s+\S|[。！？；]\s*\S")
 
 _SAME = 0.5  # Jaccard from which two quotations are the same piece
 
-# Words that carry the form of a statement and not its matter.
+# Function words: they carry the form of a statement, not its content.
 _FORM = words_of(
     """
     i i'm i've i'd i'll me my mine we we're our ours us you your the a an is are am was were be been being to of in
@@ -128,7 +128,7 @@ _FORM_HAN = re.compile(
 
 
 def names_of_kind(text: str) -> Mapping[str, frozenset[str]]:
-    """By kind, the things named: {"language": {"python"}}."""
+    """Return the things that a text names, by kind: {"language": {"python"}}."""
     found: dict[str, set[str]] = {}
     for match in _THING.finditer(text.lower()):
         kind, thing = _THINGS[match[0]]
@@ -137,24 +137,24 @@ def names_of_kind(text: str) -> Mapping[str, frozenset[str]]:
 
 
 def without_kind(text: str, kind: str) -> str:
-    """A text in lower case with "#" for each thing of a kind: the same of "Kafka for the queue" and "NATS for …"."""
+    """Return a text in lower case with "#" for each thing of a kind: equal for "Kafka for …" and "NATS for …"."""
     return _THING.sub(lambda match: "#" if _THINGS[match[0]][0] == kind else match[0], text.lower())
 
 
 def polarity(text: str) -> bool | None:
-    """False when the statement is negated, None when it has two sides ("coffee, not tea") or several sentences."""
+    """Return False for a negated statement, None for one with two sides ("coffee, not tea") or several sentences."""
     if _CONTRAST.search(text) or _SEVERAL.search(text):
         return None
     return len(_NEGATIVE.findall(text)) % 2 == 0
 
 
 def left_behind(text: str) -> str:
-    """What a change leaves: "from X to Y", "no longer X". Empty when it isn't said."""
+    """Return what a change leaves behind: X of "from X to Y" and "no longer X"; "" when it is not said."""
     return " ".join(group for match in _LEFT.finditer(text) for group in match.groups() if group)
 
 
 def statement_words(text: str) -> frozenset[str]:
-    """The words of matter, lower case, English without its commonest endings, Han by pairs of characters."""
+    """Return the content words: lower case, English without common endings, Han as pairs of characters."""
     found: set[str] = set()
     text = text.lower().replace("’", "'").replace(" after all", "")
     for token in re.findall(r"[a-zÀ-ɏ0-9][\w.+#'-]*|[\u3400-\u9fff]+", text):

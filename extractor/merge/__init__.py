@@ -1,1 +1,1 @@
-"""What becomes of a candidate beside the memories there are."""
+"""Merges candidates with the known memories."""

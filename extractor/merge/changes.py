@@ -1,6 +1,6 @@
-"""Whether a statement gives a thing another value: another day, count, state, or another choice of its kind.
+"""Finds statements that give a thing another value: another day, count, state, or choice of its kind.
 
-Strict, as a wrong answer loses a memory: all other words are the same, and the value is of the same kind.
+The rules are strict because a wrong answer loses a memory: all other words and the kind of the value must be the same.
 """
 
 import re
@@ -17,7 +17,7 @@ HAPPENED = re.compile(
     ),
     re.IGNORECASE,
 )
-# What ends a statement's subject: "box 3 is blue" and "box 4 is blue" speak of two things.
+# The predicate, which ends the subject: "box 3 is blue" and "box 4 is blue" have different subjects.
 PREDICATE = re.compile(
     r"(?:(?<=[a-z\d])'(?:s|re|m)(?= (?:a|an|the|not|now|on|at|in|\d)\b)"
     r"|\b(?:is|are|was|were|am|be|has|have|had|will|would|can|must|should|costs?|takes?|needs?|wants?|likes?|loves?|hates?|prefers?|enjoys?|uses?|runs?|listens?|opens?|starts?"
@@ -26,7 +26,7 @@ PREDICATE = re.compile(
     r"|是|为|在|有|要|用|叫|喜欢|讨厌|爱|花|需|开|住|从|到|等于|定|改|换|吃|喝|想|会|能|不",
     re.IGNORECASE,
 )
-# What says that a thing has another value now, and the verbs behind which a value stands.
+# Phrases that tell of a new value, and the verbs that a value follows.
 _MOVED = re.compile(
     r"\b(?:(?:has|have|was|were|is|are|got|will be) )?(?:been |now )*(?:changed|moved|rescheduled|postponed|shifted"
     r"|pushed|brought) (?:back |forward )?(?:from .{1,40}? )?to\b|\b(?:is|are) now\b"
@@ -40,7 +40,7 @@ _WHEN = re.compile(
     r"|周[一二三四五六日天末]|星期|礼拜|[上下中]午|早上|晚上|[一二三四五六七八九十]点|[一二三四五六七八九十]月|月[初底末]|每[天周月年]",
     re.IGNORECASE,
 )
-# The whole of a value that is a time: "on Tuesday at 10am", "每周二上午十点".
+# A value that is a time and nothing else: "on Tuesday at 10am", "每周二上午十点".
 _ONLY_WHEN = re.compile(
     r"(?:\s|,|\b(?:on|at|in|the|every|each|from|to|until|and|mon|tues|wednes|thurs|fri|satur|sun)(?:days?)?\b"
     r"|\b(?:january|february|march|april|may|june|july|august|september|october|november|december|morning|noon"
@@ -81,14 +81,14 @@ _STATES = tuple(
         )
     )
 )
-# Kinds of which one favours a single thing; of the others one may like several.
+# Kinds of which a person prefers one thing only; of other kinds one may like several.
 _EITHER_OR = ("theme", "indentation", "length")
 _PREFERS = re.compile(r"(?:i|we) (?:\w+ly )?prefer\b|我们?(?:更喜欢|偏好|偏爱|习惯用|喜欢用)", re.IGNORECASE)
 _DECIDES = re.compile(r"\b(?:decided|chose|agreed|picked|settled|going with|let's use|we'll use)\b|决定|选定|敲定|选用")
 
 
 def changed(new: str, old: str) -> tuple[Literal["supersede"], str] | None:
-    """`("supersede", reason)` where the new statement gives the old one's subject another value. Pure."""
+    """Return `("supersede", reason)` if the new statement gives the old one's subject another value. Pure."""
     if _moved(new, old) or _retimed(new, old):
         return "supersede", "newer_value"
     if _recounted(new, old):
@@ -99,12 +99,12 @@ def changed(new: str, old: str) -> tuple[Literal["supersede"], str] | None:
 
 
 def says_now(text: str) -> bool:
-    """Whether a statement itself says that it was otherwise before: "now", "anymore", 现在, 了."""
+    """Return whether a statement itself tells of a change: "now", "anymore", 现在, 了."""
     return bool(_NOW.search(text))
 
 
 def _moved(new: str, old: str) -> bool:
-    """The same thing is at another time, or is another one of a kind: "the meeting has moved to Friday"."""
+    """Return whether the same thing has moved to another time, or to another thing of its kind."""
     met, met_old = _MOVED.search(new), PREDICATE.search(old)
     if not met or not met_old or met_old[0].lower() not in _IS:
         return False
@@ -116,7 +116,7 @@ def _moved(new: str, old: str) -> bool:
 
 
 def _retimed(new: str, old: str) -> bool:
-    """The same single thing is at another time, which is all that is told of it; not what happened twice."""
+    """Return whether the same thing has another time and nothing else is said of it. Two past events do not count."""
     met, met_old = PREDICATE.search(new), PREDICATE.search(old)
     if not met or not met_old or HAPPENED.search(new) or HAPPENED.search(old):
         return False
@@ -133,12 +133,12 @@ def _retimed(new: str, old: str) -> bool:
 
 
 def _days(value: str) -> bool:
-    """Whether a time names a day of the week: a day beside an hour tells more, and not otherwise."""
+    """Return whether a time names a day of the week: a day and an hour do not contradict each other."""
     return bool(re.search(r"day\b|days\b|周|星期|礼拜", value))
 
 
 def _recounted(new: str, old: str) -> bool:
-    """Of the same things the person has more or fewer: "I have three cats now" after "I have two cats"."""
+    """Return whether the number of the same things has changed: "I have three cats now" after "I have two cats"."""
     plain, plain_old = _plain(new), _plain(old)
     counts, old_counts = _COUNT.findall(plain), _COUNT.findall(plain_old)
     if len(counts) != 1 or len(old_counts) != 1 or counts == old_counts:
@@ -152,7 +152,7 @@ def _one(word: str) -> str:
 
 
 def _restated(new: str, old: str) -> bool:
-    """Married, divorced, single: a person is one of them."""
+    """Return whether the marital status has changed: a person has only one."""
     state, old_state = _state(new), _state(old)
     return state is not None and old_state is not None and state != old_state
 
@@ -163,7 +163,7 @@ def _state(text: str) -> int | None:
 
 
 def _rechosen(new: str, old: str) -> bool:
-    """Another thing of the same kind was decided on for the same purpose, or is preferred where one can't have both."""
+    """Return whether another thing of a kind was chosen for the same purpose, or is preferred instead."""
     names, old_names = names_of_kind(new), names_of_kind(old)
     decides = bool(_DECIDES.search(new) and _DECIDES.search(old))
     prefers = bool(_PREFERS.match(new) and _PREFERS.match(old))
@@ -177,7 +177,7 @@ def _rechosen(new: str, old: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Lower case, one space, none beside Han, without what says "now" or ends a statement."""
+    """Normalize: lower case, single spaces, none next to Han, without words for "now" and end marks."""
     text = _NOW.sub(" ", text.lower().replace("’", "'"))
     text = re.sub(r"\s+", " ", re.sub(r"[.!。！,，]+(?=\s|$)", " ", text)).strip()
     return re.sub(r"(?<=[\u3400-\u9fff]) | (?=[\u3400-\u9fff])|了", "", text)

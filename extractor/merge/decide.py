@@ -1,9 +1,7 @@
-"""What a candidate does to the memories near it.
+"""Decides what a candidate does to similar memories: `add`, `skip` (known), `update` (richer) or `supersede` (changed).
 
-`add`, `skip` (known), `update` (the same, richer) or `supersede` (changed).
-
-Safety first: a wrong merge loses a memory, a missed one costs a line. So words, numbers, names and negation decide;
-the embedding alone only tells that the same was said in the other language.
+A wrong merge loses a memory; a missed one costs a line. So words, numbers, names and negation decide. Embeddings alone
+decide only whether the same was said in the other language.
 """
 
 import re
@@ -20,14 +18,14 @@ from .slots import slots
 
 __all__ = ["decide", "settled", "unsure"]
 
-ALIKE = 0.8  # Jaccard of the words of matter
-RICHER_ALIKE = 0.4  # the same, where one statement says all that the other does
+ALIKE = 0.8  # Jaccard of the content words
+RICHER_ALIKE = 0.4  # the same, where one statement holds all of the other
 CHANGED_ALIKE = 0.6  # the same, where one of the two is negated
-SAME_ACROSS_LANGUAGES = 0.72  # cosine; below it, down to the next, the nearest must stand out
+SAME_ACROSS_LANGUAGES = 0.72  # cosine; between the two, the best must be ahead of the others by STANDS_OUT
 NEAR_ACROSS_LANGUAGES = 0.59
 STANDS_OUT = 0.09
 FEW = 3  # words
-NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from where on a model is asked, when there is one
+NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from these on a model is asked, if there is one
 
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
@@ -38,27 +36,27 @@ _RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2}
 
 
 def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
-    """What to do with a candidate, given the memories of its scope that are nearest to it. Pure."""
+    """Decide what to do with a candidate. known: the nearest memories of its scope. Pure."""
     ordered = sorted(known, key=lambda memory: (memory.cosine or 0.0, memory.overlap), reverse=True)
     found: list[tuple[int, Action, Known, str]] = []
     for memory in ordered:
         met = _same_language(candidate, memory) or _other_language(candidate, memory, ordered)
         if met:
             found.append((_RANK[met[0]], met[0], memory, met[1]))
-    # A repeat wins over everything: then nothing has changed since.
+    # An exact repeat has priority: nothing has changed then.
     exact = next((entry for entry in found if entry[3] == "same_text"), None)
     if not found:
         return _named(candidate, known) or Decision(action="add", target=None, reason="new")
     _, action, memory, reason = exact or min(found, key=lambda entry: entry[0])
     plainly = action == "supersede" and says_now(candidate.content)
     if action in ("update", "supersede") and memory.protected and not (plainly or _may_change(candidate)):
-        # The weaker word stands beside the line it may not touch, unless it says less.
+        # A candidate that may not change the line is added next to it.
         return Decision(action="add", target=None, reason="protected")
     return Decision(action=action, target=memory.id, reason=reason)
 
 
 def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:
-    """The memories so near that the rules may be wrong to add beside them; empty where they decide clearly."""
+    """Return the memories so similar that adding the candidate may be wrong; empty where the rules decide clearly."""
     if decide(candidate, known).reason != "new":
         return []
     near = [memory for memory in known if (memory.cosine or 0.0) >= NEAR or memory.overlap >= OVERLAPPING]
@@ -66,7 +64,7 @@ def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:
 
 
 def settled(candidate: Candidate, known: Sequence[Known], action: Action, target: str) -> Decision:
-    """What a model's answer about an unsure candidate comes to: no number is lost, nothing protected touched."""
+    """Return the decision for a model's answer, which may neither lose numbers nor change protected lines."""
     memory = next((each for each in known if each.id == target), None)
     if action == "add" or memory is None:
         return Decision(action="add", target=None, reason="new")
@@ -80,7 +78,7 @@ def settled(candidate: Candidate, known: Sequence[Known], action: Action, target
 
 
 def _named(candidate: Candidate, known: Sequence[Known]) -> Decision | None:
-    """A memory that the model says is replaced: only one that has to do with it, and that it may change."""
+    """Follow the model in which memory is replaced, if it is related and may be changed."""
     words = statement_words(candidate.content)
     for memory in known:
         if memory.id not in candidate.supersedes:
@@ -113,8 +111,8 @@ def _same_language(candidate: Candidate, memory: Known) -> tuple[Action, str] | 
     return other_way or changed(new, old) or _left(new, old) or _ordered_otherwise(new, old) or _worded(new, old)
 
 
-def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 - a return a rule
-    """By the words of matter that both have, or only one."""
+def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 - one return a rule
+    """Decide by the content words that are in both, or only in one."""
     new_words, old_words = statement_words(new), statement_words(old)
     both, either = new_words & old_words, new_words | old_words
     if not both or _of_another(new, old) or swapped(new, old):
@@ -141,7 +139,7 @@ def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 -
 
 
 def _ordered_otherwise(new: str, old: str) -> tuple[Action, str] | None:
-    """How to answer is ordered once: another length, tongue or form takes the earlier one's place."""
+    """Supersede an instruction on how to answer by a newer one of another length, language or form."""
     if not _ANSWER.search(new) or not _ANSWER.search(old):
         return None
     new_names, old_names = names_of_kind(new), names_of_kind(old)
@@ -152,7 +150,7 @@ def _ordered_otherwise(new: str, old: str) -> tuple[Action, str] | None:
 
 
 def _richer(new_words: frozenset[str], old_words: frozenset[str], alike: float) -> tuple[Action, str] | None:
-    """One says all that the other does. Two words of matter at least: a single one may stand in many statements."""
+    """Decide where one statement holds all of the other, of at least two content words: one is in many statements."""
     if old_words < new_words and len(old_words) > 1 and alike >= RICHER_ALIKE:
         return "update", "richer"
     if new_words <= old_words and len(new_words) > 1 and alike >= RICHER_ALIKE:
@@ -161,7 +159,7 @@ def _richer(new_words: frozenset[str], old_words: frozenset[str], alike: float) 
 
 
 def _of_another(new: str, old: str) -> bool:
-    """Whether the two name different things where they say what they speak of."""
+    """Return whether the two statements have different subjects."""
     met, met_old = PREDICATE.search(new), PREDICATE.search(old)
     if not met or not met_old:
         return False
@@ -173,7 +171,7 @@ def _of_another(new: str, old: str) -> bool:
 
 
 def _renumbered(new: str, old: str, new_words: frozenset[str], old_words: frozenset[str]) -> tuple[Action, str] | None:
-    """The same statement with another number, told of the same thing; not what happened twice."""
+    """Supersede the same statement with another number. Two past events do not count."""
     if HAPPENED.search(new) or HAPPENED.search(old) or not (PREDICATE.search(new) and PREDICATE.search(old)):
         return None
     plain_new = {word for word in new_words if not _NUMBER.search(word)}
@@ -184,7 +182,7 @@ def _renumbered(new: str, old: str, new_words: frozenset[str], old_words: frozen
 
 
 def _left(new: str, old: str) -> tuple[Action, str] | None:
-    """A thing took the place of what the old line favours: "I switched from X to Y", "我现在改用 Y 了"."""
+    """Supersede a preference that was given up: "I switched from X to Y", "我现在改用 Y 了"."""
     if not CHANGE.search(new) or polarity(old) is False:
         return None
     left = left_behind(new)
@@ -207,10 +205,10 @@ def _left(new: str, old: str) -> tuple[Action, str] | None:
     return None
 
 
-def _other_language(  # noqa: PLR0911 - a return a doubt
+def _other_language(  # noqa: PLR0911 - one return a condition
     candidate: Candidate, memory: Known, ordered: Sequence[Known]
 ) -> tuple[Action, str] | None:
-    """The same in Chinese and in English: by the embedding, as long as numbers, names, things and negation allow it."""
+    """Skip a repeat in the other language: similar embeddings, and the same numbers, names, things and negation."""
     new, old = candidate.content, memory.text
     if memory.cosine is None or is_chinese(new) == is_chinese(old) or memory.cosine < NEAR_ACROSS_LANGUAGES:
         return None
@@ -236,7 +234,7 @@ def _other_language(  # noqa: PLR0911 - a return a doubt
 
 
 def _names(text: str) -> set[str]:
-    """Capitalized words and things of a kind: where they differ, the statements do."""
+    """Return capitalized words and known things: if they differ, so do the statements."""
     named = {name.lower() for name in _NAME.findall(text[1:])}
     return named.union(*names_of_kind(text).values())
 

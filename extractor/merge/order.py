@@ -1,4 +1,4 @@
-"""Statements of the same words in another order: "coffee over tea" after "tea over coffee", and who owes whom."""
+"""Compares statements of the same words in another order: "coffee over tea", "tea over coffee"; who owes whom."""
 
 import re
 from itertools import pairwise
@@ -17,7 +17,7 @@ _LISTED = re.compile(r"[\s,、]*(?:and|or|&|和|与|跟|或)?\s*", re.IGNORECASE
 
 
 def turned(new: str, old: str) -> bool:
-    """Whether what came second comes first now: a mind has changed."""
+    """Return whether a preference was reversed."""
     met, met_old = _rather(new), _rather(old)
     if not met or not met_old:
         return False
@@ -28,7 +28,7 @@ def turned(new: str, old: str) -> bool:
 
 
 def swapped(new: str, old: str) -> bool:
-    """Whether names stand in another order and are not just listed."""
+    """Return whether names have another order, other than in a list."""
     places = {name[0]: name.start() for name in _NAME.finditer(old)}
     shared = [name for name in _NAME.finditer(new) if name[0] in places]
     return any(

@@ -1,4 +1,4 @@
-"""Attributes of which a person or project has one: a new value takes the old one's place."""
+"""Attributes with one value at a time, such as an employer or a port: a new value supersedes the old one."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from extractor.language.vocabulary import LATELY, names_of_kind
 __all__ = ["slots"]
 
 _END = r"(?:\s*(?:$|[,.;，。；！!（(]|(?:and|but|so|because)\b|的时候))"
-# Where in a town, in a house or at work somebody is: no town.
+# Places within a town, a house or a company, which are no home town.
 _NO_TOWN = (
     r"(?:(?:an?|my|our) |the (?:city|suburbs?|countryside|basement|attic|same|middle|centre|center|top|ground|old"
     r"|new|next|other)\b|(?:marketing|sales|finance|engineering|product|hr|design|support|operations|legal"
@@ -110,7 +110,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 
 
 def slots(text: str) -> Mapping[str, str]:
-    """{"home": "berlin"}; the attributes that one statement tells, values in lower case."""
+    """Return the attributes that a statement tells, with values in lower case: {"home": "berlin"}."""
     text = text.strip().replace("’", "'")
     found: dict[str, str] = {}
     for name, pattern in _PATTERNS:
@@ -123,7 +123,7 @@ def slots(text: str) -> Mapping[str, str]:
 
 
 def _key(name: str) -> str:
-    """One name of an attribute: "email address" and "e-mail", "手机号" and "新手机"."""
+    """Return the canonical name of an attribute: "email address" and "e-mail", "手机号" and "新手机"."""
     name = " ".join(name.lower().split()).replace("e-mail", "email").removeprefix("新的").removeprefix("新")
     if name in ("email address", "phone number"):
         name = name.split()[0]

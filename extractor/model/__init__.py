@@ -1,1 +1,1 @@
-"""The model that reads a batch, what it is asked, and what of its answer counts."""
+"""Models: requests, prompts, and checks of their answers."""

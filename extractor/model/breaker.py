@@ -1,12 +1,12 @@
-"""A circuit breaker: a provider that keeps failing is left alone for a while. Sans I/O; time is an argument."""
+"""A circuit breaker: a provider that keeps failing is not called for a while. Sans I/O; time is an argument."""
 
 __all__ = ["Breaker"]
 
 
 class Breaker:
-    """Opens after so many failures in a row; after `open_seconds` it lets one call through, which decides anew.
+    """Opens after some failures in a row. After `open_seconds` it lets one call through, which closes or reopens it.
 
-    Times are seconds of any one monotonic clock.
+    Times are seconds of one monotonic clock.
     """
 
     def __init__(self, *, failures: int = 3, open_seconds: float = 300.0) -> None:
@@ -16,7 +16,7 @@ class Breaker:
         self._tried_at = 0.0
 
     def allows(self, now: float) -> bool:
-        """Whether a call may be made now; one that may, while it is open, is the only one for `open_seconds`."""
+        """Return whether a call may be made now. While the breaker is open, only one may in each `open_seconds`."""
         if self._failed < self._failures:
             return True
         if now - self._tried_at < self._open_seconds:
@@ -25,10 +25,10 @@ class Breaker:
         return True
 
     def succeeded(self) -> None:
-        """A call was answered."""
+        """Note that a call was answered."""
         self._failed = 0
 
     def failed(self, now: float) -> None:
-        """A call failed for good."""
+        """Note that a call failed, its retries included."""
         self._failed += 1
         self._tried_at = now

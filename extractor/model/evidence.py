@@ -1,8 +1,8 @@
-"""What a model's answer is worth: read strictly, then held against the user's own words.
+"""Parses a model's answer strictly, and checks it against the user's own words.
 
-An entry counts only with evidence: words that the user said in a turn of the batch, outside of code, logs and text that
-addresses the machine. Its numbers and names must have been said, and most of its words. What was made up, or put into
-the model's mouth by somebody's text, has no such evidence.
+An entry needs evidence: a quotation of the user in a turn of the batch, outside of code, logs and text that addresses
+the machine. Its numbers and names, and most of its words, must have been said. An invention, or an entry that some
+quoted text has prompted, has no such evidence.
 """
 
 import json
@@ -26,7 +26,7 @@ __all__ = ["candidates_of", "merges_of", "read_object"]
 MOST_ENTRIES: Final = 20
 LONGEST_CONTENT: Final = 400  # characters
 SHORTEST_CONTENT: Final = 3  # letters
-LEAST_SAID: Final = 0.5  # of an entry's words, those that stand in the conversation
+LEAST_SAID: Final = 0.5  # the share of an entry's words that must occur in the conversation
 DATE_WITHIN_DAYS: Final = 3 * 366
 
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?```\s*\Z", re.DOTALL | re.IGNORECASE)
@@ -49,10 +49,10 @@ _FORM_CHARACTERS = frozenset("用户的了是在有要会想和与及并也都�
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The JSON object of an answer, a code fence around it allowed.
+    """Return the JSON object of an answer, with or without a code fence around it.
 
     Raises:
-        ValueError: it is none; the message says why, without any of its text.
+        ValueError: it is no JSON object. The message quotes none of its text.
     """
     fenced = _FENCE.match(text)
     try:
@@ -67,10 +67,10 @@ def read_object(text: str) -> dict[str, Any]:
 def candidates_of(
     answer: dict[str, Any], turns: Sequence[Turn], known: Sequence[Known], now: datetime
 ) -> tuple[list[Candidate], list[str]]:
-    """The candidates of an answer with evidence, and for each other entry why it was left out.
+    """Return the candidates of an answer that have evidence, and for each other entry why it was left out.
 
     Raises:
-        ValueError: the answer has not the form that was asked for.
+        ValueError: the answer does not have the requested format.
     """
     entries = _field(answer, "entries", list)
     if not _field(answer, "shouldStore", bool):
@@ -90,10 +90,10 @@ def candidates_of(
 
 
 def merges_of(answer: dict[str, Any], count: int) -> list[tuple[Action, str]]:
-    """For each of `count` new memories what was answered, ("add", "") where nothing was.
+    """Return the action and target for each of `count` new memories; ("add", "") where the answer has none.
 
     Raises:
-        ValueError: the answer has not the form that was asked for.
+        ValueError: the answer does not have the requested format.
     """
     found: list[tuple[Action, str]] = [("add", "")] * count
     for row in _field(answer, "actions", list):
@@ -132,10 +132,10 @@ def _with_turn(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
     return replace(candidate, turn=turns[candidate.turn - 1].id)
 
 
-def _problem(  # noqa: PLR0911 - a return a reason
+def _problem(  # noqa: PLR0911 - one return a reason
     candidate: Candidate, turns: Sequence[Turn], known: Sequence[Known], now: datetime
 ) -> str:
-    """Why an entry is no memory; "" when it is one."""
+    """Return why an entry is no memory; "" when it is one."""
     content = candidate.content
     letters = sum(character.isalnum() for character in content)
     if letters < SHORTEST_CONTENT or len(content) > LONGEST_CONTENT:
@@ -189,7 +189,7 @@ def _near(text: str, now: datetime) -> bool:
 
 
 def _expiry(text: str, now: datetime) -> date | None:
-    """The day, None where none is told, or a day that has passed already or makes no sense: then it has no end."""
+    """Return an entry's last day; None where there is none, or it has passed, or is invalid."""
     try:
         day = date.fromisoformat(text.strip()) if text.strip() else None
     except ValueError:

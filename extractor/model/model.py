@@ -1,4 +1,4 @@
-"""Asking a model: attempts with jitter within one bound, a form it can answer in, one repair, and a circuit breaker."""
+"""Asks a model: with retries within a time limit, simpler answer formats, one repair, and a circuit breaker."""
 
 import asyncio
 import json
@@ -44,7 +44,7 @@ LONGEST_WAIT_SECONDS: Final = 20.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """The candidates that have evidence, why others were left out, and what it cost."""
+    """The candidates with evidence, why others were left out, and the cost."""
 
     candidates: tuple[Candidate, ...]
     left_out: tuple[str, ...]
@@ -54,14 +54,14 @@ class Extraction:
 class Model:
     """A model behind one provider. Every call ends within `timeout_seconds`, in an answer or a ModelError.
 
-    `open` makes the provider, `sleep` waits between attempts, `clock` is monotonic: tests bring their own.
+    open: makes the provider. sleep: waits between attempts. clock: monotonic, in seconds.
     """
 
     def __init__(
         self,
         settings: ExtractorSettings,
         *,
-        open: Callable[[ExtractorSettings], Provider] = open_provider,  # noqa: A002 - what it does
+        open: Callable[[ExtractorSettings], Provider] = open_provider,  # noqa: A002 - the natural name
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] | None = None,
         breaker: Breaker | None = None,
@@ -82,16 +82,16 @@ class Model:
             await provider.close()
 
     def cost_at_most(self, turns: Sequence[Turn], known: Sequence[Known]) -> int:
-        """The tokens that an extraction may take, a repair included, to be reserved before it."""
+        """Return the most tokens that an extraction can take, a repair included. They are reserved before the call."""
         texts = [turn.user + turn.reply for turn in turns] + [memory.text for memory in known]
         asked = EXTRACTION_SYSTEM + json.dumps(EXTRACTION_SCHEMA) + "".join(texts)
-        answered = 2 * MAX_OUTPUT_TOKENS  # the second time, the first answer is part of the question
+        answered = 2 * MAX_OUTPUT_TOKENS  # the repair request includes the first answer
         return 2 * estimate_tokens(asked) + MAX_OUTPUT_TOKENS + answered
 
     async def extract(
         self, turns: Sequence[Turn], known: Sequence[Known], *, now: datetime, speaker: str
     ) -> Extraction:
-        """What a batch holds, in one call. `now` is in the user's time zone; `speaker` says who "the user" is.
+        """Extract the memories of a batch, in one call. now: in the user's time zone. speaker: says who "the user" is.
 
         Raises:
             ModelError: there is no usable answer.
@@ -105,7 +105,7 @@ class Model:
     async def compare(
         self, pairs: Sequence[tuple[Candidate, Sequence[Known]]]
     ) -> tuple[list[tuple[Action, str]], Usage]:
-        """What to do with each candidate, of which the rules are unsure, in one call; ids are as the model said them.
+        """Ask what to do with candidates of which the rules are unsure, in one call. The ids are not checked.
 
         Raises:
             ModelError: there is no usable answer.
@@ -115,7 +115,7 @@ class Model:
         )
 
     async def summarize(self, given: SummaryInput) -> tuple[Summary, Usage]:
-        """A session's summary, in one call.
+        """Summarize a session, in one call.
 
         Raises:
             ModelError: there is no usable answer.
@@ -135,7 +135,7 @@ class Model:
             self._breaker.failed(self._clock())
             raise ModelError("timeout", usage=spent.usage) from None
         except ModelError as error:
-            if error.kind not in ("truncated", "unreadable"):  # a provider that answers is not dead
+            if error.kind not in ("truncated", "unreadable"):  # a provider that answers is alive
                 self._breaker.failed(self._clock())
             raise _with_usage(error, spent.usage) from None
         self._breaker.succeeded()
@@ -154,7 +154,7 @@ class Model:
         try:
             return _understood(answer, read)
         except ValueError as problem:
-            said = clean(answer.text).text or "{}"  # what it makes up is not for any request either
+            said = clean(answer.text).text or "{}"  # an invented secret must not go into a request either
             messages += [("assistant", said), ("user", REPAIR.format(problem=problem))]
         answer = await self._answer(system, messages, schema, spent)
         try:
@@ -165,7 +165,7 @@ class Model:
     async def _answer(
         self, system: str, messages: Sequence[Message], schema: Mapping[str, object], spent: "_Spent"
     ) -> Answer:
-        """One answer, in the strictest form that this server takes: what it refuses once isn't asked of it again."""
+        """Return one answer, in the strictest format that the server accepts. A refused format is not tried again."""
         provider = await self._opened()
         while True:
             form = provider.formats[self._form]
@@ -214,7 +214,7 @@ class Model:
 
 
 class _Spent:
-    """Grows with each answer, so that a failure too knows what it cost."""
+    """Sums up the usage of all answers, so that a failure has its cost too."""
 
     def __init__(self) -> None:
         self.usage = Usage()
@@ -225,7 +225,7 @@ def _understood(answer: Answer, read: Callable[[dict[str, Any]], T]) -> T:
 
 
 def _wait(state: RetryCallState) -> float:
-    """At least what the server asks for, else twice as long each time, with full jitter over half of it."""
+    """Return the wait in seconds: exponential with jitter over its upper half; at least the server's retry-after."""
     step: float = min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** (state.attempt_number - 1))
     error = state.outcome.exception() if state.outcome else None
     asked = error.retry_after_seconds if isinstance(error, ModelError) else None

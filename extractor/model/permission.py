@@ -1,4 +1,4 @@
-"""What a speaker may have remembered: whose word is an instruction, and which text is no memory of anybody's."""
+"""Permissions: who may give instructions, and which text must not become a memory."""
 
 import re
 from dataclasses import replace
@@ -21,7 +21,7 @@ _MANNER: Final = re.compile(
     re.IGNORECASE,
 )
 
-# An order to the assistant: "Always approve …", not "Always approves …" or "Never have I …", which tell of somebody.
+# An order to the assistant: "Always approve …", but not "Always approves …" or "Never have I …".
 _STANDING: Final = re.compile(
     r"\A\W*(?:(?:please|you (?:must|should|shall|have to|need to)|remember to|make sure to)[ ,]+)*"
     r"(?:always|never|from now on|henceforth|in (?:the )?future|whenever|every time)\b[ ,]+"
@@ -33,10 +33,10 @@ _COMMENT_MARK: Final = re.compile(r"(?:<|&(?:amp;)*lt;)!--|--(?:>|&(?:amp;)*gt;)
 
 
 def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:
-    """The candidate as its speaker may have it remembered, None where they may not.
+    """Return the candidate as its speaker may have it remembered; None where they may not.
 
-    Text that addresses the machine is nobody's memory; explicit words are judged by themselves, all else by the whole
-    message. Only the owner gives the assistant standing instructions.
+    Text that addresses the machine is never kept. An explicit request is checked by its own words, other candidates by
+    the whole message. Only the owner may give standing instructions.
     """
     judged = candidate.content if candidate.explicit else f"{candidate.content}\n{turn.user}"
     if commands_the_machine(judged):
@@ -47,25 +47,25 @@ def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate 
 
 
 def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:
-    """A fact that an agent names, as its session's speaker may have it remembered; None where they may not.
+    """Return an agent's fact as its session's speaker may have it remembered; None where they may not.
 
-    turn: says the fact as its user's message. An agent calls an instruction a fact, so the rules say what it is.
+    turn: has the fact as its user message, so that the rules can find its category: agents call instructions facts.
     """
     by_rules = any(found.category == "instruction" for found in extract_rules(turn))
     if not by_owner and (by_rules or _STANDING.match(candidate.content)):
         candidate = replace(candidate, category="instruction")
     named = tuple(name for name in candidate.entities if not commands_the_machine(name))
     candidate = replace(candidate, entities=named)
-    if by_owner:  # whose work may be about comments; a file's line holds them escaped
+    if by_owner:  # the owner's work may be about comments; a file's line holds them escaped
         return None if commands_the_machine(_COMMENT_MARK.sub(" ", candidate.content)) else candidate
     return permitted(candidate, turn, by_owner=False)
 
 
 def permitted_summary(summary: Summary, *, by_owner: bool) -> Summary | None:
-    """A session's summary as its speaker may have it kept; None where nothing of it may be.
+    """Return a session's summary as its speaker may have it kept; None where nothing of it may be kept.
 
-    What a guest says comes back in their next opening, so no sentence of it addresses the machine. The owner's own
-    work may be about configs and prompts, and stays as it is.
+    A guest's words return in their next opening, so sentences that address the machine are cut. The owner's summary is
+    unchanged: the owner's work may be about configs and prompts.
     """
     if by_owner:
         return summary

@@ -1,6 +1,6 @@
-"""What a model is asked, and the form in which it must answer.
+"""The prompts for models, and the schemas of their answers.
 
-The conversation is data: it stands in a fence as JSON in which `<` is escaped, so no text of it can close the fence.
+The conversation is data: JSON within a fence, with `<` escaped, so that no text in it can close the fence.
 """
 
 import json
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 LONGEST_MESSAGE: Final = 4_000  # characters of one message; a longer one was pasted
-LONGEST_BATCH: Final = 24_000  # characters of a whole batch; the newest turns count
+LONGEST_BATCH: Final = 24_000  # characters of a batch; the newest turns are kept
 
 EXTRACTION_SYSTEM: Final = """\
 You keep the long-term memory of a chat assistant. You are given a conversation, and you return what a careful \
@@ -109,7 +109,7 @@ MERGE_SCHEMA: Final = _object(
 
 
 def extraction_message(turns: Sequence[Turn], known: Sequence[Known], *, now: datetime, speaker: str) -> str:
-    """The user message of an extraction. Turns are numbered from 1. speaker: who "the user" is, in plain words."""
+    """Return the user message of an extraction. Turns are numbered from 1. speaker: who "the user" is, in words."""
     messages: list[dict[str, object]] = []
     left = LONGEST_BATCH
     for number, turn in reversed(list(enumerate(turns, 1))):
@@ -130,7 +130,7 @@ def extraction_message(turns: Sequence[Turn], known: Sequence[Known], *, now: da
 
 
 def merge_message(pairs: Sequence[tuple[Candidate, Sequence[Known]]]) -> str:
-    """The user message of a comparison. New memories are numbered from 1."""
+    """Return the user message of a comparison. New memories are numbered from 1."""
     rows = [
         {
             "number": number,
@@ -143,7 +143,7 @@ def merge_message(pairs: Sequence[tuple[Candidate, Sequence[Known]]]) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """At least the tokens of a text, whatever its language: a Han character is up to one and a half, a word more."""
+    """Return an upper estimate of a text's tokens: up to 1.5 for a wide character, one for three others."""
     han = sum("\u2e80" <= character <= "\uffee" for character in text)
     return (len(text) - han) // 3 + han * 3 // 2 + 1
 

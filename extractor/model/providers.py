@@ -1,6 +1,6 @@
-"""The two wires to a model, through the official SDKs, which are imported when they are first used.
+"""The two model APIs, by the official SDKs, which are imported on first use.
 
-Their own retries are off: who asks decides when to ask again. Their errors are told apart here and nowhere else.
+The SDKs' own retries are off, because `Model` retries. Their errors are translated here.
 """
 
 import email.utils
@@ -29,12 +29,12 @@ _SERVER_ERROR: Final = 500
 _BAD_REQUEST: Final = frozenset({400, 422})
 _RATE_LIMIT: Final = 429
 _TIMES_ESTIMATED: Final = 8
-"""By so much a tokenizer may count more or less than is estimated from the text; what is beyond is no count of it."""
+"""The factor by which a plausible token count may differ from our estimate. Beyond it, the count is not believed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a model said. truncated: it ran into the limit of its output."""
+    """A model's answer. truncated: it was cut at the output limit."""
 
     text: str
     truncated: bool
@@ -42,7 +42,7 @@ class Answer:
 
 
 class Provider(Protocol):
-    """One request; raises ModelError and nothing else."""
+    """A model's API. `ask` makes one request, and raises nothing but ModelError."""
 
     formats: tuple[Format, ...]
 
@@ -54,19 +54,19 @@ class Provider(Protocol):
 
 
 def has_model(settings: ExtractorSettings) -> bool:
-    """Whether a model is named, and may be asked: by its key, or at a server of one's own, which often needs none."""
+    """Return whether a model can be asked: it is named, and has a key or a server of one's own."""
     return settings.model != "rules" and bool(settings.base_url or _key(settings))
 
 
 def open_provider(settings: ExtractorSettings) -> Provider:
-    """The wire to `settings.model`. Imports the SDK: a second or so, so not on an event loop that serves."""
+    """Return the provider of `settings.model`. It imports the SDK, which blocks for a second or so."""
     name, model = _provider_of(settings)
-    key = _key(settings) or "none"  # a local server asks for none, and the SDKs insist on one
+    key = _key(settings) or "none"  # a local server needs none, but the SDKs require one
     return (_Anthropic if name == "anthropic" else _OpenAI)(model, key, settings.base_url or None)
 
 
 def _provider_of(settings: ExtractorSettings) -> tuple[str, str]:
-    """Whose protocol it is, and the model's name. One's own server speaks OpenAI's, unless the name says another."""
+    """Return the protocol and the model's name. One's own server speaks OpenAI's, unless the name tells another."""
     return provider_of(settings.model) or ("openai", settings.model)
 
 
@@ -154,11 +154,11 @@ class _Anthropic:
         await self._client.close()
 
 
-# The SDKs check nothing of what a server sends: each field may be missing, or of any type.
+# The SDKs do not validate answers: each field may be missing, or of any type.
 
 
 def _text_of(content: object) -> str:
-    """The text of an answer's content: a string, or the text parts of a list; of anything else none."""
+    """Return the text of an answer's content: a string, or the text parts of a list; "" for anything else."""
     if isinstance(content, str):
         return content.encode("utf-8", "replace").decode()
     texts = [_field(part, "text") for part in content if _field(part, "type") == "text"] if _is_list(content) else []
@@ -174,7 +174,7 @@ def _field(part: object, name: str) -> object:
 
 
 def _number(usage: object, name: str) -> int:
-    """A count of tokens, 0 where a server says nothing, or nothing that is one."""
+    """Return a token count; 0 where the server sends none, or an invalid one."""
     value = _field(usage, name)
     if isinstance(value, float) and math.isfinite(value):
         value = int(value)
@@ -182,7 +182,7 @@ def _number(usage: object, name: str) -> int:
 
 
 def _usage(input_tokens: int, output_tokens: int, asked: str, answered: str) -> Usage:
-    """What one call took. What a server can't have counted is estimated, so that no budget stands still or jumps."""
+    """Return the usage of one call. Implausible counts are replaced by estimates, to keep budgets correct."""
     in_all, said = estimate_tokens(asked), estimate_tokens(answered)
     return Usage(
         calls=1,
@@ -195,8 +195,8 @@ def _may_be(tokens: int, estimated: int, at_most: int) -> bool:
     return estimated // _TIMES_ESTIMATED <= tokens <= max(estimated, at_most) * _TIMES_ESTIMATED and tokens > 0
 
 
-def _translated(error: Any, sdk: Any, form: Format) -> ModelError:  # noqa: PLR0911 - a return a kind
-    """An SDK's error as ours; both SDKs name theirs alike."""
+def _translated(error: Any, sdk: Any, form: Format) -> ModelError:  # noqa: PLR0911 - one return a kind
+    """Translate an SDK's error; both SDKs use the same names."""
     if isinstance(error, sdk.APITimeoutError):
         return ModelError("timeout", retryable=True)
     if isinstance(error, sdk.APIConnectionError):
@@ -208,7 +208,7 @@ def _translated(error: Any, sdk: Any, form: Format) -> ModelError:  # noqa: PLR0
     if status in _BAD_REQUEST:
         words = ("response_format", "json_schema", "schema", "output_config", "output_format", "format", "json")
         return ModelError("refused", format_refused=form != "text" and any(word in said for word in words))
-    if status == _RATE_LIMIT and "insufficient_quota" in said:  # no wait mends an empty purse
+    if status == _RATE_LIMIT and "insufficient_quota" in said:  # waiting does not refill an exhausted quota
         return ModelError("refused")
     if status in _RETRYABLE or status >= _SERVER_ERROR or "overloaded" in said:
         headers: Mapping[str, str] = error.response.headers
@@ -218,7 +218,7 @@ def _translated(error: Any, sdk: Any, form: Format) -> ModelError:  # noqa: PLR0
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, as RFC 9110 10.2.3 says it (seconds or a date), or in milliseconds as OpenAI does."""
+    """Return the seconds to wait: RFC 9110 10.2.3 (seconds or a date), or OpenAI's header in milliseconds."""
     try:
         if "retry-after-ms" in headers:
             return max(0.0, float(headers["retry-after-ms"]) / 1000)

@@ -1,6 +1,6 @@
-"""What a session leaves for the next one: a brief and a detailed summary of what was seen in it.
+"""Summaries of a session's observations for later sessions, a brief and a detailed one.
 
-The heuristic: sort by kind, one line each, no repeats, cut at a boundary, in the language that the user wrote.
+The rules sort observations by kind, one line each, without repeats, and write headings in the user's language.
 """
 
 import re
@@ -62,7 +62,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryInput:
-    """All that a summary is made from, each oldest first. decisions: those of `facts` that are decisions."""
+    """The input of a summary, each part oldest first. decisions: the decisions among the facts."""
 
     seen: Sequence[Seen] = ()
     facts: Sequence[str] = ()
@@ -70,14 +70,14 @@ class SummaryInput:
     decisions: Sequence[str] = ()
 
     def empty(self) -> bool:
-        """Whether there is nothing that a summary could say."""
+        """Return whether there is nothing to summarize."""
         shown = any(not each.private and each.content.strip() for each in self.seen)
         return not (shown or self.facts or self.stages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """topic: one line of at most 100 characters. brief: at most 900. detailed: at most 3200."""
+    """A session's summary. topic: one line of at most 100 characters. brief: at most 900. detailed: at most 3200."""
 
     topic: str
     brief: str
@@ -87,7 +87,7 @@ class Summary:
 
 
 def summarize(given: SummaryInput) -> Summary | None:
-    """The summary by rules, None where there is nothing to say. Pure; a private observation is never read."""
+    """Return a summary by rules; None where there is nothing to say. Pure; it reads no private observation."""
     seen = [
         Seen(kind=each.kind, content=clean(each.content).text, tool=clean(each.tool).text)
         for each in _public(given.seen)
@@ -99,7 +99,7 @@ def summarize(given: SummaryInput) -> Summary | None:
     todos = _distinct([*_of(seen, "todo"), *_written_todos([*wanted, *answers, *stages])])
     known = {"user", "assistant", "decision", "error", "todo"}
     tools = [f"{each.tool}: {each.content}" if each.tool else each.content for each in seen if each.kind not in known]
-    # What the agent said last tells how far it came, where no stage does.
+    # Without a stage summary, the agent's last words tell how far it came.
     said = [] if stages else [rest for answer in answers[-1:] if (rest := _TODO.sub("", answer).strip())]
     done = [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*decisions, *facts, *said, *tools]
     sections: dict[Section, Sequence[str]] = {
@@ -114,10 +114,10 @@ def summarize(given: SummaryInput) -> Summary | None:
 
 
 def summary_of(answer: Mapping[str, Any]) -> Summary:
-    """Read a model's answer: topic, wanted, done, open, next as text, decisions and todos as lists.
+    """Read a model's answer: topic, wanted, done, open and next as text, decisions and todos as lists.
 
     Raises:
-        ValueError: the answer has another form, or says nothing.
+        ValueError: the answer has another format, or is empty.
     """
     names: tuple[Section, ...] = ("wanted", "done", "open", "next")
     for name in ("topic", *names):
@@ -140,7 +140,7 @@ def summary_of(answer: Mapping[str, Any]) -> Summary:
 
 
 def written(topic: str, summary: str, decisions: Sequence[str], todos: Sequence[str]) -> Summary:
-    """A summary in somebody's own words: cleaned, and cut to its limits."""
+    """Return a summary in an agent's or a person's own words, cleaned and cut to the limits."""
     text = clean(summary).text
     return Summary(
         topic=cut(_one_line(clean(topic).text), _TOPIC_LENGTH),
@@ -152,7 +152,7 @@ def written(topic: str, summary: str, decisions: Sequence[str], todos: Sequence[
 
 
 def cut(text: str, length: int) -> str:
-    """The text within `length` characters, cut behind a sentence or a word where one ends not too early, with "…"."""
+    """Cut a text to `length` characters, with "…", after a sentence or a word where one ends late enough."""
     if len(text) <= length:
         return text
     if length < 1:
@@ -162,7 +162,7 @@ def cut(text: str, length: int) -> str:
     for match in _END_OF_SENTENCE.finditer(text, end * 3 // 5, end):
         boundary = match.end()
     end = boundary or end
-    # A letter keeps its marks, an emoji its parts: what belongs to a sign that is cut off goes with it.
+    # Cut between graphemes: a letter keeps its marks, and an emoji its parts.
     while 0 < end < len(text) and (_belongs(text[end]) or text[end - 1] == "\u200d"):
         end -= 1
     return f"{text[:end].rstrip()}…"
@@ -189,7 +189,7 @@ def _summary(
 
 
 def _render(lines: Mapping[Section, Sequence[str]], length: int, line_length: int, *, chinese: bool) -> str:
-    """Headings with their items: the first of each section, then the second of each, while they fit."""
+    """Render headings with items: the first of each section, then the second of each, while they fit."""
     chosen: dict[Section, list[str]] = {name: [] for name in lines}
     left = length
     longest = max((len(items) for items in lines.values()), default=0)

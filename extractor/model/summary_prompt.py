@@ -1,4 +1,4 @@
-"""What a model is asked for a session's summary. What was seen is data: a fence of JSON that no text can close."""
+"""The prompt for a session's summary. Observations are data: JSON within a fence that no text can close."""
 
 import json
 from typing import Any, Final
@@ -10,7 +10,7 @@ from .summary import SummaryInput
 __all__ = ["SUMMARY_SCHEMA", "SUMMARY_SYSTEM", "summary_message"]
 
 LONGEST: Final = 24_000
-"""Characters of all observations; the first ones say what was wanted, the last ones where it ended."""
+"""Characters of all observations. The first ones tell what was wanted, the last ones where the session ended."""
 _LONGEST_EACH: Final = 1_200
 
 SUMMARY_SYSTEM: Final = """\
@@ -44,7 +44,7 @@ SUMMARY_SCHEMA: Final[dict[str, object]] = {
 
 
 def summary_message(given: SummaryInput) -> str:
-    """The user message. A private observation does not stand in it."""
+    """Return the user message, without private observations."""
     rows = [
         {"kind": each.kind, **({"tool": clean(each.tool).text} if each.tool else {}), "text": clean(each.content).text}
         for each in given.seen

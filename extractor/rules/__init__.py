@@ -1,1 +1,1 @@
-"""The rules that read a turn at once: what the user plainly says."""
+"""Rules that extract explicit statements from a turn, without a model."""

@@ -1,4 +1,4 @@
-"""What the user plainly said to remember, prefers, has decided, is. At once, without a model; silence when in doubt."""
+"""Extracts what the user explicitly asks to remember, prefers, decided or is. No model; nothing in doubt."""
 
 import re
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from .shapes import Shape
 
 __all__ = ["extract_rules"]
 
-MOST_CANDIDATES = 12  # of one message; a person says few things at once, a pasted document many
+MOST_CANDIDATES = 12  # of one message; more of them come from a pasted document
 LONGEST_CONTENT = 400  # characters
-LONGEST_SAID = 2_500  # a longer message was mostly pasted: only what is asked to be remembered counts
+LONGEST_SAID = 2_500  # characters; a longer message was mostly pasted, and only explicit requests count
 MOST_LINES_SAID = 20  # likewise
 SHORTEST_CONTENT = 3
 LONGEST_TRAIL = 40  # characters of "please, thanks" or 吧、谢谢 that are cut from the end
@@ -25,7 +25,7 @@ LONGEST_TRAIL = 40  # characters of "please, thanks" or 吧、谢谢 that are cu
 _MASK = "[masked: "
 _TO_ASSISTANT = re.compile(r"(?:you|your|you're)\b|[你您]", re.IGNORECASE)
 _OF_SELF = re.compile(r"(?:i|my|i'm|we|our)\b|[我咱]", re.IGNORECASE)
-# A prompt, a play or an order of a text: its "I" and "remember" are a part that somebody is to act or to write.
+# A prompt, role play or an order for a text: its "I" is not the user.
 _ROLE_PLAY = re.compile(
     r"\b(?:act as|acting as|you are (?:a|an|now|writing|going to be|the)\b|you're (?:a|an|now) |you will (?:be|act"
     r"|play|take on)|your (?:task|role|job|persona|name) (?:is|will be)|i want you to (?:act|be|pretend|write"
@@ -45,7 +45,7 @@ _ROLE_PLAY = re.compile(
     r"|(?:总结|概括)[^\n]{0,12}[:：]",
     re.IGNORECASE,
 )
-# A letter, or what several people said in turn: whoever pasted it speaks in none of it.
+# A letter or a conversation: the user who pasted it is not its speaker.
 _LETTER = re.compile(
     r"(?:^|[\"“:：]) *dear [^\n]{1,60}[,:]? *$(?s:.{20,5000}?)^ *(?:yours|sincerely|(?:kind|best|warm)(?:est)? regards"
     r"|regards|thank you|respectfully)\b[^\n]{0,30}$"
@@ -58,14 +58,14 @@ _SPEAKER = re.compile(
     r"|面试官) *[:：])",
     re.IGNORECASE | re.MULTILINE,
 )
-# "Try again. Remember that …" reminds of the work that is under way.
+# "Try again. Remember that …" is about the current task.
 _REDO = re.compile(
     r"\b(?:try again|redo|regenerate|start over|another (?:try|attempt))\b|再试一次|重新(?:写|来|生成)|重写",
     re.IGNORECASE,
 )
-# "Remember this profile for later:" names what it does not tell.
+# "Remember this profile for later:" does not contain the profile.
 _NAMED_ONLY = re.compile(r"(?:[\w'-]+ ){1,5}for (?:later|now|reference|future use)$", re.IGNORECASE)
-# "Let's go with option 1" says nothing without what it was chosen from.
+# "Let's go with option 1" means nothing without the options.
 _CHOSEN_FROM = re.compile(
     r"\b(?:option|choice|(?<=with )number) ?#?(?:\d{1,2}|[a-e]|one|two|three|four|five)\b(?! ?[:(—-]+ ?\w.{5})"
     r"|\bthat's the one\b"
@@ -93,9 +93,9 @@ _NO_ENTITY = words_of(
 
 
 def extract_rules(turn: Turn) -> list[Candidate]:
-    """The candidates of one turn, in the order they were said. Reads the user's message only; never raises.
+    """Return the candidates of one turn, in order. It reads only the user's message, and never raises.
 
-    Each content is a one-line piece of that message; `explicit` where the user asked for it to be remembered.
+    Each content is one line of that message. A candidate is `explicit` if the user asked to remember it.
     """
     found: dict[str, Candidate] = {}
     for candidate in _of_message(turn.user):
@@ -141,7 +141,7 @@ def _of_message(message: str) -> Iterator[Candidate]:
 
 
 def _is_not_their_own(message: str) -> bool:
-    """Whether a message sets up a part, orders a piece of writing, or is a letter or a talk that was pasted."""
+    """Return whether a message is role play, an order for a text, or a pasted letter or conversation."""
     return bool(_ROLE_PLAY.search(message) or _LETTER.search(message)) or len(_SPEAKER.findall(message)) > 1
 
 
@@ -150,7 +150,7 @@ def _language(text: str) -> ModuleType:
 
 
 def _lead_in(sentence: Sentence, language: ModuleType) -> int | None:
-    """Where what is to be remembered begins; None without such a lead-in."""
+    """Return where the text to remember begins; None without a lead-in such as "remember that"."""
     for clause in sentence.clauses[:3]:
         for start in {clause.start: None, _after(language.FILLER, sentence.plain, clause.start): None}:
             for lead in (language.POINTS_BACK, language.REMEMBER):
@@ -163,7 +163,7 @@ def _lead_in(sentence: Sentence, language: ModuleType) -> int | None:
 
 
 def _remembered(sentence: Sentence, start: int) -> Iterator[Candidate]:
-    """The whole rest of the sentence, shaped by the first statement in it when there is one."""
+    """Return the rest of the sentence as a candidate, with the category of its first statement if it has one."""
     language = _language(sentence.plain)
     content = _content(sentence, start, len(sentence.text), language)
     if content is None:
@@ -184,16 +184,16 @@ def _remembered(sentence: Sentence, start: int) -> Iterator[Candidate]:
 
 
 def _stated(sentence: Sentence, language: ModuleType) -> Iterator[Candidate]:
-    """The statements of one sentence; what follows one and is neither question nor order belongs to it."""
+    """Yield the statements of a sentence. Clauses that follow one belong to it, unless they ask or order."""
     if sentence.question and not _asks_after(sentence, language):
         return
     start_kept = end_kept = -1
     shape: Shape | None = None
-    condition: int | None = None  # where "when you write code" begins, until its consequence is seen
+    condition: int | None = None  # the start of "when you write code", until its main clause follows
     clauses = _joined(sentence, language)
     for start, end in clauses:
         plain = sentence.plain[start:end]
-        if language.ASIDE.search(plain):  # "he said, …": what follows is not the user's
+        if language.ASIDE.search(plain):  # "he said, …": the rest is not the user's statement
             break
         conditional = bool(language.CONDITION.match(plain))
         asks = (sentence.question and end == clauses[-1][1]) or (not conditional and _asks(plain, language))
@@ -213,7 +213,7 @@ def _stated(sentence: Sentence, language: ModuleType) -> Iterator[Candidate]:
 
 
 def _joined(sentence: Sentence, language: ModuleType) -> list[tuple[int, int]]:
-    """The clauses' bounds; "from now on, …" is one with what follows it."""
+    """Return the clauses' bounds; "from now on, …" is joined to the next clause."""
     bounds: list[tuple[int, int]] = []
     for clause in sentence.clauses:
         if bounds and language.FROM_NOW_ON.match(sentence.plain, *bounds[-1]):
@@ -228,7 +228,7 @@ def _asks(plain: str, language: ModuleType) -> bool:
 
 
 def _asks_after(sentence: Sentence, language: ModuleType) -> bool:
-    """Whether only the last clause of a question asks: "I love spicy food, what should I cook?", not "…, right?"."""
+    """Return whether only a question's last clause asks: "I love spicy food, what should I cook?", not "…, right?"."""
     last = sentence.clauses[-1]
     return (
         len(sentence.clauses) > 1
@@ -270,7 +270,7 @@ def _candidate(
 
 
 def _says_little(decision: str) -> bool:
-    """Whether a decision can't be read without what it was chosen from, or holds for today only."""
+    """Return whether a decision makes no sense without its options, or holds for today only."""
     lasting = names_of_kind(decision).keys() - _OF_A_DAY
     return bool(_CHOSEN_FROM.search(decision) or (_OF_TODAY.search(decision) and not lasting))
 

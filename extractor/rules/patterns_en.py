@@ -1,6 +1,6 @@
-"""What an English speaker says of themselves, as patterns over one clause.
+"""Patterns over one clause for English statements about the speaker.
 
-Anchored at its start, so that reports, stories and quotations of others ("she said I like…") do not match.
+They match at its start only, so that quotations of others ("she said I like…") do not match.
 """
 
 import re
@@ -21,7 +21,7 @@ __all__ = [
     "TRAILING",
 ]
 
-# Words before a statement that are no part of it.
+# Words before a statement that do not belong to it.
 FILLER = re.compile(
     r"(?:(?:ok(?:ay)?|well|so|and|but|also|plus|yes|yeah|yep|no|nah|hey|hi|hello|btw|by the way|fyi"
     r"|for your information"
@@ -38,7 +38,7 @@ _NOTE = (
     r"(?:remember|don'?t (?:ever )?forget|do not forget|never forget|make a note|take (?:a )?note"
     r"|note(?: down)?|keep in mind|bear in mind|keep a note)"
 )
-# "Remember, we talked about…" reminds of the conversation, "remember to…" is an order: neither tells something to keep.
+# "Remember, we talked about…" is a reminder and "remember to…" an order: neither holds a memory.
 _NOT_TOLD = (
     r"(?!(?:to|for|as|and|is|are|if|when|what|how|why|where|who|in|on|at|with|from|this|that|these|those|it"
     r"|it's|its|here|there|all (?:of|that|this)|your|you|you're|you'll|you've|you are"
@@ -65,7 +65,7 @@ REMEMBER = re.compile(
     r"|for (?:future reference|the record)\s*[,:]\s*)",
     re.IGNORECASE,
 )
-# "Remember that." points back; "remember these:" points on.
+# "Remember that." refers to what came before, "remember these:" to what follows.
 POINTS_BACK = re.compile(
     r"(?:(?:please|and|so|ok(?:ay)?|can you|could you)[ ,]+){0,3}(?:remember|don'?t forget|note|keep in mind"
     r"|make a note of|save|memorize)\s+(?:that|this|it)"
@@ -80,7 +80,7 @@ QUESTION = re.compile(
     ),
     re.IGNORECASE,
 )
-# An order for now, or a request: ends what a statement may carry on with.
+# An order or a request, which ends a statement.
 ORDER = re.compile(
     r"(?:(?:so|and|then|now|please|pls|kindly|just|could you|can you|would you|will you|you)[ ,]+){0,4}"
     r"(?:help|give|show|tell|write|make|create|build|fix|find|explain|list|generate|add|remove|delete|update"
@@ -109,7 +109,7 @@ TRAILING = re.compile(
     re.IGNORECASE,
 )
 
-# Not about the person, or not for long.
+# Not about the person, or only for a short time.
 BLOCKED = re.compile(
     r"\b(?:traceback|stack ?trace|exception|crash(?:e[sd]|ing)?|not working|doesn't work|don't work"
     r"|isn't working|won't (?:start|run|compile|load)|broken"

@@ -1,4 +1,4 @@
-"""What a Chinese speaker says of themselves, as patterns over one clause (mixed with English words as people do)."""
+"""Patterns over one clause for Chinese statements about the speaker, with English words among them."""
 
 import re
 

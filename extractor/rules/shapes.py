@@ -1,4 +1,4 @@
-"""The form that a rule has in both languages."""
+"""The form of a rule, in both languages."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ __all__ = ["Shape"]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A statement worth keeping: what it is, how much it weighs, and how its clause begins."""
+    """A kind of statement to keep: its category, type, importance and confidence, and the pattern of its clause."""
 
     category: Category
     type: MemoryType

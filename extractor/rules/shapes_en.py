@@ -1,4 +1,4 @@
-"""The statements of an English speaker that are worth keeping, as shapes over one clause."""
+"""The kinds of English statements to keep, as patterns over one clause."""
 
 from .shapes import Shape
 
@@ -53,7 +53,7 @@ _WHEN = (
     r"|.*\b(?:january|february|march|april|may|june|july|august|september|october|november|december) \d)"
 )
 
-# A shape: category, type, importance, confidence, and how its clause begins.
+# A shape: category, type, importance, confidence, and the pattern of its clause.
 # fmt: off
 SHAPES: tuple[Shape, ...] = (
     # Standing instructions
@@ -135,7 +135,7 @@ SHAPES: tuple[Shape, ...] = (
         r"|these|those|them|your|the (?:first|second|third|last|next|other|same|above|one|following|plan|approach"
         r"|idea|suggestion)|(?:option|number|choice) ?#?\w+\s*$|all|both|another|a different|something|whatever"
         r"|what)\b).{2,}"),
-    # What is so no more
+    # What no longer holds
     Shape("fact", "B", "high", 0.9,
         r"i(?:'m| am) (?:actually |really )*(?:not|no longer) (?:actually |really )*(?:(?:allergic|intolerant"
         r"|sensitive) to (?!(?:it|that|this|you|your|the (?:idea|fact))\b)[^,]{3,60}|(?:an? )?(?:vegan|vegetarian"
@@ -156,7 +156,7 @@ SHAPES: tuple[Shape, ...] = (
         rf"(?:the|our|my) (?!(?:time|date|clock|year|day)\b)(?:[\w-]+ ){{1,4}}?(?:(?:is|are) now|(?:has |have |was "
         rf"|were |is |got )?(?:been )?(?:now )?(?:moved|changed|rescheduled|postponed|shifted) to)"
         rf" (?!.*\b(?:today|tomorrow|tonight)\b){_WHEN}.*"),
-    # Who the person is
+    # The person
     Shape("fact", "B", "high", 0.92,
         rf"(?:my (?:full |first |last |real |given |nick ?)?name(?:'s| is)|my (?:full |first |last )?name:|i go by"
         rf"|people call me|everyone calls me) (?!(?:not|on|in|the|a|listed|spelled"

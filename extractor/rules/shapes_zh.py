@@ -1,4 +1,4 @@
-"""The statements of a Chinese speaker that are worth keeping, as shapes over one clause."""
+"""The kinds of Chinese statements to keep, as patterns over one clause."""
 
 from extractor.language.vocabulary import LATELY
 
@@ -45,7 +45,7 @@ _THING = (
 )
 _IS = r"(?:现在|目前|统一|都|主要|一直|默认|已经|全部|就|也)*"
 
-# A shape: category, type, importance, confidence, and how its clause begins.
+# A shape: category, type, importance, confidence, and the pattern of its clause.
 # fmt: off
 SHAPES: tuple[Shape, ...] = (
     # 以后怎么做
