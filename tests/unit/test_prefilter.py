@@ -10,7 +10,7 @@ from extractor.gate.chinese import chinese_features
 from extractor.gate.latin import latin_features
 from extractor.gate.reply import reply_features
 from extractor.gate.weights import CHINESE, LATIN, REPLY
-from extractor.language.script import is_chinese
+from extractor.language.script import is_chinese, is_mostly_chinese
 
 SETTINGS = ExtractorSettings(min_conversation_length=0)
 
@@ -88,6 +88,14 @@ def test_each_gate_tells_much_from_little() -> None:
 )
 def test_the_language_of_a_message(text: str, chinese: bool) -> None:  # noqa: FBT001 - a table's column
     assert is_chinese(text) is chinese
+
+
+@pytest.mark.parametrize(
+    ("text", "chinese"),
+    [("我喜欢 Python and TypeScript", False), ("登录接口用 JWT 认证", True), ("私は猫が好きです", False), ("", False)],
+)
+def test_the_language_to_answer_in(text: str, chinese: bool) -> None:  # noqa: FBT001 - a table's column
+    assert is_mostly_chinese(text) is chinese
 
 
 def test_the_same_words_count_for_more_where_they_answer() -> None:
