@@ -31,7 +31,7 @@ import structlog
 
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.config.settings import MemorySync
-from notifier import Bus, Change, Event, Inbox, MqttSettings, NotifierSettings
+from notifier import Bus, Event, Inbox, MemoryChange, MqttSettings, NotifierSettings
 from recall.settings import EmbedderSettings, RecallSettings
 
 MOSQUITTO = shutil.which("mosquitto", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
@@ -76,7 +76,7 @@ class Clocked:
     def __len__(self) -> int:
         return 0
 
-    def put(self, change: Change, at: float) -> None:  # noqa: ARG002 - as an inbox
+    def put(self, change: MemoryChange, at: float) -> None:  # noqa: ARG002 - as an inbox
         """Note the time."""
         self.came[change.id] = time.perf_counter()
 
@@ -109,7 +109,7 @@ async def gateways(port: int, folder: Path, number: int, *, apart: bool) -> Asyn
 async def keep(memory: GatewayMemory, names: list[str]) -> list[Event]:
     """Put events on disk, as ingest does with the memory's plan."""
     journal, now = memory._journal, time.time()  # noqa: SLF001 - what ingest has
-    events = [Event(scope="owner", at=now, changes=(Change(id=name, text=TEXT, at=now),)) for name in names]
+    events = [Event(scope="owner", at=now, changes=(MemoryChange(id=name, text=TEXT, at=now),)) for name in names]
     return await journal._database.transact(  # noqa: SLF001
         partial(journal.event_log.add, events=events, plan=None, now=now)
     )
@@ -220,7 +220,7 @@ def in_process(sessions: int) -> dict[str, float]:
         bus.subscribe(f"id{number}", f"key{number}", ["owner"], Inbox(10))
     taken = []
     for number in range(200):
-        event = Event(scope="owner", at=1.0, changes=(Change(id=f"c{number}", text=TEXT, at=1.0),))
+        event = Event(scope="owner", at=1.0, changes=(MemoryChange(id=f"c{number}", text=TEXT, at=1.0),))
         started = time.perf_counter()
         bus.publish(event)
         taken.append(time.perf_counter() - started)

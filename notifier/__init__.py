@@ -11,16 +11,16 @@ from notifier.inbox import Inbox
 from notifier.ports import NotifierStatus
 from notifier.protocol.codec import decode, encode, split
 from notifier.settings import MqttSettings, NotifierSettings
-from notifier.types import Change, Event, NotifierError, journal_of
+from notifier.types import Event, MemoryChange, NotifierError, journal_of
 
 __all__ = [
     "Announcer",
     "Bus",
     "BusChannel",
-    "Change",
     "Channel",
     "Event",
     "Inbox",
+    "MemoryChange",
     "MqttSettings",
     "NotifierError",
     "NotifierSettings",

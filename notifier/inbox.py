@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from notifier.types import Change
+from notifier.types import MemoryChange
 
 __all__ = ["Inbox"]
 
@@ -18,13 +18,13 @@ class Inbox:
     def __init__(self, limit: int, *, max_age_seconds: float = float("inf")) -> None:
         self._limit = limit
         self._max_age_seconds = max_age_seconds
-        self._changes: OrderedDict[str, tuple[float, Change]] = OrderedDict()
+        self._changes: OrderedDict[str, tuple[float, MemoryChange]] = OrderedDict()
         self.dropped = 0
 
     def __len__(self) -> int:
         return len(self._changes)
 
-    def put(self, change: Change, at: float = 0.0) -> None:
+    def put(self, change: MemoryChange, at: float = 0.0) -> None:
         """Queue a change. It replaces a pending one of the same memory, and of the memory that it supersedes."""
         self._changes.pop(change.id, None)
         if change.replaces:
@@ -34,14 +34,14 @@ class Inbox:
             self._changes.popitem(last=False)
             self.dropped += 1
 
-    def restore(self, changes: Iterable[tuple[float, Change]]) -> None:
+    def restore(self, changes: Iterable[tuple[float, MemoryChange]]) -> None:
         """Put the changes that waited before a restart, oldest first, before those that came since."""
         since = list(self._changes.values())
         self._changes.clear()
         for at, change in (*changes, *since):
             self.put(change, at)
 
-    def take(self, now: float = 0.0) -> tuple[Change, ...]:
+    def take(self, now: float = 0.0) -> tuple[MemoryChange, ...]:
         """Return the pending changes that are not too old, and clear the inbox."""
         oldest = now - self._max_age_seconds
         changes = tuple(change for at, change in self._changes.values() if at >= oldest)

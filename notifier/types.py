@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Change", "Event", "NotifierError", "journal_of"]
+__all__ = ["Event", "MemoryChange", "NotifierError", "journal_of"]
 
 
 class NotifierError(Exception):
@@ -14,7 +14,7 @@ class NotifierError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class MemoryChange:
     """One memory that was added or removed.
 
     at: epoch seconds. source: the key of the session that caused it, "" for none. replaces: the id of the memory that
@@ -40,7 +40,7 @@ class Event:
 
     scope: str
     at: float
-    changes: tuple[Change, ...]
+    changes: tuple[MemoryChange, ...]
     origin: str = ""
     number: int = 0
 

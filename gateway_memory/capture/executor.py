@@ -16,7 +16,7 @@ from gateway_memory.store.plan import SAID, Memory, Plan
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld, withheld
 from gateway_memory.sync.follower import Follower
-from notifier import Announcer, Change, Event, split
+from notifier import Announcer, Event, MemoryChange, split
 
 if TYPE_CHECKING:
     from gateway_memory.store.patch import Patch
@@ -131,7 +131,7 @@ class Carrier:
             return []
         replaced = {item.replaced_by: item.memory.id for item in plan.retired if item.replaced_by}
         changes = [
-            Change(
+            MemoryChange(
                 id=memory.id,
                 text=memory.text,
                 at=memory.at,
@@ -142,7 +142,7 @@ class Carrier:
             if memory.type != "S"
         ]
         changes += [
-            Change(id=item.memory.id, text=item.memory.text, at=plan.at, action="removed")
+            MemoryChange(id=item.memory.id, text=item.memory.text, at=plan.at, action="removed")
             for item in plan.retired
             if item.state in ("forgotten", "undone") and item.memory.type != "S" and item.memory.category != SAID
         ]

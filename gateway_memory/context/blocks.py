@@ -6,7 +6,7 @@ from typing import Final
 
 from gateway_memory.clock import day_of, local_time
 from gateway_memory.phrases import language_of, say
-from notifier import Change
+from notifier import MemoryChange
 from recall import Hit, Stored, render_block
 
 __all__ = ["changes_block", "full_block", "recalled_block", "updates_block"]
@@ -31,7 +31,7 @@ def changes_block(changes: Sequence[Stored], zone: tzinfo | None, max_tokens: in
     return render_block("Memory Changes", intro, lines, max_tokens)
 
 
-def updates_block(updates: Sequence[Change], zone: tzinfo | None, max_tokens: int) -> str:
+def updates_block(updates: Sequence[MemoryChange], zone: tzinfo | None, max_tokens: int) -> str:
     """Return what other sessions learnt or withdrew, the newest first."""
     newest = local_time(max(change.at for change in updates), zone)
     lines = [f"({change.id}, {day_of(change.at, zone)}) {_said(change)}" for change in reversed(updates)]
@@ -52,7 +52,7 @@ def full_block() -> str:
     return render_block("Memory Notice", "For the assistant.", [_MEMORY_FULL], _NOTICE_TOKENS)
 
 
-def _said(change: Change) -> str:
+def _said(change: MemoryChange) -> str:
     """Return a change in words, in the language of its memory."""
     kind = ("deleted" if change.by_hand else "forgotten") if change.action == "removed" else ""
     kind = kind or ("by_hand" if change.by_hand else "replaced" if change.replaces else "learnt")

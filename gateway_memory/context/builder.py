@@ -17,7 +17,7 @@ from gateway_memory.session import Session
 from gateway_memory.store.journal.journal import Journal
 from gateway_memory.store.journal.marks import MEMORY_FULL
 from gateway_memory.sync.follower import Follower
-from notifier import Change
+from notifier import MemoryChange
 from recall import Filter, Hit, Recall, Recaller, Stored
 
 __all__ = ["Context", "ContextBuilder", "as_query"]
@@ -50,7 +50,7 @@ class Context:
     text: str = ""
     outcome: Outcome = "empty"
     recalled: tuple[Hit, ...] = ()
-    updates: tuple[Change, ...] = ()
+    updates: tuple[MemoryChange, ...] = ()
     changes: tuple[Stored, ...] = ()
 
 
@@ -206,11 +206,11 @@ class ContextBuilder:
         today = day_of(now.timestamp(), self._zone)
         return tuple(hit for hit in hits if hit.holds_on(today))
 
-    def _news(self, session: Session, now: datetime) -> tuple[Change, ...]:
+    def _news(self, session: Session, now: datetime) -> tuple[MemoryChange, ...]:
         """Take what waits for a session, and return what of it is new to it."""
         if not session.on("notify") or not len(session.inbox):
             return ()
-        found: list[Change] = []
+        found: list[MemoryChange] = []
         for change in session.inbox.take(now.timestamp()):
             told = session.was_told(change.id, change.text)
             if change.action == "removed" and told:

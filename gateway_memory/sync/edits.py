@@ -8,7 +8,7 @@ from typing import Final
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.markdown import one_line
-from notifier import Announcer, Change
+from notifier import Announcer, MemoryChange
 from recall import Stored
 
 __all__ = ["Edited", "Edits"]
@@ -49,7 +49,7 @@ class Edits:
         """Announce edits that are not ours. The index has followed them already, so a failure here holds nothing up."""
         now = self._clock()
         changes = [
-            Change(
+            MemoryChange(
                 id=row.entry.id,
                 text=one_line(row.entry.text),
                 at=now,

@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 
-from notifier.types import Change
+from notifier.types import MemoryChange
 
 __all__ = ["Subscription"]
 
@@ -16,12 +16,12 @@ class Subscription:
     """
 
     def __init__(self, most: int) -> None:
-        self._waiting: deque[Change] = deque(maxlen=most)
+        self._waiting: deque[MemoryChange] = deque(maxlen=most)
         self._came = asyncio.Event()
         self._closed = False
         self.dropped = 0
 
-    def put(self, change: Change) -> None:
+    def put(self, change: MemoryChange) -> None:
         """Queue a change."""
         if self._closed:
             return
@@ -37,7 +37,7 @@ class Subscription:
     def __aiter__(self) -> "Subscription":
         return self
 
-    async def __anext__(self) -> Change:
+    async def __anext__(self) -> MemoryChange:
         while not self._waiting:
             if self._closed:
                 raise StopAsyncIteration

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Final
 
-from notifier.types import Change, Event, NotifierError
+from notifier.types import Event, MemoryChange, NotifierError
 
 __all__ = ["MAX_CHANGES", "decode", "encode", "split"]
 
@@ -28,7 +28,7 @@ def decode(body: str, *, origin: str = "", number: int = 0) -> Event:
     """
     try:
         raw = json.loads(body)
-        changes = tuple(Change(**change) for change in raw["changes"])
+        changes = tuple(MemoryChange(**change) for change in raw["changes"])
         if not isinstance(raw["scope"], str) or not all(map(_is_change, changes)):
             raise TypeError("a value of another type")  # noqa: TRY301 - every mistake ends in the same place
         return Event(scope=raw["scope"], at=float(raw["at"]), changes=changes, origin=origin, number=number)
@@ -36,7 +36,7 @@ def decode(body: str, *, origin: str = "", number: int = 0) -> Event:
         raise NotifierError(f"no event: {type(error).__name__}") from error
 
 
-def _is_change(change: Change) -> bool:
+def _is_change(change: MemoryChange) -> bool:
     texts = (change.id, change.text, change.source, change.replaces)
     known = change.action in ("added", "removed") and isinstance(change.at, int | float)
     return known and all(isinstance(text, str) for text in texts)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from notifier.protocol.messages import Ask, DroppedError, EventMessage, Gone, Hello, Message
-from notifier.types import Change, Event
+from notifier.types import Event, MemoryChange
 
 __all__ = ["MAX_PAYLOAD_BYTES", "Wire", "canonical", "read_secrets", "scope_hash"]
 
@@ -282,11 +282,11 @@ def _line(value: object) -> str:
     return value
 
 
-def _change(identity: str, fields: Mapping[str, Any]) -> Change:
+def _change(identity: str, fields: Mapping[str, Any]) -> MemoryChange:
     action, replaces = fields["action"], fields["replaces"]
     if action not in ("added", "removed"):
         raise ValueError("action")
-    return Change(
+    return MemoryChange(
         id=identity,
         text=_line(fields["text"]),
         at=_whole(fields["at"]) / 1000,

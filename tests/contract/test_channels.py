@@ -13,7 +13,7 @@ from mqtt_gateway import config
 
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.config.settings import MemorySync
-from notifier import Announcer, Bus, BusChannel, Change, Event
+from notifier import Announcer, Bus, BusChannel, Event, MemoryChange
 from recall.settings import EmbedderSettings, RecallSettings
 
 HERE = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))
@@ -31,7 +31,7 @@ class Noting:
     early = False
 
     def __init__(self) -> None:
-        self.heard: list[Change] = []
+        self.heard: list[MemoryChange] = []
 
     def announce(self, event: Event) -> None:
         self.heard += event.changes
@@ -51,7 +51,7 @@ class Told:
     """A memory, and what its channel has told so far."""
 
     memory: GatewayMemory
-    changes: Callable[[], Sequence[Change]]
+    changes: Callable[[], Sequence[MemoryChange]]
 
     async def say(self, *said: str) -> None:
         session = await self.memory.start_session("speaker", user=OWNER)
@@ -71,7 +71,7 @@ def is_connected(memory: GatewayMemory) -> bool:
 @pytest.fixture(params=CHANNELS)
 async def told(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Told]:
     broken = (Failing(early=True), Failing(early=False))  # in every test: they must hold up nobody
-    heard: list[Change] = []
+    heard: list[MemoryChange] = []
     async with AsyncExitStack() as stack:
         if request.param == "a host's own":
             noting = Noting()

@@ -16,7 +16,7 @@ from mqtt_gateway import config
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.config.settings import MemorySync
-from notifier import Change, NotifierSettings
+from notifier import MemoryChange, NotifierSettings
 from recall.settings import EmbedderSettings, RecallSettings
 
 WIRES = [
@@ -47,7 +47,7 @@ class Ends:
             await memory.after_reply(session, user=text, reply="OK")
         await memory.flush()
 
-    async def told(self, session: Session, number: int = 1) -> tuple[Change, ...]:
+    async def told(self, session: Session, number: int = 1) -> tuple[MemoryChange, ...]:
         """Wait until so many updates wait for a session, and take them as a reply would."""
         await until(lambda: len(session.inbox) >= number)
         assert isinstance(session.memory, GatewayMemory)

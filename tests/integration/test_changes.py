@@ -12,7 +12,7 @@ import pytest
 
 from gateway_memory import OWNER, ClosedError, Config, GatewayMemory, UsageError
 from gateway_memory.config.settings import MemorySync
-from notifier import Bus, Change, Event
+from notifier import Bus, Event, MemoryChange
 from recall import EmbedderSettings, RecallSettings
 
 CONFIG = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))
@@ -67,7 +67,7 @@ async def test_it_ends_when_the_memory_closes_after_what_still_waits(tmp_path: P
         changes = memory.changes(user=OWNER)
         waiting = memory.changes(user="zoe")
 
-        async def wait() -> list[Change]:
+        async def wait() -> list[MemoryChange]:
             return [change async for change in waiting]
 
         task = asyncio.create_task(wait())
@@ -83,7 +83,7 @@ async def test_cancelling_who_waits_loses_nothing(memory: GatewayMemory, steps: 
     changes = memory.changes(user=OWNER)
     task = asyncio.ensure_future(anext(changes))
     await asyncio.sleep(0)
-    memory._bus.publish(Event(scope="owner", at=1.0, changes=(Change(id="a", text="a", at=1.0),)))
+    memory._bus.publish(Event(scope="owner", at=1.0, changes=(MemoryChange(id="a", text="a", at=1.0),)))
     for _ in range(steps):
         await asyncio.sleep(0)
     task.cancel()
@@ -102,7 +102,7 @@ async def test_many_take_from_one_and_each_change_is_taken_once() -> None:
 
     tasks = [asyncio.create_task(take()) for _ in range(3)]
     for number in range(50):
-        bus.publish(Event(scope="owner", at=1.0, changes=(Change(id=str(number), text="", at=1.0),)))
+        bus.publish(Event(scope="owner", at=1.0, changes=(MemoryChange(id=str(number), text="", at=1.0),)))
         if number % 7 == 0:
             await asyncio.sleep(0)
     bus.close()
@@ -114,7 +114,7 @@ def test_what_nobody_takes_is_bounded_and_counted() -> None:
     bus = Bus()
     changes = bus.changes("owner", 3)
     for number in range(10):
-        bus.publish(Event(scope="owner", at=1.0, changes=(Change(id=str(number), text="", at=1.0),)))
+        bus.publish(Event(scope="owner", at=1.0, changes=(MemoryChange(id=str(number), text="", at=1.0),)))
     assert changes.dropped == 7
     assert [change.id for change in changes._waiting] == ["7", "8", "9"]
 

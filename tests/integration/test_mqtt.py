@@ -16,7 +16,7 @@ from mqtt_gateway import config
 from gateway_memory import OWNER, Config, ConfigError, GatewayMemory, Session
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.mqtt import client_id
-from notifier import Change, Event, MqttSettings, NotifierSettings
+from notifier import Event, MemoryChange, MqttSettings, NotifierSettings
 from notifier.protocol.wire import Wire
 from notifier.transport.credentials import Credentials
 from notifier.transport.mqtt import Connection, connect
@@ -52,7 +52,7 @@ def wire(secret: bytes = SECRET, workspace: str = "team") -> Wire:
 
 def event(number: int, text: str = "the red door is locked", at: float | None = None) -> Event:
     now = time.time()
-    change = Change(id=f"k{number:07d}", text=text, at=now)
+    change = MemoryChange(id=f"k{number:07d}", text=text, at=now)
     return Event(scope="owner", at=at or now, changes=(change,), origin=ELSEWHERE, number=number)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from gateway_memory import Config, GatewayMemory
 from gateway_memory import wiring as parts
 from gateway_memory.config.settings import MemorySync
-from notifier import Bus, Change, Event, MqttSettings, NotifierSettings
+from notifier import Bus, Event, MemoryChange, MqttSettings, NotifierSettings
 from recall.settings import EmbedderSettings, RecallSettings
 
 
@@ -32,7 +32,7 @@ class Recorder:
     def __len__(self) -> int:
         return 0
 
-    def put(self, change: Change, at: float) -> None:
+    def put(self, change: MemoryChange, at: float) -> None:
         self._stream.write(f"{change.text}\n")
 
 
@@ -52,7 +52,7 @@ async def _say(memory: GatewayMemory, name: str, upto: int) -> None:
         )
         if head >= upto:
             return
-        changes = Change(id=f"{name}{head + 1:06d}", text=f"{name} {head + 1}", at=now, source="me")
+        changes = MemoryChange(id=f"{name}{head + 1:06d}", text=f"{name} {head + 1}", at=now, source="me")
         event = Event(scope="owner", at=now, changes=(changes,))
         (kept,) = await journal._database.transact(partial(journal.event_log.add, events=[event], plan=None, now=now))
         assert memory._notifier is not None

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notifier import Bus, Change, Event, Inbox, NotifierError, decode, encode
+from notifier import Bus, Event, Inbox, MemoryChange, NotifierError, decode, encode
 
 
-def change(identity: str, source: str = "") -> Change:
-    return Change(id=identity, text=f"text of {identity}", at=1.0, source=source)
+def change(identity: str, source: str = "") -> MemoryChange:
+    return MemoryChange(id=identity, text=f"text of {identity}", at=1.0, source=source)
 
 
-def event(*changes: Change, scope: str = "owner") -> Event:
+def event(*changes: MemoryChange, scope: str = "owner") -> Event:
     return Event(scope=scope, at=1.0, changes=changes)
 
 
@@ -66,7 +66,7 @@ def test_an_inbox_keeps_the_newest_and_counts_what_it_drops(limit: int, ids: lis
 
 @given(st.text(), st.text(), st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["added", "removed"]))
 def test_events_survive_the_wire(text: str, source: str, at: float, action: str) -> None:
-    sent = event(Change(id="abcdefgh", text=text, at=at, source=source, action=action))  # type: ignore[arg-type]
+    sent = event(MemoryChange(id="abcdefgh", text=text, at=at, source=source, action=action))  # type: ignore[arg-type]
     assert decode(encode(sent)) == sent
     assert "\n" not in encode(sent)
 

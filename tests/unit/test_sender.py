@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from notifier import Change, Event, NotifierError
+from notifier import Event, MemoryChange, NotifierError
 from notifier.delivery.sender import Sender
 from notifier.protocol.wire import Wire
 
@@ -15,7 +15,7 @@ INSTANCE = f"{'a' * 16}.0"
 
 
 def event(number: int) -> Event:
-    change = Change(id="abcdefgh", text="the door is red", at=1.0)
+    change = MemoryChange(id="abcdefgh", text="the door is red", at=1.0)
     return Event(scope="owner", at=1.0, changes=(change,), origin=INSTANCE, number=number)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notifier import Change, Event
+from notifier import Event, MemoryChange
 from notifier.protocol.codec import MAX_CHANGES, split
 from notifier.protocol.messages import Ask, DroppedError, EventMessage, Gone, Hello
 from notifier.protocol.wire import MAX_PAYLOAD_BYTES, SKEW_SECONDS, Wire, canonical, read_secrets, scope_hash
@@ -25,7 +25,7 @@ def wire(instance: str = HERE, secrets: dict[str, bytes] | None = None, *, trust
 
 
 def event(text: str = "喜欢用 Python", **values: Any) -> Event:
-    change = Change(id="k7f3q2a1", text=text, at=NOW)
+    change = MemoryChange(id="k7f3q2a1", text=text, at=NOW)
     defaults: dict[str, Any] = {"scope": "user:zoe", "at": NOW, "changes": (change,), "origin": THERE, "number": 7}
     return Event(**defaults | values)
 
@@ -41,7 +41,7 @@ printable = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, ma
 
 @given(printable, printable, st.sampled_from(["added", "removed"]), st.integers(1, 2**50))
 def test_a_signed_event_arrives_as_it_left(text: str, name: str, action: Any, number: int) -> None:
-    changes = (Change(id="k7f3q2a1", text=text, at=NOW, action=action, replaces="k7f3q2a2"),)
+    changes = (MemoryChange(id="k7f3q2a1", text=text, at=NOW, action=action, replaces="k7f3q2a2"),)
     sent = Event(scope=f"user:{name}", at=NOW, changes=changes, origin=THERE, number=number)
     topic, payload = wire(THERE).changed(sent, NOW)
     read = wire().read(topic, payload, NOW + 1)
@@ -64,7 +64,9 @@ def test_the_other_messages_arrive_as_they_left() -> None:
 
 def test_the_largest_event_fits_into_a_message() -> None:
     longest = "\U0001f9e0" * 2000
-    changes = tuple(Change(id=f"k{number:07d}", text=longest, at=NOW, replaces="k7f3q2a1") for number in range(100))
+    changes = tuple(
+        MemoryChange(id=f"k{number:07d}", text=longest, at=NOW, replaces="k7f3q2a1") for number in range(100)
+    )
     parts = list(split(event(changes=changes)))
     assert [len(part.changes) for part in parts] == [16, 16, 16, 16, 16, 16, 4]
     assert max(len(wire(THERE).changed(part, NOW)[1]) for part in parts) < MAX_PAYLOAD_BYTES

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.journal.unreadable import put
-from notifier import Change, Event, NotifierError, decode, encode, split
+from notifier import Event, MemoryChange, NotifierError, decode, encode, split
 
 __all__ = ["EventLog"]
 
@@ -136,7 +136,7 @@ class EventLog:
             await self._connection.transact(work)
         return found
 
-    async def notice(self, scope: str, changes: Sequence[Change], now: float) -> list[Event]:
+    async def notice(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
         """Keep events about edits that somebody else may have made, and return them numbered.
 
         What our own plans removed is left out, and so is what any process has noticed before.
@@ -256,7 +256,7 @@ class EventLog:
         await self._connection.transact(work)
 
 
-def _noticed(database: sqlite3.Connection, scope: str, change: Change, now: float) -> bool:
+def _noticed(database: sqlite3.Connection, scope: str, change: MemoryChange, now: float) -> bool:
     """Write down an edit by hand, and return whether it is one and is news."""
     found = database.execute("SELECT state FROM memories WHERE scope = ? AND id = ?", (scope, change.id)).fetchone()
     state, removed = found[0] if found else "", change.action == "removed"
