@@ -1,5 +1,5 @@
 # Each target sets up what it needs in .venv; only Python 3.11 or newer and make must be there.
-#   make demo | test | test-lowest | lint | format | bench | wheel-test | clean        make PYTHON=python3.12 test
+#   make demo | test | test-lowest | lint | format | docs | bench | wheel-test | clean        make PYTHON=python3.12 test
 
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; done)
@@ -10,7 +10,7 @@ BIN := .venv/bin
 READY := .venv/ready-$(VERSION)
 READY_LOWEST := .venv-lowest/ready-$(VERSION)
 
-.PHONY: demo test test-lowest lint format bench wheel wheel-test clean
+.PHONY: demo test test-lowest lint format docs bench wheel wheel-test clean
 
 demo: $(READY)
 	$(BIN)/python -m gateway_memory.cli.demo
@@ -30,6 +30,10 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+# The tables of docs/commands.md and docs/config.md, from the code; a test fails while they are out of date.
+docs: $(READY)
+	$(BIN)/python docs/generate.py
 
 # MEMORIES: how many memories to measure with; DATA: evaluation files for the quality of recall (optional).
 MEMORIES ?= 10000

@@ -1,0 +1,194 @@
+"""Write the tables of docs/commands.md, docs/config.md and their Chinese twins from the code: `make docs`.
+
+A page holds text written by hand, and between `<!-- generated: NAME -->` and `<!-- end -->` what this program writes.
+`python docs/generate.py --check` only tells whether a page is out of date; a test runs it.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pyjson5
+
+from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
+from gateway_memory.commands.table import COMMANDS
+from gateway_memory.config.keys import expected, known_keys, known_paths
+from gateway_memory.config.load import reference_text
+from gateway_memory.config.scan import KeyPath, dotted, scan
+from gateway_memory.phrases import CHAT, SHELL, Language
+
+DOCS: Final = Path(__file__).parent
+PAGES: Final[dict[str, Language]] = {
+    "commands.md": "en",
+    "commands.zh.md": "zh",
+    "config.md": "en",
+    "config.zh.md": "zh",
+}
+SECTION: Final = ("agents", "defaults", "memorySync")
+COMMON: Final = ("help", "workspace", "config", "agent", "user", "room")
+"""Options that the text of commands.md explains once."""
+IN_CHINESE: Final = (
+    (r"the IANA name of a time zone such as", "IANA 时区名，如"),
+    (r"an address such as", "地址，如"),
+    (r"up to 64 letters, digits, - and _", "最多 64 个字母、数字、- 和 _"),
+    (r"a string that is not empty", "非空字符串"),
+    (r"a string", "字符串"),
+    (r"a list", "列表"),
+    (r"a whole number", "整数"),
+    (r"a number", "数"),
+    (r" above (\S+) and of at most (\S+)", r"，大于 \1，不超过 \2"),
+    (r" from (\S+) to (\S+)", r"，\1 到 \2"),
+    (r",? or ", " 或 "),
+)
+
+
+def chat_commands(language: Language) -> Iterator[str]:
+    """Yield the table of the chat's commands."""
+    chinese = language == "zh"
+    yield from (
+        ("| 命令 | 中文名 | 作用 | 改动记忆或会话 |", "|---|---|---|---|")
+        if chinese
+        else ("| command | also | what it does | changes something |", "|---|---|---|---|")
+    )
+    for command in COMMANDS:
+        changes = ("是" if chinese else "yes") if command.changes else ""
+        yield _row(f"`{CHAT} {command.usage(language)}`", "、".join(command.aliases), command.help[chinese], changes)
+
+
+def search_options(language: Language) -> Iterator[str]:
+    """Yield the table of the filters of a search."""
+    chinese = language == "zh"
+    yield from (("| 选项 | |", "|---|---|") if chinese else ("| option | |", "|---|---|"))
+    (search,) = (command.shell for command in COMMANDS if command.name == "search")
+    for option in search.options if search else ():
+        yield _row(f"`{f'--{option.name} {option.metavar}'.rstrip()}`", option.help[chinese])
+
+
+def shell_commands(language: Language) -> Iterator[str]:
+    """Yield the table of the shell's commands."""
+    chinese = language == "zh"
+    yield from (("| 命令 | |", "|---|---|") if chinese else ("| command | |", "|---|---|"))
+    for command in SHELL_COMMANDS:
+        parser = argparse.ArgumentParser()
+        command.add_arguments(parser)
+        positional = [action for action in _own(parser) if not action.option_strings]
+        usage = " ".join([SHELL, command.name, *map(_positional, positional)])
+        yield _row(f"`{usage}`", command.help[chinese])
+
+
+def shell_options(_: Language) -> Iterator[str]:
+    """Yield the table of the shell's own options, those of all commands left out."""
+    yield from ("| command | option | |", "|---|---|---|")
+    for command in SHELL_COMMANDS:
+        parser = argparse.ArgumentParser()
+        command.add_arguments(parser)
+        yield from _options(command.name, parser)
+
+
+def _options(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in _own(parser):
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse offers no public way
+            for below, its_parser in action.choices.items():
+                yield from _options(f"{name} {below}", its_parser)
+        elif action.option_strings:
+            value = "" if action.nargs == 0 else action.metavar or (_choices(action) or action.dest.upper())
+            told = (action.help or "").replace("%(default)s", str(action.default))
+            yield _row(f"`{name}`", f"`{f'{action.option_strings[-1]} {value}'.rstrip()}`", told)
+
+
+def _own(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    return [action for action in parser._actions if action.dest not in COMMON]  # noqa: SLF001 - likewise
+
+
+def _positional(action: argparse.Action) -> str:
+    name = str(action.metavar or _choices(action) or action.dest.upper())
+    return {"*": f"[{name} …]", "+": f"{name} …", "?": f"[{name}]"}.get(str(action.nargs), name)
+
+
+def _choices(action: argparse.Action) -> str:
+    return "|".join(map(str, action.choices or ()))
+
+
+def config_keys(language: Language) -> Iterator[str]:
+    """Yield a section for each object of the config file, with a table of its keys."""
+    comments, defaults = scan(reference_text()).comments, pyjson5.decode(reference_text())
+    chinese: dict[str, str] = pyjson5.decode((DOCS / "config.zh.json5").read_text("utf-8"))
+    header = "| 键 | 类型 | 默认 | 含义 |" if language == "zh" else "| key | type | default | meaning |"
+
+    def meaning(path: KeyPath) -> str:
+        if language == "zh":
+            return chinese[dotted(path[len(SECTION) :])]
+        return " ".join(comments[path].split())
+
+    for path in (SECTION, *(path for path in known_paths(SECTION) if known_keys(path))):
+        if path != SECTION:
+            yield from (f"### `{dotted(path[len(SECTION) :])}`", "", meaning(path), "")
+        yield from (header, "|---|---|---|---|")
+        for key in known_keys(path):
+            below = (*path, key)
+            if not known_keys(below):
+                default = json.dumps(_value(defaults, below), ensure_ascii=False)
+                yield _row(f"`{key}`", _type(below, language), f"`{default}`", meaning(below))
+        yield ""
+
+
+def _value(document: Any, path: KeyPath) -> Any:
+    for step in path:
+        document = document[step]
+    return document
+
+
+def _type(path: KeyPath, language: Language) -> str:
+    words = expected(path)
+    for english, chinese in IN_CHINESE if language == "zh" else ():
+        words = re.sub(english, chinese, words)
+    return words
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+TABLES: Final[dict[str, Callable[[Language], Iterator[str]]]] = {
+    "chat commands": chat_commands,
+    "search options": search_options,
+    "shell commands": shell_commands,
+    "shell options": shell_options,
+    "config keys": config_keys,
+}
+
+
+def generated(text: str, language: Language) -> str:
+    """Return a page with its tables made anew."""
+
+    def table(match: re.Match[str]) -> str:
+        rows = "\n".join(TABLES[match[1]](language)).strip()
+        return f"<!-- generated: {match[1]} -->\n\n{rows}\n\n<!-- end -->"
+
+    return re.sub(r"<!-- generated: ([\w ]+) -->.*?<!-- end -->", table, text, flags=re.DOTALL)
+
+
+def main() -> int:
+    """Write the pages, or with --check name those that are out of date; returns the exit code."""
+    parser = argparse.ArgumentParser(description="Write the tables of the docs from the code.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a page is out of date")
+    only_check = parser.parse_args().check
+    outdated = 0
+    for name, language in PAGES.items():
+        page = DOCS / name
+        before = page.read_text("utf-8")
+        after = generated(before, language)
+        if after != before:
+            outdated += 1
+            sys.stdout.write(f"{page}: {'out of date; `make docs` writes it' if only_check else 'written'}\n")
+            if not only_check:
+                page.write_text(after, "utf-8")
+    return 1 if only_check and outdated else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
