@@ -1,4 +1,4 @@
-"""The agents that `gateway-memory chat` can talk with: OpenAI's, Anthropic's, and an honest offline one."""
+"""The agents of `gateway-memory chat`: OpenAI's, Anthropic's, and an offline one that shows its context."""
 
 import os
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _TIMEOUT_SECONDS: Final = 60.0
 
 
 class Agent(Protocol):
-    """Something that answers."""
+    """Answers messages."""
 
     name: str
 
@@ -26,7 +26,7 @@ class Agent(Protocol):
 
 
 class OfflineAgent:
-    """Needs no key: it says that it is none, and shows the context that a model would have been given."""
+    """Needs no key: it says that it is no model, and shows the context that a model would have got."""
 
     name = "offline (no key is set, so you see what a model would be told)"
 

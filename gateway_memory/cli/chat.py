@@ -1,4 +1,4 @@
-"""`gateway-memory chat`: a small real gateway in the terminal, with several sessions over one memory."""
+"""`gateway-memory chat`: a small gateway in the terminal, with several sessions over one memory."""
 
 import argparse
 import asyncio
@@ -57,7 +57,7 @@ class Chat:
             await self._memory.end_session(room.session, reason="user_close")
 
     async def say(self, line: str) -> None:
-        """Handle one line of the user's."""
+        """Handle one line of the user's input."""
         room = self._rooms[self._current]
         command, _, rest = line.strip().partition(" ")
         if command == "/help":
@@ -93,7 +93,7 @@ class Chat:
             reply = await self._agent.reply(
                 seen if self._agent.name.startswith("offline") else system, room.history[-_HISTORY:]
             )
-        except Exception as error:  # noqa: BLE001 - whatever an SDK raises is shown, and the chat goes on
+        except Exception as error:  # noqa: BLE001 - whatever an SDK raises is shown, and the chat continues
             room.history.pop()
             self._show(f"The agent failed: {type(error).__name__}: {error}")
             return
@@ -104,14 +104,14 @@ class Chat:
 
 
 def _read(prompt: str) -> str | None:
-    """Return the next line, None at the end. In a terminal it can be edited, and earlier ones come back by the arrows.
+    """Return the next line, None at the end. In a terminal it can be edited, and the arrow keys recall earlier lines.
 
-    They are held for this run alone: on disk they would outlive what is forgotten, and keep what was said incognito.
+    They are not written to disk, where they would outlive what is forgotten and keep what was said incognito.
     """
     try:
         if sys.stdin.isatty():
-            with suppress(ImportError):  # Python without readline: the terminal's own editing is left
-                import readline  # noqa: F401 - which input() uses from then on
+            with suppress(ImportError):  # Python without readline: only the terminal's own editing
+                import readline  # noqa: F401 - input() uses it once it is imported
             return input(prompt)
         line = sys.stdin.readline()
     except (EOFError, KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""`make demo`: one conversation over three sessions, and for each acceptance criterion what was asked and what came."""
+"""`make demo`: one conversation over three sessions, and for each acceptance criterion the question and the answer."""
 
 import asyncio
 import tempfile
@@ -25,7 +25,7 @@ _PHONE: Final = "agent:main:phone:direct:7"
 _WITHIN_SECONDS: Final = 1.0
 _P95_SECONDS: Final = 0.2
 _FIRST_DAY_TURNS: Final = 5
-"""The preference for Python is told on the first day and once more later, when nothing is new about it."""
+"""The preference for Python is told on the first day, and repeated later."""
 _NOISE: Final = (
     "Traceback",
     "KeyError",
@@ -42,7 +42,7 @@ _NOISE: Final = (
 
 
 class Demo:
-    """Replays the conversation, asks as a user would, and remembers which criteria hold."""
+    """Replays the conversation, asks as a user would, and records which criteria hold."""
 
     def __init__(self, memory: GatewayMemory) -> None:
         self._memory = memory
@@ -51,7 +51,7 @@ class Demo:
         self.failed: list[str] = []
 
     async def run(self, turns: Iterable[TranscriptTurn]) -> None:
-        """Play everything, then show the seven criteria of the specification's section 12."""
+        """Play everything, then show the seven acceptance criteria."""
         memory = self._memory
         phone = await memory.start_session(_PHONE, user=OWNER)
         laptop = await memory.start_session(_LAPTOP, user=OWNER)
@@ -103,7 +103,7 @@ class Demo:
         return context
 
     async def _criterion(self, number: str, title: str, session: Session, question: str, expected: str) -> None:
-        """Ask in another session until the answer's memory is there, for a second at most, without any flush."""
+        """Ask in another session until the expected memory is found, for a second at most, without a flush."""
         deadline = time.perf_counter() + _WITHIN_SECONDS
         came = ""
         while expected not in came and time.perf_counter() < deadline:
@@ -141,7 +141,7 @@ class Demo:
             self._say("\n".join(f"          {line}" for line in text.splitlines() if line.startswith("- ")))
 
     async def _unseen(self, session: Session) -> None:
-        await self._ask(session, "what is new?")  # what waited for this session is told now
+        await self._ask(session, "what is new?")  # takes the updates that wait for this session
         texts = [
             (await self._ask(session, message)).text for message in ("谢谢", "haha thanks", "早上好", "good night")
         ]
@@ -198,7 +198,7 @@ def _quoted(text: str, expected: str) -> str:
 
 
 async def _is_off(config: Config, feature: str, folder: Path) -> bool:
-    """Return whether a preference told in one session stays unknown to the part that is switched off."""
+    """Return whether a feature that is switched off does nothing with a preference told in one session."""
     memory = GatewayMemory(Config(defaults=_only_without(config.defaults, feature)), folder)
     async with memory:
         speaker = await memory.start_session("speaker", user=OWNER)

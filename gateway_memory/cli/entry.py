@@ -1,4 +1,4 @@
-"""`gateway-memory`: a hook goes its own short way; everything else is the command line."""
+"""`gateway-memory`: hooks and an agent's search skip the command line, whose imports take half a second."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ __all__ = ["main"]
 def main() -> int:
     """Run the command that was given; returns the exit code."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # whoever started us has closed it
+        if getattr(sys, name) is None:  # the parent process has closed it
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
     if sys.argv[1:2] == ["hook"]:
         from gateway_memory.hooks.run import main as hook

@@ -1,4 +1,4 @@
-"""`gateway-memory listen` and `gateway-memory doctor mqtt`: what goes over the wire, and whether it can."""
+"""`gateway-memory listen` and `gateway-memory doctor mqtt`: show MQTT events, and diagnose the connection."""
 
 import argparse
 import asyncio
@@ -61,7 +61,7 @@ def _wire(settings: MqttSettings, journal: str) -> Wire:
 
 
 def run_listen(args: argparse.Namespace) -> int:
-    """Print events as they come, until interrupted; returns the exit code."""
+    """Print events as they arrive, until interrupted; returns the exit code."""
     settings, journal = _open(args)
     try:
         wire = _wire(settings, journal)
@@ -74,7 +74,7 @@ def run_listen(args: argparse.Namespace) -> int:
 
 async def _listen(settings: MqttSettings, wire: Wire, *, as_json: bool) -> None:
     login = read_login(settings)
-    # Its own name and no kept session: nothing of the gateways is disturbed.
+    # Its own client id and no persistent session, so that it takes nothing from the gateways.
     name = client_id(f"listen-{secrets.token_hex(4)}")
 
     came: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue()
@@ -122,7 +122,7 @@ def _changes(event: Event) -> Iterator[dict[str, str]]:
 
 
 def run_doctor(args: argparse.Namespace) -> int:
-    """Try the connection step by step and say in words what is wrong; returns the exit code."""
+    """Try the connection step by step and print what is wrong; returns the exit code."""
     try:
         settings, journal = _open(args)
         problem = asyncio.run(_examine(settings, _wire(settings, journal)))
@@ -138,7 +138,7 @@ def run_doctor(args: argparse.Namespace) -> int:
 
 
 async def _examine(settings: MqttSettings, wire: Wire) -> str:
-    """Return what is wrong, "" where nothing is."""
+    """Return what is wrong, or ""."""
     login = read_login(settings)
     where = f"{settings.host}:{settings.port}"
     if problem := await _reach(settings, where):
@@ -158,7 +158,7 @@ async def _examine(settings: MqttSettings, wire: Wire) -> str:
             connect(settings, login, client_id=f"{name}-b", filters=wire.filters, keep=False, receive=receive),
             connect(settings, login, client_id=name, filters=(), keep=False, refused=refusals.append) as speaks,
         ):
-            # Not yet that it may read them: Mosquitto takes any subscription, and holds back what its ACL forbids.
+            # No proof that we may read: Mosquitto accepts any subscription, and withholds what its ACL forbids.
             _good(f"connected with MQTT {settings.protocol}, and subscribed to {wire.filters[0]}")
             started = time.perf_counter()
             await speaks.send([(topic, payload)])
@@ -173,7 +173,7 @@ async def _examine(settings: MqttSettings, wire: Wire) -> str:
         advice = _HUNG_UP if error.kind == "unreachable" else _ADVICE[error.kind]
         return f"{error}. {advice}"
     except TimeoutError:
-        barred = "read" if settings.protocol == "5" else "read or to write"  # 5 says when it doesn't take a message
+        barred = "read" if settings.protocol == "5" else "read or to write"  # MQTT 5 reports a refused publication
         return (
             f"A message to {topic} did not come back: the broker's ACL does not allow to {barred} it, "
             "and says nothing. docs/mqtt.md has one that does."
@@ -195,7 +195,7 @@ async def _reach(settings: MqttSettings, where: str) -> str:
                 context.load_cert_chain(settings.cert_file, settings.key_file or None)
             _, writer = await asyncio.open_connection(settings.host, settings.port, ssl=context)
             writer.close()
-    except OSError as error:  # TimeoutError and SSLError are kinds of it
+    except OSError as error:  # its subclasses TimeoutError and SSLError too
         return f"{where}: {_in_words(error, tls=settings.tls)}"
     return ""
 

@@ -1,4 +1,4 @@
-"""Where a shell command works: its options for the workspace and whose memory it is, and what is wrong with a place."""
+"""Options that shell commands share, for the workspace and the scope, and checks of files and folders."""
 
 import argparse
 import os
@@ -25,7 +25,7 @@ WORKSPACE_VARIABLE: Final = "GATEWAY_MEMORY_WORKSPACE"
 
 
 def add_workspace(parser: argparse.ArgumentParser) -> None:
-    """Add --workspace; what is not named is the environment's, else ./workspace."""
+    """Add --workspace. Its default is the environment variable, then ./workspace."""
     default = Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace").expanduser()
     parser.add_argument(
         "--workspace",
@@ -47,16 +47,16 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 
 
 def add_whose(parser: argparse.ArgumentParser, *, user: str, room: str) -> None:
-    """Add both options, of which one at most is given; `user` and `room` are their help."""
+    """Add --user and --room, which exclude each other; the arguments are their help."""
     whose = parser.add_mutually_exclusive_group()
     whose.add_argument("--user", metavar="NAME", type=_name, help=user)
     whose.add_argument("--room", metavar="NAME", type=_name, help=room)
 
 
 def owner_unless_named(args: argparse.Namespace) -> "Owner | str | None":
-    """Return the `user` of a call: the owner only where the command names nobody at all; None where it names a room.
+    """Return the `user` of a call: the owner only if neither --user nor --room is given; None for a room.
 
-    An empty name is no way to leave it out: a variable that a script left unset must not lead to the owner.
+    An empty name does not count as left out: a script's unset variable must not select the owner.
     """
     from gateway_memory.scope import OWNER
 
@@ -72,7 +72,7 @@ def _name(text: str) -> str:
 
 
 def no_folder(workspace: Path) -> bool:
-    """Say what is wrong where a workspace must be there and isn't."""
+    """Return whether the workspace is missing; if so, print why."""
     if workspace.is_dir():
         return False
     what = "is a file; a workspace is a folder" if workspace.exists() else "there is no such folder"
@@ -81,10 +81,10 @@ def no_folder(workspace: Path) -> bool:
 
 
 def check_output(path: Path | None) -> None:
-    """Look that a file can be written, before the work whose result it is to hold; what stands in it stays.
+    """Check that a file can be written, before the work whose result it is to hold; its content stays.
 
     Raises:
-        UsageError: it can't be; the message says why.
+        UsageError: it cannot be written; the message says why.
     """
     if path is None:
         return

@@ -1,4 +1,4 @@
-"""`gateway-memory search QUERY --max-results N`: the documented JSON, by words in a moment, or with --semantic."""
+"""`gateway-memory search QUERY --max-results N`: JSON for agents, from a fast lexical search or with --semantic."""
 
 import argparse
 import json
@@ -86,7 +86,7 @@ async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, A
         return None
     try:
         try:
-            await recaller.embedded()  # by which the index learns whose vectors it has
+            await recaller.embedded()  # which checks that the index has vectors of this encoder
         except RecallError as error:  # words alone are searched, as in a gateway
             sys.stderr.write(f"{error}\n")
         found = await recaller.search(
@@ -113,7 +113,7 @@ async def _by_memory(
     user: "Owner | str | None" = None,
     room: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Ask a whole memory; without `user` and `room`, the owner's."""
+    """Open a memory and search it; without `user` and `room`, the owner's."""
     from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.observability.logs import configure_logging
@@ -122,7 +122,7 @@ async def _by_memory(
     configure_logging(verbose=False)
     async with GatewayMemory(load_config(config), workspace) as memory:
         session = await memory.visit(user=OWNER if (user, room) == (None, None) else user, room=room)
-        await memory.flush()  # until what is new has its vectors
+        await memory.flush()  # waits until new memories have vectors
         hits = await memory.search(session, query, limit=limit)
         return [_result(hit.text, hit.type, round(hit.score, 3), hit.file, hit.at) for hit in hits]
 

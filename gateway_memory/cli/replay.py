@@ -44,7 +44,7 @@ class TranscriptTurn:
 
 @dataclass(slots=True, kw_only=True)
 class Report:
-    """What became of the turns: counts by stage and reason, and the seconds it took."""
+    """The outcome of a replay: counts by stage and reason, and its duration in seconds."""
 
     turns: int = 0
     seconds: float = 0.0
@@ -116,7 +116,7 @@ def _turn(raw: Any) -> TranscriptTurn:
 async def replay(
     memory: GatewayMemory, turns: Sequence[TranscriptTurn], progress: Callable[[], object] = lambda: None
 ) -> Report:
-    """Feed turns through before_reply and after_reply of their sessions, then flush, and report."""
+    """Pass turns through before_reply and after_reply of their sessions, then flush and report."""
     report = Report(turns=len(turns))
     before = memory.metrics.counts.copy()
     newest = next(iter(await memory.receipts(limit=1)), None)

@@ -1,4 +1,4 @@
-"""`gateway-memory import`, `export` and `delete`: how memories come and go."""
+"""`gateway-memory import`, `export` and `delete`."""
 
 import argparse
 import asyncio
@@ -85,7 +85,7 @@ def run_import(args: argparse.Namespace) -> int:
 
     items = list(tqdm(read_layout(args.layout, args.path), desc="read", unit="line", disable=None))
     if args.dry_run and not args.workspace.is_dir():
-        with tempfile.TemporaryDirectory() as folder:  # what would come into an empty one
+        with tempfile.TemporaryDirectory() as folder:  # shows what an empty workspace would take in
             report = asyncio.run(_take_in(args, items, Path(folder)))
     else:
         report = asyncio.run(_take_in(args, items, args.workspace))
@@ -184,7 +184,7 @@ def run_delete(args: argparse.Namespace) -> int:
 
 
 def _places(before: "Mapping[str, int]", after: "Mapping[str, int] | None" = None) -> list[str]:
-    """Return a line for each place where something lies, or lay."""
+    """Return a line for each place that has, or had, something of the scope."""
     return [
         f"{place:<26}{number:>8}" + ("" if after is None else f" → {after.get(place, 0)}")
         for place, number in before.items()

@@ -128,7 +128,7 @@ def _instant(day: object, zone: tzinfo | None, *, end: bool) -> float:
         if not isinstance(day, datetime):
             day = datetime.combine(day + timedelta(days=1) if end else day, time.min)
         return (day if day.tzinfo or zone is None else day.replace(tzinfo=zone)).timestamp()
-    except (ValueError, OverflowError):  # the calendar's first or last day: nothing lies beyond it
+    except (ValueError, OverflowError):  # the calendar's first or last day: no bound is needed
         return -math.inf if day.year == date.min.year else math.inf
 
 

@@ -1,4 +1,4 @@
-"""From the text of a config file to checked settings, or to all of its mistakes at once."""
+"""Check a config file: return its settings, or raise all of its mistakes at once."""
 
 import json
 import math
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["adapter", "check_config", "shown"]
 
-LONGEST_SHOWN = 40  # characters of a wrong value; a longer one may be a key or a token, so only its length is told
+LONGEST_SHOWN = 40  # characters of a wrong value; a longer one may be a key or a token, so only its length is shown
 UNKNOWN_KEY = "unexpected_keyword_argument"
-ACROSS_KEYS = "value_error"  # raised by a dataclass's own __post_init__, whose message stands for itself
+ACROSS_KEYS = "value_error"  # raised by a dataclass's own __post_init__; its message is used as it is
 
 
 @cache
 def adapter() -> "TypeAdapter[ConfigFile]":
-    """Return pydantic's view of the settings; pydantic is imported here, so only when a file is checked."""
+    """Return pydantic's adapter for the settings. pydantic is imported here, so only when a file is checked."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(ConfigFile)
@@ -60,14 +60,14 @@ def _validated(document: object) -> "tuple[ConfigFile | None, list[ErrorDetails]
     from pydantic import ValidationError
 
     try:
-        # as JSON: strict checking of Python values wants tuples and instances where a file has lists and objects
+        # as JSON: pydantic's strict mode for Python values expects tuples and instances instead of lists and objects
         return adapter().validate_json(json.dumps(_within_floats(document))), []
     except ValidationError as error:
         return None, error.errors(include_url=False)
 
 
 def _within_floats(value: Any) -> Any:
-    """Put infinity in the place of numbers that have no end of digits, at which the JSON itself would be refused."""
+    """Replace integers that are too large for a float by infinity: pydantic would reject the JSON as a whole."""
     if isinstance(value, dict):
         return {key: _within_floats(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -78,7 +78,7 @@ def _within_floats(value: Any) -> Any:
 
 
 def _with_defaults(raw: Any) -> Any:
-    """Lay each agent's section over the defaults, key by key; what has the wrong shape stays, to be found later."""
+    """Merge the defaults into each agent's section, key by key. Values of a wrong type stay, for the check to find."""
     try:
         agents = raw["agents"]
         defaults, entries = agents["defaults"]["memorySync"], agents["list"]
@@ -124,7 +124,7 @@ def _mistakes(errors: "list[ErrorDetails]", positions: Scan) -> Iterator[tuple[K
     for error in errors:
         path = error["loc"]
         if path[:2] == ("agents", "list") and "memorySync" in path and path not in positions.lines:
-            continue  # inherited from the defaults, where it is told
+            continue  # inherited from the defaults, and reported there
         if error["type"] == UNKNOWN_KEY:
             yield path, f"unknown key; {suggestion(path)}"
         elif error["type"] == "missing":
@@ -136,20 +136,20 @@ def _mistakes(errors: "list[ErrorDetails]", positions: Scan) -> Iterator[tuple[K
 
 
 def _of_key(path: KeyPath, said: str) -> tuple[KeyPath, str]:
-    """Return the key that a dataclass's own message begins with, and the rest of it."""
+    """Split a message of a dataclass's own check, "key: …", into the path of the key and the rest."""
     key, _, message = said.partition(": ")
     return ((*path, key), message) if key in known_keys(path) else (path, said)
 
 
 def _line(positions: Scan, path: KeyPath) -> int | None:
-    """Return the line of a path, or of the nearest object around it that the file spells out."""
+    """Return the line of a path, or of the nearest enclosing object that the file contains."""
     while path and path not in positions.lines:
         path = path[:-1]
     return positions.lines.get(path)
 
 
 def shown(path: KeyPath, value: object) -> str:
-    """Describe a wrong value, but print none that may be a secret: no long one, none in place of a variable."""
+    """Describe a wrong value, without printing one that may be a secret: a long one, or one of a key for a variable."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
@@ -163,7 +163,7 @@ def shown(path: KeyPath, value: object) -> str:
 
 
 def _syntax_problem(text: str, error: Exception) -> ConfigProblem:
-    """Put pyjson5's message into words: it counts characters from 1 and names them by code point."""
+    """Translate pyjson5's message, which counts characters from 1 and names them by code point."""
     said = str(error.args[0])
     found = re.search(r" (?:starting )?near (\d+)", said)
     if found is None:

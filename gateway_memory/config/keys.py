@@ -1,4 +1,4 @@
-"""The keys of config.json5, read off the settings dataclasses: names, expected values, nearest ones."""
+"""The keys of config.json5, derived from the settings dataclasses: names, expected values, nearest known keys."""
 
 import dataclasses
 from collections.abc import Iterator, Mapping
@@ -46,7 +46,7 @@ class Agents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigFile:
-    """The whole document. Its rules for pydantic, which is not imported here, hold for every dataclass below it."""
+    """The whole document. `__pydantic_config__` applies to every dataclass below it; pydantic is not imported here."""
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = {
         "alias_generator": json_key,
@@ -59,7 +59,7 @@ class ConfigFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Slot:
-    """What may stand at a path: its type, the constraints on it, and the words for it if its field brings them."""
+    """The value at a path: its type, its constraints, and its description if the field has one."""
 
     type: Any
     constraints: tuple[object, ...] = ()
@@ -98,7 +98,7 @@ def known_paths(path: KeyPath = ()) -> Iterator[KeyPath]:
 
 
 def suggestion(path: KeyPath) -> str:
-    """Say what an unknown key was meant to be: where a key of its name belongs, or the nearest key beside it."""
+    """Suggest what an unknown key was meant to be: the place of a key with its name, or the nearest key beside it."""
     *parent, wrong = path
     assert isinstance(wrong, str)
     beside = {key.lower(): key for key in known_keys(tuple(parent))}

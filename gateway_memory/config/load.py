@@ -1,4 +1,4 @@
-"""config.json5: read, checked and shown. The keys themselves are declared in `settings.py` and nowhere else."""
+"""Read, check and show config.json5. Only the settings classes declare keys."""
 
 import dataclasses
 import json
@@ -29,7 +29,7 @@ __all__ = [
 def load_config(path: str | Path | None = None) -> Config:
     """Read and check a config file; without a path, return the built-in defaults.
 
-    The file is ours alone: every key in it must be known, so a typo cannot switch something off unnoticed.
+    Every key must be known, so that a typo cannot switch something off unnoticed.
     Raises ConfigFileError, which holds all mistakes, also when the file can't be read.
     """
     if path is None:
@@ -38,7 +38,7 @@ def load_config(path: str | Path | None = None) -> Config:
 
 
 def read_text(path: str | Path) -> str:
-    """Return the text of a config file; raises ConfigFileError, in words, if it can't be read."""
+    """Return the text of a config file. Raises ConfigFileError if it can't be read."""
     try:
         content = Path(path).read_bytes()
     except FileNotFoundError:
@@ -53,7 +53,7 @@ def read_text(path: str | Path) -> str:
 
 
 def render_config(config: Config) -> str:
-    """Write settings as a config file (JSON, which is JSON5) that loads as the same; agents are written in full."""
+    """Return settings as the text of a config file (JSON) that loads as equal settings; agents are written in full."""
     agents = [{"id": name, "memorySync": _document(section)} for name, section in config.agents.items()]
     document = {"agents": {"defaults": {"memorySync": _document(config.defaults)}, "list": agents}}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""What is wrong with a config file."""
+"""The mistakes of a config file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class ConfigProblem:
 
 
 class ConfigFileError(ConfigError):
-    """All mistakes of one config file, in the order of its lines; the text has one a line, as compilers print them."""
+    """All mistakes of one config file, by line. Its text has one mistake a line, as compilers print them."""
 
     def __init__(self, source: str, problems: Sequence[ConfigProblem]) -> None:
         self.source = source

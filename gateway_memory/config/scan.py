@@ -1,7 +1,7 @@
-"""Where each key of a JSON5 document stands.
+"""The line of each key of a JSON5 document.
 
-A JSON5 parser returns values without their lines and keeps silent about a key that is given twice. The scanner reads a
-document that the parser has already accepted, so it needs to know tokens and nesting, and no grammar beyond that.
+The JSON5 parser returns values without lines, and does not report a key that is given twice. The scanner reads a
+document that the parser has accepted, so it only needs to know tokens and nesting.
 """
 
 import json
@@ -27,7 +27,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_LINE_END = re.compile(r"\r\n|\r|\n")  # what editors count; U+2028 and U+2029 end a comment, but no line
+_LINE_END = re.compile(r"\r\n|\r|\n")  # as editors count lines; U+2028 and U+2029 end a comment, but not a line
 _PLAIN_KEY = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 
 
@@ -54,7 +54,7 @@ class Scan:
 
 @dataclass(slots=True, kw_only=True)
 class _Open:
-    """An object or list whose closing bracket has not come yet."""
+    """An object or list whose closing bracket has not been reached."""
 
     path: KeyPath
     is_list: bool
@@ -64,7 +64,7 @@ class _Open:
 
 
 def scan(text: str) -> Scan:
-    """Read the positions out of a valid JSON5 document."""
+    """Return the positions of a valid JSON5 document."""
     lines: dict[KeyPath, int] = {}
     comments: dict[KeyPath, str] = {}
     duplicates: list[Duplicate] = []
@@ -114,10 +114,12 @@ def _content(text: str) -> Iterator[tuple[str, int, str]]:
     """Yield brackets, keys and values, each with its line and the comment that stands above it."""
     line_starts = _line_starts(text)
     above: list[str] = []
-    last_line = 0  # where the last token of any weight ended
+    last_line = 0  # where the last token other than space or comment ended
     for match in _TOKEN.finditer(text):
         line = bisect_right(line_starts, match.start())
-        if match.lastgroup == "comment" and line != last_line:  # behind a value it is not about the next key
+        if (
+            match.lastgroup == "comment" and line != last_line
+        ):  # a comment behind a value does not describe the next key
             above.append(_comment_text(match[0]))
         if match.lastgroup in ("bracket", "value"):
             yield match[0], line, "\n".join(above)
@@ -138,7 +140,7 @@ def _path_of_value(inner: _Open | None) -> KeyPath:
 
 
 def _key(token: str) -> str:
-    """Undo quotes and escapes of a key by having the parser read an object that holds only it."""
+    """Decode the quotes and escapes of a key: the parser reads an object with this key only."""
     (key,) = pyjson5.decode(f"{{{token}:0}}")
     return str(key)
 

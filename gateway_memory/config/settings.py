@@ -1,7 +1,7 @@
-"""All settings of one gateway-memory: the leaf packages' own, and those of the parts that compose them.
+"""All settings: those of the leaf packages, and those of the parts that compose them.
 
-Each field is one key of config.json5 in snake case; nothing else declares a key. What a field's annotation cannot say
-in words, its metadata says: `expected` is how a mistake's message describes a good value.
+Each field is one key of config.json5 in snake case; nothing else declares a key. The metadata `expected` describes a
+valid value in messages, if the annotation is not enough.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ _MOST = 1_000_000_000
 _HUNDRED_YEARS_DAYS = 36_500
 _HUNDRED_YEARS_HOURS = 876_000
 _TEN_YEARS_DAYS = 3_650
-"""Of day files, each of which an opening looks for."""
+"""An opening looks for a file for each of these days."""
 
 
 def is_time_zone(name: str) -> bool:
@@ -51,7 +51,7 @@ def is_time_zone(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncrementalSyncSettings:
-    """Whether a running session is told what has changed in the memory files since it last looked."""
+    """Whether a running session is told of changes in the memory files."""
 
     enabled: bool = True
     check_on_message: bool = True
@@ -87,7 +87,7 @@ class ObservationSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSettings:
-    """What of a session is kept, by whom its summary is made, and when one whose end never came is closed.
+    """What of a session is kept, who makes its summary, and when a session that nobody ended is closed.
 
     summary_model: "" for the model that reads batches, "rules" for none, or another one's name.
     """
@@ -102,7 +102,7 @@ class SessionSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistillSettings:
-    """Which facts of the log move up to MEMORY.md when a session ends: sure ones that were of use again and again."""
+    """Which facts of the log move up to MEMORY.md when a session ends: certain ones that were used repeatedly."""
 
     enabled: bool = True
     min_confidence: Annotated[float, Ge(0), Le(1)] = 0.7
@@ -112,7 +112,7 @@ class DistillSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
-    """Whether the command line and the hooks keep a log in the workspace, and for how long; never with any text."""
+    """Whether the command line and the hooks keep a log in the workspace, and for how many days; it holds no texts."""
 
     enabled: bool = True
     retain_days: Annotated[int, Gt(0), Le(_HUNDRED_YEARS_DAYS)] = 14
@@ -127,7 +127,7 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySync:
-    """The `memorySync` section: everything one agent's memory can be told."""
+    """The `memorySync` section: all settings of one agent's memory."""
 
     time_zone: Annotated[str, Predicate(is_time_zone)] = field(
         default=LOCAL,
