@@ -21,7 +21,7 @@ from recall import Filter, Hit
 __all__ = ["OPTIONS", "SearchRequest", "as_filter", "parse_search", "search", "search_record"]
 
 CATEGORIES: Final = get_args(Category)
-"""What `--category` can name. The extractor declares the categories; nothing else lists them."""
+"""What `--category` can name: the categories that the extractor declares."""
 
 OPTIONS: Final = (
     Option(name="type", metavar="W|B|O", help=("world, about the user, opinion", "W 世界、B 关于用户、O 看法")),
