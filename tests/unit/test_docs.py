@@ -76,7 +76,9 @@ async def test_the_calls_of_the_sessions_page_run(tmp_path: Path) -> None:
         assert (await memory.session_counts())["ended"] == 1
 
 
-@pytest.mark.parametrize("name", [*READMES, "docs/sessions.md", "docs/commands.md", "docs/commands.zh.md"])
+@pytest.mark.parametrize(
+    "name", [*READMES, "docs/sessions.md", "docs/commands.md", "docs/commands.zh.md", "CONTRIBUTING.md"]
+)
 def test_the_shell_commands_exist(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     from gateway_memory.cli.main import main
 
