@@ -153,7 +153,7 @@ def measure(rows: Sequence[Mapping[str, Any]], run: Ranking) -> dict[str, dict[s
 async def ranking_of(rows: Sequence[Mapping[str, Any]], settings: RecallSettings, **options: Any) -> Ranking:
     """The ranking of every query, from an index of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        recaller = Recaller(Path(folder) / "index.sqlite", settings)
+        recaller = Recaller(Path(folder) / "index.sqlite", settings, zone=UTC)
         await recaller.open()
         try:
             return await rank_all(recaller, rows, **options)

@@ -114,7 +114,7 @@ async def open_parts(
     )
     stack.push_async_callback(journal.close)
     slot.started()
-    recaller = await _open_recaller(stack, workspace, settings)
+    recaller = await _open_recaller(stack, workspace, settings, zone)
     await compute(_keep_to_the_owner, workspace)
     files = MarkdownFiles(workspace, state)
     stack.callback(files.close)
@@ -311,10 +311,11 @@ def _open_models(
     return model, summaries
 
 
-async def _open_recaller(stack: AsyncExitStack, workspace: Path, settings: MemorySync) -> Recaller:
+async def _open_recaller(stack: AsyncExitStack, workspace: Path, settings: MemorySync, zone: tzinfo | None) -> Recaller:
     recaller = Recaller(
         workspace / "index.sqlite",
         settings.auto_recall,
+        zone=zone,
         breaker=Breaker(open_seconds=_EMBEDDING_REST_SECONDS),
     )
     try:

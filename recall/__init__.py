@@ -1,6 +1,6 @@
 """Finds the memories that a message needs, by words and by meaning, or nothing.
 
-    recaller = Recaller(path_of_index, RecallSettings())
+    recaller = Recaller(path_of_index, RecallSettings(), zone=None)
     await recaller.open()
     await recaller.replace_file("owner", "MEMORY.md", stamp, entries)
     recall = await recaller.search("owner", "写个脚本", limit=3, min_score=0.5, timeout_seconds=2, now=time.time())

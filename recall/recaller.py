@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from datetime import UTC, tzinfo
+from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -33,10 +33,12 @@ _SERVER_RETRY_SECONDS = 10.0
 
 
 class Recaller:
-    """Search over the scopes of one index.sqlite. Lives on the event loop that opened it.
+    """Search over the scopes of one index.sqlite. It belongs to the event loop that opened it.
 
-    `zone` is where "yesterday" is reckoned. `encoder` makes the encoder, in its own thread; by default it follows the
-    settings. `breaker` guards an embedding server. Every method raises RecallError before `open` and after `close`.
+    zone: in which "yesterday" is reckoned; None is the host's own. encoder: makes the encoder, in its own thread; by
+    default it follows the settings. breaker: guards an embedding server.
+
+    Every method raises RecallError before `open` and after `close`.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class Recaller:
         path: Path,
         settings: RecallSettings,
         *,
-        zone: tzinfo = UTC,
+        zone: tzinfo | None,
         encoder: "Callable[[], Encoder] | None" = None,
         breaker: "Breaker | None" = None,
     ) -> None:

@@ -3,9 +3,10 @@
 import argparse
 import json
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
 
 from gateway_memory.cli.places import add_whose
 from gateway_memory.hooks.run import workspace_of
@@ -58,14 +59,15 @@ def _by_meaning(workspace: Path, config: Path | None, query: str, limit: int) ->
     """Ask the index as it stands, by recall's own ranking; where that needs more, such as a server, a whole memory."""
     import asyncio
 
-    embedder = settings_of(workspace, config)["autoRecall"]["embedder"]["provider"]
-    if embedder != "bundled" or not index_follows(workspace, embedded=True):
+    settings = settings_of(workspace, config)
+    if settings["autoRecall"]["embedder"]["provider"] != "bundled" or not index_follows(workspace, embedded=True):
         return asyncio.run(_by_memory(workspace, config, query, limit))
-    found = asyncio.run(_by_index(workspace, query, limit))
+    zone = None if settings["timeZone"] == "local" else ZoneInfo(settings["timeZone"])
+    found = asyncio.run(_by_index(workspace, query, limit, zone))
     return asyncio.run(_by_memory(workspace, config, query, limit)) if found is None else found
 
 
-async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, Any]] | None:
+async def _by_index(workspace: Path, query: str, limit: int, zone: tzinfo | None) -> list[dict[str, Any]] | None:
     """Return what the index finds; None where it was of another version, or damaged, and begins anew."""
     import logging
     import time
@@ -80,7 +82,8 @@ async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, A
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
 
-    recaller = Recaller(workspace / "index.sqlite", RecallSettings())
+    now = time.time()
+    recaller = Recaller(workspace / "index.sqlite", RecallSettings(), zone=zone)
     if await recaller.open():
         await recaller.close()
         return None
@@ -95,11 +98,11 @@ async def _by_index(workspace: Path, query: str, limit: int) -> list[dict[str, A
             limit=limit,
             min_score=0.0,
             timeout_seconds=_SEARCH_SECONDS,
-            now=time.time(),
+            now=now,
         )
     finally:
         await recaller.close()
-    today = time.strftime("%Y-%m-%d")
+    today = f"{datetime.fromtimestamp(now, UTC).astimezone(zone):%Y-%m-%d}"
     hits = [hit for hit in found.hits if hit.holds_on(today)]
     return [_result(hit.text, hit.type, round(hit.score, 3), hit.file, hit.at) for hit in hits]
 

@@ -56,7 +56,7 @@ class Query:
     asks: bool
 
 
-def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzinfo) -> Query:
+def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzinfo | None) -> Query:
     """The message's own terms, and with less weight those of the turns before it, of `preceding` the last first."""
     message = clean_text(message, LONGEST_QUERY)
     tokens = tokens_of(message)

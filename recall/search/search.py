@@ -59,7 +59,7 @@ class _Reranked(NamedTuple):
     fits: Floats
 
 
-def lexical_scores(index: Index, request: SearchRequest, zone: tzinfo) -> LexicalScores | None:
+def lexical_scores(index: Index, request: SearchRequest, zone: tzinfo | None) -> LexicalScores | None:
     """Return BM25 of every row of the request's scope; None where it has no rows."""
     rows = index.scope(request.scope)
     if rows is None or not len(rows):

@@ -51,7 +51,7 @@ class _Ranked(NamedTuple):
 class Searcher:
     """The searches of a Recaller. `embedder` None: lexical scores alone."""
 
-    def __init__(self, thread: IndexThread, embedder: Embedder | None, zone: tzinfo) -> None:
+    def __init__(self, thread: IndexThread, embedder: Embedder | None, zone: tzinfo | None) -> None:
         self._thread = thread
         self._embedder = embedder
         self._zone = zone
@@ -146,7 +146,7 @@ def _result(requested: "asyncio.Future[Vector]") -> "Vector | None":
 
 
 def _rank(
-    request: SearchRequest, vectors: "tuple[Vector, list[Vector]] | None", zone: tzinfo, index: "Index"
+    request: SearchRequest, vectors: "tuple[Vector, list[Vector]] | None", zone: tzinfo | None, index: "Index"
 ) -> _Ranked:
     from recall.search.query_vector import QueryVector
     from recall.search.search import best_hits, lexical_scores

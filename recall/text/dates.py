@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
 __all__ = ["Span", "looks_back", "spans_of"]
@@ -58,13 +58,13 @@ _PATTERNS = tuple(
 )  # fmt: skip
 
 
-def spans_of(text: str, now: float, zone: tzinfo) -> tuple[Span, ...]:
-    """The spans of time that a text names, seen from `now` (epoch seconds) in `zone`."""
+def spans_of(text: str, now: float, zone: tzinfo | None) -> tuple[Span, ...]:
+    """Return the spans of time that a text names, seen from `now` (epoch seconds); `zone` None is the host's own."""
     text = text[:_LONGEST].lower()
     possible = [(kind, pattern) for kind, needs, pattern in _PATTERNS if any(map(text.__contains__, needs))]
     if not possible:
         return ()
-    today = datetime.fromtimestamp(now, zone).date()
+    today = datetime.fromtimestamp(now, UTC).astimezone(zone).date()
     spans: list[Span] = []
     taken: list[tuple[int, int]] = []
     for kind, pattern in possible:
@@ -195,7 +195,8 @@ def _month_end(first: date) -> date:
     return (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
 
 
-def _epoch(day: date, zone: tzinfo) -> float:
+def _epoch(day: date, zone: tzinfo | None) -> float:
+    """Return when a day begins. A time without a zone is the host's own."""
     return datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()
 
 

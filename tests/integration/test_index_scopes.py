@@ -3,6 +3,7 @@
 import asyncio
 import tempfile
 from collections.abc import Sequence
+from datetime import UTC
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ def test_no_query_of_a_scope_finds_a_memory_of_another(
 ) -> None:
     async def run() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            recaller = Recaller(Path(folder) / "index.sqlite", words_alone(), encoder=encoder)
+            recaller = Recaller(Path(folder) / "index.sqlite", words_alone(), zone=UTC, encoder=encoder)
             await recaller.open()
             whose = await filled(recaller, store)
             await recaller.embedded()
@@ -98,7 +99,7 @@ def test_no_query_of_a_scope_finds_a_memory_of_another(
 async def test_a_thousand_scopes_do_not_all_stay_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scopes, rows, most = 1000, len(SAYINGS), 90
     monkeypatch.setattr("recall.index.index._RESIDENT_ROWS", most)
-    recaller = Recaller(tmp_path / "index.sqlite", words_alone())
+    recaller = Recaller(tmp_path / "index.sqlite", words_alone(), zone=UTC)
     await recaller.open()
     for scope in range(scopes):
         entries = [Entry(id=f"i{row}", text=f"{said} of {scope}", at=1.0) for row, said in enumerate(SAYINGS)]

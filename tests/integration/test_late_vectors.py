@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def gate() -> Iterator[threading.Event]:
 
 @pytest.fixture
 async def recaller(tmp_path: Path) -> AsyncIterator[Recaller]:
-    recaller = Recaller(tmp_path / "index.sqlite", RecallSettings(), encoder=Gated)
+    recaller = Recaller(tmp_path / "index.sqlite", RecallSettings(), zone=UTC, encoder=Gated)
     await recaller.open()
     entries = [Entry(id=f"i{number}", text=text, at=1.0) for number, text in enumerate(LINES)]
     await recaller.replace_file("owner", "MEMORY.md", None, entries)
