@@ -407,7 +407,7 @@ class GatewayMemory:
             return
         name = path.relative_to(folder).as_posix()
         await self._follower.refresh(session.scope, file=name, source=session.key)  # which tells the others
-        _, rows = await self._recaller.added_since(session.scope.key, session.sequence or 0)
+        _, rows = await self._recaller.added_since(session.scope.key, session.revision or 0)
         session.hold([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 
     async def save_summary(

@@ -108,10 +108,10 @@ class Session:
         self.inbox = Inbox(settings.notify.max_pending_updates, max_age_seconds=settings.notify.pending_max_age_seconds)
         self.restored: dict[str, int] = {}
         """Up to which number, by origin, the inbox was filled with what waited over a restart."""
-        self.sequence: int | None = None
-        """The newest line of the index that this session has seen or was told of; None before it has looked."""
+        self.revision: int | None = None
+        """Up to which revision of its scope's index it was told what is new; None before it has looked."""
         self.generation = 0
-        """Which index that line was counted in."""
+        """Which index that revision is of."""
         self.changes = -1
         """Which change of the scope's files this session was the last to be told of."""
         self.recent: deque[str] = deque(maxlen=_PRECEDING_TURNS)
@@ -164,7 +164,7 @@ class Session:
         self.ending = False
         self._opening = ""
         self.restored = {}
-        self.sequence = None
+        self.revision = None
         self.changes = -1
         self.recent.clear()
         self._told.clear()

@@ -6,28 +6,36 @@
     recall = await recaller.search("owner", "写个脚本", limit=3, min_score=0.5, timeout_seconds=2, now=time.time())
     text = render_block("Relevant Memory", "Notes from earlier sessions.", lines, 500)
 
-Importing this package imports no numpy; the index and the encoder load in their own threads when they are opened.
+Each name is imported when it is first used: a hook, a process of its own, needs next to none of them. numpy is imported
+in the threads of an open Recaller alone.
 """
 
-from recall.index.filters import Filter
-from recall.recaller import Recaller
-from recall.settings import EmbedderSettings, RecallSettings
-from recall.text.render import count_tokens, render_block
-from recall.text.words import text_overlap
-from recall.threads.priority import consume_exception
-from recall.types import (
-    EmbeddingError,
-    Entry,
-    FileChange,
-    Hit,
-    Near,
-    Outcome,
-    Recall,
-    RecallError,
-    Stamp,
-    Stored,
-    Vectors,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recall.recaller import Recaller
+    from recall.rows.erasing import erase_scope
+    from recall.rows.peek import Peek, peek
+    from recall.rows.port import Rows
+    from recall.settings import EmbedderSettings, RecallSettings
+    from recall.text.render import count_tokens, render_block
+    from recall.text.words import text_overlap
+    from recall.threads.priority import consume_exception
+    from recall.types import (
+        EmbeddingError,
+        Entry,
+        FileChange,
+        Filter,
+        Hit,
+        Near,
+        Recall,
+        RecallError,
+        RecallOutcome,
+        Stamp,
+        Stored,
+        Vectors,
+    )
 
 __all__ = [
     "EmbedderSettings",
@@ -37,16 +45,43 @@ __all__ = [
     "Filter",
     "Hit",
     "Near",
-    "Outcome",
+    "Peek",
     "Recall",
     "RecallError",
+    "RecallOutcome",
     "RecallSettings",
     "Recaller",
+    "Rows",
     "Stamp",
     "Stored",
     "Vectors",
     "consume_exception",
     "count_tokens",
+    "erase_scope",
+    "peek",
     "render_block",
     "text_overlap",
 ]
+
+_HOMES = {
+    "EmbedderSettings": "settings",
+    "Peek": "rows.peek",
+    "RecallSettings": "settings",
+    "Recaller": "recaller",
+    "Rows": "rows.port",
+    "consume_exception": "threads.priority",
+    "count_tokens": "text.render",
+    "erase_scope": "rows.erasing",
+    "peek": "rows.peek",
+    "render_block": "text.render",
+    "text_overlap": "text.words",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'types')}"), name)
+    globals()[name] = value
+    return value

@@ -169,7 +169,7 @@ def _note(state: RetryCallState) -> None:
 
 
 def _count(index: "Index") -> int:
-    return index.pending_count()
+    return index.rows.totals()[1]
 
 
 def _pending(index: "Index") -> list[tuple[int, str]]:

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.encoding.embedder import Embedder
-from recall.index.filters import Filter
 from recall.index.thread import IndexThread
+from recall.rows.sqlite import SqliteRows
 from recall.search.request import SearchRequest
 from recall.search.searcher import Searcher
 from recall.settings import EmbedderSettings, RecallSettings
 from recall.text.entry_text import LONGEST_EMBEDDED
-from recall.types import Entry, FileChange, Near, Recall, Stamp, Stored, Vectors
+from recall.types import Entry, FileChange, Filter, Near, Recall, Stamp, Stored, Vectors
 
 if TYPE_CHECKING:
     from recall.encoding.encoder import Encoder
     from recall.encoding.server import Breaker
     from recall.index.index import Index
-    from recall.index.store import IndexedRow
+    from recall.rows.port import Rows, SearchTerms
 
 __all__ = ["Recaller"]
 
@@ -33,8 +33,9 @@ _SERVER_RETRY_SECONDS = 10.0
 
 
 class Recaller:
-    """Search over the scopes of one index.sqlite. It belongs to the event loop that opened it.
+    """Search over the scopes of one index. It belongs to the event loop that opened it.
 
+    index: the path of index.sqlite; None keeps everything in memory, and nothing on disk; or another store of rows.
     zone: in which "yesterday" is reckoned; None is the host's own. encoder: makes the encoder, in its own thread; by
     default it follows the settings. breaker: guards an embedding server.
 
@@ -43,7 +44,7 @@ class Recaller:
 
     def __init__(
         self,
-        path: Path,
+        index: "Path | Rows | None",
         settings: RecallSettings,
         *,
         zone: tzinfo | None,
@@ -51,7 +52,7 @@ class Recaller:
         breaker: "Breaker | None" = None,
     ) -> None:
         self._settings = settings
-        self._thread = IndexThread(path)
+        self._thread = IndexThread(SqliteRows(index) if index is None or isinstance(index, Path) else index)
         self._embedders = _embedders(settings.embedder, encoder, breaker)
         self._embedder = self._embedders[0] if self._embedders else None
         self._background = None
@@ -102,13 +103,7 @@ class Recaller:
 
     async def vectors(self) -> Vectors:
         """How far memories can be found by meaning, over all scopes."""
-
-        def job(index: "Index") -> tuple[int, int]:
-            rows = index.row_count()
-            # Vectors of another encoder find nothing.
-            return rows, index.pending_count() if index.is_ours else rows
-
-        rows, missing = await self._read(job)
+        rows, missing = await self._read(lambda index: index.missing_vectors())
         encoder = None if self._embedder is None else self._embedder.encoder
         problems = [embedder.problem for embedder in self._embedders if embedder.problem]
         return Vectors(
@@ -124,7 +119,7 @@ class Recaller:
 
     async def stamps(self, scope: str) -> dict[str, Stamp]:
         """The files of a scope as the index last saw them; empty again after the index was found damaged."""
-        return await self._read(lambda index: index.stamps(scope))
+        return dict(await self._read(lambda index: index.rows.stamps(scope)))
 
     async def replace_file(self, scope: str, file: str, stamp: Stamp | None, entries: Sequence[Entry]) -> FileChange:
         """Make a file's rows those of `entries`, in their order; `stamp` None says that the file is gone.
@@ -133,7 +128,7 @@ class Recaller:
         one of these ids moves here. Raises RecallError if the index cannot be written.
         """
         fresh = await self._read(lambda index: index.unprepared(scope, file, entries))
-        prepared: dict[str, IndexedRow] = {}
+        prepared: dict[str, SearchTerms] = {}
         for start in range(0, len(fresh), _PREPARED_AT_ONCE):
             part = fresh[start : start + _PREPARED_AT_ONCE]
             prepared.update(await self._thread.run(_preparing(part)))
@@ -142,17 +137,22 @@ class Recaller:
             self._background.wake()
         return change
 
-    async def added_since(self, scope: str, sequence: int) -> tuple[int, tuple[Stored, ...]]:
-        """The highest sequence of a scope now, and its items that were inserted after `sequence`, oldest first."""
-        return await self._read(lambda index: index.added_since(scope, sequence))
+    async def revision(self, scope: str) -> int:
+        """Return a scope's revision, which rises with each change of its rows."""
+        return await self._read(lambda index: index.rows.revision(scope))
+
+    async def added_since(self, scope: str, revision: int) -> tuple[int, tuple[Stored, ...]]:
+        """Return a scope's revision, and its items that were inserted after `revision`, the oldest first."""
+        current, rows = await self._read(lambda index: index.rows.added_since(scope, revision))
+        return current, tuple(rows)
 
     async def get(self, scope: str, id: str) -> Stored | None:  # noqa: A002 - its name everywhere here
-        """The row of an id."""
-        return await self._read(lambda index: index.get(scope, id))
+        """Return the row of an id."""
+        return next(iter(await self._read(lambda index: index.rows.by_ids(scope, [id]))), None)
 
     async def owners(self, scope: str, ids: Sequence[str]) -> dict[str, str]:
-        """The file that each of these ids stands in, for those that the index knows."""
-        return await self._read(lambda index: index.owners(scope, ids))
+        """Return the file of each of these ids, for those that the index knows."""
+        return {row.entry.id: row.file for row in await self._read(lambda index: index.rows.by_ids(scope, ids))}
 
     @property
     def generation(self) -> int:
@@ -166,15 +166,15 @@ class Recaller:
 
     async def newest(self, scope: str, limit: int) -> tuple[Stored, ...]:
         """The items inserted last, the newest first."""
-        return await self._read(lambda index: index.newest(scope, limit))
+        return tuple(await self._read(lambda index: index.rows.newest(scope, limit)))
 
     async def listed(self, scope: str, only: Filter, limit: int) -> tuple[Stored, ...]:
         """The items of a scope that pass a filter, the newest first."""
-        return await self._read(lambda index: index.listed(scope, only, limit))
+        return tuple(await self._read(lambda index: index.rows.listed(scope, only, limit)))
 
     async def count(self, scope: str) -> int:
         """How many items a scope has."""
-        return await self._read(lambda index: index.count(scope))
+        return await self._read(lambda index: index.rows.count(scope))
 
     async def warm(self, scope: str) -> None:
         """Load a scope, so that the first search needn't."""
@@ -252,9 +252,9 @@ def _bundled() -> "Encoder":
     return bundled_encoder()
 
 
-def _preparing(entries: Sequence[Entry]) -> "Callable[[Index], dict[str, IndexedRow]]":
-    def job(_: "Index") -> "dict[str, IndexedRow]":
-        from recall.index.prepare import prepare
+def _preparing(entries: Sequence[Entry]) -> "Callable[[Index], dict[str, SearchTerms]]":
+    def job(_: "Index") -> "dict[str, SearchTerms]":
+        from recall.rows.replacement import prepare
 
         return {entry.id: prepare(entry) for entry in entries}
 

@@ -8,21 +8,24 @@ __all__ = [
     "EmbeddingError",
     "Entry",
     "FileChange",
+    "Filter",
     "Hit",
     "Near",
-    "Outcome",
     "Recall",
     "RecallError",
+    "RecallOutcome",
+    "RowsBusyError",
+    "RowsDamagedError",
     "Stamp",
     "Stored",
     "Vectors",
 ]
 
-Outcome = Literal["full", "partial", "empty", "timeout"]
+RecallOutcome = Literal["full", "partial", "empty", "timeout"]
 
 
 class RecallError(Exception):
-    """Recall was used wrongly: before it was opened or after it was closed."""
+    """Recall failed, or was used before it was opened or after it was closed."""
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message or self.__doc__)
@@ -39,6 +42,14 @@ class EmbeddingError(RecallError):
         super().__init__(f"the embedding server gave no usable vectors: {kind}")
         self.kind = kind
         self.retry_after_seconds = retry_after_seconds
+
+
+class RowsBusyError(RecallError):
+    """Another process has the index locked; the same call may soon succeed."""
+
+
+class RowsDamagedError(RecallError):
+    """What the index holds cannot be read, or makes no sense."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +78,26 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """An entry as the index holds it. `sequence` grows with each insertion; a changed text gets a new one."""
+    """An entry as the index holds it. `sequence` identifies the row: a changed text gets a new, higher one."""
 
     entry: Entry
     scope: str
     file: str
     sequence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which rows a search may return: all that is given must hold.
+
+    since, until: epoch seconds, since <= at < until. session: the session's key.
+    """
+
+    type: str = ""
+    category: str = ""
+    session: str = ""
+    since: float | None = None
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +175,7 @@ class Recall:
     """
 
     hits: tuple[Hit, ...] = ()
-    outcome: Outcome = "empty"
+    outcome: RecallOutcome = "empty"
     stages: Mapping[str, float] = field(default_factory=dict)
 
 

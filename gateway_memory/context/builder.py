@@ -96,7 +96,7 @@ class ContextBuilder:
             self._recall(session, message, now, until), self._file_changes(session, span * _REFRESH_SHARE)
         )
         if new:
-            session.generation, session.changes, session.sequence, rows = new
+            session.generation, session.changes, session.revision, rows = new
             changes = tuple(row for row in rows if not session.was_told(row.entry.id, row.entry.text))
             session.hold([(row.entry.id, row.entry.text) for row in changes])
             # A line that is new may be the answer.

@@ -15,11 +15,11 @@ _HANGING_SECONDS: Final = 0.02
 
 
 class FileChanges(NamedTuple):
-    """What a refresh found: the index's generation, the number of its changes, the newest line, and the new lines."""
+    """What a refresh found: which index it is, and up to which change and revision the new lines are all there is."""
 
     generation: int
     changes: int
-    sequence: int
+    revision: int
     rows: tuple[Stored, ...]
 
 
@@ -33,14 +33,13 @@ class ChangeDetector:
         self._refreshing: dict[str, asyncio.Future[FileChanges | None]] = {}
 
     async def first(self, session: Session, seconds: float) -> int | None:
-        """Index a session's files and load its scope; return the newest line, None when that takes longer."""
+        """Index a session's files and load its scope; return its revision, None when that takes longer."""
         return await self._within.get("open", seconds, self._first(session))
 
     async def _first(self, session: Session) -> int:
         await self._follower.refresh(session.scope)
         await self._recaller.warm(session.scope.key)
-        newest = await self._recaller.newest(session.scope.key, 1)
-        return newest[0].sequence if newest else 0
+        return await self._recaller.revision(session.scope.key)
 
     async def since_last(self, session: Session, seconds: float) -> FileChanges | None:
         """Return what is new in a session's files; None where nothing is, or the disk takes longer.
@@ -59,10 +58,10 @@ class ChangeDetector:
     async def _refresh(self, session: Session) -> FileChanges | None:
         changes = await self._follower.refresh(session.scope)
         generation = self._recaller.generation
-        if session.sequence is None or session.generation != generation:
+        if session.revision is None or session.generation != generation:
             # The files were still being read when the session started, or the index was replaced.
             return FileChanges(generation, changes, await self._first(session), ())
         if session.changes == changes:
             return None
-        sequence, rows = await self._recaller.added_since(session.scope.key, session.sequence)
-        return FileChanges(generation, changes, sequence, tuple(row for row in rows if row.entry.type != "S"))
+        revision, rows = await self._recaller.added_since(session.scope.key, session.revision)
+        return FileChanges(generation, changes, revision, tuple(row for row in rows if row.entry.type != "S"))

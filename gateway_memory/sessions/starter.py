@@ -71,7 +71,7 @@ class Beginning:
             await self._parts.journal.marks.look_for_untold()
             session.generation = self._parts.recaller.generation
             await self._parts.context.within.done("expire", _OPENING_SECONDS, self._parts.ingest.expire(session.scope))
-            session.sequence = await self._parts.context.changes.first(session, _OPENING_SECONDS)
+            session.revision = await self._parts.context.changes.first(session, _OPENING_SECONDS)
             if session.settings.opening.enabled:
                 await self._parts.context.within.done("opening", _OPENING_SECONDS, self._open(session, waiting, now))
             session.ended = False

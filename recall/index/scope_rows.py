@@ -1,8 +1,6 @@
 """What memory holds of one scope: columns of numbers by row, the word index, and the vectors. Texts stay on disk."""
 
-import sqlite3
 from collections.abc import Sequence
-from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -11,11 +9,10 @@ from numpy.typing import NDArray
 from recall.index.arrays import Growing, Matrix, packed_type, unpacked
 from recall.ranking import rank
 from recall.ranking.postings import Postings
+from recall.rows.port import LoadedRow, ScopeChanges
 
 __all__ = ["ScopeRows"]
 
-# Fewer than the objects after which Python looks for garbage.
-_ROWS_AT_ONCE = 256
 # Rows that are gone keep their place until this share of a scope is gone; then it is loaded again.
 _DEAD_SHARE = 0.3
 _DEAD_ROWS = 256
@@ -24,8 +21,8 @@ _DEAD_ROWS = 256
 class ScopeRows:
     """Rows of a scope in the order of their insertion. Row numbers are places in these arrays; sequences are ids."""
 
-    def __init__(self, dimension: int) -> None:
-        self.revision = 0
+    def __init__(self, dimension: int, revision: int) -> None:
+        self.revision = revision
         self.sequences = Growing(np.int64)
         self.at = Growing(np.float64)
         self.importance = Growing(np.float32)
@@ -59,35 +56,40 @@ class ScopeRows:
         row = int(np.searchsorted(sequences, sequence))
         return row if row < len(sequences) and sequences[row] == sequence else None
 
-    def take(self, cursor: sqlite3.Cursor) -> None:
-        """Take in rows of `Store.load`: new ones at the end, known ones by changing their attributes."""
-        while batch := cursor.fetchmany(_ROWS_AT_ONCE):
-            last = int(self.sequences.values[-1]) if len(self) else 0
-            known = [row for row in batch if row[0] <= last]
-            fresh = [row for row in batch if row[0] > last] if known else batch
-            for values in known:
-                self._change(values)
-            if fresh:
-                self._append(fresh)
+    def apply(self, changes: ScopeChanges) -> None:
+        """Bring the columns to the revision of the changes."""
+        self.take(changes.rows)
+        self.remove(changes.removed)
+        self._put_sequences(changes.vectors)
+        self.revision = changes.revision
 
-    def _change(self, values: Sequence[Any]) -> None:
-        sequence, at, importance, _, type_, kind, file, session, traits, _, _, _, vector = values
-        row = self.row_of(sequence)
+    def take(self, rows: Sequence[LoadedRow]) -> None:
+        """Append new rows, by sequence, and change the attributes of known ones."""
+        last = int(self.sequences.values[-1]) if len(self) else -1
+        fresh = [row for row in rows if row.sequence > last]
+        for row in rows:
+            if row.sequence <= last:
+                self._change(row)
+        if fresh:
+            self._append(fresh)
+
+    def _change(self, values: LoadedRow) -> None:
+        row = self.row_of(values.sequence)
         if row is None:
             return
-        self.at.values[row] = at
-        self.importance.values[row] = importance
-        self.sessions.values[row] = _session_of(file, session)
-        self.traits.values[row] = traits
-        self.searchable.values[row] = type_ != "S"
-        self.items.values[row] = type_ != "S" and kind == "item"
-        if vector is None:
+        self.at.values[row] = values.at
+        self.importance.values[row] = values.importance
+        self.sessions.values[row] = _session_of(values.file, values.session)
+        self.traits.values[row] = values.traits
+        self.searchable.values[row] = values.type != "S"
+        self.items.values[row] = values.type != "S" and values.kind == "item"
+        if values.vector is None:
             self.embedded.values[row] = False
             self.matrix.put(row, np.zeros(1, packed_type(self.matrix.dimension)))
 
-    def _append(self, batch: Sequence[Sequence[Any]]) -> None:
-        sequences, at, importance, _, types, kinds, files, sessions, traits, speakers, lengths, terms, vectors = zip(
-            *batch, strict=True
+    def _append(self, rows: Sequence[LoadedRow]) -> None:
+        sequences, at, importance, types, kinds, files, sessions, traits, speakers, lengths, terms, vectors = zip(
+            *rows, strict=True
         )
         first = len(self)
         self.sequences.append(sequences)
@@ -105,17 +107,18 @@ class ScopeRows:
             raise ValueError("a row's terms are damaged")
         self.offsets.append(self.offsets.values[-1] + np.cumsum(sizes // 4))
         self.terms.append(np.frombuffer(b"".join(terms), "<u4"))
-        self.embedded.append(np.zeros(len(batch), bool))
+        self.embedded.append(np.zeros(len(rows), bool))
         self.matrix.grow(len(self))
         present = [place for place, vector in enumerate(vectors) if vector is not None]
-        if len(present) == len(batch):
-            self.put_vectors(np.arange(first, len(self)), list(vectors))
-        elif present:
-            self.put_vectors(np.array(present) + first, [vectors[place] for place in present])
+        if present:
+            self._put_vectors(np.array(present) + first, [vectors[place] for place in present])
 
-    def put_vectors(self, rows: NDArray[np.int64], blobs: Sequence[bytes]) -> None:
-        """Vectors as they are stored, see `arrays.packed`; rows ascend."""
-        vectors = np.frombuffer(b"".join(blobs), packed_type(self.matrix.dimension))
+    def _put_vectors(self, rows: NDArray[np.int64], blobs: Sequence[bytes]) -> None:
+        """Set vectors as they are stored, see `arrays.packed`; rows ascend. A row that has one keeps it."""
+        new = ~self.embedded.values[rows]
+        rows, vectors = rows[new], np.frombuffer(b"".join(blobs), packed_type(self.matrix.dimension))[new]
+        if not len(rows):
+            return
         if len(rows) == rows[-1] - rows[0] + 1:
             self.matrix.put(int(rows[0]), vectors)
         else:
@@ -125,11 +128,11 @@ class ScopeRows:
         self.vector_sum += unpacked(vectors).sum(axis=0)
         self.vectors += len(rows)
 
-    def put_sequences(self, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Vectors by sequence; those of unknown rows are left."""
+    def _put_sequences(self, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Set vectors by sequence; those of unknown rows are left out."""
         found = sorted((row, blob) for sequence, blob in vectors if (row := self.row_of(sequence)) is not None)
         if found:
-            self.put_vectors(np.array([row for row, _ in found]), [blob for _, blob in found])
+            self._put_vectors(np.array([row for row, _ in found]), [blob for _, blob in found])
 
     def remove(self, sequences: Sequence[int]) -> None:
         for sequence in sequences:

@@ -1,15 +1,16 @@
-"""The index in its own thread: jobs by priority, a damaged file replaced, a locked one tried again."""
+"""The index in its own thread: jobs by priority, damaged rows replaced, locked ones tried again."""
 
 import asyncio
-import sqlite3
 import time
+from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from recall.log import get_logger
+
+from recall.rows.port import Rows
 from recall.threads.priority import WRITE, PriorityThread
-from recall.types import RecallError
+from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,9 +23,8 @@ _log = get_logger(__name__)
 
 T = TypeVar("T")
 
-_BUSY, _LOCKED, _ERROR, _CORRUPT, _NOT_A_DATABASE = 5, 6, 1, 11, 26
-# What a job raises where a table has lost its name, or a row holds unexpected values: SQLite checks neither.
-_DAMAGED = (sqlite3.DatabaseError, ValueError, TypeError, LookupError, OverflowError, MemoryError)
+# What a job raises where rows hold unexpected values.
+_DAMAGED = (RowsDamagedError, ValueError, TypeError, LookupError, OverflowError, MemoryError)
 # A job that finds another process writing tries again after so long, so that searches go between.
 _LOCK_RETRY_SECONDS = 0.05
 _LOCK_PATIENCE_SECONDS = 30.0
@@ -32,10 +32,10 @@ _OPEN_PATIENCE_SECONDS = 5.0
 
 
 class IndexThread:
-    """Owns SQLite and numpy's arrays: one job at a time. numpy is imported in its thread, never on the event loop."""
+    """Runs jobs on an index, one at a time. numpy is imported in its thread, never on the event loop."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
         self._thread = PriorityThread("recall-index")
         self._index: Index | None = None
 
@@ -59,7 +59,7 @@ class IndexThread:
         def job() -> "tuple[Index, bool]":
             from recall.index.index import Index
 
-            index = Index(self._path)
+            index = Index(self._rows)
             return index, index.open()
 
         self._thread.start()
@@ -67,10 +67,10 @@ class IndexThread:
         while True:
             try:
                 self._index, made = await self._thread.submit(job, WRITE)
-            except (OSError, sqlite3.Error) as error:
-                if not _is_locked(error) or time.monotonic() > patience:
+            except RecallError as error:
+                if not isinstance(error, RowsBusyError) or time.monotonic() > patience:
                     await self._thread.close()
-                    raise RecallError(f"the index {self._path} cannot be opened: {error}") from error
+                    raise
             else:
                 return made
             await asyncio.sleep(_LOCK_RETRY_SECONDS)
@@ -90,9 +90,9 @@ class IndexThread:
     async def run(
         self, job: "Callable[[Index], T]", priority: int = WRITE, *, patience_seconds: float = _LOCK_PATIENCE_SECONDS
     ) -> T:
-        """Run a job in the thread. A damaged file is replaced, and the job done again.
+        """Run a job in the thread. Damaged rows are replaced by none, and the job done again.
 
-        While another process has the file locked, the job is tried again; others go between.
+        While another process has the rows locked, the job is tried again; others go between.
 
         Raises:
             RecallError: the index is not open, cannot be read or written, or was locked for `patience_seconds`.
@@ -101,46 +101,19 @@ class IndexThread:
         while True:
             try:
                 return await self._thread.submit(partial(_guarded, job, self.opened()), priority)
-            except sqlite3.Error as error:
-                if not _is_locked(error) or time.monotonic() >= until:
-                    raise RecallError(f"the index cannot be read or written: {error}") from error
+            except RowsBusyError:
+                if time.monotonic() >= until:
+                    raise
             await asyncio.sleep(_LOCK_RETRY_SECONDS)
 
 
 def _guarded(job: "Callable[[Index], T]", index: "Index") -> T:
-    try:
+    with suppress(*_DAMAGED):
+        return job(index)
+    try:  # again, since another process may just have changed the encoder of the vectors
+        index.follow()
         return job(index)
     except _DAMAGED as error:
-        if not _is_damage(error):
-            raise
-        found: Exception = error
-    if not isinstance(found, sqlite3.Error):  # another process may just have changed the rows' encoder
-        try:
-            index.follow()
-            return job(index)
-        except _DAMAGED as error:
-            if not _is_damage(error):
-                raise
-            found = error
-    _log.error("recall.index_damaged", error=type(found).__name__)
+        _log.error("recall.index_damaged", error=type(error).__name__)
     index.replace()
     return job(index)
-
-
-def _is_damage(error: Exception) -> bool:
-    """Return whether an error may come of a damaged file, and not of something that passes."""
-    if not isinstance(error, sqlite3.Error):
-        return True
-    # A text that is no UTF-8 has no code at all; nor has the use of a closed file, which is no damage.
-    codes = (0, _ERROR, _CORRUPT, _NOT_A_DATABASE)
-    return not isinstance(error, sqlite3.ProgrammingError) and _code(error) in codes
-
-
-def _is_locked(error: BaseException) -> bool:
-    """Return whether another process holds a lock, which it may soon release."""
-    return isinstance(error, BlockingIOError) or (isinstance(error, sqlite3.Error) and _code(error) in (_BUSY, _LOCKED))
-
-
-def _code(error: sqlite3.Error) -> int:
-    """Return SQLite's primary result code."""
-    return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF

@@ -34,10 +34,10 @@ def with_a_preference(found: list[CandidateRow], limit: int) -> list[CandidateRo
     return chosen
 
 
-def hits_of(index: Index, sequences: NDArray[np.int64], found: Sequence[CandidateRow]) -> tuple[Hit, ...]:
+def hits_of(index: Index, scope: str, sequences: NDArray[np.int64], found: Sequence[CandidateRow]) -> tuple[Hit, ...]:
     """Return the hits of chosen rows; `sequences`: of all rows. A row that was removed meanwhile is left out."""
     wanted = [int(sequences[one.row]) for one in found]
-    stored = {row.sequence: row for row in index.stored(wanted)}
+    stored = index.stored(scope, wanted)
     hits = []
     for sequence, one in zip(wanted, found, strict=True):
         row = stored.get(sequence)

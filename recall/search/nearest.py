@@ -36,7 +36,7 @@ def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | N
         best |= {row for row in _highest(cosines, limit) if cosines[row] > _NO_VECTOR}
     found = []
     wanted = set(terms.tolist())
-    stored = {row.sequence: row for row in index.stored([int(rows.sequences.values[row]) for row in best])}
+    stored = index.stored(scope, [int(rows.sequences.values[row]) for row in best])
     for row in best:
         entry = stored.get(int(rows.sequences.values[row]))
         if entry is None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from recall.index.filters import Filter
+from recall.types import Filter
 
 __all__ = ["SearchRequest"]
 

@@ -133,7 +133,7 @@ def best_hits(
             found.append(CandidateRow(row, score, bool(related[place]), row in applying, parts))
         if not applying and (score < min_score or len(found) == limit):
             break  # scores only fall from here
-    return hits_of(index, lexical.rows.sequences.values, with_a_preference(found, limit))
+    return hits_of(index, request.scope, lexical.rows.sequences.values, with_a_preference(found, limit))
 
 
 def _parts(terms: Terms, row: int, ranked_at: float, evidence: float, near: _Reranked, place: int) -> dict[str, float]:

@@ -18,7 +18,7 @@ from locking import locked
 from gateway_memory import OWNER, Config, Context, GatewayMemory, Session, WorkspaceError, load_config
 from recall import EmbedderSettings
 from recall.encoding.encoder import BundledEncoder
-from recall.index.store import Store
+from recall.rows.sqlite import SqliteRows
 
 LINES = ["The boat leaves from pier nine", "Lena is allergic to peanuts", "The rent is due on the first"]
 ASKED = "which pier does the boat leave from?"
@@ -252,13 +252,13 @@ async def test_a_disk_on_which_the_files_stall(tmp_path: Path) -> None:
 
 
 async def test_a_disk_on_which_the_index_stalls(tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = Store.by_sequences
+    read = SqliteRows.by_sequences
 
-    def hanging(self: Store, sequences: list[int]) -> Any:
+    def hanging(self: SqliteRows, scope: str, sequences: Sequence[int]) -> Any:
         gate()
-        return read(self, sequences)
+        return read(self, scope, sequences)
 
-    monkeypatch.setattr(Store, "by_sequences", hanging)
+    monkeypatch.setattr(SqliteRows, "by_sequences", hanging)
     kept(tmp_path)
     async with GatewayMemory(hasty(embedder=WORDS), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)

@@ -16,7 +16,7 @@ from gateway_memory import OWNER, Config, GatewayMemory, GatewayMemoryError, Ses
 from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.summaries import read_records
 from recall import EmbedderSettings
-from recall.index.store import Store
+from recall.rows.database import Database
 
 WORTH = "请把登录接口改成用 JWT 认证，旧的会话先保留两周，然后通知前端同事"
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -71,7 +71,7 @@ class Disk:
         self.fails_at = 0
         self.stays = False
         self.error: Exception = FULL
-        for owner, name in ((Connection, "_atomic"), (Connection, "_fetch"), (Store, "writing")):
+        for owner, name in ((Connection, "_atomic"), (Connection, "_fetch"), (Database, "writing")):
             self._wrap(patch, owner, name, database=True)
         for name in ("open", "write", "fsync", "rename"):
             self._wrap(patch, os, name, database=False)

@@ -179,9 +179,9 @@ async def test_a_damaged_index_is_made_again_and_counted(whole: Path, tmp_path: 
     statements = {
         "schema": "ALTER TABLE row RENAME COLUMN heading TO hfading",
         "types": "UPDATE row SET text = x'ff00', at = 'noon'",
-        "revision": "UPDATE meta SET value = 'x' WHERE key = 'revision'",
-        "scale": "INSERT OR REPLACE INTO meta VALUES ('scale', '0.1 x')",
-        "encoder": "INSERT OR REPLACE INTO meta VALUES ('encoder', 'x:y')",
+        "revision": "UPDATE scope SET revision = 'x'",
+        "scale": "INSERT OR REPLACE INTO meta VALUES ('encoder', 'x'), ('dimension', '1'), ('scale', '0.1 x')",
+        "encoder": "INSERT OR REPLACE INTO meta VALUES ('encoder', 'x'), ('dimension', 'y'), ('scale', '0 1')",
         "text": "UPDATE row SET id = CAST(x'ff6162' AS TEXT), text = CAST(x'ff6162' AS TEXT)",
         "terms": "UPDATE row SET terms = x'01'",
         "numbers": "UPDATE row SET at = 'soon', importance = 'very', confidence = NULL || 'x'",

@@ -1,17 +1,23 @@
-"""The tables of index.sqlite. Another format than this is replaced: the index can always be made again."""
+"""The tables of index.sqlite. A file of another format is replaced: the index can always be made again."""
 
 __all__ = ["FORMAT", "SCHEMA"]
 
-FORMAT = "4"
+FORMAT = "5"
+# scope.forgotten: up to which revision it is no longer known what was removed. row.added: the revision that inserted
+# it; row.revision: the last one that changed it, its vector aside.
 SCHEMA = """
 create table meta (key text primary key, value text not null) without rowid;
-create table scope (number integer primary key, key text not null unique);
+create table scope (
+    number integer primary key, key text not null unique, revision integer not null default 0,
+    forgotten integer not null default 0
+);
 create table file (
     scope integer not null, name text not null, mtime_ns integer not null, size integer not null, digest text not null,
     primary key (scope, name)
 ) without rowid;
 create table row (
-    sequence integer primary key autoincrement, revision integer not null, scope integer not null, file text not null,
+    sequence integer primary key autoincrement, added integer not null, revision integer not null,
+    scope integer not null, file text not null,
     id text not null, text text not null, at real not null, kind text not null, type text not null,
     category text not null, importance real not null, confidence real not null, session text not null,
     heading text not null, speaker text not null, reply text not null, until text not null,

@@ -1,0 +1,181 @@
+"""The life of index.sqlite: opened under a lock, sealed by a checksum when closed, replaced when it is damaged."""
+
+import fcntl
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from recall.log import get_logger
+
+from recall.rows.errors import kind_of, translated
+from recall.rows.port import Opening, Poll
+from recall.rows.schema import FORMAT, SCHEMA
+from recall.rows.seal import break_seal, put_seal, seal_of
+from recall.types import RecallError, RowsBusyError, RowsDamagedError
+
+__all__ = ["Database"]
+
+_log = get_logger(__name__)
+
+_BUSY_SECONDS = 0.05
+
+
+class Database:
+    """A connection to an index; path None: in memory, and nothing on disk.
+
+    is_readable: reads a little of everything, and raises where it makes no sense.
+    """
+
+    def __init__(self, path: Path | None, is_readable: Callable[[sqlite3.Connection], object]) -> None:
+        self._path = path
+        self._is_readable = is_readable
+        self._connection: sqlite3.Connection | None = None
+        self._inode = 0
+        self._data_version = 0
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The open connection."""
+        if self._connection is None:
+            raise RecallError("the index is not open")
+        return self._connection
+
+    def open(self) -> Opening:
+        """Open the file, or make it anew."""
+        with translated(f"the index {self._path} cannot be opened"):
+            return self._open()
+
+    def _open(self) -> Opening:
+        if self._path is None:
+            self._connect(":memory:")
+            self._make()
+            return "made"
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        # Two processes that find the same damage must not each remove what the other has just made.
+        with Path(f"{self._path}.lock").open("w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:
+                return self._open_locked(self._path)
+            except BaseException:
+                self._disconnect()
+                raise
+
+    def _open_locked(self, path: Path) -> Opening:
+        opening: Opening = "made"
+        if not break_seal(path):
+            _log.warning("recall.index_replaced", reason="seal")
+            opening = "repaired"
+            _unlink(path)
+        if path.exists():
+            try:
+                self._connect(path)
+                if self._has_our_format():
+                    self._is_readable(self.connection)
+                    return "found"
+                reason = "format"
+            except (sqlite3.DatabaseError, ValueError, RowsDamagedError) as error:
+                if isinstance(error, sqlite3.Error) and kind_of(error) is RowsBusyError:
+                    raise
+                reason, opening = type(error).__name__, "repaired"
+            self._disconnect()
+            _log.warning("recall.index_replaced", reason=reason)
+            _unlink(path)
+        self._connect(path)
+        self._make()
+        return opening
+
+    def close(self) -> None:
+        """Close the connection, and seal the file if nobody else has it open."""
+        if self._connection is not None:
+            self._disconnect()
+            if self._path is not None:
+                put_seal(self._path)
+
+    def poll(self) -> Poll:
+        """Return what other processes did; a file that another process has replaced is opened again."""
+        if self._is_lost():
+            self.close()
+            self.open()
+            return "replaced"
+        version = self._read_data_version()
+        if version == self._data_version:
+            return "unchanged"
+        self._data_version = version
+        return "changed"
+
+    def recreate(self) -> None:
+        """Put an empty file in the place of a damaged one, unless another process has done so."""
+        self._disconnect()
+        if self._path is not None:
+            with Path(f"{self._path}.lock").open("w", encoding="utf-8") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not self._is_lost():
+                    _unlink(self._path)
+        self.open()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that rolls back on any exception, also a cancellation."""
+        self.connection.execute("begin immediate")
+        try:
+            yield self.connection
+        except BaseException:
+            self.connection.execute("rollback")
+            raise
+        self.connection.execute("commit")
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A transaction in which nothing changes between two reads."""
+        self.connection.execute("begin")
+        try:
+            yield self.connection
+        finally:
+            self.connection.execute("rollback")
+
+    def _is_lost(self) -> bool:
+        """Return whether another process has replaced the file."""
+        if self._path is None:
+            return False
+        try:
+            return self._path.stat().st_ino != self._inode
+        except FileNotFoundError:
+            return True
+
+    def _connect(self, path: Path | str) -> None:
+        # Autocommit: the only transactions are those that `writing` and `reading` begin.
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_BUSY_SECONDS)
+        self._connection = connection
+        if self._path is not None:
+            self._inode = self._path.stat().st_ino
+        connection.execute("pragma journal_mode = wal")
+        # Losing the last writes at a power cut costs nothing: stamps go with the rows, so the files are read again.
+        connection.execute("pragma synchronous = normal")
+        self._data_version = self._read_data_version()
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _make(self) -> None:
+        with self.writing() as connection:
+            for statement in SCHEMA.split(";"):
+                connection.execute(statement)
+            connection.execute("insert into meta values ('format', ?)", (FORMAT,))
+
+    def _has_our_format(self) -> bool:
+        if not self.connection.execute("select 1 from sqlite_master where name = 'meta'").fetchone():
+            return False
+        return bool(self.connection.execute("select value from meta where key = 'format'").fetchone() == (FORMAT,))
+
+    def _read_data_version(self) -> int:
+        """Return a number that changes whenever another connection has committed."""
+        return int(self.connection.execute("pragma data_version").fetchone()[0])
+
+
+def _unlink(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    seal_of(path).unlink(missing_ok=True)

@@ -1,0 +1,61 @@
+"""Reads an index.sqlite as it stands, for a process that lives a moment. Light to import."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from recall.rows.errors import translated
+from recall.types import RecallError
+
+__all__ = ["Peek", "peek"]
+
+_BUSY_SECONDS = 0.2
+
+
+class Peek:
+    """What `peek` yields. Its methods raise RecallError where something can't be read."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    @translated()
+    def stamps(self, scope: str) -> dict[str, tuple[int, int]]:
+        """Return the files that a scope's rows were made from: when each was saved (ns), and its size in bytes."""
+        query = "select f.name, f.mtime_ns, f.size from file f join scope s on s.number = f.scope where s.key = ?"
+        return {name: (mtime, size) for name, mtime, size in self._connection.execute(query, (scope,))}
+
+    @translated()
+    def lines(self, scope: str, day: str) -> list[tuple[str, str, str, str, float]]:
+        """Return (id, text, type, file, at) of a scope's memories that hold on a day; stage summaries are left out."""
+        query = (
+            "select r.id, r.text, r.type, r.file, r.at from row r join scope s on s.number = r.scope"
+            " where s.key = ? and r.type <> 'S' and (r.until = '' or r.until >= ?)"
+        )
+        return self._connection.execute(query, (scope, day)).fetchall()
+
+    @translated()
+    def count(self, scope: str) -> int:
+        """Return how many rows a scope has."""
+        query = "select count(*) from row r join scope s on s.number = r.scope where s.key = ?"
+        return int(self._connection.execute(query, (scope,)).fetchone()[0])
+
+    @translated()
+    def is_embedded(self) -> bool:
+        """Return whether every row has its vector."""
+        return self._connection.execute("select 1 from row where embedded = 0 limit 1").fetchone() is None
+
+
+@contextmanager
+def peek(path: Path) -> Iterator[Peek]:
+    """Open an index for reading; other processes may have it open, and nothing is changed.
+
+    Raises:
+        RecallError: there is none.
+    """
+    if not path.exists():
+        raise RecallError(f"there is no index {path}")
+    with translated():
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=_BUSY_SECONDS)
+    with closing(connection):
+        yield Peek(connection)

@@ -1,0 +1,190 @@
+"""The port through which recall stores the rows of its index. Plain values only, so that any database can adapt it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+from recall.types import Entry, FileChange, Filter, Stamp, Stored
+
+__all__ = ["LoadedRow", "Opening", "Poll", "Rows", "ScopeChanges", "SearchTerms", "VectorSpace"]
+
+Opening = Literal["found", "made", "repaired"]
+"""How rows were opened: as they were left, empty, or empty because they were damaged."""
+
+Poll = Literal["unchanged", "changed", "replaced"]
+"""What other processes did: nothing, some writes, or they put empty rows in the place of damaged ones."""
+
+
+class SearchTerms(NamedTuple):
+    """What a row is searched by: see `replacement.prepare`.
+
+    traits: see `topics.traits_of`. terms: uint32, little-endian, of which the first `length` count for BM25's length.
+    """
+
+    traits: int
+    speaker_term: int
+    length: int
+    terms: bytes
+
+
+class LoadedRow(NamedTuple):
+    """The part of a row that the index holds in memory. vector: see `arrays.packed`; None while it waits for one."""
+
+    sequence: int
+    at: float
+    importance: float
+    type: str
+    kind: str
+    file: str
+    session: str
+    traits: int
+    speaker_term: int
+    length: int
+    terms: bytes
+    vector: bytes | None
+
+
+class ScopeChanges(NamedTuple):
+    """What has changed in a scope up to a revision.
+
+    rows: new rows, and rows with other attributes or without their vector, by sequence. removed: sequences. vectors:
+    new ones by sequence; those of new rows are among them.
+    """
+
+    revision: int
+    rows: Sequence[LoadedRow]
+    removed: Sequence[int]
+    vectors: Sequence[tuple[int, bytes]]
+
+
+class VectorSpace(NamedTuple):
+    """The encoder whose vectors the rows have; name "" where they have none. The rest: see `Scale`."""
+
+    name: str
+    dimension: int
+    unrelated: float
+    related: float
+
+
+class Rows(Protocol):
+    """The rows of an index by scope, shared by several processes. One thread at a time calls it, and may block.
+
+    Each commit that touches a scope raises the scope's revision, under a lock: who has read up to a revision misses
+    nothing that is committed later. Sequences identify rows, and grow with each insertion into a scope.
+
+    Rows can always be made again, so an adapter may drop damaged ones. Every method raises
+        RowsBusyError: another process holds a lock; the same call may soon succeed.
+        RowsDamagedError: what is stored cannot be read, or makes no sense.
+        RecallError: it cannot be read or written.
+    A call that raises has changed nothing.
+    """
+
+    def open(self) -> Opening:
+        """Open the rows; damaged ones are replaced by none."""
+        ...
+
+    def close(self) -> None:
+        """Release everything; it may be opened again."""
+        ...
+
+    def poll(self) -> Poll:
+        """Return what other processes did since the last poll."""
+        ...
+
+    def recreate(self) -> None:
+        """Put empty rows in the place of damaged ones, unless another process has done so."""
+        ...
+
+    # Reading
+
+    def revision(self, scope: str) -> int:
+        """Return a scope's revision; 0 where it has never had rows."""
+        ...
+
+    def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
+        """Return the first rows of a scope behind a sequence."""
+        ...
+
+    def changed_since(self, scope: str, revision: int) -> ScopeChanges | None:
+        """Return what changed after a revision; None where that is no longer known, and the scope is to be loaded."""
+        ...
+
+    def added_since(self, scope: str, revision: int) -> tuple[int, Sequence[Stored]]:
+        """Return a scope's revision, and its items that were inserted after `revision`, the oldest first."""
+        ...
+
+    def stamps(self, scope: str) -> Mapping[str, Stamp]:
+        """Return the files of a scope as they were when their rows were replaced."""
+        ...
+
+    def in_file(self, scope: str, file: str) -> Sequence[Stored]:
+        """Return the rows of a file."""
+        ...
+
+    def by_ids(self, scope: str, ids: Sequence[str]) -> Sequence[Stored]:
+        """Return the rows of these ids, in no order; unknown ids are left out."""
+        ...
+
+    def by_sequences(self, scope: str, sequences: Sequence[int]) -> Sequence[Stored]:
+        """Return the rows of these sequences, in no order; unknown ones are left out."""
+        ...
+
+    def newest(self, scope: str, limit: int) -> Sequence[Stored]:
+        """Return the items that were inserted last, the newest first."""
+        ...
+
+    def listed(self, scope: str, only: Filter, limit: int) -> Sequence[Stored]:
+        """Return the items that pass a filter, the newest first by `at`. Stage summaries never pass."""
+        ...
+
+    def matching(self, scope: str, only: Filter) -> Sequence[int]:
+        """Return the sequences of all rows that pass a filter. Stage summaries never pass."""
+        ...
+
+    def count(self, scope: str) -> int:
+        """Return how many items a scope has."""
+        ...
+
+    # Writing
+
+    def replace(
+        self,
+        scope: str,
+        file: str,
+        stamp: Stamp | None,
+        entries: Sequence[Entry],
+        prepared: Mapping[str, SearchTerms],
+    ) -> FileChange:
+        """Make a file's rows those of `entries`, see `replacement.plan_replacement`; stamp None: the file is gone.
+
+        prepared: search terms by id; those that are missing are made here.
+        """
+        ...
+
+    def erase(self, scope: str) -> None:
+        """Delete a scope so that nothing of it can be read from the storage. No other process may have it open."""
+        ...
+
+    # Vectors
+
+    def vector_space(self) -> VectorSpace:
+        """Return whose vectors the rows have."""
+        ...
+
+    def set_vector_space(self, space: VectorSpace) -> None:
+        """Forget all vectors, and keep those of another encoder from now on."""
+        ...
+
+    def totals(self) -> tuple[int, int]:
+        """Return how many rows there are over all scopes, and how many of them wait for a vector."""
+        ...
+
+    def pending(self, limit: int) -> Sequence[Stored]:
+        """Return rows that wait for a vector, the newest first."""
+        ...
+
+    def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
+        """Give rows, by sequence, their vectors; return the touched scopes. Rows that are gone get none.
+
+        None, and nothing is kept, where the rows have vectors of an encoder with another name or dimension.
+        """
+        ...

@@ -1,0 +1,327 @@
+"""Rows in SQLite: one disposable file that several processes share, or in memory with nothing on disk."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from recall.rows.database import Database
+from recall.rows.errors import translated
+from recall.rows.port import LoadedRow, Opening, Poll, ScopeChanges, SearchTerms, VectorSpace
+from recall.rows.replacement import plan_replacement
+from recall.types import Entry, FileChange, Filter, RowsDamagedError, Stamp, Stored
+
+__all__ = ["SqliteRows"]
+
+_FIELDS = ("id", "text", "at", "kind", "type", "category", "importance", "confidence", "session", "heading", "speaker",
+           "reply", "until")  # fmt: skip
+_TYPES = (str, str, float, str, str, str, float, float, str, str, str, str, str)
+_STORED = f"r.sequence, r.file, {', '.join(f'r.{field}' for field in _FIELDS)}"
+_LOADED = f"{', '.join(f'r.{field}' for field in LoadedRow._fields[:-1])}, v.vector"
+_INSERTED = ("added", "revision", "scope", "file", *_FIELDS, *SearchTerms._fields)
+# A process that missed more removals than these loads the scope again.
+_REMOVALS_KEPT = 10_000
+# SQLite takes a limited number of values in one statement.
+_AT_ONCE = 500
+_KNOWN_SCOPES = 10_000
+
+
+class SqliteRows:
+    """The adapter of `Rows` for SQLite. path: of index.sqlite; None: in memory, gone when it is closed.
+
+    A file that is missing, damaged or of another format is replaced by an empty one. Writers are serialized by SQLite's
+    lock, so a scope's revisions become visible in their order.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._database = Database(path, self._check)
+        # Numbers of scopes by key.
+        self._numbers: dict[str, int] = {}
+
+    def open(self) -> Opening:
+        self._numbers.clear()
+        return self._database.open()
+
+    @translated()
+    def close(self) -> None:
+        self._database.close()
+
+    @translated()
+    def poll(self) -> Poll:
+        poll = self._database.poll()
+        if poll == "replaced":
+            self._numbers.clear()
+        return poll
+
+    @translated()
+    def recreate(self) -> None:
+        self._numbers.clear()
+        self._database.recreate()
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        """Read a page or two of every table, which finds a file that was cut off or overwritten."""
+        for table in ("scope", "file", "row", "vector", "removed"):
+            connection.execute(f"select * from {table} limit 1").fetchone()
+        self.vector_space()
+
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        return self._database.connection.execute(query, values).fetchall()
+
+    def _number(self, scope: str) -> int:
+        """Return a scope's number; -1, which no row has, where it is not known."""
+        number = self._numbers.get(scope)
+        if number is None:
+            found = self._rows("select number from scope where key = ?", scope)
+            if not found:
+                return -1
+            if len(self._numbers) >= _KNOWN_SCOPES:
+                self._numbers.clear()
+            number = self._numbers[scope] = int(found[0][0])
+        return number
+
+    # Reading
+
+    @translated()
+    def revision(self, scope: str) -> int:
+        return self._scope(scope)[0]
+
+    def _scope(self, scope: str) -> tuple[int, int]:
+        """Return a scope's revision, and up to which one it is no longer known what was removed."""
+        found = self._rows("select revision, forgotten from scope where number = ?", self._number(scope))
+        return (int(found[0][0]), int(found[0][1])) if found else (0, 0)
+
+    @translated()
+    def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
+        query = (
+            f"select {_LOADED} from row r left join vector v on v.sequence = r.sequence"
+            " where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
+        )
+        return [LoadedRow._make(row) for row in self._rows(query, self._number(scope), after, limit)]
+
+    @translated()
+    def changed_since(self, scope: str, revision: int) -> ScopeChanges | None:
+        with self._database.reading():
+            number = self._number(scope)
+            current, forgotten = self._scope(scope)
+            if current < revision or revision < forgotten:
+                return None
+            if current == revision:
+                return ScopeChanges(current, (), (), ())
+            since = (number, revision)
+            # Without the hint SQLite reads the whole scope to find the few rows that are new.
+            query = (
+                f"select {_LOADED} from row r indexed by row_revision left join vector v on v.sequence = r.sequence"
+                " where r.scope = ? and r.revision > ? order by r.sequence"
+            )
+            rows = [LoadedRow._make(row) for row in self._rows(query, *since)]
+            removed = self._rows("select sequence from removed where scope = ? and revision > ?", *since)
+            query = "select sequence, vector from vector where scope = ? and revision > ? order by sequence"
+            return ScopeChanges(current, rows, [sequence for (sequence,) in removed], self._rows(query, *since))
+
+    @translated()
+    def added_since(self, scope: str, revision: int) -> tuple[int, Sequence[Stored]]:
+        with self._database.reading():
+            where = "r.scope = ? and r.revision > ? and r.added > ? and r.kind = 'item' order by r.sequence"
+            return self._scope(scope)[0], self._stored(scope, where, revision, revision)
+
+    def _stored(self, scope: str, where: str, *values: Any) -> list[Stored]:
+        """Return rows by a condition over r, of which the first value is the scope."""
+        query = f"select {_STORED} from row r where {where}"
+        return [_stored(scope, row) for row in self._rows(query, self._number(scope), *values)]
+
+    @translated()
+    def stamps(self, scope: str) -> Mapping[str, Stamp]:
+        rows = self._rows("select name, mtime_ns, size, digest from file where scope = ?", self._number(scope))
+        return {name: Stamp(mtime_ns=mtime, size=size, digest=digest) for name, mtime, size, digest in rows}
+
+    @translated()
+    def in_file(self, scope: str, file: str) -> Sequence[Stored]:
+        return self._stored(scope, "r.scope = ? and r.file = ?", file)
+
+    @translated()
+    def by_ids(self, scope: str, ids: Sequence[str]) -> Sequence[Stored]:
+        return self._stored_among(scope, "id", ids)
+
+    @translated()
+    def by_sequences(self, scope: str, sequences: Sequence[int]) -> Sequence[Stored]:
+        return self._stored_among(scope, "sequence", sequences)
+
+    def _stored_among(self, scope: str, column: str, values: Sequence[Any]) -> list[Stored]:
+        found: list[Stored] = []
+        for start in range(0, len(values), _AT_ONCE):
+            part = values[start : start + _AT_ONCE]
+            found += self._stored(scope, f"r.scope = ? and r.{column} in ({','.join('?' * len(part))})", *part)
+        return found
+
+    @translated()
+    def newest(self, scope: str, limit: int) -> Sequence[Stored]:
+        return self._stored(scope, "r.scope = ? and r.kind = 'item' order by r.sequence desc limit ?", limit)
+
+    @translated()
+    def listed(self, scope: str, only: Filter, limit: int) -> Sequence[Stored]:
+        condition, values = _condition(only)
+        where = f"r.scope = ? and r.kind = 'item' and {condition} order by r.at desc, r.sequence desc limit ?"
+        return self._stored(scope, where, *values, limit)
+
+    @translated()
+    def matching(self, scope: str, only: Filter) -> Sequence[int]:
+        condition, values = _condition(only)
+        query = f"select r.sequence from row r where r.scope = ? and {condition}"
+        return [sequence for (sequence,) in self._rows(query, self._number(scope), *values)]
+
+    @translated()
+    def count(self, scope: str) -> int:
+        query = "select count(*) from row where scope = ? and kind = 'item'"
+        return int(self._rows(query, self._number(scope))[0][0])
+
+    # Writing
+
+    @translated()
+    def replace(
+        self,
+        scope: str,
+        file: str,
+        stamp: Stamp | None,
+        entries: Sequence[Entry],
+        prepared: Mapping[str, SearchTerms],
+    ) -> FileChange:
+        try:
+            with self._database.writing() as connection:
+                known = [*self.in_file(scope, file)]
+                missing = {entry.id for entry in entries} - {stored.entry.id for stored in known}
+                known += self.by_ids(scope, sorted(missing))
+                plan = plan_replacement(known, file, entries, prepared)
+                connection.execute("insert or ignore into scope (key) values (?)", (scope,))
+                number = self._number(scope)
+                revision = self._next_revision(number)
+                self._remove(revision, number, plan.gone)
+                columns = ", ".join(f"{name} = ?" for name in ("revision", "file", *_FIELDS, "traits"))
+                connection.executemany(
+                    f"update row set {columns} where sequence = ?",
+                    [(revision, file, *_values(entry), traits, sequence) for sequence, entry, traits in plan.changed],
+                )
+                columns, marks = ", ".join(_INSERTED), ", ".join("?" * len(_INSERTED))
+                connection.executemany(
+                    f"insert into row ({columns}) values ({marks})",
+                    [(revision, revision, number, file, *_values(entry), *terms) for entry, terms in plan.fresh],
+                )
+                connection.execute("delete from file where scope = ? and name = ?", (number, file))
+                if stamp is not None:
+                    values = (number, file, stamp.mtime_ns, stamp.size, stamp.digest)
+                    connection.execute("insert into file values (?, ?, ?, ?, ?)", values)
+        except BaseException:
+            # The number of a new scope is gone with the transaction.
+            self._numbers.pop(scope, None)
+            raise
+        added = self.by_ids(scope, [entry.id for entry, _ in plan.fresh])
+        return FileChange(added=tuple(sorted(added, key=lambda stored: stored.sequence)), removed=plan.left)
+
+    def _next_revision(self, number: int) -> int:
+        query = "update scope set revision = revision + 1 where number = ? returning revision"
+        return int(self._rows(query, number)[0][0])
+
+    def _remove(self, revision: int, number: int, sequences: Sequence[int]) -> None:
+        connection = self._database.connection
+        single = [(sequence,) for sequence in sequences]
+        connection.executemany("delete from row where sequence = ?", single)
+        connection.executemany("delete from vector where sequence = ?", single)
+        connection.executemany(
+            "insert into removed values (?, ?, ?)", [(revision, number, sequence) for sequence in sequences]
+        )
+        forgotten = self._rows(
+            "delete from removed where rowid <= (select max(rowid) from removed) - ? returning revision, scope",
+            _REMOVALS_KEPT,
+        )
+        connection.executemany("update scope set forgotten = max(forgotten, ?) where number = ?", forgotten)
+
+    @translated()
+    def erase(self, scope: str) -> None:
+        self._database.connection.execute("pragma secure_delete = on")
+        with self._database.writing() as connection:
+            number = self._number(scope)
+            for table in ("row", "vector", "removed", "file"):
+                connection.execute(f"delete from {table} where scope = ?", (number,))
+            connection.execute("delete from scope where number = ?", (number,))
+        self._numbers.pop(scope, None)
+        self._database.connection.execute("vacuum")
+        self._database.connection.execute("pragma wal_checkpoint(truncate)")
+
+    # Vectors
+
+    @translated()
+    def vector_space(self) -> VectorSpace:
+        found = dict(self._rows("select key, value from meta"))
+        if "encoder" not in found:
+            return VectorSpace("", 0, 0, 0)
+        unrelated, related = map(float, found["scale"].split())
+        return VectorSpace(str(found["encoder"]), int(found["dimension"]), unrelated, related)
+
+    @translated()
+    def set_vector_space(self, space: VectorSpace) -> None:
+        scale = f"{space.unrelated} {space.related}"
+        with self._database.writing() as connection:
+            connection.execute("delete from vector")
+            connection.execute("update scope set revision = revision + 1")
+            query = (
+                "update row set embedded = 0, revision = (select s.revision from scope s where s.number = row.scope)"
+            )
+            connection.execute(query)
+            meta = [("encoder", space.name), ("dimension", str(space.dimension)), ("scale", scale)]
+            connection.executemany("insert or replace into meta values (?, ?)", meta)
+
+    @translated()
+    def totals(self) -> tuple[int, int]:
+        ((rows,),) = self._rows("select count(*) from row")
+        ((pending,),) = self._rows("select count(*) from row where embedded = 0")
+        return int(rows), int(pending)
+
+    @translated()
+    def pending(self, limit: int) -> Sequence[Stored]:
+        query = (
+            f"select s.key, {_STORED} from row r join scope s on s.number = r.scope"
+            " where r.embedded = 0 order by r.sequence desc limit ?"
+        )
+        return [_stored(scope, row) for scope, *row in self._rows(query, limit)]
+
+    @translated()
+    def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
+        revisions: dict[int, int] = {}
+        with self._database.writing() as connection:
+            found = self.vector_space()
+            if (found.name, found.dimension) != (space.name, space.dimension):
+                return None
+            for sequence, vector in vectors:
+                query = "update row set embedded = 1 where sequence = ? returning scope"
+                for (number,) in self._rows(query, sequence):
+                    if number not in revisions:
+                        revisions[number] = self._next_revision(number)
+                    values = (sequence, number, revisions[number], vector)
+                    connection.execute("insert or replace into vector values (?, ?, ?, ?)", values)
+            keys = [self._rows("select key from scope where number = ?", number)[0][0] for number in revisions]
+        return frozenset(keys)
+
+
+def _stored(scope: Any, row: Sequence[Any]) -> Stored:
+    sequence, file, *values = row
+    if not isinstance(scope, str) or not isinstance(file, str) or not all(map(isinstance, values, _TYPES)):
+        raise RowsDamagedError
+    return Stored(entry=Entry(**dict(zip(_FIELDS, values, strict=True))), scope=scope, file=file, sequence=sequence)
+
+
+def _values(entry: Entry) -> tuple[Any, ...]:
+    return tuple(getattr(entry, name) for name in _FIELDS)
+
+
+def _condition(only: Filter) -> tuple[str, tuple[str | float, ...]]:
+    """Return a filter as a condition over r, with its values."""
+    parts: list[str] = ["r.type <> 'S'"]
+    values: list[str | float] = []
+    for column, value in (("type", only.type), ("category", only.category), ("session", only.session)):
+        if value:
+            parts.append(f"r.{column} = ?")
+            values.append(value)
+    for comparison, at in ((">=", only.since), ("<", only.until)):
+        if at is not None:
+            parts.append(f"r.at {comparison} ?")
+            values.append(at)
+    return " and ".join(parts), tuple(values)
