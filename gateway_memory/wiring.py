@@ -34,7 +34,7 @@ from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.journal.retention import Retention
 from gateway_memory.store.journal.session_state import release
 from gateway_memory.store.slots import Slot
-from gateway_memory.store.workspace import STATE_FOLDER
+from gateway_memory.store.workspace import INDEX_FILE, STATE_FOLDER
 from gateway_memory.sync.edits import Edits
 from gateway_memory.sync.follower import Follower
 from gateway_memory.sync.watch import check_watching, watch
@@ -313,7 +313,7 @@ def _open_models(
 
 async def _open_recaller(stack: AsyncExitStack, workspace: Path, settings: MemorySync, zone: tzinfo | None) -> Recaller:
     recaller = Recaller(
-        workspace / "index.sqlite",
+        workspace / INDEX_FILE,
         settings.auto_recall,
         zone=zone,
         breaker=Breaker(open_seconds=_EMBEDDING_REST_SECONDS),

@@ -12,6 +12,7 @@ from gateway_memory.cli.places import add_whose
 from gateway_memory.hooks.run import workspace_of
 from gateway_memory.hooks.state import settings_of
 from gateway_memory.hooks.words import best, index_follows, lines_of
+from gateway_memory.store.workspace import INDEX_FILE
 
 if TYPE_CHECKING:
     from gateway_memory.scope import Owner
@@ -83,7 +84,7 @@ async def _by_index(workspace: Path, query: str, limit: int, zone: tzinfo | None
     )
 
     now = time.time()
-    recaller = Recaller(workspace / "index.sqlite", RecallSettings(), zone=zone)
+    recaller = Recaller(workspace / INDEX_FILE, RecallSettings(), zone=zone)
     if await recaller.open():
         await recaller.close()
         return None

@@ -4,10 +4,7 @@ import contextlib
 import sqlite3
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
-from importlib.machinery import PathFinder
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final
 
 from gateway_memory.context.opening_text import Found, Material, compose, days_back, query_of
@@ -18,6 +15,7 @@ from gateway_memory.store.journal.sqlite import open_journal
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.summaries import SESSIONS_FILE, last_record
 from gateway_memory.store.withheld import withheld
+from recall import count_tokens, render_block
 
 __all__ = ["opening"]
 
@@ -35,7 +33,6 @@ def opening(workspace: Path, config: Path | None, now: float) -> str:
     last = _last(workspace)
     query = query_of(last)
     lines = lines_of(workspace) if query and wanted["maxFound"] else []
-    render = _renderer()
     text, _ = compose(
         Material(
             memory=_blocks(workspace, "MEMORY.md"),
@@ -51,8 +48,8 @@ def opening(workspace: Path, config: Path | None, now: float) -> str:
         max_tokens=wanted["maxTokens"],
         max_facts=wanted["maxFacts"],
         include_memory=wanted["includeMemoryMd"],
-        render=render.render_block,
-        count=render.count_tokens,
+        render=render_block,
+        count=count_tokens,
     )
     return text
 
@@ -84,20 +81,3 @@ def _zone(name: str) -> tzinfo | None:
     from zoneinfo import ZoneInfo
 
     return ZoneInfo(name)
-
-
-def _renderer() -> ModuleType:
-    """Load recall's rendering alone: importing its package would import the whole of recall, a quarter of a second."""
-    package = PathFinder.find_spec("recall")
-    if package is None or not package.submodule_search_locations:
-        from recall.text import render
-
-        return render
-    spec = spec_from_file_location(
-        "_recall_render", Path(next(iter(package.submodule_search_locations))) / "text" / "render.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -7,7 +7,6 @@ import contextlib
 import math
 import os
 import re
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -16,7 +15,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.markdown import parse
+from gateway_memory.store.workspace import INDEX_FILE
+from recall import RecallError, peek
 
 __all__ = ["Line", "best", "lines_of"]
 
@@ -61,21 +63,9 @@ def best(lines: Iterable[Line], query: str, *, limit: int, min_score: float) -> 
 
 def lines_of(workspace: Path) -> list[Line]:
     """Return the owner's memories: as the index has them, or, where it has not followed the files, as these do."""
-    path = workspace / "index.sqlite"
     if index_follows(workspace):
-        try:
-            connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0.2)
-            try:
-                rows = connection.execute(
-                    "SELECT r.id, r.text, r.type, r.file, r.at, 0.0 FROM row r JOIN scope s ON s.number = r.scope "
-                    "WHERE s.key = 'owner' AND r.type <> 'S' AND (r.until = '' OR r.until >= ?)",
-                    (time.strftime("%Y-%m-%d"),),
-                ).fetchall()
-            finally:
-                connection.close()
-            return list(map(Line._make, rows))
-        except sqlite3.Error:  # an index of another version: the files have it all
-            pass
+        with contextlib.suppress(RecallError), peek(workspace / INDEX_FILE) as index:
+            return [Line(*row) for row in index.lines(OWNER_KEY, time.strftime("%Y-%m-%d"))]
     return list(_lines_of_files(workspace))
 
 
@@ -84,20 +74,12 @@ def index_follows(workspace: Path, *, embedded: bool = False) -> bool:
 
     embedded: whether every line has its vector, too.
     """
-    path = workspace / "index.sqlite"
-    if not path.exists():
-        return False
     try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0.2)
-        try:
-            rows = connection.execute(
-                "SELECT f.name, f.mtime_ns, f.size FROM file f JOIN scope s ON s.number = f.scope WHERE s.key = 'owner'"
-            ).fetchall()
-            if embedded and connection.execute("SELECT 1 FROM row WHERE embedded = 0 LIMIT 1").fetchone():
+        with peek(workspace / INDEX_FILE) as index:
+            stamps = index.stamps(OWNER_KEY)
+            if embedded and not index.is_embedded():
                 return False
-        finally:
-            connection.close()
-    except sqlite3.Error:
+    except RecallError:  # there is none, or it is of another version: the files have it all
         return False
     found = {}
     with contextlib.suppress(OSError), os.scandir(workspace / "memory") as entries:
@@ -108,9 +90,7 @@ def index_follows(workspace: Path, *, embedded: bool = False) -> bool:
         }
     with contextlib.suppress(OSError):
         found["MEMORY.md"] = (workspace / "MEMORY.md").stat()
-    return {name: (mtime, size) for name, mtime, size in rows} == {
-        name: (state.st_mtime_ns, state.st_size) for name, state in found.items()
-    }
+    return stamps == {name: (state.st_mtime_ns, state.st_size) for name, state in found.items()}
 
 
 def _lines_of_files(workspace: Path) -> Iterable[Line]:

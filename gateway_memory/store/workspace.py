@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-__all__ = ["STATE_FOLDER", "locked"]
+__all__ = ["INDEX_FILE", "STATE_FOLDER", "locked"]
 
 STATE_FOLDER: Final = ".gateway-memory"
+INDEX_FILE: Final = "index.sqlite"
 _LOCK_SECONDS: Final = 3.0
 
 

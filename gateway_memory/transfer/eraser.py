@@ -19,7 +19,8 @@ from gateway_memory.store.journal.sqlite import open_journal, transaction
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.slots import all_slots
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, read_records
-from gateway_memory.store.workspace import STATE_FOLDER, locked
+from gateway_memory.store.workspace import INDEX_FILE, STATE_FOLDER, locked
+from recall import RecallError, erase_scope, peek
 
 __all__ = ["Proof", "delete", "scope_named", "survey"]
 
@@ -83,8 +84,7 @@ def survey(workspace: Path, scope: Scope) -> dict[str, int]:
 def delete(workspace: Path, scope: Scope) -> Proof:
     """Delete everything of a scope, and return the proof.
 
-    The index is deleted whole, since it is made again; so are journals that were set aside as damaged, in which nothing
-    can be told apart.
+    Journals that were set aside as damaged are deleted whole: nothing in them can be told apart.
 
     Raises:
         UsageError: another process has the workspace open.
@@ -108,12 +108,13 @@ def delete(workspace: Path, scope: Scope) -> Proof:
             folder = workspace / scope.folder if scope.folder else workspace / "memory"
             if folder.is_dir():
                 shutil.rmtree(folder)
-            for path in [*_set_aside(workspace), *sorted(workspace.glob("index.sqlite*")), *_vocabularies(workspace)]:
+            for path in [*_set_aside(workspace), *_vocabularies(workspace)]:
                 path.unlink()
+            erase_scope(workspace / INDEX_FILE, scope.key)
             proof.after = survey(workspace, scope)
             proof.needles = len(needles)
             _look_through(workspace, needles, proof)
-    except (OSError, sqlite3.Error) as error:
+    except (OSError, RecallError, sqlite3.Error) as error:
         raise StoreError(f"{workspace}: {error}; not everything could be deleted, do it again") from error
     return proof
 
@@ -206,12 +207,8 @@ def _vocabularies(workspace: Path) -> list[Path]:
 
 
 def _index_rows(workspace: Path, scope: Scope) -> int:
-    path = workspace / "index.sqlite"
-    if not path.exists():
-        return 0
-    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as index:
-        query = "SELECT count(*) FROM row JOIN scope ON scope.number = row.scope WHERE scope.key = ?"
-        return int(index.execute(query, (scope.key,)).fetchone()[0])
+    with contextlib.suppress(RecallError), peek(workspace / INDEX_FILE) as index:
+        return index.count(scope.key)
     return 0
 
 
