@@ -5,20 +5,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from recall.rows.columns import FIELDS, INSERTED, LOADED, STORED, condition_of, stored_of, values_of
 from recall.rows.database import Database
 from recall.rows.errors import translated
 from recall.rows.port import LoadedRow, Opening, Poll, ScopeChanges, SearchTerms, VectorSpace
 from recall.rows.replacement import plan_replacement
-from recall.types import Entry, FileChange, Filter, RowsDamagedError, Stamp, Stored
+from recall.types import Entry, FileChange, Filter, Stamp, Stored
 
 __all__ = ["SqliteRows"]
 
-_FIELDS = ("id", "text", "at", "kind", "type", "category", "importance", "confidence", "session", "heading", "speaker",
-           "reply", "until")  # fmt: skip
-_TYPES = (str, str, float, str, str, str, float, float, str, str, str, str, str)
-_STORED = f"r.sequence, r.file, {', '.join(f'r.{field}' for field in _FIELDS)}"
-_LOADED = f"{', '.join(f'r.{field}' for field in LoadedRow._fields[:-1])}, v.vector"
-_INSERTED = ("added", "revision", "scope", "file", *_FIELDS, *SearchTerms._fields)
 # A process that missed more removals than these loads the scope again.
 _REMOVALS_KEPT = 10_000
 # SQLite takes a limited number of values in one statement.
@@ -93,7 +88,7 @@ class SqliteRows:
     @translated()
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         query = (
-            f"select {_LOADED} from row r left join vector v on v.sequence = r.sequence"
+            f"select {LOADED} from row r left join vector v on v.sequence = r.sequence"
             " where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
         )
         return [LoadedRow._make(row) for row in self._rows(query, self._number(scope), after, limit)]
@@ -110,7 +105,7 @@ class SqliteRows:
             since = (number, revision)
             # Without the hint SQLite reads the whole scope to find the few rows that are new.
             query = (
-                f"select {_LOADED} from row r indexed by row_revision left join vector v on v.sequence = r.sequence"
+                f"select {LOADED} from row r indexed by row_revision left join vector v on v.sequence = r.sequence"
                 " where r.scope = ? and r.revision > ? order by r.sequence"
             )
             rows = [LoadedRow._make(row) for row in self._rows(query, *since)]
@@ -126,8 +121,8 @@ class SqliteRows:
 
     def _stored(self, scope: str, where: str, *values: Any) -> list[Stored]:
         """Return rows by a condition over r, of which the first value is the scope."""
-        query = f"select {_STORED} from row r where {where}"
-        return [_stored(scope, row) for row in self._rows(query, self._number(scope), *values)]
+        query = f"select {STORED} from row r where {where}"
+        return [stored_of(scope, row) for row in self._rows(query, self._number(scope), *values)]
 
     @translated()
     def stamps(self, scope: str) -> Mapping[str, Stamp]:
@@ -159,13 +154,13 @@ class SqliteRows:
 
     @translated()
     def listed(self, scope: str, only: Filter, limit: int) -> Sequence[Stored]:
-        condition, values = _condition(only)
+        condition, values = condition_of(only)
         where = f"r.scope = ? and r.kind = 'item' and {condition} order by r.at desc, r.sequence desc limit ?"
         return self._stored(scope, where, *values, limit)
 
     @translated()
     def matching(self, scope: str, only: Filter) -> Sequence[int]:
-        condition, values = _condition(only)
+        condition, values = condition_of(only)
         query = f"select r.sequence from row r where r.scope = ? and {condition}"
         return [sequence for (sequence,) in self._rows(query, self._number(scope), *values)]
 
@@ -195,15 +190,15 @@ class SqliteRows:
                 number = self._number(scope)
                 revision = self._next_revision(number)
                 self._remove(revision, number, plan.gone)
-                columns = ", ".join(f"{name} = ?" for name in ("revision", "file", *_FIELDS, "traits"))
+                columns = ", ".join(f"{name} = ?" for name in ("revision", "file", *FIELDS, "traits"))
                 connection.executemany(
                     f"update row set {columns} where sequence = ?",
-                    [(revision, file, *_values(entry), traits, sequence) for sequence, entry, traits in plan.changed],
+                    [(revision, file, *values_of(entry), traits, sequence) for sequence, entry, traits in plan.changed],
                 )
-                columns, marks = ", ".join(_INSERTED), ", ".join("?" * len(_INSERTED))
+                columns, marks = ", ".join(INSERTED), ", ".join("?" * len(INSERTED))
                 connection.executemany(
                     f"insert into row ({columns}) values ({marks})",
-                    [(revision, revision, number, file, *_values(entry), *terms) for entry, terms in plan.fresh],
+                    [(revision, revision, number, file, *values_of(entry), *terms) for entry, terms in plan.fresh],
                 )
                 connection.execute("delete from file where scope = ? and name = ?", (number, file))
                 if stamp is not None:
@@ -278,10 +273,10 @@ class SqliteRows:
     @translated()
     def pending(self, limit: int) -> Sequence[Stored]:
         query = (
-            f"select s.key, {_STORED} from row r join scope s on s.number = r.scope"
+            f"select s.key, {STORED} from row r join scope s on s.number = r.scope"
             " where r.embedded = 0 order by r.sequence desc limit ?"
         )
-        return [_stored(scope, row) for scope, *row in self._rows(query, limit)]
+        return [stored_of(scope, row) for scope, *row in self._rows(query, limit)]
 
     @translated()
     def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
@@ -299,29 +294,3 @@ class SqliteRows:
                     connection.execute("insert or replace into vector values (?, ?, ?, ?)", values)
             keys = [self._rows("select key from scope where number = ?", number)[0][0] for number in revisions]
         return frozenset(keys)
-
-
-def _stored(scope: Any, row: Sequence[Any]) -> Stored:
-    sequence, file, *values = row
-    if not isinstance(scope, str) or not isinstance(file, str) or not all(map(isinstance, values, _TYPES)):
-        raise RowsDamagedError
-    return Stored(entry=Entry(**dict(zip(_FIELDS, values, strict=True))), scope=scope, file=file, sequence=sequence)
-
-
-def _values(entry: Entry) -> tuple[Any, ...]:
-    return tuple(getattr(entry, name) for name in _FIELDS)
-
-
-def _condition(only: Filter) -> tuple[str, tuple[str | float, ...]]:
-    """Return a filter as a condition over r, with its values."""
-    parts: list[str] = ["r.type <> 'S'"]
-    values: list[str | float] = []
-    for column, value in (("type", only.type), ("category", only.category), ("session", only.session)):
-        if value:
-            parts.append(f"r.{column} = ?")
-            values.append(value)
-    for comparison, at in ((">=", only.since), ("<", only.until)):
-        if at is not None:
-            parts.append(f"r.at {comparison} ?")
-            values.append(at)
-    return " and ".join(parts), tuple(values)

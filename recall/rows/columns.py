@@ -1,0 +1,44 @@
+"""The columns of the tables of index.sqlite, and the values that they are read as."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from recall.rows.port import LoadedRow, SearchTerms
+from recall.types import Entry, Filter, RowsDamagedError, Stored
+
+__all__ = ["FIELDS", "INSERTED", "LOADED", "STORED", "condition_of", "stored_of", "values_of"]
+
+FIELDS = ("id", "text", "at", "kind", "type", "category", "importance", "confidence", "session", "heading", "speaker",
+           "reply", "until")  # fmt: skip
+_TYPES = (str, str, float, str, str, str, float, float, str, str, str, str, str)
+STORED = f"r.sequence, r.file, {', '.join(f'r.{field}' for field in FIELDS)}"
+LOADED = f"{', '.join(f'r.{field}' for field in LoadedRow._fields[:-1])}, v.vector"
+INSERTED = ("added", "revision", "scope", "file", *FIELDS, *SearchTerms._fields)
+
+
+def stored_of(scope: Any, row: Sequence[Any]) -> Stored:
+    """Return a row of `STORED`; raise RowsDamagedError where its values are not of their types."""
+    sequence, file, *values = row
+    if not isinstance(scope, str) or not isinstance(file, str) or not all(map(isinstance, values, _TYPES)):
+        raise RowsDamagedError
+    return Stored(entry=Entry(**dict(zip(FIELDS, values, strict=True))), scope=scope, file=file, sequence=sequence)
+
+
+def values_of(entry: Entry) -> tuple[Any, ...]:
+    """Return the values of an entry's columns."""
+    return tuple(getattr(entry, name) for name in FIELDS)
+
+
+def condition_of(only: Filter) -> tuple[str, tuple[str | float, ...]]:
+    """Return a filter as a condition over r, with its values."""
+    parts: list[str] = ["r.type <> 'S'"]
+    values: list[str | float] = []
+    for column, value in (("type", only.type), ("category", only.category), ("session", only.session)):
+        if value:
+            parts.append(f"r.{column} = ?")
+            values.append(value)
+    for comparison, at in ((">=", only.since), ("<", only.until)):
+        if at is not None:
+            parts.append(f"r.at {comparison} ?")
+            values.append(at)
+    return " and ".join(parts), tuple(values)
