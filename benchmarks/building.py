@@ -59,10 +59,10 @@ async def build(workspace: Path, memories: int, scopes: int, distinct: int) -> d
             started = time.perf_counter()
             for scope in range(scopes):
                 whose = resolve_scope(user=f"person {scope}" if scopes > 1 else OWNER, room=None)
-                await memory._follower.refresh(whose)  # noqa: SLF001 - the moment when the index has everything
+                await memory._opened().storage.follower.refresh(whose)  # noqa: SLF001 - the moment when the index has everything
             result["indexed_per_second"] = memories / (time.perf_counter() - started)
             started = time.perf_counter()
-            await memory._recaller.embedded()  # noqa: SLF001 - flush has a bound
+            await memory._opened().storage.recaller.embedded()  # noqa: SLF001 - flush has a bound
             result["embedded_per_second"] = memories / (time.perf_counter() - started)
         watching.cancel()
         result["stalls"] = {"building": stalls.take()._asdict()}

@@ -31,7 +31,10 @@ import structlog
 
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.config.settings import MemorySync
+from gateway_memory.store.journal.event_log import EventLog
+from gateway_memory.store.journal.turns import SqliteTurns
 from notifier import Bus, Event, Inbox, MemoryChange, MqttSettings, NotifierSettings
+from notifier.notifier import Notifier
 from recall.settings import EmbedderSettings, RecallSettings
 
 MOSQUITTO = shutil.which("mosquitto", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
@@ -100,18 +103,26 @@ async def gateways(port: int, folder: Path, number: int, *, apart: bool) -> Asyn
             for index in range(number)
         ]
         for memory in opened:
-            while memory._notifier is None or memory._notifier.status().state != "connected":  # noqa: ASYNC110, SLF001
+            while _notifier(memory).status().state != "connected":  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         await asyncio.sleep(0.5)  # hellos
         yield opened
 
 
+def _notifier(memory: GatewayMemory) -> Notifier:
+    notifier = memory._opened().notifier  # noqa: SLF001
+    assert notifier is not None
+    return notifier
+
+
 async def keep(memory: GatewayMemory, names: list[str]) -> list[Event]:
     """Put events on disk, as ingest does with the memory's plan."""
-    journal, now = memory._journal, time.time()  # noqa: SLF001 - what ingest has
+    turns, notices, now = memory._opened().storage.turns, memory._opened().storage.notices, time.time()  # noqa: SLF001
+    assert isinstance(turns, SqliteTurns)
+    assert isinstance(notices, EventLog)
     events = [Event(scope="owner", at=now, changes=(MemoryChange(id=name, text=TEXT, at=now),)) for name in names]
-    return await journal._database.transact(  # noqa: SLF001
-        partial(journal.event_log.add, events=events, plan=None, now=now)
+    return await turns._connection.transact(  # noqa: SLF001 - what a plan does
+        partial(notices.add, events=events, plan=None, now=now)
     )
 
 
@@ -155,7 +166,7 @@ async def ours(pair: list[GatewayMemory], events: int, rate: float, turn: int) -
     """Return the latencies from `announce`, and from before the event was on disk."""
     clock = Clocked()
     speaker, listener = pair
-    listener._bus.subscribe("clock", "clock", ["owner"], clock)  # type: ignore[arg-type] # noqa: SLF001
+    listener._opened().bus.subscribe("clock", "clock", ["owner"], clock)  # type: ignore[arg-type] # noqa: SLF001
     names = [f"t{turn}n{number:06d}" for number in range(events)]
     left: dict[str, float] = {}
     begun: dict[str, float] = {}
@@ -164,15 +175,14 @@ async def ours(pair: list[GatewayMemory], events: int, rate: float, turn: int) -
         begun[name] = time.perf_counter()
         (event,) = await keep(speaker, [name])
         left[name] = time.perf_counter()
-        assert speaker._notifier is not None  # noqa: SLF001
-        speaker._notifier.announce(event)  # noqa: SLF001
+        _notifier(speaker).announce(event)
 
     started = time.perf_counter()
     for number, name in enumerate(names):
         await asyncio.sleep(max(0.0, started + number / rate - time.perf_counter()))
         await say(name)
     await arrived(clock, names)
-    listener._bus.unsubscribe("clock")  # noqa: SLF001
+    listener._opened().bus.unsubscribe("clock")  # noqa: SLF001
     return [clock.came[name] - left[name] for name in names], [clock.came[name] - begun[name] for name in names]
 
 
@@ -198,14 +208,13 @@ async def fan_out(port: int, folder: Path, listeners: int, events: int) -> dict[
     async with gateways(port, folder / f"fan{listeners}", listeners + 1, apart=True) as (speaker, *others):
         clocks = [Clocked() for _ in others]
         for other, clock in zip(others, clocks, strict=True):
-            other._bus.subscribe("clock", "clock", ["owner"], clock)  # type: ignore[arg-type] # noqa: SLF001
+            other._opened().bus.subscribe("clock", "clock", ["owner"], clock)  # type: ignore[arg-type] # noqa: SLF001
         names = [f"f{number:06d}" for number in range(events)]
         left = {}
         for name in names:
             (event,) = await keep(speaker, [name])
             left[name] = time.perf_counter()
-            assert speaker._notifier is not None  # noqa: SLF001
-            speaker._notifier.announce(event)  # noqa: SLF001
+            _notifier(speaker).announce(event)
             await asyncio.sleep(0.05)
         for clock in clocks:
             await arrived(clock, names)
@@ -231,14 +240,13 @@ async def burst(port: int, folder: Path, events: int) -> dict[str, float]:
     """Measure how long a burst takes to be heard, and what it takes of memory."""
     async with gateways(port, folder / "burst", 2, apart=True) as (speaker, listener):
         clock = Clocked()
-        listener._bus.subscribe("clock", "clock", ["owner"], clock)  # type: ignore[arg-type] # noqa: SLF001
+        listener._opened().bus.subscribe("clock", "clock", ["owner"], clock)  # type: ignore[arg-type] # noqa: SLF001
         names = [f"b{number:06d}" for number in range(events)]
         kept = await keep(speaker, names)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         started = time.perf_counter()
         for event in kept:
-            assert speaker._notifier is not None  # noqa: SLF001
-            speaker._notifier.announce(event)  # noqa: SLF001
+            _notifier(speaker).announce(event)
         await arrived(clock, names, 120)
         seconds = time.perf_counter() - started
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

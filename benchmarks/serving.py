@@ -42,7 +42,7 @@ class Stages:
     def __init__(self, memory: GatewayMemory) -> None:
         self._memory = memory
         self._inner: defaultdict[str, float] = defaultdict(float)
-        search = memory._recaller.search  # noqa: SLF001 - recall tells its stages to its caller alone
+        search = memory._opened().storage.recaller.search  # noqa: SLF001 - recall tells its stages to its caller alone
 
         async def noted(*args: Any, **values: Any) -> Recall:
             found = await search(*args, **values)
@@ -50,7 +50,7 @@ class Stages:
                 self._inner[name] += seconds
             return found
 
-        memory._recaller.search = noted  # type: ignore[method-assign]  # noqa: SLF001
+        memory._opened().storage.recaller.search = noted  # type: ignore[method-assign]  # noqa: SLF001
 
     def clear(self) -> None:
         """Begin anew."""

@@ -7,12 +7,14 @@ __all__ = [
     "ConfigError",
     "GatewayMemoryError",
     "JournalDamagedError",
+    "LeaseLostError",
     "SchemaFromFutureError",
     "ShadowedPackageError",
     "StoreError",
     "UsageError",
     "WorkspaceError",
     "place_of",
+    "store_failed",
 ]
 
 
@@ -47,6 +49,10 @@ class JournalDamagedError(StoreError):
     """
 
 
+class LeaseLostError(StoreError):
+    """Another process has taken over the work of this one; nothing was recorded."""
+
+
 class SchemaFromFutureError(StoreError):
     """The journal was written by a newer version of gateway-memory."""
 
@@ -60,6 +66,14 @@ class ShadowedPackageError(GatewayMemoryError, ImportError):
         )
         advice = f"rename or uninstall that one, or put {expected.parent} before it in sys.path"
         super().__init__(f"gateway-memory brings a package `{name}`, in {expected}, but {where}: {advice}", name=name)
+
+
+def store_failed(place: object, error: BaseException) -> StoreError:
+    """Return the error to raise where a store failed. place: the file or folder. Raise it from `error`."""
+    return StoreError(
+        f"{place} could not be read or written ({error}). What was accepted is not lost, it waits in the journal: make "
+        "room, or put right what is wrong, and do it again"
+    )
 
 
 def place_of(error: BaseException) -> str:

@@ -1,17 +1,15 @@
-"""Opens the notifier from the settings. Imported only where MQTT is switched on, or by its commands."""
+"""From settings to a notifier over MQTT. Imported only where MQTT is switched on, or by its commands."""
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from typing import Final
 
-from gateway_memory.errors import ConfigError
-from gateway_memory.observability.metrics import Metrics
-from gateway_memory.scope import Scope
-from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.slots import Slot
+from gateway_memory.errors import ConfigError, StoreError
+from gateway_memory.runtime import Runtime
+from gateway_memory.sync.storage import Storage
 from gateway_memory.tasks import run_beside
-from notifier import Event, MqttSettings, NotifierError, journal_of
+from notifier import Event, MqttSettings, NotifierError
 from notifier.notifier import Notifier
 from notifier.protocol.wire import Wire, read_secrets
 from notifier.transport.credentials import Credentials, credentials
@@ -32,7 +30,7 @@ def read_login(settings: MqttSettings) -> Credentials:
 
 
 def make_wire(settings: MqttSettings, *, journal: str, instance: str) -> Wire:
-    """Return the codec of messages. Raises ConfigError where the secret can't be used."""
+    """Return what writes and reads messages. Raises ConfigError where the secret can't be used."""
     secrets: Mapping[str, bytes] = {}
     if settings.secret_env:
         text = os.environ.get(settings.secret_env)
@@ -52,54 +50,44 @@ def make_wire(settings: MqttSettings, *, journal: str, instance: str) -> Wire:
 
 
 def client_id(instance: str) -> str:
-    """Return an instance's MQTT client id. The broker keeps messages for it while the instance is away."""
+    """Return what an instance is called at the broker, which keeps messages under this name while it is away."""
     return f"gateway-memory-{instance}"
 
 
 async def open_notifier(
     stack: AsyncExitStack,
     settings: MqttSettings,
-    *,
-    event_log: EventLog,
-    slot: Slot,
+    runtime: Runtime,
+    storage: Storage,
     publish: Callable[[Event], None],
-    scope_of: Callable[[str], Scope],
-    refresh: Callable[[Scope], Awaitable[object]],
-    metrics: Metrics,
-    clock: Callable[[], float],
-    on_error: Callable[[str, BaseException], None],
 ) -> Notifier:
-    """Return a notifier for an open journal. It runs until the stack is closed, and drains for two seconds then.
+    """Return a notifier for an open store, which runs until the stack is closed and sends what it can until then.
+
+    publish: hands an event of another process to the sessions of this one.
 
     Raises:
         ConfigError: an environment variable that the settings name isn't set, or its secret can't be used.
     """
-    wire = make_wire(settings, journal=event_log.journal, instance=event_log.instance)
+    notices = storage.notices
+    wire = make_wire(settings, journal=notices.journal, instance=notices.instance)
     login = read_login(settings)
-
-    def acquire_origin(origin: str) -> AbstractContextManager[object] | None:
-        if origin == event_log.instance:
-            return nullcontext()
-        if journal_of(origin) != event_log.journal:
-            return None
-        return slot.orphan(int(origin.partition(".")[2]))
 
     async def follow(scope: str) -> None:
         try:
-            await refresh(scope_of(scope))
+            await storage.follower.refresh(runtime.scope_of(scope))
         except NotifierError:
             raise
-        except OSError as error:
-            on_error("sync", error)  # the next message looks again
+        except StoreError as error:
+            runtime.on_error("sync", error)  # the next message looks again
 
     notifier = Notifier(
         wire=wire,
-        event_log=event_log,
-        heard=await event_log.heard(),
+        event_log=notices,
+        heard=await notices.heard(),
         connect=lambda: connect(
             settings,
             login,
-            client_id=client_id(event_log.instance),
+            client_id=client_id(notices.instance),
             filters=wire.filters,
             keep=True,
             receive=notifier.take,
@@ -107,11 +95,11 @@ async def open_notifier(
         ),
         publish=publish,
         follow=follow,
-        acquire_origin=acquire_origin,
-        clock=clock,
-        on_error=on_error,
+        acquire_origin=notices.acquire_origin,
+        clock=runtime.timestamp,
+        on_error=runtime.on_error,
     )
-    metrics.sources.append(notifier.gauges)
+    runtime.metrics.sources.append(notifier.gauges)
     run_beside(stack, notifier.run(), "notifier")
     stack.push_async_callback(notifier.drained, _SEND_SECONDS)
     return notifier

@@ -8,7 +8,7 @@ from typing import Final, TypeGuard
 
 from gateway_memory.errors import UsageError
 
-__all__ = ["OWNER", "OWNER_KEY", "Owner", "Scope", "is_name", "resolve_scope"]
+__all__ = ["OWNER", "OWNER_KEY", "OWNER_SCOPE", "Owner", "Scope", "is_name", "resolve_scope"]
 
 
 class Owner:
@@ -32,6 +32,9 @@ class Scope:
 
     key: str
     folder: str
+
+
+OWNER_SCOPE: Final = Scope(OWNER_KEY, "")
 
 
 def is_name(value: object) -> TypeGuard[str]:
@@ -59,7 +62,7 @@ def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
     if (user is None) == (room is None):
         raise UsageError('start_session needs exactly one of user=OWNER, user="name" and room="name"')
     if isinstance(user, Owner):
-        return Scope(OWNER_KEY, "")
+        return OWNER_SCOPE
     kind, parent, name = ("user", "people", user) if user is not None else ("room", "rooms", room)
     if not is_name(name):
         raise UsageError(

@@ -158,7 +158,7 @@ class Session:
         """
         return self.switched.get("autoExtract", True)
 
-    def begin(self, session_id: str) -> None:
+    def reset(self, session_id: str) -> None:
         """Become a new incarnation, which holds nothing yet."""
         self.session_id = session_id
         self.ending = False

@@ -52,8 +52,12 @@ class Announcer:
     """Hands events to channels. A channel that fails is logged, and holds up no other. on_error: counts it by place."""
 
     def __init__(self, channels: Sequence[Channel], *, on_error: Callable[[str, BaseException], None]) -> None:
-        self._channels = channels
+        self._channels = list(channels)
         self._on_error = on_error
+
+    def add(self, channel: Channel) -> None:
+        """Let a channel hear of what happens from now on."""
+        self._channels.append(channel)
 
     def announce(self, event: Event) -> None:
         """Announce an event that is committed already to all channels."""

@@ -1,28 +1,25 @@
 """Distillation: facts of the log that have earned it move up to MEMORY.md. One way, and never a stage summary."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
 from typing import Final, Literal
 
 from extractor import Candidate, decide
 from gateway_memory.capture.draft import drafted, known
-from gateway_memory.capture.executor import Carrier
+from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
-from gateway_memory.clock import day_of
-from gateway_memory.compute import compute
 from gateway_memory.config.settings import DistillSettings
 from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, is_day_file
-from gateway_memory.store.journal.journal import Journal
-from gateway_memory.store.journal.session_state import Database
-from gateway_memory.store.journal.uses import Uses, count_uses, distilled_before, important, used
-from gateway_memory.store.plan import Memory, Moved, Outcome, Plan
-from gateway_memory.sync.follower import Follower
-from recall import Recaller
+from gateway_memory.store.documents import MEMORY_FILE, is_day_file
+from gateway_memory.store.plan import Moved, Outcome, Plan
+from gateway_memory.store.ports.ledger import Uses
+from gateway_memory.store.record import MemoryRecord
+from gateway_memory.sync.storage import Storage
+from gateway_memory.tasks import compute
 
 __all__ = ["Distilled", "Distiller", "earned"]
 
@@ -40,13 +37,13 @@ _LOOK_SECONDS: Final = 3.0
 class Distilled:
     """A fact that has earned it, and why. outcome: "moved", "known" (MEMORY.md says it), "full" (it has no room)."""
 
-    memory: Memory
+    memory: MemoryRecord
     reason: Reason
     uses: Uses
     outcome: Literal["moved", "known", "full"]
 
 
-def earned(memory: Memory, uses: Uses, settings: DistillSettings) -> Reason | None:
+def earned(memory: MemoryRecord, uses: Uses, settings: DistillSettings) -> Reason | None:
     """Return why a memory of the log has earned a place in MEMORY.md, None where it has not.
 
     It must be sure enough and have no end, and be important, or of use often enough on days enough.
@@ -63,34 +60,19 @@ def earned(memory: Memory, uses: Uses, settings: DistillSettings) -> Reason | No
 class Distiller:
     """Moves facts of one workspace."""
 
-    def __init__(
-        self,
-        *,
-        files: MarkdownFiles,
-        journal: Journal,
-        recaller: Recaller,
-        follower: Follower,
-        merger: Merger,
-        carrier: Carrier,
-        zone: tzinfo | None,
-        clock: Callable[[], datetime],
-    ) -> None:
-        self._files = files
-        self._journal = journal
-        self._recaller = recaller
-        self._follower = follower
+    def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
+        self._runtime = runtime
+        self._storage = storage
         self._merger = merger
-        self._carrier = carrier
-        self._zone = zone
-        self._clock = clock
+        self._executor = executor
 
     async def run(self, scope: Scope, settings: DistillSettings, *, dry_run: bool = False) -> list[Distilled]:
         """Move what has earned it, and return it, the most used first. dry_run: only return it."""
         candidates = await self._candidates(scope, settings)
         if not candidates:
             return []
-        async with self._files.writing():
-            await self._follower.refresh(scope)
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
             found = await self._decide(scope, settings, candidates)
             moved = [each for each in found if each.outcome == "moved"]
             if moved and not dry_run:
@@ -98,7 +80,7 @@ class Distiller:
                     scope=scope.key,
                     folder=scope.folder,
                     stage="distill",
-                    at=self._clock().timestamp(),
+                    at=self._runtime.timestamp(),
                     moved=tuple(
                         Moved(memory=replace(each.memory, file=MEMORY_FILE), source=each.memory.file) for each in moved
                     ),
@@ -106,33 +88,25 @@ class Distiller:
                         Outcome(turn=0, action="moved", reason=each.reason, id=each.memory.id) for each in moved
                     ),
                 )
-                await self._carrier.carry_out(plan)
+                await self._executor.execute(plan)
                 log.info("distill.done", moved=len(moved))
         return found
 
     async def _candidates(self, scope: Scope, settings: DistillSettings) -> list[tuple[str, Uses]]:
         """Return the ids that may have earned it, the most used first."""
-
-        def work(database: Database) -> list[tuple[str, Uses]]:
-            count_uses(database, scope.key, lambda at: day_of(at, self._zone))
-            uses = used(database, scope.key, uses=settings.min_uses, days=settings.min_days)
-            ids = dict.fromkeys(
-                [*sorted(uses, key=lambda identity: -_total(uses[identity])), *important(database, scope.key)]
-            )
-            before = distilled_before(database, scope.key) if ids else set()
-            return [(identity, uses.get(identity, Uses())) for identity in ids if identity not in before]
-
-        return await self._journal.transact(work)
+        return await self._storage.ledger.useful(
+            scope.key, min_uses=settings.min_uses, min_days=settings.min_days, zone=self._runtime.zone
+        )
 
     async def _decide(
         self, scope: Scope, settings: DistillSettings, candidates: Sequence[tuple[str, Uses]]
     ) -> list[Distilled]:
         room = await self._merger.room(scope)
         found: list[Distilled] = []
-        moved: list[Memory] = []
+        moved: list[MemoryRecord] = []
         until = asyncio.get_running_loop().time() + _LOOK_SECONDS
         for identity, uses in candidates:
-            stored = await self._recaller.get(scope.key, identity)
+            stored = await self._storage.recaller.get(scope.key, identity)
             if stored is None or stored.entry.kind != "item" or not is_day_file(stored.file):
                 continue
             memory = await self._merger.memory(scope, stored)
@@ -151,9 +125,9 @@ class Distiller:
                 break
         return found
 
-    async def _stands_there(self, scope: Scope, memory: Memory, moved: Sequence[Memory]) -> bool:
+    async def _stands_there(self, scope: Scope, memory: MemoryRecord, moved: Sequence[MemoryRecord]) -> bool:
         """Return whether a line of MEMORY.md, or one that moves there now, says the same or something about it."""
-        near = await self._recaller.nearest(scope.key, memory.text, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        near = await self._storage.recaller.nearest(scope.key, memory.text, NEAREST, timeout_seconds=NEAREST_SECONDS)
         compared = [known(item) for item in near if item.stored.file == MEMORY_FILE]
         compared += [drafted(other, memory.text) for other in moved]
         candidate = Candidate(
@@ -164,7 +138,3 @@ class Distiller:
             confidence=memory.confidence,
         )
         return (await compute(decide, candidate, compared)).reason != "new"
-
-
-def _total(uses: Uses) -> int:
-    return uses.recalled + uses.repeated

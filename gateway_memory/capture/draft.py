@@ -7,9 +7,10 @@ from itertools import groupby
 
 from extractor import Candidate, Decision, Known, Turn
 from gateway_memory.clock import local_time
-from gateway_memory.store.files import MEMORY_FILE
-from gateway_memory.store.journal.journal import PendingTurn
-from gateway_memory.store.plan import Memory, Outcome, Retired
+from gateway_memory.store.documents import MEMORY_FILE
+from gateway_memory.store.plan import Outcome, Retired
+from gateway_memory.store.ports.turns import PendingTurn
+from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.follower import IMPORTANCE
 from recall import Near, text_overlap
 
@@ -20,10 +21,10 @@ __all__ = ["Draft", "by_scope", "drafted", "known", "read_turn"]
 class Draft:
     """Grows candidate by candidate: later ones are compared with the earlier ones too."""
 
-    added: list[Memory] = field(default_factory=list)
+    added: list[MemoryRecord] = field(default_factory=list)
     retired: list[Retired] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
-    by_rules: list[Memory] = field(default_factory=list)
+    by_rules: list[MemoryRecord] = field(default_factory=list)
     """What the rules kept of these turns at once, and nothing has replaced yet."""
     settled: Mapping[Candidate, Decision] = field(default_factory=dict)
     """What the model said of candidates of which the rules were unsure."""
@@ -53,7 +54,7 @@ def known(near: Near) -> Known:
     )
 
 
-def drafted(memory: Memory, text: str) -> Known:
+def drafted(memory: MemoryRecord, text: str) -> Known:
     """Return a memory of this very batch, which the index doesn't know yet: compared by its words alone."""
     return Known(
         id=memory.id,

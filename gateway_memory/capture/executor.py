@@ -1,106 +1,92 @@
 """A plan is carried out: written → indexed → announced. Each step can be done again: a crash is a replay."""
 
-import sqlite3
-from collections.abc import Callable, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Protocol
 
-from gateway_memory.config.settings import MemorySync
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store import summaries as session_log
-from gateway_memory.store.files import MarkdownFiles
-from gateway_memory.store.journal.journal import Journal
-from gateway_memory.store.plan import SAID, Memory, Plan
-from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.store.withheld import Withheld, withheld
-from gateway_memory.sync.follower import Follower
+from gateway_memory.store.plan import Plan
+from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.withheld import Withheld
+from gateway_memory.sync.storage import Storage
 from notifier import Announcer, Event, MemoryChange, split
 
 if TYPE_CHECKING:
     from gateway_memory.store.patch import Patch
 
-__all__ = ["Carrier"]
+__all__ = ["PlanExecutor"]
 
 log = get_logger(__name__)
 
 
-class Carrier:
-    """Does what plans say.
+class OpenSessions(Protocol):
+    """The open sessions of this process, as plans concern them."""
 
-    `hold` tells a session its own words, `hide` a scope's sessions what was forgotten.
+    def hold(self, memory: MemoryRecord) -> None:
+        """Tell the session that a memory comes from that it has it."""
+
+    def hide(self, scope: str, hidden: Withheld) -> None:
+        """Tell a scope's sessions what was forgotten: their openings say it no longer."""
+
+
+class PlanExecutor:
+    """Does what plans say, and tells the open sessions of it.
+
+    interrupted: is set when a plan was not carried out to its end, whoever wanted it: it has to be recovered.
     """
 
-    def __init__(
-        self,
-        *,
-        files: MarkdownFiles,
-        journal: Journal,
-        follower: Follower,
-        metrics: Metrics,
-        clock: Callable[[], datetime],
-        settings_of: Callable[[str], MemorySync],
-        announcer: Announcer,
-        hold: Callable[[Memory], None],
-        hide: Callable[[str, Withheld], None],
-    ) -> None:
-        self._files = files
-        self._journal = journal
-        self._follower = follower
-        self._metrics = metrics
-        self._clock = clock
-        self._settings_of = settings_of
+    def __init__(self, runtime: Runtime, storage: Storage, announcer: Announcer, sessions: OpenSessions) -> None:
+        self._runtime = runtime
+        self._storage = storage
         self._announcer = announcer
-        self._hold = hold
-        self._hide = hide
-        self.interrupted: Callable[[], None] = lambda: None
-        """Is called when a plan was not carried out to its end, whoever wanted it: it has to be recovered."""
+        self._sessions = sessions
+        self.interrupted = asyncio.Event()
 
     async def recover(self) -> int:
         """Carry out again what was planned; return how many plans there were."""
         replayed = 0
-        for number, _ in await self._journal.plans():
-            async with self._files.writing():
-                plan = dict(await self._journal.plans()).get(number)  # whoever made it may have done it by now
+        for number, planned in await self._storage.turns.plans():
+            async with self._storage.documents.writing(planned.target):
+                plan = dict(await self._storage.turns.plans()).get(number)  # whoever made it may have done it by now
                 if plan:
-                    await self.carry_out(plan, number)
+                    await self.execute(plan, number)
                     replayed += 1
         return replayed
 
-    async def carry_out(self, plan: Plan, number: int | None = None) -> None:
-        """Do what a plan says, or what is left of it. Call it only within the files' `writing`."""
+    async def execute(self, plan: Plan, number: int | None = None) -> None:
+        """Do what a plan says, or what is left of it. Call it only within the documents' `writing`."""
         try:
-            await self._carry_out(plan, number)
+            await self._execute(plan, number)
         except BaseException:
-            self.interrupted()
+            self.interrupted.set()
             raise
 
-    async def _carry_out(self, plan: Plan, number: int | None) -> None:
+    async def _execute(self, plan: Plan, number: int | None) -> None:
         events: list[Event] = []
-        patches: Sequence[Patch] = ()
+        patches: tuple[Patch, ...] = ()
         if plan.writes:
             if number is None:
-                number, events = await self._journal.begin(plan, self._events(plan))
+                number, events = await self._storage.turns.save_plan(plan, self._events(plan))
             else:
-                events = await self._journal.event_log.planned(number)
+                events = await self._storage.notices.planned(number)
             for memory in plan.added:
-                self._hold(memory)
-            with self._metrics.timed("ingest.files"):
-                patches = await self._files.edit(plan.folder, plan.edits())
+                self._sessions.hold(memory)
+            with self._runtime.metrics.timed("ingest.files"):
+                patches = await self._storage.documents.edit(plan.target, plan.edits())
             for event in events:  # before the index follows: the other sessions hear an update, not of a changed file
                 self._announcer.written(event)
-            with self._metrics.timed("ingest.index"):
-                await self._follower.refresh(Scope(plan.scope, plan.folder))
+            with self._runtime.metrics.timed("ingest.index"):
+                await self._storage.follower.refresh(plan.target)
             if plan.stage == "undo" or any(item.state in ("forgotten", "undone") for item in plan.retired):
-                await self.withhold(Scope(plan.scope, plan.folder))
-        await self._journal.finish(plan, number, patches)
+                await self.withhold(plan.target)
+        await self._storage.turns.finish(plan, number, patches)
         if plan.stage == "rules" and plan.turns:
-            self._metrics.turns_processed(self._clock(), max(plan.turns))
+            self._runtime.metrics.turns_processed(self._runtime.clock(), max(plan.turns))
         for event in events:
             self._announcer.committed(event)
         for outcome in plan.outcomes:
-            self._metrics.count(f"extraction.{plan.stage}.{outcome.action}.{outcome.reason}")
+            self._runtime.metrics.count(f"extraction.{plan.stage}.{outcome.action}.{outcome.reason}")
         log.info(
             "ingest.done",
             stage=plan.stage,
@@ -113,17 +99,9 @@ class Carrier:
     async def withhold(self, scope: Scope) -> None:
         """Let records and openings say nothing that was forgotten, and all that is remembered again.
 
-        Call it only within the files' `writing`.
+        Call it only within the documents' `writing`.
         """
-
-        def work(database: sqlite3.Connection) -> tuple[Withheld, Callable[[bytes | None], bytes | None]]:
-            path = self._files.path(scope.folder, SESSIONS_FILE)
-            return withheld(database, scope.key), session_log.withhold(database, scope.key, path)
-
-        hidden, change = await self._journal.transact(work)
-        self._hide(scope.key, hidden)
-        if self._files.path(scope.folder, SESSIONS_FILE).exists():
-            await self._files.rewrite(scope.folder, SESSIONS_FILE, change)
+        self._sessions.hide(scope.key, await self._storage.records.withhold(scope))
 
     def _events(self, plan: Plan) -> list[Event]:
         """Return what is announced: nothing where nothing changed, or where those who caused it have `notify` off."""
@@ -139,12 +117,12 @@ class Carrier:
                 replaces=replaced.get(memory.id, ""),
             )
             for memory in plan.added
-            if memory.type != "S"
+            if memory.told
         ]
         changes += [
             MemoryChange(id=item.memory.id, text=item.memory.text, at=plan.at, action="removed")
             for item in plan.retired
-            if item.state in ("forgotten", "undone") and item.memory.type != "S" and item.memory.category != SAID
+            if item.state in ("forgotten", "undone") and item.memory.told
         ]
-        changes = [change for change in changes if self._settings_of(change.source).notify.enabled]
+        changes = [change for change in changes if self._runtime.settings_of(change.source).notify.enabled]
         return list(split(Event(scope=plan.scope, at=plan.at, changes=tuple(changes))))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from extractor import polarity
-from gateway_memory.store.files import is_writable
+from gateway_memory.store.documents import is_writable
 from recall import Near, Stored, text_overlap
 
 __all__ = ["Named", "asked_to_forget", "named"]

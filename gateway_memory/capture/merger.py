@@ -1,25 +1,22 @@
 """What one candidate does to a scope's memories: compared with the nearest, and noted in the draft of a plan."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from datetime import tzinfo
+from collections.abc import Sequence
 from typing import Final
 
 from extractor import Candidate, Decision, Known, decide, same_words
 from gateway_memory.capture.draft import Draft, drafted, known
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
-from gateway_memory.clock import day_of
-from gateway_memory.compute import compute
-from gateway_memory.config.settings import MemorySync
-from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file, is_writable
-from gateway_memory.store.journal.journal import Journal, PendingTurn
-from gateway_memory.store.journal.marks import MEMORY_FULL
+from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.markdown import new_id, one_line
-from gateway_memory.store.plan import Memory, Outcome, Retired
-from gateway_memory.sync.follower import IMPORTANCE
-from recall import Recaller, Stored
+from gateway_memory.store.plan import Outcome, Retired
+from gateway_memory.store.ports.ledger import MEMORY_FULL
+from gateway_memory.store.ports.turns import PendingTurn
+from gateway_memory.store.record import MemoryRecord
+from gateway_memory.sync.storage import Storage, record_of
+from gateway_memory.tasks import compute
+from recall import Stored
 
 __all__ = ["LINE_OVERHEAD", "Merger"]
 
@@ -30,29 +27,16 @@ LINE_OVERHEAD: Final = 40
 class Merger:
     """Decides, and writes nothing but the draft. Call it only while the workspace's lock is held."""
 
-    def __init__(
-        self,
-        *,
-        files: MarkdownFiles,
-        journal: Journal,
-        recaller: Recaller,
-        metrics: Metrics,
-        zone: tzinfo | None,
-        settings_of: Callable[[str], MemorySync],
-    ) -> None:
-        self._files = files
-        self._journal = journal
-        self._recaller = recaller
-        self._metrics = metrics
-        self._zone = zone
-        self._settings_of = settings_of
+    def __init__(self, runtime: Runtime, storage: Storage) -> None:
+        self._runtime = runtime
+        self._storage = storage
 
     async def merge(self, scope: Scope, turn: PendingTurn, candidate: Candidate, draft: Draft, room: int) -> int:
         """Decide about one candidate, note it in the draft, and return the bytes that it takes of MEMORY.md."""
         text = one_line(candidate.content)
         near = {
             item.stored.entry.id: item
-            for item in await self._recaller.nearest(scope.key, text, NEAREST, timeout_seconds=NEAREST_SECONDS)
+            for item in await self._storage.recaller.nearest(scope.key, text, NEAREST, timeout_seconds=NEAREST_SECONDS)
         }
         reworded = [memory for memory in draft.by_rules if await self._rewords(scope, candidate, turn, memory)]
         gone = {item.memory.id for item in draft.retired} | {memory.id for memory in reworded}
@@ -64,7 +48,7 @@ class Merger:
                 Outcome(turn=turn.id, action="skipped", reason=decision.reason, id=decision.target or "")
             )
             return 0
-        settings = self._settings_of(turn.session_key).auto_extract
+        settings = self._runtime.settings_of(turn.session_key).auto_extract
         identity = new_id()
         drafted_before = next((memory for memory in draft.added if memory.id == decision.target), None)
         curated = candidate.importance == "high" or settings.memory_md_threshold == "normal"
@@ -84,14 +68,14 @@ class Merger:
             draft.retired.append(Retired(memory=memory, state="superseded", replaced_by=identity))
         size = len(text.encode()) + LINE_OVERHEAD
         if curated and size > room:
-            self._metrics.count("store.memory_md_full")
-            await self._journal.marks.mark(scope.key, MEMORY_FULL)
+            self._runtime.metrics.count("store.memory_md_full")
+            await self._storage.ledger.set_notice(scope.key, MEMORY_FULL)
             curated = False
         draft.added.append(
-            Memory(
+            MemoryRecord(
                 id=identity,
                 text=text,
-                file=MEMORY_FILE if curated else day_file(day_of(turn.at, self._zone)),
+                file=MEMORY_FILE if curated else day_file(self._runtime.day_of(turn.at)),
                 at=turn.at,
                 session_key=turn.session_key,
                 session_id=turn.session_id,
@@ -111,16 +95,16 @@ class Merger:
         draft.outcomes.append(Outcome(turn=turn.id, action=action, reason=reason, id=identity))
         return size if curated else 0
 
-    async def _rewords(self, scope: Scope, candidate: Candidate, turn: PendingTurn, memory: Memory) -> bool:
+    async def _rewords(self, scope: Scope, candidate: Candidate, turn: PendingTurn, memory: MemoryRecord) -> bool:
         """Return whether the model read out of a turn what the rules had kept of it, and nobody has edited since."""
         if not candidate.quote or memory.turn != turn.id or not same_words(candidate.quote, memory.text):
             return False
-        stored = await self._recaller.get(scope.key, memory.id)
+        stored = await self._storage.recaller.get(scope.key, memory.id)
         return stored is not None and (stored.file, stored.entry.text) == (memory.file, memory.text)
 
     @staticmethod
     def _decision(
-        candidate: Candidate, compared: Sequence[Known], reworded: Sequence[Memory], draft: Draft
+        candidate: Candidate, compared: Sequence[Known], reworded: Sequence[MemoryRecord], draft: Draft
     ) -> Decision:
         """Return what is done with a candidate: the rules decide, and the model where they were unsure."""
         if reworded and candidate.importance != "high" and any(memory.file == MEMORY_FILE for memory in reworded):
@@ -134,33 +118,13 @@ class Merger:
 
     async def room(self, scope: Scope) -> int:
         """Return how many bytes MEMORY.md may still grow by."""
-        _, size = (await self._files.scan(scope.folder)).get(MEMORY_FILE, (0, 0))
-        room = self._settings_of("").store.max_memory_md_bytes - size
+        _, size = (await self._storage.documents.scan(scope)).get(MEMORY_FILE, (0, 0))
+        room = self._runtime.settings.store.max_memory_md_bytes - size
         if room > LINE_OVERHEAD:
-            await self._journal.marks.unmark(scope.key, MEMORY_FULL)
+            await self._storage.ledger.clear_notice(scope.key, MEMORY_FULL)
         return room
 
-    async def memory(self, scope: Scope, stored: Stored) -> Memory:
-        """Return a memory with what the journal knows of it, in its words and at its place of today."""
-        entry = stored.entry
-        journaled = (await self._journal.memories(scope.key, [entry.id])).get(entry.id)
-        now = Memory(
-            id=entry.id,
-            text=entry.text,
-            file=stored.file,
-            at=entry.at,
-            type=entry.type,
-            category=entry.category,
-            importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
-            confidence=entry.confidence,
-        )
-        if journaled is None:
-            return now
-        return replace(
-            now,
-            session_key=journaled.session_key,
-            entities=journaled.entities,
-            turn=journaled.turn,
-            expires=journaled.expires,
-            quote=journaled.quote,
-        )
+    async def memory(self, scope: Scope, stored: Stored) -> MemoryRecord:
+        """Return a memory with what the store knows of it, in its words and at its place of today."""
+        known = await self._storage.ledger.memories(scope.key, [stored.entry.id])
+        return record_of(stored, known.get(stored.entry.id))

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, tzinfo
 from typing import Final
 
 from extractor import (
@@ -22,15 +21,14 @@ from extractor import (
     unsure,
 )
 from gateway_memory.capture.draft import known
-from gateway_memory.clock import day_of
-from gateway_memory.compute import compute
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.ledger import Ledger
-from recall import Recaller, Stored
+from gateway_memory.sync.storage import Storage
+from gateway_memory.tasks import compute
+from recall import Stored
 
-__all__ = ["Extract", "Reader", "Reading"]
+__all__ = ["Extract", "Models", "Reader", "Reading"]
 
 log = get_logger(__name__)
 
@@ -61,34 +59,24 @@ class Reading:
     settled: Mapping[Candidate, Decision] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Models:
+    """What reads batches: the host's own model, or the configured one; and what makes summaries."""
+
+    extract: Extract | None = None
+    model: Model | None = None
+    summaries: Model | None = None
+
+
 class Reader:
-    """Asks the model: the host's own, or the configured one; without either the rules alone stand.
+    """Asks the models; without any the rules alone stand."""
 
-    summaries: the model that makes them.
-    """
-
-    def __init__(
-        self,
-        *,
-        ledger: Ledger,
-        recaller: Recaller,
-        metrics: Metrics,
-        zone: tzinfo | None,
-        clock: Callable[[], datetime],
-        fail: Callable[[str, BaseException], None],
-        extract: Extract | None,
-        model: Model | None,
-        summaries: Model | None,
-    ) -> None:
-        self._ledger = ledger
-        self._recaller = recaller
-        self._metrics = metrics
-        self._zone = zone
-        self._clock = clock
-        self._fail = fail
-        self._extract = extract
-        self._model = model
-        self._summaries = summaries
+    def __init__(self, runtime: Runtime, storage: Storage, models: Models) -> None:
+        self._runtime = runtime
+        self._storage = storage
+        self._extract = models.extract
+        self._model = models.model
+        self._summaries = models.summaries
 
     async def read(
         self, scope: Scope, settings: ExtractorSettings, turns: Sequence[Turn], hidden: frozenset[str]
@@ -109,7 +97,7 @@ class Reader:
             return Reading(reason="daily_limit")
         usage = Usage()
         try:
-            now = self._clock().astimezone(self._zone)
+            now = self._runtime.clock().astimezone(self._runtime.zone)
             found = await self._model.extract(turns, told, now=now, speaker=_speaker(scope))
             usage = found.usage
         except ModelError as error:
@@ -119,7 +107,7 @@ class Reader:
         finally:
             await self._settle(wanted, usage)
         for reason in found.left_out:
-            self._metrics.count(f"extraction.batch.left_out.{reason}")
+            self._runtime.metrics.count(f"extraction.batch.left_out.{reason}")
         return Reading(
             candidates=found.candidates,
             settled=await self._settled(scope, settings, found.candidates, hidden),
@@ -149,13 +137,15 @@ class Reader:
 
     async def compared(self, scope: Scope, text: str, hidden: frozenset[str]) -> list[Known]:
         """Return the memories nearest to a text, as the merge sees them."""
-        near = await self._recaller.nearest(scope.key, text, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        near = await self._storage.recaller.nearest(scope.key, text, NEAREST, timeout_seconds=NEAREST_SECONDS)
         return [known(item) for item in near if item.stored.entry.id not in hidden]
 
     async def _near(self, scope: Scope, turns: Sequence[Turn], hidden: frozenset[str]) -> list[tuple[Stored, Known]]:
         found: dict[str, tuple[Stored, Known]] = {}
         for turn in turns[-_ASKED_ABOUT:]:
-            for item in await self._recaller.nearest(scope.key, turn.user, NEAREST, timeout_seconds=NEAREST_SECONDS):
+            for item in await self._storage.recaller.nearest(
+                scope.key, turn.user, NEAREST, timeout_seconds=NEAREST_SECONDS
+            ):
                 if item.stored.entry.id not in hidden:
                     found[item.stored.entry.id] = item.stored, known(item)
         return list(found.values())[-_TOLD:]
@@ -186,23 +176,20 @@ class Reader:
         }
 
     def _failed(self, error: ModelError) -> None:
-        self._metrics.count(f"model.failed.{error.kind}")
-        self._fail(f"model.{error.kind}", error)
+        self._runtime.metrics.count(f"model.failed.{error.kind}")
+        self._runtime.on_error(f"model.{error.kind}", error)
         log.warning("model.failed", kind=error.kind, calls=error.usage.calls)
 
     async def _reserve(self, settings: ExtractorSettings, tokens: int) -> bool:
-        return await self._ledger.reserve(
-            self._day(), calls=settings.max_daily_extractions, tokens=settings.max_daily_tokens, wanted=tokens
+        return await self._storage.ledger.reserve(
+            self._runtime.today(), calls=settings.max_daily_extractions, tokens=settings.max_daily_tokens, wanted=tokens
         )
 
     async def _settle(self, reserved: int, usage: Usage) -> None:
-        self._metrics.count("model.calls", usage.calls)
-        await self._ledger.settle(
-            self._day(), reserved=reserved, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
+        self._runtime.metrics.count("model.calls", usage.calls)
+        await self._storage.ledger.settle(
+            self._runtime.today(), reserved=reserved, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
         )
-
-    def _day(self) -> str:
-        return day_of(self._clock().timestamp(), self._zone)
 
 
 def _cleaned(candidate: Candidate) -> Candidate:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gateway_memory.store.journal.ledger import Change
-from gateway_memory.store.plan import SAID, Memory, Moved, Outcome, Plan, Retired
+from gateway_memory.store.plan import Moved, Outcome, Plan, Retired
+from gateway_memory.store.ports.ledger import UndoEntry
+from gateway_memory.store.record import SAID, MemoryRecord
 
 __all__ = ["Refused", "Standing", "inverse"]
 
@@ -27,12 +28,17 @@ class Refused:
     """
 
     at: float
-    edited: tuple[tuple[Memory, str], ...]
-    earlier: Memory | None = None
+    edited: tuple[tuple[MemoryRecord, str], ...]
+    earlier: MemoryRecord | None = None
 
 
 def inverse(
-    change: Change, standing: Mapping[str, Standing], placed: Mapping[str, Memory], *, at: float, only: str = ""
+    change: UndoEntry,
+    standing: Mapping[str, Standing],
+    placed: Mapping[str, MemoryRecord],
+    *,
+    at: float,
+    only: str = "",
 ) -> Plan | Refused | None:
     """Return the plan that takes a change back, None where nothing of it stands any more.
 
@@ -91,7 +97,7 @@ def inverse(
     )
 
 
-def _state(standing: Mapping[str, Standing], memory: Memory) -> str:
+def _state(standing: Mapping[str, Standing], memory: MemoryRecord) -> str:
     return standing[memory.id].state if memory.id in standing else ""
 
 

@@ -122,8 +122,6 @@ async def _save_fact(memory: "GatewayMemory", session: "Session", args: argparse
 
 
 async def _save_summary(memory: "GatewayMemory", session: "Session", args: argparse.Namespace) -> dict[str, Any]:
-    from gateway_memory.store.summaries import SESSIONS_FILE, read_records
-
     saved = await memory.save_summary(
         session,
         topic=args.topic,
@@ -131,8 +129,8 @@ async def _save_summary(memory: "GatewayMemory", session: "Session", args: argpa
         decisions=_parts(args.decisions, ";"),
         todos=_parts(args.todos, ";"),
     )
-    records, _ = read_records(memory.workspace / session.scope.folder / SESSIONS_FILE)
-    record = next((each["id"] for each in reversed(records) if each["session_id"] == session.session_id), None)
+    found = await memory.session_record(session)
+    record = found and found["id"]
     if saved:
         return {"status": "ok", "id": record}
     if not session.settings.sessions.records:

@@ -123,7 +123,8 @@ class Demo:
         self._report("3", "A changed mind: the newer window comes first", holds=holds, asked=question, came=newest)
 
     def _files(self) -> None:
-        files = [self._memory.workspace / "MEMORY.md", *sorted((self._memory.workspace / "memory").glob("*.md"))]
+        workspace = self._memory.workspace
+        files = [workspace / "MEMORY.md", *sorted((workspace / "memory").glob("*.md"))]
         texts = {file.name: file.read_text("utf-8") for file in files if file.exists()}
         found = [word for word in _NOISE for text in texts.values() if word in text]
         lines = [line for text in texts.values() for line in text.splitlines() if line.startswith("- ")]

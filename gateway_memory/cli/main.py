@@ -3,7 +3,6 @@
 import argparse
 import io
 import pkgutil
-import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -40,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911 - one 
     except UnicodeError:  # an argument of bytes that are not valid text, which shells pass on
         sys.stderr.write("an argument is not valid Unicode\n")
         return 2
-    except (OSError, sqlite3.Error) as error:  # a full disk, a file that belongs to another user
+    except OSError as error:  # a full disk, a file that belongs to another user
         sys.stderr.write(f"{error}\n")
         return 1
     return result

@@ -5,7 +5,6 @@ import asyncio
 import json
 import secrets
 import socket
-import sqlite3
 import ssl
 import sys
 import time
@@ -16,6 +15,7 @@ from typing import Any, Final
 from gateway_memory.config.load import load_config
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.mqtt import client_id, make_wire, read_login
+from gateway_memory.store.journal.in_place import journal_id
 from notifier import Event, MqttSettings
 from notifier.protocol.messages import DroppedError, EventMessage
 from notifier.protocol.wire import Wire
@@ -40,15 +40,7 @@ _HUNG_UP: Final = "The port is open: does it want tls, or another transport or p
 def _open(args: argparse.Namespace) -> tuple[MqttSettings, str]:
     """Return the settings and the journal's id. Raises UsageError or ConfigError."""
     settings = load_config(args.config).for_agent(args.agent).notify.mqtt
-    path = Path(args.workspace) / "journal.sqlite"
-    journal = ""
-    if path.is_file():
-        try:
-            with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
-                journal = str(database.execute("SELECT journal FROM identity").fetchone()[0])
-            database.close()
-        except (sqlite3.Error, TypeError):
-            journal = ""
+    journal = journal_id(Path(args.workspace))
     if not (settings.workspace_id or journal):
         raise UsageError(
             f"{args.workspace}: no memory is there yet, so its id is not known; or set notify.mqtt.workspaceId"

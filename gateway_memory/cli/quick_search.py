@@ -12,7 +12,7 @@ from gateway_memory.cli.places import add_whose
 from gateway_memory.hooks.run import workspace_of
 from gateway_memory.hooks.state import settings_of
 from gateway_memory.hooks.words import best, index_follows, lines_of
-from gateway_memory.store.workspace import INDEX_FILE
+from gateway_memory.store.disk.workspace import INDEX_FILE
 
 if TYPE_CHECKING:
     from gateway_memory.scope import Owner

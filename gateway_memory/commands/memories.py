@@ -9,7 +9,7 @@ from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, sh
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.context.builder import as_query
 from gateway_memory.session import Session
-from gateway_memory.store.files import is_writable
+from gateway_memory.store.documents import is_writable
 from recall import Entry, Hit, Stored
 
 __all__ = ["forget", "forget_named", "list_memories", "list_record", "memory_row"]
@@ -53,8 +53,8 @@ async def forget(ports: CommandPorts, session: Session, identity: str) -> str:
     what, identity = identity.strip(), as_id(identity)
     if not identity:
         raise NotDone(phrase(session, "forget_usage"))
-    await ports.refresh(session.scope)
-    stored = await ports.index.get(session.scope.key, identity)
+    await ports.storage.follower.refresh(session.scope)
+    stored = await ports.storage.recaller.get(session.scope.key, identity)
     if stored is None:  # words may look like an id
         answer = await forget_named(ports, session, what)
         if answer is None:
@@ -62,7 +62,7 @@ async def forget(ports: CommandPorts, session: Session, identity: str) -> str:
         return answer
     if stored.entry.kind != "item" or not is_writable(stored.file):
         raise NotDone(phrase(session, "forget_not_ours", id=identity, file=stored.file))
-    await ports.edits.forget(session.scope, stored)
+    await ports.changes.forget(session.scope, stored)
     return phrase(session, "forgotten", id=identity, text=stored.entry.text)
 
 
@@ -72,11 +72,11 @@ async def forget_named(ports: CommandPorts, session: Session, what: str) -> str 
     Raises:
         NotDone: several memories are possible; the text lists them.
     """
-    await ports.refresh(session.scope)
-    near = await ports.index.nearest(session.scope.key, as_query(what).text, _NEAREST)
+    await ports.storage.follower.refresh(session.scope)
+    near = await ports.storage.recaller.nearest(session.scope.key, as_query(what).text, _NEAREST)
     found = named(what, near)
     if found.certain:
-        await ports.edits.forget(session.scope, found.certain, reason="asked")
+        await ports.changes.forget(session.scope, found.certain, reason="asked")
         return phrase(session, "forgotten", id=found.certain.entry.id, text=found.certain.entry.text)
     if not found.possible:
         return None
@@ -84,9 +84,9 @@ async def forget_named(ports: CommandPorts, session: Session, what: str) -> str 
 
 
 async def _newest(ports: CommandPorts, session: Session) -> tuple[Sequence[Stored], int]:
-    await ports.refresh(session.scope)
-    rows = await ports.index.newest(session.scope.key, _LISTED)
-    return rows, await ports.index.count(session.scope.key)
+    await ports.storage.follower.refresh(session.scope)
+    rows = await ports.storage.recaller.newest(session.scope.key, _LISTED)
+    return rows, await ports.storage.recaller.count(session.scope.key)
 
 
 async def _candidates(ports: CommandPorts, session: Session, what: str) -> str | None:

@@ -8,7 +8,7 @@ from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, re
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.phrases import say
 from gateway_memory.session import Session
-from gateway_memory.store.plan import SAID
+from gateway_memory.store.record import SAID
 
 __all__ = ["history", "history_record", "receipts", "receipts_record", "undo", "why"]
 
@@ -20,16 +20,16 @@ _LONGEST_NUMBER: Final = 6
 async def why(ports: CommandPorts, session: Session, _: str) -> str:
     """Answer what was recalled for the session's last reply, and what became of its turn."""
     language = session.language
-    reply = await ports.ledger.reply(session.session_id)
+    reply = await ports.storage.turns.last_reply(session.session_id)
     if reply is None:
         return say(language, "why_none")
-    known = await ports.journal.memories(session.scope.key, reply.recalled)
+    known = await ports.storage.ledger.memories(session.scope.key, reply.recalled)
     lines = [say(language, "why_recalled" if reply.recalled else "why_nothing", at=_time(ports, reply.at))]
     for identity in reply.recalled:
-        stored = await ports.index.get(session.scope.key, identity)
+        stored = await ports.storage.recaller.get(session.scope.key, identity)
         text = stored.entry.text if stored else known[identity].text if identity in known else ""
         lines.append(f"- {identity} · {text}".rstrip(" ·"))
-    found = await ports.ledger.receipts(limit=_RECEIPTS, turn=reply.turn)
+    found = await ports.storage.ledger.receipts(limit=_RECEIPTS, turn=reply.turn)
     lines.append(say(language, "why_kept" if found else "why_waits"))
     for receipt in reversed(found):
         for outcome in receipt.outcomes:
@@ -45,7 +45,7 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     """Undo the newest change, or the newest change of one memory."""
     only = as_id(identity)
     language = session.language
-    done = await ports.edits.undo(session.scope, only=only)
+    done = await ports.changes.undo(session.scope, only=only)
     if done is None:
         raise NotDone(phrase(session, "undo_unknown" if only else "undo_nothing", id=shown(only)))
     if isinstance(done, Refused):
@@ -59,7 +59,7 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     lines += [say(language, "undone_restored", id=memory.id, text=memory.text) for memory in restored]
     lines += [say(language, "undone_withheld", text=memory.text) for memory in said]
     lines += [say(language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
-    if await ports.edited_since(session.scope.key, at):
+    if await ports.storage.notices.edited_since(session.scope.key, at):
         lines.append(say(language, "undo_by_hand"))
     return "\n".join(lines)
 
@@ -93,11 +93,11 @@ async def history_record(ports: CommandPorts, session: Session, identity: str) -
     identity = as_id(identity)
     if not identity:
         raise NotDone(phrase(session, "history_usage"))
-    past = await ports.ledger.history(session.scope.key, identity)
-    memory = (await ports.journal.memories(session.scope.key, [identity])).get(identity)
+    past = await ports.storage.ledger.history(session.scope.key, identity)
+    memory = (await ports.storage.ledger.memories(session.scope.key, [identity])).get(identity)
     if not past or memory is None:
         raise NotDone(phrase(session, "history_unknown", id=shown(identity)))
-    others = await ports.journal.memories(session.scope.key, sorted({line.other for line in past if line.other}))
+    others = await ports.storage.ledger.memories(session.scope.key, sorted({line.other for line in past if line.other}))
     return {
         "id": identity,
         "text": memory.text,
@@ -136,7 +136,7 @@ async def receipts_record(ports: CommandPorts, session: Session, number: str) ->
     number = number.strip() or str(_RECEIPTS)
     if not (number.isascii() and number.isdigit() and 0 < len(number.lstrip("0")) <= _LONGEST_NUMBER):
         raise NotDone(phrase(session, "receipts_usage"))
-    found = await ports.ledger.receipts(limit=int(number), scope=session.scope.key)
+    found = await ports.storage.ledger.receipts(limit=int(number), scope=session.scope.key)
     return {"receipts": [asdict(each) | {"at": iso_time(each.at, ports.memory.zone)} for each in found]}
 
 

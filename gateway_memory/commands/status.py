@@ -15,26 +15,26 @@ _MILLION: Final = 1_000_000
 
 async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[str, Any]:
     """Return the state as JSON values; times are ISO 8601 in the configured zone."""
-    memory, ledger, settings = ports.memory, ports.ledger, session.settings.auto_extract
+    memory, ledger, settings = ports.memory, ports.storage.ledger, session.settings.auto_extract
     now = memory.now()
-    queue = await ports.journal.queue()
+    queue = await ports.storage.turns.queue()
     failure = memory.metrics.last_failure
     spent = await ledger.spent(day_of(now.timestamp(), memory.zone))
     cost = (spent.input_tokens * settings.input_price + spent.output_tokens * settings.output_price) / _MILLION
     updates, sessions = ports.waiting()
-    turns = int(queue["rules"] + queue["batch"])
+    turns = queue.rules + queue.batch
     return {
         "scope": session.scope.key,
         "session": session.session_id,
         "on": [feature for feature in FEATURES if session.on(feature)],
         "off": [feature for feature in FEATURES if not session.on(feature)],
-        "memories": await ports.index.count(session.scope.key),
+        "memories": await ports.storage.recaller.count(session.scope.key),
         "vectors": await _vectors(ports),
         "waiting": {
-            "rules": int(queue["rules"]),
-            "batch": int(queue["batch"]),
-            "oldest_seconds": _age(ports, queue["oldest_at"]) if turns else 0,
-            "outbox": int(queue["outbox"]),
+            "rules": queue.rules,
+            "batch": queue.batch,
+            "oldest_seconds": _age(ports, queue.oldest_at) if turns else 0,
+            "outbox": queue.outbox,
         },
         "updates": {
             "this_session": len(session.inbox),
@@ -42,8 +42,8 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
             "all": updates,
             "sessions": sessions,
         },
-        "mqtt": _mqtt(ports, _age(ports, queue["outbox_at"]) if queue["outbox"] else 0),
-        "unreadable": {"rows": int(queue["unreadable"]), "index": ports.index.replaced},
+        "mqtt": _mqtt(ports, _age(ports, queue.outbox_at) if queue.outbox else 0),
+        "unreadable": {"rows": queue.unreadable, "index": ports.storage.recaller.replaced},
         "sessions": await memory.session_counts(),
         "last_extraction": _at(ports, await ledger.last_extraction()),
         "alarm": memory.metrics.capture_alarm(now),
@@ -59,7 +59,7 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
             "reserved_tokens": spent.reserved,
             "tokens_limit": settings.max_daily_tokens,
             "cost": round(cost, 4),
-            "failed_turns": await ledger.failed(),
+            "failed_turns": queue.failed,
         },
     }
 
@@ -68,7 +68,7 @@ async def _vectors(ports: CommandPorts) -> dict[str, Any] | None:
     """Return how many rows have vectors; None if the search is lexical only."""
     if ports.memory.settings.auto_recall.embedder.provider == "none":
         return None
-    found = await ports.index.vectors()
+    found = await ports.storage.recaller.vectors()
     done = found.rows - found.missing
     return {"encoder": found.encoder, "done": done, "rows": found.rows, "problem": found.problem}
 

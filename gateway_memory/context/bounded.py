@@ -1,11 +1,11 @@
 """Parts of a reply's context are awaited for so long; a late one goes on behind."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime import Runtime
 
 __all__ = ["Within"]
 
@@ -17,22 +17,21 @@ T = TypeVar("T")
 class Within:
     """Awaits parts with a bound. One that is late goes on, and warms what the next message needs."""
 
-    def __init__(self, metrics: Metrics, fail: Callable[[str, BaseException], None]) -> None:
-        self._metrics = metrics
-        self._fail = fail
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
         self._behind: set[asyncio.Future[Any]] = set()
 
     async def get(self, place: str, seconds: float, work: Awaitable[T]) -> T | None:
         """Return what the work makes; None where it is late, or fails, which is noted."""
         task = asyncio.ensure_future(work)
-        with self._metrics.timed(f"before_reply.{place}"):
+        with self._runtime.metrics.timed(f"before_reply.{place}"):
             if not task.done():
                 await asyncio.wait([task], timeout=seconds)
         if not task.done():
             if task not in self._behind:
                 self._behind.add(task)
                 task.add_done_callback(self._ended)
-            self._metrics.count(f"late.{place}")
+            self._runtime.metrics.count(f"late.{place}")
             return None
         error = task.exception()
         if error:
@@ -47,12 +46,12 @@ class Within:
     def note(self, place: str, error: BaseException) -> None:
         """Log a part that failed, and let the status tell of it."""
         log.warning("context.part_failed", part=place, error=type(error).__name__)
-        self._fail(place, error)
+        self._runtime.on_error(place, error)
 
     def _ended(self, task: asyncio.Future[Any]) -> None:
         self._behind.discard(task)
         if not task.cancelled() and (error := task.exception()):
-            self._fail("late", error)
+            self._runtime.on_error("late", error)
 
 
 async def _true(work: Awaitable[object]) -> bool:

@@ -1,9 +1,9 @@
 """What a session is told before a reply: up to three blocks, within their budgets and within the deadline."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import Final, Literal
 
 from extractor import Cleaned, clean
@@ -12,13 +12,12 @@ from gateway_memory.context.blocks import changes_block, full_block, recalled_bl
 from gateway_memory.context.bounded import Within
 from gateway_memory.context.file_changes import ChangeDetector, FileChanges
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime import Runtime
 from gateway_memory.session import Session
-from gateway_memory.store.journal.journal import Journal
-from gateway_memory.store.journal.marks import MEMORY_FULL
-from gateway_memory.sync.follower import Follower
+from gateway_memory.store.ports.ledger import MEMORY_FULL
+from gateway_memory.sync.storage import Storage
 from notifier import MemoryChange
-from recall import Filter, Hit, Recall, Recaller, Stored
+from recall import Filter, Hit, Recall, Stored
 
 __all__ = ["Context", "ContextBuilder", "as_query"]
 
@@ -60,25 +59,12 @@ class ContextBuilder:
     heard: up to which number the sessions here have been given each origin's events.
     """
 
-    def __init__(
-        self,
-        *,
-        follower: Follower,
-        recaller: Recaller,
-        journal: Journal,
-        heard: Mapping[str, int],
-        metrics: Metrics,
-        zone: tzinfo | None,
-        fail: Callable[[str, BaseException], None],
-    ) -> None:
+    def __init__(self, runtime: Runtime, storage: Storage, heard: Mapping[str, int]) -> None:
+        self._runtime = runtime
+        self._storage = storage
         self._heard = heard
-        self._follower = follower
-        self._recaller = recaller
-        self._journal = journal
-        self._metrics = metrics
-        self._zone = zone
-        self.within = Within(metrics, fail)
-        self.changes = ChangeDetector(follower, recaller, self.within)
+        self.within = Within(runtime)
+        self.changes = ChangeDetector(storage, self.within)
 
     async def build(self, session: Session, message: str, now: datetime, deadline: float) -> Context:
         """Return what the session is told before its reply to a message; `deadline` by the loop's clock."""
@@ -104,7 +90,7 @@ class ContextBuilder:
             found = again if again and again.outcome != "timeout" else found
         if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
             if changes:
-                blocks.append(changes_block(changes, self._zone, budget))
+                blocks.append(changes_block(changes, self._runtime.zone, budget))
             waited += len(session.inbox)
             updates += self._news(session, now)  # what that look has found deleted
             now_says = {row.entry.id: row.entry.text for row in changes}
@@ -115,9 +101,9 @@ class ContextBuilder:
                 origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
             }
             left = max(0.0, min(deadline - loop.time(), span * _TOLD_SHARE))
-            await self.within.get("told", left, self._journal.event_log.told(session.session_id, upto))
+            await self.within.get("told", left, self._storage.notices.mark_delivered(session.session_id, upto))
         if updates and settings.notify.inject_summary:
-            blocks.append(updates_block(updates, self._zone, budget))
+            blocks.append(updates_block(updates, self._runtime.zone, budget))
 
         outcome: Outcome = "disabled"
         recalled: tuple[Hit, ...] = ()
@@ -126,12 +112,14 @@ class ContextBuilder:
             recalled = self._standing(recalled, now) if recalled else ()
             fresh = [hit for hit in recalled if not session.holds(hit.id, hit.text)]
             if fresh:
-                blocks.append(recalled_block(fresh, self._zone, budget))
+                blocks.append(recalled_block(fresh, self._runtime.zone, budget))
                 session.hold([(hit.id, hit.text) for hit in fresh])
-        self._metrics.count(f"recall.{outcome}")
+        self._runtime.metrics.count(f"recall.{outcome}")
         left = min(deadline - loop.time(), span * _TOLD_SHARE)  # without any, what is asked would count as told
-        due = left > 0 and self._journal.marks.is_untold(session.scope.key, MEMORY_FULL)
-        if due and await self.within.get("notice", left, self._journal.marks.tell(session.scope.key, MEMORY_FULL)):
+        due = left > 0 and self._storage.ledger.may_be_due(session.scope.key, MEMORY_FULL)
+        if due and await self.within.get(
+            "notice", left, self._storage.ledger.take_notice(session.scope.key, MEMORY_FULL)
+        ):
             blocks.append(full_block())
         return Context(
             text="\n\n".join(block for block in blocks if block),
@@ -145,7 +133,7 @@ class ContextBuilder:
         self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
     ) -> tuple[Hit, ...]:
         """Return the best related hits of a search that was asked for: weak ones too, and the deadline is generous."""
-        await self.within.get("sync", _FIND_SECONDS, self._follower.refresh(session.scope))
+        await self.within.get("sync", _FIND_SECONDS, self._storage.follower.refresh(session.scope))
         if query.strip():
             hits = await self._found(session, query, limit, now, only=only, explain=explain)
         else:
@@ -155,7 +143,7 @@ class ContextBuilder:
     async def _found(
         self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
     ) -> tuple[Hit, ...]:
-        search = self._recaller.search(
+        search = self._storage.recaller.search(
             session.scope.key,
             query,
             limit=limit,
@@ -171,7 +159,7 @@ class ContextBuilder:
     async def _listed(self, session: Session, only: Filter | None, limit: int) -> tuple[Hit, ...]:
         if only is None:
             return ()
-        listed = self._recaller.listed(session.scope.key, only, limit)
+        listed = self._storage.recaller.listed(session.scope.key, only, limit)
         # Chosen by its filters alone, each is just what was asked for.
         return tuple(Hit.of(row, 1.0) for row in await self.within.get("search", _FIND_SECONDS, listed) or ())
 
@@ -181,8 +169,8 @@ class ContextBuilder:
             return None
         settings = session.settings.auto_recall
         try:
-            with self._metrics.timed("before_reply.recall"):
-                return await self._recaller.search(
+            with self._runtime.metrics.timed("before_reply.recall"):
+                return await self._storage.recaller.search(
                     session.scope.key,
                     message,
                     limit=settings.max_results,
@@ -203,7 +191,7 @@ class ContextBuilder:
 
     def _standing(self, hits: tuple[Hit, ...], now: datetime) -> tuple[Hit, ...]:
         """Return the hits that still hold: what was of use until yesterday may stand in its file a little longer."""
-        today = day_of(now.timestamp(), self._zone)
+        today = day_of(now.timestamp(), self._runtime.zone)
         return tuple(hit for hit in hits if hit.holds_on(today))
 
     def _news(self, session: Session, now: datetime) -> tuple[MemoryChange, ...]:

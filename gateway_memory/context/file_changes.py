@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 
 from gateway_memory.context.bounded import Within
 from gateway_memory.session import Session
-from gateway_memory.sync.follower import Follower
-from recall import Recaller, Stored
+from gateway_memory.sync.storage import Storage
+from recall import Stored
 
 __all__ = ["ChangeDetector", "FileChanges"]
 
@@ -26,9 +26,8 @@ class FileChanges(NamedTuple):
 class ChangeDetector:
     """Refreshes the index of a session's files, once at a time for each session."""
 
-    def __init__(self, follower: Follower, recaller: Recaller, within: Within) -> None:
-        self._follower = follower
-        self._recaller = recaller
+    def __init__(self, storage: Storage, within: Within) -> None:
+        self._storage = storage
         self._within = within
         self._refreshing: dict[str, asyncio.Future[FileChanges | None]] = {}
 
@@ -37,9 +36,9 @@ class ChangeDetector:
         return await self._within.get("open", seconds, self._first(session))
 
     async def _first(self, session: Session) -> int:
-        await self._follower.refresh(session.scope)
-        await self._recaller.warm(session.scope.key)
-        return await self._recaller.revision(session.scope.key)
+        await self._storage.follower.refresh(session.scope)
+        await self._storage.recaller.warm(session.scope.key)
+        return await self._storage.recaller.revision(session.scope.key)
 
     async def since_last(self, session: Session, seconds: float) -> FileChanges | None:
         """Return what is new in a session's files; None where nothing is, or the disk takes longer.
@@ -56,12 +55,12 @@ class ChangeDetector:
         return await self._within.get("sync", seconds, refreshing)
 
     async def _refresh(self, session: Session) -> FileChanges | None:
-        changes = await self._follower.refresh(session.scope)
-        generation = self._recaller.generation
+        changes = await self._storage.follower.refresh(session.scope)
+        generation = self._storage.recaller.generation
         if session.revision is None or session.generation != generation:
             # The files were still being read when the session started, or the index was replaced.
             return FileChanges(generation, changes, await self._first(session), ())
         if session.changes == changes:
             return None
-        revision, rows = await self._recaller.added_since(session.scope.key, session.revision)
+        revision, rows = await self._storage.recaller.added_since(session.scope.key, session.revision)
         return FileChanges(generation, changes, revision, tuple(row for row in rows if row.entry.type != "S"))

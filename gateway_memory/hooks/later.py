@@ -1,7 +1,6 @@
 """The hooks after the start: they read the transcript first, and the last of them closes the session."""
 
 import contextlib
-import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +8,10 @@ from typing import Any, Final
 
 from gateway_memory.hooks.state import hook_key, register, settings_of
 from gateway_memory.hooks.transcript import read_last_message, read_transcript
-from gateway_memory.sessions.followup import followup_due
 from gateway_memory.sessions.prompts import Prompts
 from gateway_memory.sessions.worth import is_chinese, much_happened, worth_saving
-from gateway_memory.store.journal.session_state import Observation, count_stop, has_left_anything, seen_in
-from gateway_memory.store.journal.sqlite import open_journal, transaction
-from gateway_memory.store.summaries import SESSIONS_FILE
+from gateway_memory.store.journal.in_place import JournalInPlace
+from gateway_memory.store.ports.sessions import Observation
 
 __all__ = ["before_compaction", "end", "followup"]
 
@@ -26,9 +23,9 @@ def before_compaction(workspace: Path, session_id: str, given: dict[str, Any], c
 
     Without a transcript nobody knows; but a context that is full holds something, and the agent can tell.
     """
-    with _session(workspace, session_id, given, config) as connection, transaction(connection):
-        seen = seen_in(connection, "owner", session_id)
-        left = has_left_anything(connection, "owner", session_id)
+    with _session(workspace, session_id, given, config) as journal:
+        seen = journal.seen_in(session_id)
+        left = journal.has_left_anything(session_id)
     nothing = _transcript(given) is not None and not worth_saving(seen) and not left
     if nothing or not settings_of(workspace, config)["sessions"]["stageSummaries"]:
         return ""
@@ -38,31 +35,29 @@ def before_compaction(workspace: Path, session_id: str, given: dict[str, Any], c
 
 
 def followup(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, status: object) -> str:
-    """Return the follow-up prompt where one is due: see `followup_due`.
+    """Return the follow-up prompt where one is due: see `JournalInPlace.followup`.
 
     At the first stop only where much has happened; later, without a transcript, the agent itself tells whether there is
     anything to save.
     """
     wanted = settings_of(workspace, config)["sessions"]
-    with _session(workspace, session_id, given, config) as connection:
+    with _session(workspace, session_id, given, config) as journal:
         if status not in ("completed", "aborted") or not (wanted["followups"] and wanted["records"]):
             return ""
-        with transaction(connection):
-            first = count_stop(connection, session_id) <= 1
-            known = _transcript(given) is not None
+        first = journal.count_stop(session_id) <= 1
+        known = _transcript(given) is not None
 
-            def worth_asking(seen: list[Observation]) -> bool:
-                return much_happened(seen) if first else worth_saving(seen) or not known
+        def worth_asking(seen: list[Observation]) -> bool:
+            return much_happened(seen) if first else worth_saving(seen) or not known
 
-            seen = followup_due(connection, "owner", workspace / SESSIONS_FILE, session_id, worth_asking)
+        seen = journal.followup(session_id, worth_asking)
     return "" if seen is None else _prompts(workspace, config).followup(session_id, chinese=is_chinese(seen))
 
 
 def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None) -> None:
     """Close the session: its record is written unless it is saved. Facts are indexed along the way."""
-    with _session(workspace, session_id, given, config, lives=False) as connection:
-        query = "SELECT 1 FROM sessions WHERE session_id = ? AND ended_at IS NULL"
-        if connection.execute(query, (session_id,)).fetchone() is None:
+    with _session(workspace, session_id, given, config, lives=False) as journal:
+        if not journal.is_open(session_id):
             return
     import asyncio
 
@@ -97,21 +92,18 @@ def _milliseconds(value: object) -> float | None:
 @contextlib.contextmanager
 def _session(
     workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, lives: bool = True
-) -> Iterator[sqlite3.Connection]:
+) -> Iterator[JournalInPlace]:
     """Open the journal with the session in it, and what its transcript has gained, or what else the editor tells."""
-    connection = open_journal(workspace)
-    try:
+    with JournalInPlace.open(workspace) as journal:
         now = time.time()
-        register(connection, session_id, now, lives=lives)
+        register(journal, session_id, now, lives=lives)
         path = _transcript(given)
         if settings_of(workspace, config)["observations"]["enabled"]:
             if path:
-                read_transcript(connection, session_id, path, now)
+                read_transcript(journal, session_id, path, now)
             else:
-                read_last_message(connection, session_id, given, now)
-        yield connection
-    finally:
-        connection.close()
+                read_last_message(journal, session_id, given, now)
+        yield journal
 
 
 def _transcript(given: dict[str, Any]) -> Path | None:

@@ -128,25 +128,21 @@ def _register(workspace: Path, session_id: str) -> None:
     """Note the session; where the journal can't, the opening is still told."""
     if not session_id:
         return
-    import sqlite3
-
     from gateway_memory.errors import StoreError
     from gateway_memory.hooks.state import register
-    from gateway_memory.store.journal.sqlite import open_journal
+    from gateway_memory.store.journal.in_place import JournalInPlace
 
-    connection: sqlite3.Connection | None = None
     try:
-        connection = open_journal(workspace)
-        register(connection, session_id, time.time(), lives=True)
-    except (sqlite3.Error, StoreError, OSError) as error:
+        with JournalInPlace.open(workspace) as journal:
+            register(journal, session_id, time.time(), lives=True)
+    except (StoreError, OSError) as error:
         _note(workspace, "sessionStart", _described(error), 0.0)
-    finally:
-        if connection:
-            connection.close()
 
 
 def _described(error: BaseException) -> str:
-    """Return an error's kind and place: its text may be what was said."""
+    """Return the kind and place of an error's first cause: its text may be what was said."""
+    while error.__cause__ is not None:
+        error = error.__cause__
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

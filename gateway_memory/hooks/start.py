@@ -1,7 +1,6 @@
 """The opening, for an editor: the same text that a gateway's session is told, read without index or event loop."""
 
 import contextlib
-import sqlite3
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -11,10 +10,9 @@ from gateway_memory.context.opening_text import Found, Material, compose, days_b
 from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import settings_of
 from gateway_memory.hooks.words import best, lines_of
-from gateway_memory.store.journal.sqlite import open_journal
+from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.summaries import SESSIONS_FILE, last_record
-from gateway_memory.store.withheld import withheld
 from recall import count_tokens, render_block
 
 __all__ = ["opening"]
@@ -57,10 +55,10 @@ def opening(workspace: Path, config: Path | None, now: float) -> str:
 def _last(workspace: Path) -> Mapping[str, Any] | None:
     """Return the last session's record, without what was forgotten as far as the journal can tell."""
     last = last_record(workspace / SESSIONS_FILE)
-    with contextlib.suppress(sqlite3.Error, StoreError, OSError):
+    with contextlib.suppress(StoreError, OSError):
         if last and (workspace / "journal.sqlite").exists():
-            with contextlib.closing(open_journal(workspace)) as journal:
-                return withheld(journal, "owner").record(last)
+            with JournalInPlace.open(workspace) as journal:
+                return journal.withheld().record(last)
     return last
 
 

@@ -4,14 +4,12 @@ import contextlib
 import hashlib
 import json
 import os
-import sqlite3
 from pathlib import Path
 from typing import Any
 
 from gateway_memory.errors import UsageError
-from gateway_memory.store.journal.session_state import touch
-from gateway_memory.store.journal.sqlite import transaction
-from gateway_memory.store.workspace import STATE_FOLDER
+from gateway_memory.store.disk.workspace import STATE_FOLDER
+from gateway_memory.store.journal.in_place import JournalInPlace
 
 __all__ = ["hook_key", "register", "settings_of"]
 
@@ -21,7 +19,7 @@ def hook_key(session_id: str) -> str:
     return f"hook:{session_id}"
 
 
-def register(connection: sqlite3.Connection, session_id: str, at: float, *, lives: bool) -> None:
+def register(journal: JournalInPlace, session_id: str, at: float, *, lives: bool) -> None:
     """Note an editor's session, under its own id, unless it is known.
 
     lives: something happens in it, so it is open again where it had ended: an editor resumes a conversation under its
@@ -30,18 +28,8 @@ def register(connection: sqlite3.Connection, session_id: str, at: float, *, live
     Raises:
         UsageError: the id is that of a gateway's session, whose it may be.
     """
-    with transaction(connection):
-        known = connection.execute("SELECT key FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
-        if known and known[0] != hook_key(session_id):
-            raise UsageError("a session of this id is no editor's")
-        if lives:
-            again = "UPDATE sessions SET ended_at = NULL, slot = -1 WHERE session_id = ? AND ended_at IS NOT NULL"
-            connection.execute(again, (session_id,))
-            touch(connection, session_id, at)
-        connection.execute(
-            "INSERT OR IGNORE INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, 'owner', ?, ?)",
-            (session_id, hook_key(session_id), at, at),
-        )
+    if not journal.register(session_id, hook_key(session_id), at, lives=lives):
+        raise UsageError("a session of this id is no editor's")
 
 
 def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,8 +9,8 @@ from typing import Any, Final
 from extractor.cleaning.clean import clean
 from gateway_memory.capture.observations import observed
 from gateway_memory.edge.content import well_formed
-from gateway_memory.store.journal.session_state import Observation, observe
-from gateway_memory.store.journal.sqlite import transaction
+from gateway_memory.store.journal.in_place import JournalInPlace
+from gateway_memory.store.ports.sessions import Observation
 
 __all__ = ["observations_of", "read_last_message", "read_transcript"]
 
@@ -29,41 +28,39 @@ _ADDED: Final = re.compile(
 """What Claude Code adds to a user's words."""
 
 
-def read_transcript(connection: sqlite3.Connection, session_id: str, path: Path, at: float) -> int:
+def read_transcript(journal: JournalInPlace, session_id: str, path: Path, at: float) -> int:
     """Keep what is new in a transcript; return how many observations that is.
 
     The place where it stopped is kept in the same transaction, so nothing is kept twice. A last line without an end is
     left for the next hook.
 
     Raises:
-        OSError, sqlite3.Error: it can't be read, or not be kept.
+        OSError, StoreError: it can't be read, or not be kept.
     """
-    with transaction(connection):
-        row = connection.execute("SELECT position FROM transcripts WHERE session_id = ?", (session_id,)).fetchone()
-        position = row[0] if row else 0
-        with path.open("rb") as stream:
-            end = stream.seek(0, 2)
-            if end < position:  # another file in its place
-                position = 0
-            stream.seek(max(position, end - LONGEST_READ))
-            content = stream.read(LONGEST_READ)
-            start = stream.tell() - len(content)
-        whole = content.rfind(b"\n") + 1
-        lines = content[:whole].split(b"\n")
-        if start > position:
-            lines = lines[1:]  # the rest of a line whose beginning was left out
-        seen = observations_of(lines)
-        observe(connection, "owner", session_id, seen, at)
-        connection.execute("INSERT OR REPLACE INTO transcripts VALUES (?, ?)", (session_id, start + whole))
-    return len(seen)
+    return len(journal.read_on(session_id, at, lambda position: _read(path, position)))
 
 
-def read_last_message(connection: sqlite3.Connection, session_id: str, given: dict[str, Any], at: float) -> None:
+def _read(path: Path, position: int) -> tuple[list[Observation], int]:
+    """Return what a transcript tells from a byte on, and the byte behind its last whole line."""
+    with path.open("rb") as stream:
+        end = stream.seek(0, 2)
+        if end < position:  # another file in its place
+            position = 0
+        stream.seek(max(position, end - LONGEST_READ))
+        content = stream.read(LONGEST_READ)
+        start = stream.tell() - len(content)
+    whole = content.rfind(b"\n") + 1
+    lines = content[:whole].split(b"\n")
+    if start > position:
+        lines = lines[1:]  # the rest of a line whose beginning was left out
+    return observations_of(lines), start + whole
+
+
+def read_last_message(journal: JournalInPlace, session_id: str, given: dict[str, Any], at: float) -> None:
     """Keep what Claude Code's `Stop` tells of the reply, where there is no transcript to read."""
     text = given.get("last_assistant_message")
     if isinstance(text, str) and text.strip():
-        with transaction(connection):
-            observe(connection, "owner", session_id, _kept("assistant", "", text), at)
+        journal.observe(session_id, _kept("assistant", "", text), at)
 
 
 def observations_of(lines: Sequence[bytes]) -> list[Observation]:

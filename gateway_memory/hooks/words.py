@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from gateway_memory.scope import OWNER_KEY
+from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.markdown import parse
-from gateway_memory.store.workspace import INDEX_FILE
 from recall import RecallError, peek
 
 __all__ = ["Line", "best", "lines_of"]

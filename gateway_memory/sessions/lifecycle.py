@@ -1,31 +1,23 @@
 """How sessions end: saved once, by the first layer that can, whatever ended them."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from extractor import Seen, SummaryInput
 from gateway_memory.capture.distiller import Distiller
-from gateway_memory.capture.executor import Carrier
-from gateway_memory.capture.worker import Worker
-from gateway_memory.config.settings import MemorySync
+from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.errors import place_of
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
-from gateway_memory.sessions.followup import followup_due
-from gateway_memory.sessions.prompts import Prompts
+from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.sessions.saver import Saver
 from gateway_memory.sessions.worth import is_chinese, worth_saving
-from gateway_memory.store import summaries as session_log
-from gateway_memory.store.files import MarkdownFiles
-from gateway_memory.store.journal import session_state
-from gateway_memory.store.journal.journal import Journal
-from gateway_memory.store.journal.session_state import End, Observation, OpenSession
-from gateway_memory.store.slots import Slot
+from gateway_memory.store.ports.sessions import COUNTED, End, EndState, Observation
+from gateway_memory.sync.storage import Storage
 
 __all__ = ["Lifecycle"]
 
@@ -39,46 +31,26 @@ _IDLE_ROUND_SECONDS: Final = 300.0
 
 
 class Lifecycle:
-    """The ends of one workspace's sessions. `closed` is told of those that were closed for their idleness.
-
-    prompts_for: the prompts for the session of a key.
-    """
+    """The ends of one memory's sessions. sessions: is told of those that were closed for their idleness."""
 
     def __init__(
         self,
-        *,
-        files: MarkdownFiles,
-        journal: Journal,
-        carrier: Carrier,
+        runtime: Runtime,
+        storage: Storage,
+        sessions: SessionRegistry,
         saver: Saver,
         distiller: Distiller,
-        worker: Worker,
-        slot: Slot,
-        metrics: Metrics,
-        clock: Callable[[], datetime],
-        settings: MemorySync,
-        settings_of: Callable[[str], MemorySync],
-        scope_of: Callable[[str], Scope],
-        closed: Callable[[str], None],
-        prompts_for: Callable[[str], Prompts],
+        processor: TurnProcessor,
     ) -> None:
-        self._files = files
-        self._journal = journal
-        self._carrier = carrier
+        self._runtime = runtime
+        self._storage = storage
+        self._sessions = sessions
         self._saver = saver
         self._distiller = distiller
-        self._worker = worker
-        self._slot = slot
-        self._metrics = metrics
-        self._clock = clock
-        self._settings = settings
-        self._settings_of = settings_of
-        self._scope_of = scope_of
-        self._closed = closed
-        self.prompts_for = prompts_for
+        self._processor = processor
         self._ending: dict[str, asyncio.Lock] = {}
         self._counts: dict[str, float] = {}
-        metrics.sources.append(self.gauges)
+        runtime.metrics.sources.append(self.gauges)
 
     async def run(self) -> None:
         """Close idle sessions now and then, until cancelled."""
@@ -88,9 +60,9 @@ class Lifecycle:
             await self.counts()
 
     async def counts(self) -> dict[str, int]:
-        """Return how the workspace's sessions ended: see `session_state.counts`; what `gauges` tells from then on."""
-        found = await self._journal.transact(session_state.counts)
-        self._counts = {f"sessions.{name}": float(found[name]) for name in found.keys() & session_state.COUNTED}
+        """Return how the workspace's sessions ended: see the port `Sessions`; what `gauges` tells from then on."""
+        found = await self._storage.sessions.counts()
+        self._counts = {f"sessions.{name}": float(found[name]) for name in found.keys() & COUNTED}
         return found
 
     def gauges(self) -> dict[str, float]:
@@ -103,7 +75,7 @@ class Lifecycle:
         """Keep a stage summary of what was seen since the last one; return the prompt for an agent that can act."""
         if not (session.may_save and session.settings.sessions.stage_summaries):
             return ""
-        seen, left = await self._read(session.scope, session.session_id)
+        seen, left = await self._storage.sessions.read(session.scope.key, session.session_id)
         if not worth_saving(seen) and not left.facts:
             return ""
         fresh = await self._since_last_stage(session, seen)
@@ -113,9 +85,9 @@ class Lifecycle:
             )
             if summary:
                 await self._saver.keep_stage(session.scope, session.key, session.session_id, summary.brief)
-        self._metrics.count("sessions.compactions")
-        prompts, chinese = self.prompts_for(session.key), is_chinese(seen)
-        return prompts.flush(session.session_id, usage=usage, messages=messages, chinese=chinese)
+        self._runtime.metrics.count("sessions.compactions")
+        prompts, chinese = self._sessions.prompts(session.key), is_chinese(seen)
+        return prompts.flush(session.session_id, usage=usage, messages=messages, chinese=chinese) if prompts else ""
 
     # Layer 4: the prompt at a stop
 
@@ -125,21 +97,13 @@ class Lifecycle:
         wanted = session.may_save and settings.followups and settings.records
         if status not in ("completed", "aborted") or not wanted:
             return ""
-        deadline = asyncio.get_running_loop().time() + _RULES_SECONDS
-        while asyncio.get_running_loop().time() < deadline:  # what the last turn leaves is known within moments
-            if not await self._journal.pending(0, session_id=session.session_id, limit=1):
-                break
-            await asyncio.sleep(0.02)
-        path = self._saver.path(session.scope)
-
-        def ask(database: session_state.Database) -> list[Observation] | None:
-            return followup_due(database, session.scope.key, path, session.session_id)
-
-        seen = await self._journal.transact(ask)
-        if seen is None:
+        prompts = self._sessions.prompts(session.key)
+        await self._processor.caught_up(session.session_id, _RULES_SECONDS)  # what the last turn leaves counts
+        seen = await self._followup_due(session) if prompts else None
+        if prompts is None or seen is None:
             return ""
-        self._metrics.count("sessions.followups")
-        return self.prompts_for(session.key).followup(session.session_id, chinese=is_chinese(seen))
+        self._runtime.metrics.count("sessions.followups")
+        return prompts.followup(session.session_id, chinese=is_chinese(seen))
 
     # Layer 3: the end
 
@@ -158,26 +122,16 @@ class Lifecycle:
         if patient:
             await self._settle(session_id)
         state = await self._last_layer(session_id, scope, key, end, seconds=_SUMMARY_SECONDS if patient else 0.0)
-        at = self._clock().timestamp()
-        path, keep = self._saver.path(scope), self._settings.sessions.keep
-
-        def close(database: session_state.Database) -> float | None:
-            return session_state.close(database, session_id, end, state=state, at=at)
-
-        def tidy(database: session_state.Database) -> int:
-            return session_log.tidy(database, scope.key, path, keep=keep)
-
-        lasted = await self._journal.transact(close)
+        at = self._runtime.timestamp()
+        lasted = await self._storage.sessions.close(session_id, end, state=state, at=at)
         if lasted is None:
             return
-        self._metrics.count(f"sessions.ended.{state}")
+        self._runtime.metrics.count(f"sessions.ended.{state}")
         say = log.warning if state == "unsaved" else log.info
         say("session.ended", session_id=session_id, reason=end.reason, state=state, seconds=round(lasted, 3))
-        async with self._files.writing():
-            await self._journal.transact(tidy)
-            await self._carrier.withhold(scope)  # what was deleted by hand meanwhile, too
+        await self._saver.tidy(scope)
         await self.counts()
-        if patient and self._settings_of(key).distill.enabled:
+        if patient and self._runtime.settings_of(key).distill.enabled:
             await self._distill(scope, key)
 
     async def close_abandoned(self, *, starting: bool) -> int:
@@ -186,24 +140,12 @@ class Lifecycle:
         starting: this process has opened none yet, so what bears its slot is a dead one's; and nothing waits for a
         model then.
         """
-        idle = self._clock() - timedelta(hours=self._settings.sessions.idle_hours)
-        rows = await self._journal.rows("SELECT DISTINCT slot FROM sessions WHERE ended_at IS NULL")
-        slots = {int(row[0]) for row in rows}
-        dead = [self._slot.number] if starting else []
-        for number in slots - {-1, self._slot.number}:
-            lock = self._slot.orphan(number)
-            if lock:
-                lock.release()
-                dead.append(number)
-
-        def find(database: session_state.Database) -> list[OpenSession]:
-            return session_state.abandoned(database, idle_before=idle.timestamp(), dead_slots=dead)
-
-        found = await self._journal.transact(find)
+        idle = self._runtime.clock() - timedelta(hours=self._runtime.settings.sessions.idle_hours)
+        found = await self._storage.sessions.abandoned(idle_before=idle.timestamp(), starting=starting)
         for session in found:
-            self._closed(session.session_id)
+            self._sessions.let_go(session.session_id)
             try:
-                scope = self._scope_of(session.scope)
+                scope = self._runtime.scope_of(session.scope)
                 await self.end(session.session_id, scope, session.key, End(reason="abandoned"), patient=not starting)
             except Exception as error:  # noqa: BLE001 - one session's trouble must not keep the others open
                 log.error("session.end_failed", error=type(error).__name__, place=place_of(error))
@@ -213,37 +155,32 @@ class Lifecycle:
 
     async def _distill(self, scope: Scope, key: str) -> None:
         try:
-            await self._distiller.run(scope, self._settings_of(key).distill)
+            await self._distiller.run(scope, self._runtime.settings_of(key).distill)
         except Exception as error:  # noqa: BLE001 - the session has ended; the next end moves what this one did not
             log.warning("session.not_distilled", error=type(error).__name__, place=place_of(error))
 
     async def _settle(self, session_id: str) -> None:
         """Let the session's last turns be read first, so that its facts stand in its summary; not for ever."""
-        waits = [await self._journal.pending(stage, session_id=session_id, limit=1) for stage in (0, 1)]
+        waits = [
+            await self._storage.turns.claim(state, session_id=session_id, limit=1) for state in ("accepted", "ruled")
+        ]
         if not any(waits):
             return
         with suppress(TimeoutError):
             try:
                 async with asyncio.timeout(_FLUSH_SECONDS):
-                    await self._worker.flush()
+                    await self._processor.flush()
             except TimeoutError:
                 raise
             except Exception as error:  # noqa: BLE001 - the turns wait on in the journal; the session ends all the same
                 log.warning("session.turns_wait", error=type(error).__name__, place=place_of(error))
 
-    async def _last_layer(
-        self, session_id: str, scope: Scope, key: str, end: End, *, seconds: float
-    ) -> session_state.State:
-        if not self._settings_of(key).sessions.records:
+    async def _last_layer(self, session_id: str, scope: Scope, key: str, end: End, *, seconds: float) -> EndState:
+        if not self._runtime.settings_of(key).sessions.records:
             return "nothing"
-        path = self._saver.path(scope)
-
-        def saved(database: session_state.Database) -> bool:
-            return session_log.is_saved(database, scope.key, path, session_id)
-
-        if await self._journal.transact(saved):
+        if await self._storage.records.is_saved(scope, session_id):
             return "saved"
-        seen, left = await self._read(scope, session_id)
+        seen, left = await self._storage.sessions.read(scope.key, session_id)
         if not (left.facts or left.stages or worth_saving(seen)):
             return "nothing"
         given = SummaryInput(seen=_as_seen(seen), facts=left.facts, stages=left.stages, decisions=left.decisions)
@@ -257,22 +194,22 @@ class Lifecycle:
             return "unsaved"
         return "saved"
 
-    async def _read(self, scope: Scope, session_id: str) -> tuple[list[Observation], session_state.Left]:
-        def work(database: session_state.Database) -> tuple[list[Observation], session_state.Left]:
-            return (
-                session_state.seen_in(database, scope.key, session_id),
-                session_state.left_by(database, scope.key, session_id),
-            )
+    async def _followup_due(self, session: Session) -> list[Observation] | None:
+        """Take the session's one follow-up, and return what was seen in it; None where none is due.
 
-        return await self._journal.transact(work)
+        It is due when the session has no record, no fact and no stage summary, and there is something worth saving.
+        """
+        scope, session_id = session.scope, session.session_id
+        if await self._storage.records.is_saved(scope, session_id):
+            return None
+        if await self._storage.sessions.has_left_anything(scope.key, session_id):
+            return None
+        seen, _ = await self._storage.sessions.read(scope.key, session_id)
+        return seen if worth_saving(seen) and await self._storage.sessions.take_followup(session_id) else None
 
     async def _since_last_stage(self, session: Session, seen: list[Observation]) -> list[Observation]:
-        rows = await self._journal.rows(
-            "SELECT count(*) FROM observations WHERE session_id = ? AND scope = ? AND at > coalesce("
-            "(SELECT max(at) FROM session_memories WHERE session_id = ? AND type = 'S'), 0)",
-            (session.session_id, session.scope.key, session.session_id),
-        )
-        return seen[len(seen) - min(len(seen), int(rows[0][0])) :]
+        fresh = await self._storage.sessions.observed_since_stage(session.scope.key, session.session_id)
+        return seen[len(seen) - min(len(seen), fresh) :]
 
 
 def _as_seen(seen: list[Observation]) -> list[Seen]:

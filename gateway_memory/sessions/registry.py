@@ -7,18 +7,22 @@ from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.scope import OWNER, Scope, resolve_scope
 from gateway_memory.session import FEATURES, Feature, Session, agent_of
 from gateway_memory.sessions.prompts import Prompts
-from gateway_memory.store.plan import Memory
+from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.withheld import Withheld
 
-__all__ = ["Sessions", "features"]
+__all__ = ["SessionRegistry", "features"]
 
 
-class Sessions:
-    """Sessions by key and scope, the open ones by id too. `agent`: whose settings hold where a key names no agent."""
+class SessionRegistry:
+    """SessionRegistry by key and scope, the open ones by id too.
 
-    def __init__(self, config: Config, agent: str) -> None:
+    agent: whose settings hold where a key names no agent. workspace: the memory's folder, None where it has none.
+    """
+
+    def __init__(self, config: Config, agent: str, workspace: Path | None) -> None:
         self._config = config
         self._agent = agent
+        self._workspace = workspace
         self._by_key: dict[tuple[str, str], Session] = {}
         self._open: dict[str, Session] = {}
 
@@ -42,7 +46,7 @@ class Sessions:
         if open_here is not None:
             return open_here
         session = Session(key=key, scope=scope, settings=self.settings_of(key), memory=memory)
-        session.begin(session_id)
+        session.reset(session_id)
         session.switched = features(switches or {})
         session.ended, session.beside = False, True
         return session
@@ -74,11 +78,16 @@ class Sessions:
             session.ended = True
             self.closed(session)
 
-    def prompts(self, workspace: Path, key: str) -> Prompts:
-        """Return the prompts for the agent of a session key, whose commands run under the same settings."""
+    def prompts(self, key: str) -> Prompts | None:
+        """Return the prompts for the agent of a session key, whose commands run under the same settings.
+
+        None where no command can reach the memory, since it lies in no folder.
+        """
+        if self._workspace is None:
+            return None
         config = self._config.source
         agent = agent_of(key) or self._agent if config else ""  # only a config has overrides
-        return Prompts(workspace=str(workspace), config=config, agent=agent)
+        return Prompts(workspace=str(self._workspace), config=config, agent=agent)
 
     def settings_of(self, key: str) -> MemorySync:
         """Return the settings that hold for a session key."""
@@ -96,7 +105,7 @@ class Sessions:
         """Return the scopes that open sessions of this process have."""
         return list({session.scope.key: session.scope for session in self._by_key.values()}.values())
 
-    def hold(self, memory: Memory) -> None:
+    def hold(self, memory: MemoryRecord) -> None:
         """Tell the session that a memory comes from, if it is open, that it has it."""
         session = self._open.get(memory.session_id)
         if session:

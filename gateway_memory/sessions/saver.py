@@ -1,10 +1,8 @@
 """What is saved of a session: its one record, the facts that its agent names, and its stage summaries."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime, tzinfo
-from pathlib import Path
+from datetime import UTC
 from typing import Final, Literal
 
 from extractor import (
@@ -19,22 +17,21 @@ from extractor import (
     without_commands,
     written,
 )
-from gateway_memory.capture.ingest import Ingest
+from gateway_memory.capture.changes import MemoryChanges
+from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.reader import Reader
-from gateway_memory.clock import day_of
-from gateway_memory.compute import compute
-from gateway_memory.config.settings import MemorySync
-from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime import Runtime
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
-from gateway_memory.store import summaries as session_log
-from gateway_memory.store.files import MarkdownFiles, day_file
-from gateway_memory.store.journal import session_state
-from gateway_memory.store.journal.journal import Journal, PendingTurn
-from gateway_memory.store.journal.session_state import End
+from gateway_memory.store.documents import day_file
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
-from gateway_memory.store.plan import Memory, Outcome
-from gateway_memory.store.summaries import SESSIONS_FILE, SessionRecord, new_record_id
+from gateway_memory.store.plan import Outcome
+from gateway_memory.store.ports.sessions import End
+from gateway_memory.store.ports.turns import PendingTurn
+from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.summaries import SessionRecord, new_record_id
+from gateway_memory.sync.storage import Storage
+from gateway_memory.tasks import compute
 
 __all__ = ["Saver"]
 
@@ -47,31 +44,13 @@ class Saver:
     """Saves for one workspace's sessions, each record once."""
 
     def __init__(
-        self,
-        *,
-        workspace: Path,
-        files: MarkdownFiles,
-        journal: Journal,
-        ingest: Ingest,
-        reader: Reader,
-        metrics: Metrics,
-        zone: tzinfo | None,
-        clock: Callable[[], datetime],
-        settings_of: Callable[[str], MemorySync],
+        self, runtime: Runtime, storage: Storage, changes: MemoryChanges, executor: PlanExecutor, reader: Reader
     ) -> None:
-        self._workspace = workspace
-        self._files = files
-        self._journal = journal
-        self._ingest = ingest
+        self._runtime = runtime
+        self._storage = storage
+        self._changes = changes
+        self._executor = executor
         self._reader = reader
-        self._metrics = metrics
-        self._zone = zone
-        self._clock = clock
-        self._settings_of = settings_of
-
-    def path(self, scope: Scope) -> Path:
-        """Return the file of a scope's records."""
-        return self._workspace / scope.folder / SESSIONS_FILE
 
     async def save_summary(
         self, session: Session, *, topic: str, summary: str, decisions: tuple[str, ...], todos: tuple[str, ...]
@@ -81,10 +60,8 @@ class Saver:
             return False
         given = written(topic, summary, decisions, todos)
 
-        def asked(database: session_state.Database) -> bool:
-            return session_state.was_followed_up(database, session.session_id)
-
-        layer: Layer = "followup" if await self._journal.transact(asked) else "agent"
+        asked = await self._storage.sessions.was_followed_up(session.session_id)
+        layer: Layer = "followup" if asked else "agent"
         return await self.save(session.scope, session.session_id, given, layer)
 
     async def save_fact(
@@ -104,7 +81,7 @@ class Saver:
             return None
         if type == "S":
             return await self.keep_stage(session.scope, session.key, session.session_id, text)
-        now = self._clock()
+        now = self._runtime.clock()
         at = now.timestamp()
         source = PendingTurn(
             id=0, scope=session.scope.key, session_key=session.key, session_id=session.session_id, user="", reply="",
@@ -124,28 +101,25 @@ class Saver:
             by_owner=session.scope.key == OWNER_KEY,
         )
         if candidate is None:
-            self._metrics.count("sessions.facts.not_permitted")
+            self._runtime.metrics.count("sessions.facts.not_permitted")
             return None
-        outcome = await self._ingest.save(session.scope, source, candidate)
-
-        def note(database: session_state.Database) -> None:
-            session_state.note_memory(database, session.scope.key, session.session_id, outcome.id, type, at)
+        outcome = await self._changes.save(session.scope, source, candidate)
 
         if outcome.id:  # what the memory knew already is this session's fact too
-            await self._journal.transact(note)
+            await self._storage.sessions.note_memory(session.scope.key, session.session_id, outcome.id, type, at)
         return outcome
 
     async def summarize(self, key: str, given: SummaryInput, *, seconds: float) -> Summary | None:
         """Return a summary: by the model within so many seconds, else by rules; None where there is nothing to say."""
         summary = None
-        if seconds and self._settings_of(key).sessions.summary_model != "rules":
+        if seconds and self._runtime.settings_of(key).sessions.summary_model != "rules":
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    summary = await self._reader.summary(self._settings_of(key).auto_extract, given)
+                    summary = await self._reader.summary(self._runtime.settings_of(key).auto_extract, given)
         if summary is not None:
-            self._metrics.count("sessions.summaries.model")
+            self._runtime.metrics.count("sessions.summaries.model")
             return summary
-        self._metrics.count("sessions.summaries.heuristic")
+        self._runtime.metrics.count("sessions.summaries.heuristic")
         return await compute(summarize, given)
 
     async def keep_stage(self, scope: Scope, key: str, session_id: str, text: str) -> Outcome | None:
@@ -156,18 +130,18 @@ class Saver:
         text = text if scope.key == OWNER_KEY else await compute(without_commands, text)
         if not text:
             return None
-        at = self._clock().timestamp()
-        memory = Memory(
+        at = self._runtime.timestamp()
+        memory = MemoryRecord(
             id=new_id(),
             text=one_line(text[:_STAGE_LENGTH]),
-            file=day_file(day_of(at, self._zone)),
+            file=day_file(self._runtime.day_of(at)),
             at=at,
             session_key=key,
             session_id=session_id,
             type="S",
         )
-        await self._ingest.keep(scope, "summary", [memory])
-        self._metrics.count("sessions.stages")
+        await self._changes.keep(scope, "summary", [memory])
+        self._runtime.metrics.count("sessions.stages")
         return Outcome(turn=0, action="add", reason="summary", id=memory.id)
 
     async def save(self, scope: Scope, session_id: str, summary: Summary, layer: Layer, end: End | None = None) -> bool:
@@ -175,7 +149,7 @@ class Saver:
         allowed = await compute(permitted_summary, summary, by_owner=scope.key == OWNER_KEY)
         if allowed is None:
             return False
-        summary, now = allowed, self._clock()
+        summary, now = allowed, self._runtime.clock()
         record = SessionRecord(
             id=new_record_id(now),
             session_id=session_id,
@@ -191,12 +165,13 @@ class Saver:
             duration_ms=end.duration_ms if end else None,
             error_message=end.error if end else "",
         )
-        path, at = self.path(scope), now.timestamp()
-
-        def work(database: session_state.Database) -> bool:
-            return session_log.save(database, scope.key, path, record, at)
-
-        async with self._files.writing():
-            saved = await self._journal.transact(work)
-        self._metrics.count(f"sessions.saved.{layer}" if saved else "sessions.doubles_prevented")
+        async with self._storage.documents.writing(scope):
+            saved = await self._storage.records.save(scope, record, now.timestamp())
+        self._runtime.metrics.count(f"sessions.saved.{layer}" if saved else "sessions.doubles_prevented")
         return saved
+
+    async def tidy(self, scope: Scope) -> None:
+        """Keep the newest records of a scope, without what was forgotten or deleted by hand meanwhile."""
+        async with self._storage.documents.writing(scope):
+            await self._storage.records.tidy(scope, keep=self._runtime.settings.sessions.keep)
+            await self._executor.withhold(scope)

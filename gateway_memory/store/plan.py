@@ -1,50 +1,26 @@
 """What a batch of turns has decided, whole enough to be carried out again after a crash: the write-ahead plan."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-from gateway_memory.store.files import FileEdit, is_writable
-from gateway_memory.store.markdown import Addition, MemoryType
+from gateway_memory.scope import Scope
+from gateway_memory.store.documents import FileEdit, is_writable
+from gateway_memory.store.markdown import Addition
 from gateway_memory.store.patch import Patch
+from gateway_memory.store.record import MemoryRecord
 
-__all__ = ["SAID", "Memory", "Moved", "Outcome", "Plan", "Receipt", "Retired", "Stage"]
+__all__ = ["Moved", "Outcome", "Plan", "Receipt", "Retired", "Stage"]
 
 Stage = Literal["rules", "batch", "command", "expiry", "undo", "save", "summary", "distill", "import"]
-
-SAID: Final = "said"
-"""The category of what was said and asked to be forgotten, and was never a memory: it stands in no file."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
-    """A memory as the journal keeps it; `at` is in epoch seconds."""
-
-    id: str
-    text: str
-    file: str
-    at: float
-    session_key: str = ""
-    session_id: str = ""
-    type: MemoryType = "W"
-    category: str = ""
-    importance: Literal["high", "normal"] = "normal"
-    confidence: float = 1.0
-    entities: tuple[str, ...] = ()
-    turn: int = 0
-    """The turn that it was read from, 0 where it was from none."""
-    expires: str = ""
-    """The last day (YYYY-MM-DD) on which it holds, "" where it has no end."""
-    quote: str = ""
-    """The user's own words that a model read it from, "" where none did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retired:
     """A memory that leaves its file, and why; its last text stays in the journal."""
 
-    memory: Memory
+    memory: MemoryRecord
     state: Literal["superseded", "forgotten", "expired", "undone"]
     replaced_by: str = ""
 
@@ -53,7 +29,7 @@ class Retired:
 class Moved:
     """A memory that goes to another file and stays what it is, its id included: `memory.file` is where it goes."""
 
-    memory: Memory
+    memory: MemoryRecord
     source: str
 
 
@@ -88,7 +64,7 @@ class Plan:
     stage: Stage
     at: float
     turns: tuple[int, ...] = ()
-    added: tuple[Memory, ...] = ()
+    added: tuple[MemoryRecord, ...] = ()
     retired: tuple[Retired, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     moved: tuple[Moved, ...] = ()
@@ -101,6 +77,17 @@ class Plan:
     def writes(self) -> bool:
         """Whether any file changes."""
         return bool(self.added or self.retired or self.moved)
+
+    @property
+    def target(self) -> Scope:
+        """Whose memories change."""
+        return Scope(self.scope, self.folder)
+
+    def records(self) -> Iterator[MemoryRecord]:
+        """Yield the memories that the plan is about."""
+        yield from self.added
+        yield from (item.memory for item in self.retired)
+        yield from (item.memory for item in self.moved)
 
     def edits(self) -> list[FileEdit]:
         """Return the edits of the Markdown files, one for each file."""
@@ -132,16 +119,16 @@ class Plan:
         """Return the plan that `to_json` wrote."""
         raw: dict[str, Any] = json.loads(body)
         raw["turns"] = tuple(raw["turns"])
-        raw["added"] = tuple(_memory(item) for item in raw["added"])
-        raw["retired"] = tuple(Retired(**{**item, "memory": _memory(item["memory"])}) for item in raw["retired"])
-        raw["moved"] = tuple(Moved(**{**item, "memory": _memory(item["memory"])}) for item in raw.get("moved", ()))
+        raw["added"] = tuple(_record(item) for item in raw["added"])
+        raw["retired"] = tuple(Retired(**{**item, "memory": _record(item["memory"])}) for item in raw["retired"])
+        raw["moved"] = tuple(Moved(**{**item, "memory": _record(item["memory"])}) for item in raw.get("moved", ()))
         raw["outcomes"] = tuple(Outcome(**item) for item in raw["outcomes"])
         raw["restores"] = tuple(Patch.from_json(item) for item in raw.get("restores", ()))
         return cls(**raw)
 
 
-def _memory(raw: Mapping[str, Any]) -> Memory:
-    memory = Memory(**{**raw, "entities": tuple(raw["entities"])})
-    if not isinstance(raw["text"], str) or not isinstance(raw["at"], int | float) or not is_writable(raw["file"]):
-        raise ValueError("a memory of another shape")
-    return memory
+def _record(raw: Any) -> MemoryRecord:
+    record = MemoryRecord.from_json(raw)
+    if not is_writable(record.file):
+        raise ValueError("a memory of a document that is not ours")
+    return record

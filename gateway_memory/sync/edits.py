@@ -1,13 +1,13 @@
 """Lines that a person or a tool wrote or deleted: announced once, by whichever process notices them first."""
 
-import sqlite3
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.store.journal.event_log import EventLog
+from gateway_memory.runtime import Runtime
 from gateway_memory.store.markdown import one_line
+from gateway_memory.store.ports.notices import Notices
 from notifier import Announcer, MemoryChange
 from recall import Stored
 
@@ -30,24 +30,16 @@ class Edited:
 
 
 class Edits:
-    """Announces what the follower finds. clock: epoch seconds."""
+    """Announces what the follower finds."""
 
-    def __init__(
-        self,
-        event_log: EventLog,
-        *,
-        announcer: Announcer,
-        clock: Callable[[], float],
-        fail: Callable[[str, BaseException], None],
-    ) -> None:
-        self._event_log = event_log
+    def __init__(self, runtime: Runtime, notices: Notices, announcer: Announcer) -> None:
+        self._runtime = runtime
+        self._notices = notices
         self._announcer = announcer
-        self._clock = clock
-        self._fail = fail
 
     async def found(self, scope: str, edited: Edited) -> None:
         """Announce edits that are not ours. The index has followed them already, so a failure here holds nothing up."""
-        now = self._clock()
+        now = self._runtime.timestamp()
         changes = [
             MemoryChange(
                 id=row.entry.id,
@@ -61,10 +53,10 @@ class Edits:
             for row in rows[-_ANNOUNCED_AT_ONCE:]
         ]
         try:
-            events = await self._event_log.notice(scope, changes, now)
-        except sqlite3.Error as error:
+            events = await self._notices.notice(scope, changes, now)
+        except StoreError as error:
             log.warning("edits.not_announced", error=type(error).__name__, lines=len(changes))
-            self._fail("edits", error)
+            self._runtime.on_error("edits", error)
             return
         for event in events:
             self._announcer.announce(event)

@@ -3,19 +3,22 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from gateway_memory.compute import compute
+from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, Stamps, is_day_file, is_writable
-from gateway_memory.store.journal.journal import Journal
+from gateway_memory.store.documents import MEMORY_FILE, is_day_file, is_writable
 from gateway_memory.store.markdown import Block, content_id, parse
-from gateway_memory.store.plan import Memory
-from gateway_memory.sync.edits import Edited
+from gateway_memory.store.ports.documents import Documents, Stamps
+from gateway_memory.store.ports.ledger import Ledger
+from gateway_memory.store.ports.notices import Notices
+from gateway_memory.store.record import MemoryRecord
+from gateway_memory.sync.edits import Edited, Edits
+from gateway_memory.tasks import compute
 from recall import Entry, Recaller, Stamp, Stored, consume_exception
 
 __all__ = ["IMPORTANCE", "Follower"]
@@ -28,18 +31,29 @@ _RACY_NS: Final = 100_000_000
 
 
 class Follower:
-    """Compares stamps, then digests, and hands changed files to the index."""
+    """Compares stamps, then digests, and hands changed files to the index.
 
-    def __init__(self, *, files: MarkdownFiles, journal: Journal, recaller: Recaller, zone: tzinfo | None) -> None:
-        self._files = files
-        self._journal = journal
+    edits: is told of lines that somebody else has written or deleted; None where nobody hears of them.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        documents: Documents,
+        ledger: Ledger,
+        notices: Notices,
+        recaller: Recaller,
+        edits: Edits | None,
+    ) -> None:
+        self._runtime = runtime
+        self._documents = documents
+        self._ledger = ledger
+        self._notices = notices
         self._recaller = recaller
-        self._zone = zone
+        self._edits = edits
         self._scopes: OrderedDict[str, _Scope] = OrderedDict()
         self._changes = 0
         self._generation = 0
-        self.found: Callable[[str, Edited], Awaitable[None]] | None = None
-        """Is told of lines (with the scope's key) that somebody else has written or deleted."""
 
     async def refresh(self, scope: Scope, *, file: str = "", source: str = "") -> int:
         """Index what has changed in a scope's files since they were last looked at.
@@ -84,7 +98,7 @@ class Follower:
 
     async def _look(self, scope: Scope, file: str = "", source: str = "") -> int:
         of = self._of(scope)
-        found = await self._files.scan(scope.folder)
+        found = await self._documents.scan(scope)
         if self._is_known(of, found):
             return of.changes
         self._changes += 1
@@ -98,26 +112,26 @@ class Follower:
         changed = [
             file for file, state in found.items() if file in young or file not in known or state != _state(known[file])
         ]
-        edits = _Edits()
+        found_edits = _Found()
         # First, or a line that moved out of such a file would look like its copy and lose its id.
         for name in known.keys() - found.keys():
-            edits.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
+            found_edits.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
             known.pop(name)
         for name in sorted(changed, key=_rank):
             looked = of.seen is not None if name not in known else bool(known[name].digest)
             # What stood there before we first looked is no edit.
-            await self._load(scope, name, known, edits if looked else _Edits())
+            await self._load(scope, name, known, found_edits if looked else _Found())
         of.seen = known
-        edited = edits.by_hand(file, source)
-        if self.found and (edited.added or edited.removed):
-            await self.found(scope.key, edited)
+        edited = found_edits.by_hand(file, source)
+        if self._edits and (edited.added or edited.removed):
+            await self._edits.found(scope.key, edited)
         return of.changes
 
-    async def _load(self, scope: Scope, file: str, known: dict[str, Stamp], edits: "_Edits") -> None:
+    async def _load(self, scope: Scope, file: str, known: dict[str, Stamp], edits: "_Found") -> None:
         """Index a file, and note what was edited."""
         young = self._of(scope).young
         young.discard(file)
-        read = await self._files.read(scope.folder, file)
+        read = await self._documents.read(scope, file)
         if read is None:
             return
         text, stamp = read
@@ -128,22 +142,27 @@ class Follower:
             return
         blocks = await compute(parse, text, file=file, memories=is_writable(file))
         owners = await self._recaller.owners(scope.key, [block.id for block in blocks])
-        memories = await self._journal.memories(scope.key, [block.id for block in blocks if block.kind == "item"])
+        memories = await self._ledger.memories(scope.key, [block.id for block in blocks if block.kind == "item"])
         entries, lost = await compute(self._entries, file, blocks, owners, memories, stamp)
         change = await self._recaller.replace_file(scope.key, file, stamp, entries)
         known[file] = stamp
         for other in sorted(lost):  # lines there lose their id to this file, which comes before them
             known[other] = Stamp(mtime_ns=0, size=0, digest="")
-            await self._load(scope, other, known, _Edits())
+            await self._load(scope, other, known, _Found())
         edits.there += change.added
         edits.removed += change.removed
         ours = {row.entry.id for row in change.added if _is_same(row.entry, memories.get(row.entry.id))}
         if ours:  # unless it was gone, and somebody has put it back
-            ours -= await self._journal.event_log.missing(scope.key, sorted(ours))
+            ours -= await self._notices.missing(scope.key, sorted(ours))
         edits.added += [row for row in change.added if row.entry.id not in ours]
 
     def _entries(
-        self, file: str, blocks: Iterable[Block], owners: dict[str, str], memories: dict[str, Memory], stamp: Stamp
+        self,
+        file: str,
+        blocks: Iterable[Block],
+        owners: dict[str, str],
+        memories: dict[str, MemoryRecord],
+        stamp: Stamp,
     ) -> tuple[list[Entry], set[str]]:
         default_at = self._default_at(file, stamp)
         entries: list[Entry] = []
@@ -168,13 +187,13 @@ class Follower:
         if not is_day_file(file):
             return saved
         try:
-            noon = datetime.strptime(Path(file).stem, "%Y-%m-%d").replace(hour=12, tzinfo=self._zone)
+            noon = datetime.strptime(Path(file).stem, "%Y-%m-%d").replace(hour=12, tzinfo=self._runtime.zone)
             return min(noon.timestamp(), saved)
         except (ValueError, OverflowError):  # 2026-13-45.md is a name like any other, and 0001-01-01 is no time at all
             return saved
 
 
-def _entry(block: Block, identity: str, memory: Memory | None, default_at: float, *, curated: bool) -> Entry:
+def _entry(block: Block, identity: str, memory: MemoryRecord | None, default_at: float, *, curated: bool) -> Entry:
     return Entry(
         id=identity,
         text=block.text,
@@ -192,7 +211,7 @@ def _entry(block: Block, identity: str, memory: Memory | None, default_at: float
     )
 
 
-def _is_same(entry: Entry, memory: Memory | None) -> bool:
+def _is_same(entry: Entry, memory: MemoryRecord | None) -> bool:
     return memory is not None and memory.text == entry.text
 
 
@@ -215,7 +234,7 @@ class _Scope:
 
 
 @dataclass(slots=True)
-class _Edits:
+class _Found:
     """What one look at a scope's files found: rows that are new, those of them that we did not write, and gone ones."""
 
     there: list[Stored] = field(default_factory=list)

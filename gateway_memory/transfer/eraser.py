@@ -7,7 +7,6 @@ again after a crash, it is the same as once.
 import contextlib
 import json
 import shutil
-import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,21 +14,15 @@ from typing import Final
 
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.scope import OWNER, OWNER_KEY, Scope, resolve_scope
-from gateway_memory.store.journal.sqlite import open_journal, transaction
+from gateway_memory.store.disk.slots import all_slots
+from gateway_memory.store.disk.workspace import INDEX_FILE, STATE_FOLDER, locked
+from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import parse
-from gateway_memory.store.slots import all_slots
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, read_records
-from gateway_memory.store.workspace import INDEX_FILE, STATE_FOLDER, locked
 from recall import RecallError, erase_scope, peek
 
 __all__ = ["Proof", "delete", "scope_named", "survey"]
 
-_BY_SCOPE: Final = (
-    "turns", "memories", "receipts", "marks", "observations", "replies", "history", "changes", "events", "noticed",
-    "session_memories", "saved_sessions", "session_logs", "uses", "uses_read", "unreadable",
-    "withheld_records",
-)  # fmt: skip
-_BY_SESSION: Final = ("told", "transcripts")
 _NEEDLES: Final = 300
 _SHORTEST_NEEDLE: Final = 8
 
@@ -73,10 +66,10 @@ def scope_named(name: str) -> Scope:
 def survey(workspace: Path, scope: Scope) -> dict[str, int]:
     """Return how much of a scope lies where, by place."""
     counts = {"files": len(_files(workspace, scope)), "set aside": len(_set_aside(workspace))}
-    with _journal(workspace) as database:
-        if database:
-            counts |= _count(database, scope)
-            counts["log lines"] = sum(len(lines) for _, lines, _ in _logs(workspace, _log_needles(database, scope)))
+    with _journal(workspace) as journal:
+        if journal:
+            counts |= {f"journal {table}": number for table, number in journal.count(scope.key).items()}
+            counts["log lines"] = sum(len(lines) for _, lines, _ in _logs(workspace, _log_needles(journal, scope)))
     counts["index"] = _index_rows(workspace, scope)
     return counts
 
@@ -94,11 +87,11 @@ def delete(workspace: Path, scope: Scope) -> Proof:
     try:
         with _alone(workspace), locked(workspace):
             proof.before = survey(workspace, scope)
-            with _journal(workspace) as database:
-                needles = _needles(workspace, scope, database)
-                in_logs = _log_needles(database, scope) if database else []
-                if database:
-                    _empty(database, scope)
+            with _journal(workspace) as journal:
+                needles = _needles(workspace, scope, journal)
+                in_logs = _log_needles(journal, scope) if journal else []
+                if journal:
+                    journal.erase(scope.key)
             for path, _, kept in _logs(workspace, in_logs):
                 path.write_bytes(b"".join(kept))
             for path in _files(workspace, scope):
@@ -114,7 +107,7 @@ def delete(workspace: Path, scope: Scope) -> Proof:
             proof.after = survey(workspace, scope)
             proof.needles = len(needles)
             _look_through(workspace, needles, proof)
-    except (OSError, RecallError, sqlite3.Error) as error:
+    except (OSError, RecallError, StoreError) as error:
         raise StoreError(f"{workspace}: {error}; not everything could be deleted, do it again") from error
     return proof
 
@@ -129,56 +122,12 @@ def _alone(workspace: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _journal(workspace: Path) -> Iterator[sqlite3.Connection | None]:
+def _journal(workspace: Path) -> Iterator[JournalInPlace | None]:
     if not (workspace / "journal.sqlite").exists():
         yield None
         return
-    database = open_journal(workspace)
-    try:
-        yield database
-    finally:
-        database.close()
-
-
-# The journal
-
-
-def _sessions(database: sqlite3.Connection, scope: Scope) -> list[str]:
-    rows = database.execute("SELECT session_id FROM sessions WHERE scope = ?", (scope.key,))
-    return [str(row[0]) for row in rows]
-
-
-def _count(database: sqlite3.Connection, scope: Scope) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for table in ("sessions", *_BY_SCOPE):
-        query = f"SELECT count(*) FROM {table} WHERE scope = ?"
-        counts[f"journal {table}"] = int(database.execute(query, (scope.key,)).fetchone()[0])
-    counts["journal plans"] = len(_plans(database, scope))
-    sessions = json.dumps(_sessions(database, scope))
-    for table in _BY_SESSION:
-        query = f"SELECT count(*) FROM {table} WHERE session_id IN (SELECT value FROM json_each(?))"
-        counts[f"journal {table}"] = int(database.execute(query, (sessions,)).fetchone()[0])
-    return counts
-
-
-def _plans(database: sqlite3.Connection, scope: Scope) -> list[int]:
-    query = "SELECT id FROM plans WHERE json_valid(body) AND json_extract(body, '$.scope') = ?"
-    return [int(row[0]) for row in database.execute(query, (scope.key,))]
-
-
-def _empty(database: sqlite3.Connection, scope: Scope) -> None:
-    """Delete a scope's rows, and write the file anew, so that no page of it holds what they said."""
-    database.execute("PRAGMA secure_delete = ON")
-    with transaction(database):
-        sessions = json.dumps(_sessions(database, scope))
-        for table in _BY_SESSION:
-            query = f"DELETE FROM {table} WHERE session_id IN (SELECT value FROM json_each(?))"
-            database.execute(query, (sessions,))
-        database.executemany("DELETE FROM plans WHERE id = ?", [(number,) for number in _plans(database, scope)])
-        for table in (*_BY_SCOPE, "sessions"):
-            database.execute(f"DELETE FROM {table} WHERE scope = ?", (scope.key,))
-    database.execute("VACUUM")
-    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with JournalInPlace.open(workspace) as journal:
+        yield journal
 
 
 # Files, index, logs
@@ -212,9 +161,9 @@ def _index_rows(workspace: Path, scope: Scope) -> int:
     return 0
 
 
-def _log_needles(database: sqlite3.Connection, scope: Scope) -> list[bytes]:
+def _log_needles(journal: JournalInPlace, scope: Scope) -> list[bytes]:
     named = [] if scope.key == OWNER_KEY else [json.dumps(scope.key)[1:-1], scope.key, scope.folder]
-    return [name.encode() for name in (*_sessions(database, scope), *named)]
+    return [name.encode() for name in (*journal.sessions_of(scope.key), *named)]
 
 
 def _logs(workspace: Path, needles: Sequence[bytes]) -> list[tuple[Path, list[bytes], list[bytes]]]:
@@ -231,19 +180,9 @@ def _logs(workspace: Path, needles: Sequence[bytes]) -> list[tuple[Path, list[by
 # The proof
 
 
-def _needles(workspace: Path, scope: Scope, database: sqlite3.Connection | None) -> list[bytes]:
+def _needles(workspace: Path, scope: Scope, journal: JournalInPlace | None) -> list[bytes]:
     """Return texts and ids that stand nowhere but in this scope, in each form in which a file may hold them."""
-    texts: set[str] = set()
-    others: set[str] = set()
-    if database:
-        texts.update(_sessions(database, scope))
-        queries = (
-            "SELECT text FROM memories WHERE scope {} ?", "SELECT id FROM memories WHERE scope {} ?",
-            "SELECT content FROM observations WHERE scope {} ?", "SELECT user FROM turns WHERE scope {} ?",
-        )  # fmt: skip
-        for query in queries:
-            texts.update(str(row[0]) for row in database.execute(query.format("="), (scope.key,)))
-            others.update(str(row[0]) for row in database.execute(query.format("<>"), (scope.key,)))
+    texts = journal.texts(scope.key) if journal else set()
     mine = set(_files(workspace, scope))
     rest = b""
     for path in workspace.rglob("*.md"):
@@ -254,7 +193,7 @@ def _needles(workspace: Path, scope: Scope, database: sqlite3.Connection | None)
             rest += content
     for record in read_records(workspace / scope.folder / SESSIONS_FILE)[0]:
         texts.update(str(record.get(key, "")) for key in ("topic", "summary", "session_id"))
-    found = sorted(text for text in texts - others if len(text) >= _SHORTEST_NEEDLE and text.encode() not in rest)
+    found = sorted(text for text in texts if len(text) >= _SHORTEST_NEEDLE and text.encode() not in rest)
     step = max(1, len(found) // _NEEDLES)
     forms = {
         form.encode("utf-8", "replace")

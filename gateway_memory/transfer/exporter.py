@@ -1,22 +1,19 @@
 """Everything that a workspace remembers, as JSON lines or as a copy of its Markdown."""
 
 import json
-import shutil
+import os
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.compute import compute
 from gateway_memory.errors import UsageError
-from gateway_memory.scope import OWNER, Scope, resolve_scope
-from gateway_memory.store.files import MarkdownFiles, is_writable
-from gateway_memory.store.journal.journal import Journal
+from gateway_memory.scope import OWNER_SCOPE, Scope, resolve_scope
+from gateway_memory.store.documents import is_writable
 from gateway_memory.store.markdown import parse
-from gateway_memory.store.summaries import SESSIONS_FILE, read_records
-from gateway_memory.sync.follower import IMPORTANCE, Follower
+from gateway_memory.store.summaries import SESSIONS_FILE
+from gateway_memory.sync.storage import Storage, record_of
+from gateway_memory.tasks import compute
 from gateway_memory.transfer.layouts import note_file, prose_of
-from recall import Recaller
 
 __all__ = ["Exporter", "scopes_of", "to_line"]
 
@@ -24,12 +21,13 @@ _ALL: Final = 1 << 40
 _FOLDERS: Final = {"people": "user", "rooms": "room"}
 
 
-def scopes_of(workspace: Path, keys: Sequence[str]) -> tuple[list[Scope], list[str]]:
+def scopes_of(folders: Sequence[str], keys: Sequence[str]) -> tuple[list[Scope], list[str]]:
     """Return the scopes that a workspace holds, and the folders whose person or room nobody knows any more.
 
-    keys: the scopes that the journal has met; a folder's name alone gives its scope only where nothing was replaced.
+    folders: those of people and rooms. keys: the scopes that were met; a folder's name alone gives its scope only where
+    nothing was replaced in it.
     """
-    scopes = [resolve_scope(user=OWNER, room=None)]
+    scopes = [OWNER_SCOPE]
     known: dict[str, Scope] = {}
     for key in keys:
         kind, _, name = key.partition(":")
@@ -37,71 +35,48 @@ def scopes_of(workspace: Path, keys: Sequence[str]) -> tuple[list[Scope], list[s
             scope = resolve_scope(user=name if kind == "user" else None, room=name if kind == "room" else None)
             known[scope.folder] = scope
     lost: list[str] = []
-    for parent, kind in _FOLDERS.items():
-        for path in sorted((workspace / parent).glob("*/")):
-            folder = f"{parent}/{path.name}"
-            name = path.name.rpartition("-")[0]
-            if folder not in known and name:
-                guess = resolve_scope(user=name if kind == "user" else None, room=name if kind == "room" else None)
-                if guess.folder == folder:
-                    known[folder] = guess
-            if folder in known:
-                scopes.append(known[folder])
-            else:
-                lost.append(folder)
+    for folder in folders:
+        parent, _, rest = folder.partition("/")
+        kind, name = _FOLDERS.get(parent, ""), rest.rpartition("-")[0]
+        if folder not in known and name:
+            guess = resolve_scope(user=name if kind == "user" else None, room=name if kind == "room" else None)
+            if guess.folder == folder:
+                known[folder] = guess
+        if folder in known:
+            scopes.append(known[folder])
+        else:
+            lost.append(folder)
     return scopes, lost
 
 
 class Exporter:
     """Reads one workspace."""
 
-    def __init__(
-        self, *, workspace: Path, files: MarkdownFiles, journal: Journal, recaller: Recaller, follower: Follower
-    ) -> None:
-        self._workspace = workspace
-        self._files = files
-        self._journal = journal
-        self._recaller = recaller
-        self._follower = follower
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
 
     async def scopes(self) -> tuple[list[Scope], list[str]]:
         """Return the scopes that there are, the owner's first, and the folders that belong to nobody known."""
-        rows = await self._journal.rows("SELECT scope FROM sessions UNION SELECT scope FROM memories")
-        return scopes_of(self._workspace, [str(row[0]) for row in rows])
+        return scopes_of(await self._storage.documents.folders(), await self._storage.sessions.scopes())
 
     async def rows(self) -> AsyncIterator[dict[str, Any]]:
         """Yield everything that stands: memories (kind memory), summaries and notes, each with its scope."""
         for scope in (await self.scopes())[0]:
-            await self._follower.refresh(scope)
-            stored = await self._recaller.newest(scope.key, _ALL)
-            journaled = await self._journal.memories(scope.key, [row.entry.id for row in stored])
+            await self._storage.follower.refresh(scope)
+            stored = [row for row in await self._storage.recaller.newest(scope.key, _ALL) if is_writable(row.file)]
+            known = await self._storage.ledger.memories(scope.key, [row.entry.id for row in stored])
             for row in sorted(stored, key=lambda row: (row.entry.at, row.entry.id)):
-                entry, memory = row.entry, journaled.get(row.entry.id)
-                if is_writable(row.file):
-                    yield {
-                        "kind": "memory",
-                        "scope": scope.key,
-                        "id": entry.id,
-                        "text": entry.text,
-                        "file": row.file,
-                        "type": entry.type,
-                        "category": entry.category,
-                        "importance": memory.importance if memory else _importance(entry.importance),
-                        "confidence": entry.confidence,
-                        "entities": list(memory.entities) if memory else [],
-                        "at": datetime.fromtimestamp(entry.at, UTC).isoformat(),
-                        "session": entry.session,
-                        "expires": memory.expires if memory else "",
-                    }
-            for file in sorted(await self._files.scan(scope.folder)):
-                read = await self._files.read(scope.folder, file)
+                record = record_of(row, known.get(row.entry.id))
+                yield {"kind": "memory", "scope": scope.key, **record.exported()}
+            for file in sorted(await self._storage.documents.scan(scope)):
+                read = await self._storage.documents.read(scope, file)
                 text = read[0].encode("utf-8", "replace").decode() if read else ""
                 prose = prose_of(parse(text, file=file)) if is_writable(file) else text
                 if prose.strip():
                     name = note_file(f"{Path(file).stem}-notes") if is_writable(file) else note_file(Path(file).stem)
                     yield {"kind": "note", "scope": scope.key, "file": name, "text": prose}
-            for record in read_records(self._workspace / scope.folder / SESSIONS_FILE)[0]:
-                yield {**record, "kind": "summary", "scope": scope.key}
+            for summary in await self._storage.records.read(scope):
+                yield {**summary, "kind": "summary", "scope": scope.key}
 
     async def copy(self, target: Path) -> int:
         """Copy the Markdown and sessions.jsonl of every scope as they stand; return how many files that were.
@@ -109,31 +84,35 @@ class Exporter:
         Raises:
             UsageError: the folder is there and not empty, or can't be written.
         """
-        async with self._files.writing():
-            names = [
-                f"{scope.folder}/{file}".lstrip("/")
-                for scope in (await self.scopes())[0]
-                for file in [*sorted(await self._files.scan(scope.folder)), SESSIONS_FILE]
-            ]
-            try:
-                return await compute(_copy, self._workspace, target, names)
-            except OSError as error:
-                raise UsageError(f"{target}: {error.strerror or error}") from error
+        try:
+            return await compute(_write, target, [file async for file in self._files()])
+        except OSError as error:
+            raise UsageError(f"{target}: {error.strerror or error}") from error
+
+    async def _files(self) -> AsyncIterator[tuple[str, bytes, int]]:
+        """Yield what is copied: a name, its content, and when it was saved in ns (0 where nobody knows)."""
+        for scope in (await self.scopes())[0]:
+            async with self._storage.documents.writing(scope):
+                for file in sorted(await self._storage.documents.scan(scope)):
+                    if read := await self._storage.documents.read(scope, file):
+                        content = read[0].encode("utf-8", "surrogateescape")
+                        yield f"{scope.folder}/{file}".lstrip("/"), content, read[1].mtime_ns
+                if (lines := await self._storage.records.lines(scope)) is not None:
+                    yield f"{scope.folder}/{SESSIONS_FILE}".lstrip("/"), lines, 0
 
 
-def _copy(workspace: Path, target: Path, names: Sequence[str]) -> int:
+def _write(target: Path, files: Sequence[tuple[str, bytes, int]]) -> int:
     target.mkdir(parents=True, exist_ok=True, mode=0o700)
     if next(target.iterdir(), None) is not None:
         raise UsageError(f"{target}: expected an empty folder, or none")
-    found = [name for name in names if (workspace / name).is_file()]
-    for name in found:
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(workspace / name, target / name)
-    return len(found)
-
-
-def _importance(value: float) -> str:
-    return "high" if value >= IMPORTANCE["high"] else "normal"
+    for name, content, saved in files:
+        path = target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        path.chmod(0o600)
+        if saved:
+            os.utime(path, ns=(saved, saved))
+    return len(files)
 
 
 def to_line(row: dict[str, Any]) -> str:

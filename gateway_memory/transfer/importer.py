@@ -3,25 +3,18 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
-from pathlib import Path
 from typing import Final
 
-from gateway_memory.capture.executor import Carrier
+from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
-from gateway_memory.clock import day_of
+from gateway_memory.runtime import Runtime
 from gateway_memory.scope import OWNER_KEY, Scope, is_name
-from gateway_memory.store.files import MEMORY_FILE, MarkdownFiles, day_file
-from gateway_memory.store.journal.journal import Journal
-from gateway_memory.store.journal.ledger import Ledger
-from gateway_memory.store.journal.session_state import Database
+from gateway_memory.store.documents import MEMORY_FILE, day_file
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
-from gateway_memory.store.plan import Memory, Outcome, Plan
-from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.store.summaries_merge import merge
-from gateway_memory.sync.follower import Follower
+from gateway_memory.store.plan import Outcome, Plan
+from gateway_memory.store.record import MemoryRecord
+from gateway_memory.sync.storage import Storage
 from gateway_memory.transfer.items import Ignored, Item, MemoryItem, NoteItem, Problem, SummaryItem
-from recall import Recaller
 
 __all__ = ["ImportReport", "Importer"]
 
@@ -46,32 +39,11 @@ class ImportReport:
 class Importer:
     """Takes items into one workspace."""
 
-    def __init__(
-        self,
-        *,
-        workspace: Path,
-        files: MarkdownFiles,
-        journal: Journal,
-        ledger: Ledger,
-        recaller: Recaller,
-        follower: Follower,
-        merger: Merger,
-        carrier: Carrier,
-        zone: tzinfo | None,
-        clock: Callable[[], datetime],
-        scope_of: Callable[[str], Scope],
-    ) -> None:
-        self._workspace = workspace
-        self._files = files
-        self._journal = journal
-        self._ledger = ledger
-        self._recaller = recaller
-        self._follower = follower
+    def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
+        self._runtime = runtime
+        self._storage = storage
         self._merger = merger
-        self._carrier = carrier
-        self._zone = zone
-        self._clock = clock
-        self._scope_of = scope_of
+        self._executor = executor
 
     async def run(  # noqa: C901 - a case a kind
         self,
@@ -129,7 +101,7 @@ class Importer:
         kind, _, name = item.scope.partition(":")
         if item.scope != OWNER_KEY and kind not in ("user", "room"):
             return None
-        return self._scope_of(item.scope) if item.scope == OWNER_KEY or is_name(name) else None
+        return self._runtime.scope_of(item.scope) if item.scope == OWNER_KEY or is_name(name) else None
 
     async def _memories(
         self,
@@ -143,22 +115,22 @@ class Importer:
         standing = Standing()
         for start in range(0, len(items), _AT_ONCE):
             part = items[start : start + _AT_ONCE]
-            async with self._files.writing():
-                await self._follower.refresh(scope)
+            async with self._storage.documents.writing(scope):
+                await self._storage.follower.refresh(scope)
                 if start == 0:
-                    for row in await self._recaller.newest(scope.key, _ALL):
+                    for row in await self._storage.recaller.newest(scope.key, _ALL):
                         standing.add(row.entry.id, row.entry.text)
                     standing.before()
                 ids = [item.id or content_id(one_line(item.text)) for item in part]
                 gone = await self._gone(scope, ids)
                 added = self._decide(part, ids, gone, standing, await self._merger.room(scope), report)
                 if added and not dry_run:
-                    await self._carrier.carry_out(
+                    await self._executor.execute(
                         Plan(
                             scope=scope.key,
                             folder=scope.folder,
                             stage="import",
-                            at=self._clock().timestamp(),
+                            at=self._runtime.timestamp(),
                             added=tuple(added),
                             outcomes=tuple(
                                 Outcome(turn=0, action="add", reason="import", id=memory.id) for memory in added
@@ -171,7 +143,7 @@ class Importer:
         """Return what was here and has left by somebody's will or by time: it does not come back."""
         gone: set[str] = set()
         for start in range(0, len(ids), _CHUNK):
-            states = await self._ledger.states(scope.key, list(ids[start : start + _CHUNK]))
+            states = await self._storage.ledger.states(scope.key, list(ids[start : start + _CHUNK]))
             gone.update(identity for identity, (state, _) in states.items() if state not in ("active", "undone"))
         return gone
 
@@ -183,9 +155,9 @@ class Importer:
         standing: "Standing",
         room: int,
         report: ImportReport,
-    ) -> list[Memory]:
-        now = self._clock().timestamp()
-        added: list[Memory] = []
+    ) -> list[MemoryRecord]:
+        now = self._runtime.timestamp()
+        added: list[MemoryRecord] = []
         for item, identity in zip(items, ids, strict=True):
             text = one_line(item.text)
             reason = "empty" if not text else "forgotten" if identity in gone else ""
@@ -202,10 +174,10 @@ class Importer:
             report.counts["memories.added"] += 1
             report.counts["memories.shortened"] += len(item.text) > MAX_TEXT_LENGTH
             added.append(
-                Memory(
+                MemoryRecord(
                     id=identity,
                     text=text,
-                    file=MEMORY_FILE if curated else day_file(day_of(at, self._zone)),
+                    file=MEMORY_FILE if curated else day_file(self._runtime.day_of(at)),
                     at=at,
                     session_key=item.session_key,
                     type=item.type,
@@ -221,28 +193,23 @@ class Importer:
     async def _note(self, scope: Scope, note: NoteItem, *, dry_run: bool) -> bool:
         if not note.text.strip():
             return False
-        async with self._files.writing():
+        async with self._storage.documents.writing(scope):
             number = 1
             file, text = note.file, f"{note.text.strip()}\n"
-            while (read := await self._files.read(scope.folder, file)) is not None:
+            while (read := await self._storage.documents.read(scope, file)) is not None:
                 if read[0].strip() == text.strip():
                     return False
                 number += 1
                 file = f"{note.file.removesuffix('.md')}-{number}.md"
             if not dry_run:
-                await self._files.create(scope.folder, file, text)
-                await self._follower.refresh(scope)
+                await self._storage.documents.create(scope, file, text)
+                await self._storage.follower.refresh(scope)
         return True
 
     async def _summaries(self, scope: Scope, items: Sequence[SummaryItem], *, dry_run: bool) -> int:
-        path = self._workspace / scope.folder / SESSIONS_FILE
         records = [item.record for item in items]
-
-        def work(database: Database) -> int:
-            return merge(database, scope.key, path, records, dry_run=dry_run)
-
-        async with self._files.writing():
-            return await self._journal.transact(work)
+        async with self._storage.documents.writing(scope):
+            return await self._storage.records.merge(scope, records, dry_run=dry_run)
 
 
 class Standing:

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from typing import Any, Final, get_args
 
 from extractor import clean, written
-from gateway_memory.store.files import MEMORY_FILE, is_day_file
-from gateway_memory.store.journal.session_state import End
+from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.markdown import MemoryType, one_line
+from gateway_memory.store.ports.sessions import End
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.transfer.items import Ignored, Item, MemoryItem, NoteItem, SummaryItem
 

@@ -12,7 +12,7 @@ from typing import Final, Literal, get_args
 
 from extractor import clean
 from gateway_memory.errors import UsageError
-from gateway_memory.store.files import MEMORY_FILE, is_day_file
+from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.transfer.item_rows import item_of
 from gateway_memory.transfer.items import Item, MemoryItem, NoteItem, Problem

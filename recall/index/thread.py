@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from recall.log import get_logger
-
 from recall.rows.port import Rows
 from recall.threads.priority import WRITE, PriorityThread
 from recall.types import RecallError, RowsBusyError, RowsDamagedError

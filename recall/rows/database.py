@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from recall.log import get_logger
-
 from recall.rows.errors import kind_of, translated
 from recall.rows.port import Opening, Poll
 from recall.rows.schema import FORMAT, SCHEMA

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import extractor
-import gateway_memory.capture.ingest
+import gateway_memory.capture.stages
 import gateway_memory.context.builder
 import gateway_memory.context.opening
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
@@ -17,22 +17,23 @@ from gateway_memory.capture.distiller import Distiller
 from gateway_memory.commands.dispatch import Commands
 from gateway_memory.context.file_changes import ChangeDetector
 from gateway_memory.session import FEATURES, Feature
-from gateway_memory.store.journal.journal import Journal
+from gateway_memory.store.journal import session_state
+from gateway_memory.store.journal.turns import SqliteTurns
 from notifier import Bus
 from recall import Recaller
 
 CODE: dict[str, list[tuple[Any, str]]] = {
     "auto_extract": [
-        (gateway_memory.capture.ingest, "extract_rules"),
-        (gateway_memory.capture.ingest, "judge"),
-        (Journal, "accept"),
+        (gateway_memory.capture.stages, "extract_rules"),
+        (gateway_memory.capture.stages, "judge"),
+        (SqliteTurns, "accept"),
     ],
     "auto_recall": [(Recaller, "search")],
     "notify": [(Bus, "publish"), (Bus, "subscribe"), (gateway_memory.context.builder, "updates_block")],
     "incremental_sync": [(ChangeDetector, "since_last"), (Recaller, "added_since")],
     "opening": [(gateway_memory.context.opening.OpeningBuilder, "build")],
     "commands": [(Commands, "answer")],
-    "observations": [(Journal, "observe")],
+    "observations": [(session_state, "observe")],
     "distill": [(Distiller, "run")],
 }
 """By feature, its code: what must run when it is on, and must not when it is off."""

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from inside import mqtt_status
 from mosquitto import MOSQUITTO, Mosquitto, until
 from mqtt_gateway import config
 
@@ -65,7 +66,8 @@ class Told:
 
 
 def is_connected(memory: GatewayMemory) -> bool:
-    return memory._notifier is not None and memory._notifier.status().state == "connected"
+    status = mqtt_status(memory)
+    return status is not None and status.state == "connected"
 
 
 @pytest.fixture(params=CHANNELS)

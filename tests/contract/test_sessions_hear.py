@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from inside import journal_rows, mqtt_status, parts
 from mosquitto import MOSQUITTO, Mosquitto, until
 from mqtt_gateway import config
 
@@ -57,14 +58,15 @@ class Ends:
         """Wait until all that was said so far has been heard: a last word by another person proves it."""
         speaker = await self.here.start_session("settling speaker", user="settle")
         listener = await self.there.start_session("settling listener", user="settle")
-        number = self.here._bus.published
+        number = parts(self.here).bus.published
         await self.say(speaker, f"Remember that settling number {number} is over.")
         await until(lambda: len(listener.inbox))
         listener.inbox.take()
 
 
 def is_connected(memory: GatewayMemory) -> bool:
-    return memory._notifier is not None and memory._notifier.status().state == "connected"
+    status = mqtt_status(memory)
+    return status is not None and status.state == "connected"
 
 
 @pytest.fixture(params=WIRES)
@@ -298,5 +300,5 @@ async def test_with_notify_off_nothing_is_kept_or_sent(tmp_path: Path) -> None:
         session = await memory.start_session("speaker", user=OWNER)
         await memory.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
         await memory.flush()
-        assert await memory._journal.rows("SELECT * FROM events") == []
-        assert memory._notifier is None
+        assert await journal_rows(memory, "SELECT * FROM events") == []
+        assert mqtt_status(memory) is None

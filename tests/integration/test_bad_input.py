@@ -6,9 +6,11 @@ import os
 import re
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from inside import journal_rows, parts
 
 from gateway_memory import (
     OWNER,
@@ -22,7 +24,6 @@ from gateway_memory import (
     load_config,
 )
 from gateway_memory.store import markdown
-from gateway_memory.store.journal.journal import Journal
 
 
 @pytest.fixture
@@ -100,8 +101,8 @@ async def test_a_journal_from_the_future_is_refused(tmp_path: Path) -> None:
 
 async def test_on_a_full_disk_the_turn_is_refused_with_an_error(memory: GatewayMemory) -> None:
     session = await memory.start_session("speaker", user=OWNER)
-    pages = (await memory._journal.rows("PRAGMA page_count"))[0][0]
-    await memory._journal.rows(f"PRAGMA max_page_count = {pages}")
+    pages = (await journal_rows(memory, "PRAGMA page_count"))[0][0]
+    await journal_rows(memory, f"PRAGMA max_page_count = {pages}")
 
     async def fill() -> None:
         for _ in range(200):
@@ -109,7 +110,7 @@ async def test_on_a_full_disk_the_turn_is_refused_with_an_error(memory: GatewayM
 
     with pytest.raises(StoreError, match="could not be kept"):
         await fill()
-    await memory._journal.rows("PRAGMA max_page_count = 1000000")
+    await journal_rows(memory, "PRAGMA max_page_count = 1000000")
     await memory.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
     await memory.flush()
     assert "8443" in (await memory.search(session, "staging port", limit=1))[0].text
@@ -219,9 +220,7 @@ async def test_a_line_with_anothers_id_keeps_its_words(memory: GatewayMemory) ->
 
 async def test_the_accepted_turn_is_on_disk_before_the_call_returns(memory: GatewayMemory, tmp_path: Path) -> None:
     session = await memory.start_session("speaker", user=OWNER)
-    async with memory._worker._working:
+    async with parts(memory).processor._working:
         await memory.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
-        other = Journal(memory.workspace / "journal.sqlite")
-        await other.open(0, is_alone=lambda: False)
-        assert [turn.user for turn in await other.pending(0)] == ["Remember that the staging port is 8443."]
-        await other.close()
+        with closing(sqlite3.connect(memory.workspace / "journal.sqlite")) as other:
+            assert other.execute("SELECT user FROM turns").fetchall() == [("Remember that the staging port is 8443.",)]

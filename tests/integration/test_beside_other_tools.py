@@ -10,8 +10,10 @@ from typing import IO
 
 import pytest
 
-from gateway_memory.store import kernel, replacing
-from gateway_memory.store.files import FileEdit, MarkdownFiles, _edit
+from gateway_memory.scope import OWNER_SCOPE
+from gateway_memory.store.disk import kernel, replacing
+from gateway_memory.store.disk.files import MarkdownFiles, _edit
+from gateway_memory.store.documents import FileEdit
 from gateway_memory.store.markdown import Addition, parse
 
 SCRIPT = Path(__file__).parents[1] / "programs" / "appending.py"
@@ -33,10 +35,10 @@ async def write_while(tool: subprocess.Popen[bytes], files: MarkdownFiles, file:
             add=(Addition(id=f"ours{number:06d}", text=f"our line {number}"),),
             remove=(f"ours{number - 2:06d}",) if number % 3 == 2 else (),
         )
-        async with files.writing():
-            await files.edit("", [edit])
+        async with files.writing(OWNER_SCOPE):
+            await files.edit(OWNER_SCOPE, [edit])
         if number % 50 == 0:
-            await files.scan("")
+            await files.scan(OWNER_SCOPE)
         number += 1
     return number
 
@@ -72,8 +74,8 @@ async def test_lines_that_another_tool_appends_all_stand_there_once(
 async def test_what_was_replaced_does_not_stay_where_nobody_looks(files: MarkdownFiles, tmp_path: Path) -> None:
     path = tmp_path / "MEMORY.md"
     path.write_text("- mine\n")
-    async with files.writing():
-        await files.edit("", [OURS])
+    async with files.writing(OWNER_SCOPE):
+        await files.edit(OWNER_SCOPE, [OURS])
     async with asyncio.timeout(30):
         while list(tmp_path.glob(".*.kept")):
             await asyncio.sleep(0.05)
@@ -188,7 +190,7 @@ def test_a_process_that_dies_leaves_what_is_late_to_the_next(tmp_path: Path) -> 
 import os, sys
 from pathlib import Path
 from typing import IO
-from gateway_memory.store import replacing
+from gateway_memory.store.disk import replacing
 path = Path(sys.argv[1])
 held = path.open("a", buffering=1)
 replacing.rewrite(path, lambda content: b"- new\\n" + content)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from cancelling import at_each_wait
+from inside import journal_rows, parts
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.store.summaries import read_records
@@ -27,7 +28,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[GatewayMemory]:
 async def settled(memory: GatewayMemory) -> None:
     """Wait, without a further turn, until nothing waits for the rules and no plan is left."""
     async with asyncio.timeout(20):
-        while await memory._journal.pending(0) or await memory._journal.plans():
+        while await parts(memory).storage.turns.claim("accepted") or await parts(memory).storage.turns.plans():
             await asyncio.sleep(0.01)
 
 
@@ -40,7 +41,7 @@ async def test_a_turn_whose_host_gave_up_is_processed_without_another_turn(memor
     steps, kept = 0, 0
     async for step in at_each_wait(call):
         await settled(memory)
-        rows = await memory._journal.rows("SELECT count(*) FROM replies")
+        rows = await journal_rows(memory, "SELECT count(*) FROM replies")
         steps, kept = step, rows[0][0]
         text = (memory.workspace / "MEMORY.md").read_text("utf-8") if kept else ""
         assert text.count("has the code") == kept
@@ -84,14 +85,14 @@ async def test_an_end_that_was_cancelled_can_be_done_again(memory: GatewayMemory
             await memory.end_session(session, reason="user_close")
             if other.session_id == session_id:
                 assert not other.ended
-                rows = await memory._journal.rows("SELECT ended_at FROM sessions WHERE session_id = ?", (session_id,))
+                rows = await journal_rows(memory, "SELECT ended_at FROM sessions WHERE session_id = ?", (session_id,))
                 assert rows == [(None,)], "who took it up has it open"
             session = other
         elif again == "a message first":
             await memory.after_reply(session, user="And the other one is 9000.", reply="OK")
         await memory.end_session(session, reason="user_close")
         await memory.end_session(session, reason="user_close")
-        rows = await memory._journal.rows("SELECT reason FROM sessions WHERE ended_at IS NULL")
+        rows = await journal_rows(memory, "SELECT reason FROM sessions WHERE ended_at IS NULL")
         assert rows == []
         records = [row["session_id"] for row in read_records(memory.workspace / "sessions.jsonl")[0]]
         assert records.count(session_id) == 1
@@ -110,7 +111,7 @@ async def test_a_command_that_was_cancelled_is_done_whole_or_not_at_all(memory: 
 
     async for step in at_each_wait(call):
         await settled(memory)
-        rows = await memory._journal.rows("SELECT state FROM memories WHERE text LIKE ?", (f"The door {step} has%",))
+        rows = await journal_rows(memory, "SELECT state FROM memories WHERE text LIKE ?", (f"The door {step} has%",))
         files = [path, *(memory.workspace / "memory").glob("*.md")]
         there = any(f"The door {step} has" in file.read_text("utf-8") for file in files if file.exists())
         assert there == (rows[0][0] == "active")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inside import parts
 
 from gateway_memory import OWNER, ClosedError, Config, GatewayMemory, UsageError
 from gateway_memory.config.settings import MemorySync
@@ -83,7 +84,7 @@ async def test_cancelling_who_waits_loses_nothing(memory: GatewayMemory, steps: 
     changes = memory.changes(user=OWNER)
     task = asyncio.ensure_future(anext(changes))
     await asyncio.sleep(0)
-    memory._bus.publish(Event(scope="owner", at=1.0, changes=(MemoryChange(id="a", text="a", at=1.0),)))
+    parts(memory).bus.publish(Event(scope="owner", at=1.0, changes=(MemoryChange(id="a", text="a", at=1.0),)))
     for _ in range(steps):
         await asyncio.sleep(0)
     task.cancel()
@@ -127,7 +128,7 @@ async def test_whoever_stops_listening_is_forgotten(memory: GatewayMemory) -> No
 
     task = asyncio.create_task(first())
     await asyncio.sleep(0)
-    (held,) = memory._bus._subscriptions["owner"]
+    (held,) = parts(memory).bus._subscriptions["owner"]
     gone = weakref.ref(held)
     del held
     await remember(memory, "Remember that the red door is mine.")
@@ -137,7 +138,7 @@ async def test_whoever_stops_listening_is_forgotten(memory: GatewayMemory) -> No
     assert gone() is None
     for number in range(5000):
         memory.changes(user=f"person {number}")
-    assert len(memory._bus._subscriptions) < 5
+    assert len(parts(memory).bus._subscriptions) < 5
 
 
 async def test_not_exactly_one_scope_is_refused(memory: GatewayMemory, tmp_path: Path) -> None:

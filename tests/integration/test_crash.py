@@ -8,8 +8,10 @@ from pathlib import Path
 
 import dying_gateway
 import pytest
+from inside import parts
 
 from gateway_memory import OWNER, GatewayMemory, load_config
+from gateway_memory.store.ports.turns import Queue
 
 SCRIPT = Path(dying_gateway.__file__)
 
@@ -26,17 +28,9 @@ async def processed(workspace: Path) -> list[str]:
         session = await memory.start_session("listener", user=OWNER)
         for expected in ("8443", "PostgreSQL", "peanuts", "Python"):
             assert any(expected in hit.text for hit in await memory.search(session, expected)), expected
-        queue = await memory._journal.queue()
-        assert dict(queue) == {
-            "rules": 0,
-            "batch": 0,
-            "oldest_at": 0,
-            "outbox": 0,
-            "outbox_at": 0,
-            "parked": 0,
-            "unreadable": 0,
-        }
-        assert await memory._journal.plans() == []
+        queue = await parts(memory).storage.turns.queue()
+        assert queue == Queue()
+        assert await parts(memory).storage.turns.plans() == []
     return lines(workspace)
 
 
@@ -59,6 +53,6 @@ async def test_the_next_process_takes_over_what_a_dead_one_left(tmp_path: Path) 
             [sys.executable, str(SCRIPT), str(tmp_path), "plan written"], check=False, capture_output=True, timeout=60
         )
         assert done.returncode == -signal.SIGKILL
-        await survivor._worker._adopt()
+        await parts(survivor).processor._adopt()
         await survivor.flush()
     assert len(lines(tmp_path)) == 4

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inside import parts
 from locking import locked
 
 from gateway_memory import OWNER, Config, Context, GatewayMemory, Session, WorkspaceError, load_config
@@ -113,9 +114,9 @@ async def test_no_part_is_given_more_time_than_is_left(
         await memory.after_reply(other, user="Remember that the boat is green", reply="ok")
         await memory.flush()
         assert len(session.inbox)
-        within, loop = memory._context.within, asyncio.get_running_loop()
+        within, loop = parts(memory).context.within, asyncio.get_running_loop()
         get, given = within.get, dict[str, float]()
-        build, deadlines = memory._context.build, list[float]()
+        build, deadlines = parts(memory).context.build, list[float]()
 
         async def noted(place: str, seconds: float, work: Any) -> Any:
             given[place] = loop.time() + seconds
@@ -126,7 +127,7 @@ async def test_no_part_is_given_more_time_than_is_left(
             return await build(session, message, now, deadline)
 
         monkeypatch.setattr(within, "get", noted)
-        monkeypatch.setattr(memory._context, "build", begun)
+        monkeypatch.setattr(parts(memory).context, "build", begun)
         gate.open.clear()
         assert (await ask(memory, session, f"{ASKED} again")).updates
         assert "told" in given
@@ -278,13 +279,13 @@ async def test_a_session_that_cannot_begin_in_time(tmp_path: Path, gate: Gate, m
         session = await memory.start_session("one", user=OWNER)
         await memory.end_session(session, reason="reset")
         opened = asyncio.Event()
-        open_session = memory._journal.open_session
+        open_session = parts(memory).storage.sessions.open
 
         async def hanging(*args: Any) -> tuple[str, bool]:
             await opened.wait()
             return await open_session(*args)
 
-        monkeypatch.setattr(memory._journal, "open_session", hanging)
+        monkeypatch.setattr(parts(memory).storage.sessions, "open", hanging)
         context = await ask(memory, session)
         assert (context.outcome, context.text) == ("timeout", "")
         opened.set()

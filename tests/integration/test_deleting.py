@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from inside import journal_rows
 
 from gateway_memory import OWNER, Config, GatewayMemory, UsageError
 from gateway_memory.cli.main import main
+from gateway_memory.store.journal import in_place
 from gateway_memory.store.journal.migrations import MIGRATIONS
-from gateway_memory.transfer import eraser as deleting
 from gateway_memory.transfer.eraser import delete, scope_named
 from recall import EmbedderSettings, RecallSettings
 
@@ -121,10 +122,10 @@ def test_every_table_of_the_journal_that_knows_scopes_or_sessions_is_emptied() -
     tables = [row[0] for row in journal.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     columns = {table: {row[1] for row in journal.execute(f"PRAGMA table_info({table})")} for table in tables}
     by_scope = {table for table in tables if "scope" in columns[table]}
-    assert by_scope == {*deleting._BY_SCOPE, "sessions"}
-    assert {table for table in tables if "session_id" in columns[table]} - by_scope == set(deleting._BY_SESSION)
-    rest = set(tables) - by_scope - {*deleting._BY_SESSION, "plans", "sqlite_sequence"}
-    assert rest == {"identity", "sources", "heard", "usage", "session_counts"}, "which say nothing of anybody"
+    assert by_scope == set(in_place._BY_SCOPE)
+    assert {table for table in tables if "session_id" in columns[table]} - by_scope == set(in_place._BY_SESSION)
+    rest = set(tables) - by_scope - {*in_place._BY_SESSION, "plans", "sqlite_sequence"}
+    assert rest == {"identity", "sources", "heard", "usage", "session_counts", "leases"}, "which say nothing of anybody"
     journal.close()
 
 
@@ -167,7 +168,7 @@ async def test_what_was_forgotten_and_what_a_crash_has_left_is_deleted_too(tmp_p
         await memory.end_session(session, reason="completed")
         session = await memory.start_session("chat", user=OWNER)
         await memory.command(session, f"/memory forget {identity}")
-        rows = await memory._journal.rows("SELECT whole FROM withheld_records")
+        rows = await journal_rows(memory, "SELECT whole FROM withheld_records")
         assert "quokka-owner" in rows[0][0]
     for name in (".fffffff-1.tmp", ".MEMORY.md.fffffff-1-1-0123456789abcdef.kept", ".MEMORY.md.abcd1234.tmp"):
         (tmp_path / name).write_text("- a quokka-owner\n")

@@ -7,16 +7,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from inside import connection, journal_rows, parts
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.capture.distiller import earned
 from gateway_memory.cli.main import main
 from gateway_memory.config.settings import DistillSettings, MemorySync
-from gateway_memory.store import files
-from gateway_memory.store.files import MarkdownFiles
-from gateway_memory.store.journal.journal import Journal
-from gateway_memory.store.journal.uses import Uses
-from gateway_memory.store.plan import Memory
+from gateway_memory.store.disk import files
+from gateway_memory.store.disk.files import MarkdownFiles
+from gateway_memory.store.documents import FileEdit
+from gateway_memory.store.journal.turns import SqliteTurns
+from gateway_memory.store.ports.ledger import Uses
+from gateway_memory.store.record import MemoryRecord
 from recall import EmbedderSettings, RecallSettings
 
 FACT = "登录接口用 JWT 认证，令牌有效期 24 小时"
@@ -141,7 +143,7 @@ async def test_a_stage_summary_never_moves(tmp_path: Path) -> None:
         def often(database: sqlite3.Connection) -> None:
             database.execute("INSERT INTO uses VALUES ('owner', ?, '2026-03-02', 50, 50)", (identity,))
 
-        await memory._journal.transact(often)
+        await connection(memory).transact(often)
         await end(memory)
     assert not (tmp_path / "MEMORY.md").exists()
 
@@ -192,7 +194,7 @@ async def test_a_crash_between_the_decision_and_its_record_is_carried_out_later(
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patch:
-            patch.setattr(Journal if written else MarkdownFiles, "finish" if written else "edit", broken)
+            patch.setattr(SqliteTurns if written else MarkdownFiles, "finish" if written else "edit", broken)
             await end(memory)
         await memory.flush()
         everything = "".join(path.read_text("utf-8") for path in tmp_path.rglob("*.md"))
@@ -207,12 +209,12 @@ async def test_whoever_looks_between_the_two_files_hears_of_no_deletion(
     async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
         await said_on_days(memory, clock, FACT, 5)
         listener = await memory.start_session("listener", user=OWNER)
-        looks = 0
+        looks, follower = 0, parts(memory).storage.follower
 
-        def watched(folder: Path, change: files.FileEdit) -> object:
+        def watched(folder: Path, change: FileEdit) -> object:
             nonlocal looks
             patch = edit(folder, change)
-            asyncio.run_coroutine_threadsafe(memory._follower.refresh(listener.scope), loop).result(30)
+            asyncio.run_coroutine_threadsafe(follower.refresh(listener.scope), loop).result(30)
             looks += 1
             return patch
 
@@ -224,7 +226,7 @@ async def test_whoever_looks_between_the_two_files_hears_of_no_deletion(
         context = await memory.before_reply(listener, "hello")
         assert context.updates == ()
         assert "deleted" not in context.text
-        events = [row[0] for row in await memory._journal.rows("SELECT event FROM history ORDER BY id")]
+        events = [row[0] for row in await journal_rows(memory, "SELECT event FROM history ORDER BY id")]
         assert events == ["added", "distill", "restored"], "nothing of it was done by hand"
 
 
@@ -277,5 +279,5 @@ def test_the_command_shows_and_moves(tmp_path: Path, capsys: pytest.CaptureFixtu
     ],
 )
 def test_what_earns_it(change: dict[str, str], uses: Uses, reason: str | None) -> None:
-    memory = replace(Memory(id="a", text="t", file="memory/2026-01-01.md", at=0.0), **change)  # type: ignore[arg-type]
+    memory = replace(MemoryRecord(id="a", text="t", file="memory/2026-01-01.md", at=0.0), **change)  # type: ignore[arg-type]
     assert earned(memory, uses, MemorySync().distill) == reason

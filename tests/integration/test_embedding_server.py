@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import structlog
 from embedding_server import EmbeddingServer, Fail, Hang, Say, Trickle, hashed, serving_embeddings
+from inside import parts
 from numpy.typing import NDArray
 
 import recall.recaller
@@ -70,7 +71,7 @@ def kept(workspace: Path, lines: Sequence[str] = LINES) -> None:
 async def until_embedded(memory: GatewayMemory, *, encoder: str = "") -> Vectors:
     async with asyncio.timeout(60):
         while True:
-            found = await memory._recaller.vectors()
+            found = await parts(memory).storage.recaller.vectors()
             if found.rows and not found.missing and found.encoder and encoder in found.encoder:
                 return found
             await asyncio.sleep(0.01)
@@ -258,7 +259,7 @@ async def test_a_change_of_encoder_makes_all_vectors_anew_while_words_answer(
     async with GatewayMemory(configured(settings), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         async with asyncio.timeout(60):
-            while not (await memory._recaller.vectors()).encoder or len(server.asked) < 3:
+            while not (await parts(memory).storage.recaller.vectors()).encoder or len(server.asked) < 3:
                 await asyncio.sleep(0.01)
         answer = await memory.command(session, "/memory status") or ""
         assert f"0 of {len(LINES)} memories" in answer
@@ -297,7 +298,7 @@ async def test_words_answer_while_the_server_fails_and_vectors_come_when_it_can(
     async with GatewayMemory(configured(hasty), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         async with asyncio.timeout(60):
-            while not (problem := (await memory._recaller.vectors()).problem):
+            while not (problem := (await parts(memory).storage.recaller.vectors()).problem):
                 await asyncio.sleep(0.01)
         session.compacted()
         context = await memory.before_reply(session, ASKED)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inside import parts
 from scripted_provider import Fail, Provider, Say, entry, found, serving
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
@@ -146,7 +147,7 @@ async def test_the_budget_of_tokens_holds_across_processes(
         for _ in range(16):
             await say(one, SAID)
             await say(two, SAID)
-        spent = await one._ledger.spent("2026-01-05")
+        spent = await parts(one).storage.ledger.spent("2026-01-05")
         assert 0 < spent.input_tokens + spent.output_tokens <= 16_000
         assert spent.calls == len(provider.asked) < 32
         asked = len(provider.asked)

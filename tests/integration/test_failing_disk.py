@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inside import journal_rows
 
 from gateway_memory import OWNER, Config, GatewayMemory, GatewayMemoryError, Session
 from gateway_memory.store.journal.connection import Connection
@@ -128,7 +129,7 @@ async def test_only_our_errors_come_out_of_a_call_and_the_host_goes_on(
             await memory.flush()
             await memory.end_session(session, reason="completed")
             assert f"door {number} has" in (tmp_path / "MEMORY.md").read_text("utf-8")
-        rows = await memory._journal.rows("SELECT count(*) FROM sessions WHERE ended_at IS NULL AND key LIKE 'chat %'")
+        rows = await journal_rows(memory, "SELECT count(*) FROM sessions WHERE ended_at IS NULL AND key LIKE 'chat %'")
         assert rows == [(0,)]
     ids = [row["session_id"] for row in read_records(tmp_path / "sessions.jsonl")[0]]
     assert len(ids) == len(set(ids))

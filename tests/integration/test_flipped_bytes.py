@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from inside import parts
 
 from gateway_memory import OWNER, Config, GatewayMemory, JournalDamagedError
 from recall import EmbedderSettings
@@ -56,7 +57,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             await memory.after_reply(session, user="The port has changed again, it is 9443 now", reply="OK")
             await memory.flush()
             await memory.search(session, "port")
-            number, _ = await memory._journal.begin((await memory._ledger.changes("owner", 1))[0].plan)
+            number, _ = await parts(memory).storage.turns.save_plan(
+                (await parts(memory).storage.ledger.undoable("owner", 1))[0].plan
+            )
             assert number
             shutil.copytree(source, copy, dirs_exist_ok=True)
 

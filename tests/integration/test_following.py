@@ -8,8 +8,9 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from inside import parts
 
-import gateway_memory.store.files
+import gateway_memory.store.disk.files
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
 from recall import Stored
 
@@ -42,13 +43,13 @@ async def test_the_index_is_asked_for_news_only_when_a_file_has_changed(
         for session in (one, other):
             await memory.before_reply(session, "hello")
         asked: list[str] = []
-        added_since = memory._recaller.added_since
+        added_since = parts(memory).storage.recaller.added_since
 
         async def counted(scope: str, sequence: int) -> tuple[int, Sequence[Stored]]:
             asked.append(scope)
             return await added_since(scope, sequence)
 
-        monkeypatch.setattr(memory._recaller, "added_since", counted)
+        monkeypatch.setattr(parts(memory).storage.recaller, "added_since", counted)
         await memory.before_reply(one, "hello again")
         assert asked == []
         saved_long_ago(tmp_path / "MEMORY.md", "- The ferry leaves at nine\n- The cabin has a stove\n")
@@ -82,7 +83,7 @@ async def test_who_asks_while_a_refresh_runs_shares_the_next_one(
     async with GatewayMemory(load_config(), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         began, go_on, scans = Event(), Event(), list[Path]()
-        scan = gateway_memory.store.files._scan
+        scan = gateway_memory.store.disk.files._scan
 
         def slow(folder: Path) -> dict[str, tuple[int, int]]:
             scans.append(folder)
@@ -90,8 +91,8 @@ async def test_who_asks_while_a_refresh_runs_shares_the_next_one(
             go_on.wait(10)
             return scan(folder)
 
-        monkeypatch.setattr(gateway_memory.store.files, "_scan", slow)
-        refresh = memory._follower.refresh
+        monkeypatch.setattr(gateway_memory.store.disk.files, "_scan", slow)
+        refresh = parts(memory).storage.follower.refresh
         first = asyncio.ensure_future(refresh(session.scope))
         await asyncio.to_thread(began.wait, 10)
         others = [asyncio.ensure_future(refresh(session.scope)) for _ in range(3)]
@@ -100,7 +101,9 @@ async def test_who_asks_while_a_refresh_runs_shares_the_next_one(
         go_on.set()
         await asyncio.gather(first, *others)
         assert len(scans) == 2
-        assert [row.entry.text for row in await memory._recaller.newest("owner", 9)] == ["The ferry leaves at nine"]
+        assert [row.entry.text for row in await parts(memory).storage.recaller.newest("owner", 9)] == [
+            "The ferry leaves at nine"
+        ]
 
 
 async def test_a_full_memory_md_is_told_once_after_a_restart_too(tmp_path: Path) -> None:

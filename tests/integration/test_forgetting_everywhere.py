@@ -5,12 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from inside import journal_rows, parts
 from scripted_provider import Say, serving
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.hooks.start import opening as hook_opening
 from gateway_memory.store.summaries import SESSIONS_FILE, SessionRecord
-from gateway_memory.store.summaries_merge import merge
+from gateway_memory.transfer.items import SummaryItem
 from recall import EmbedderSettings
 
 SETTINGS = [
@@ -139,15 +140,13 @@ async def test_a_later_summary_does_not_say_it(tmp_path: Path, said: str, word: 
             other = SessionRecord(
                 id="sum-1", session_id="x", topic="t", summary=f"PostgreSQL. {said}", timestamp="2020"
             )
-            path = tmp_path / SESSIONS_FILE
-            async with memory._lifecycle._files.writing():
-                await memory._journal.transact(lambda database: merge(database, "owner", path, [other], dry_run=False))
+            await memory.importer.run([SummaryItem(place="", record=other)], scope=session.scope)
         await memory.end_session(session, reason="completed")
         assert said_on_disk(tmp_path, word) == []
         assert "PostgreSQL" in (tmp_path / SESSIONS_FILE).read_text("utf-8")
         fresh = await memory.start_session("fresh", user=OWNER)
         assert word not in fresh.opening
-        identity = (await memory._journal.rows("SELECT id FROM memories WHERE state = 'forgotten'"))[0][0]
+        identity = (await journal_rows(memory, "SELECT id FROM memories WHERE state = 'forgotten'"))[0][0]
         await memory.command(fresh, f"/memory undo {identity}")
         if end == "agent":
             assert word in (tmp_path / SESSIONS_FILE).read_text("utf-8")
@@ -161,8 +160,8 @@ async def test_no_model_reads_what_was_forgotten(tmp_path: Path, said: str, word
             session = await memory.start_session("chat", user=OWNER)
             await memory.after_reply(session, user=said, reply=f"OK, {word} noted.")
             await memory.after_reply(session, user=KEPT, reply="OK")
-            async with memory._worker._work():
-                await memory._worker._ingest.rules(await memory._journal.pending(0))
+            async with parts(memory).processor._work():
+                await parts(memory).processor._rules.run(await parts(memory).storage.turns.claim("accepted"))
             await memory.command(session, request_)
             assert said_on_disk(tmp_path, word) == []
             provider.script += [Say(text='{"memories": []}')] * 4
@@ -205,7 +204,7 @@ async def test_no_text_is_taken_for_an_edit_by_hand(tmp_path: Path, text: str) -
         held = {path: path.read_bytes() for path in tmp_path.rglob("*.md")}
         listener = await memory.start_session("listener", user=OWNER)
         await memory.before_reply(listener, "hello")
-        assert await memory._journal.rows("SELECT 1 FROM history WHERE event LIKE '%by hand'") == []
+        assert await journal_rows(memory, "SELECT 1 FROM history WHERE event LIKE '%by hand'") == []
         await memory.command(session, f"/memory forget {identity}")
         await memory.command(session, f"/memory undo {identity}")
         assert {path: path.read_bytes() for path in tmp_path.rglob("*.md")} == held

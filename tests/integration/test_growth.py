@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inside import parts
 
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.config.settings import MemorySync
@@ -74,7 +75,7 @@ async def test_a_session_that_could_not_begin_leaves_nothing(tmp_path: Path, mon
         async def fail(*_: object, **__: object) -> None:
             raise OSError("the disk is gone")
 
-        monkeypatch.setattr(memory._journal, "open_session", fail)
+        monkeypatch.setattr(parts(memory).storage.sessions, "open", fail)
         for number in range(300):
             with pytest.raises(Exception, match="the disk is gone"):
                 await memory.start_session(f"key {number}", user=f"person {number}")
@@ -97,4 +98,4 @@ async def test_scopes_past_the_most_are_followed_all_the_same(tmp_path: Path, mo
                     notes.write(f"- the {turn} note of {session.scope.key[5:]}\n")
                 context = await memory.before_reply(session, "what is noted?")
                 assert [row.entry.text for row in context.changes] == [f"the {turn} note of {session.scope.key[5:]}"]
-        assert len(memory._follower._scopes) <= 2
+        assert len(parts(memory).storage.follower._scopes) <= 2

@@ -20,7 +20,7 @@ from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.capture.observations import clip
 from gateway_memory.hooks.state import register
 from gateway_memory.hooks.transcript import read_transcript
-from gateway_memory.store.journal.sqlite import open_journal
+from gateway_memory.store.journal.in_place import JournalInPlace
 from recall import Stored
 
 TOOLS = ("bash", "read_file", "apply_patch", "web", "")
@@ -100,10 +100,9 @@ def hook_journal(folder: Path, told: str, outputs: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as beside:
         path = Path(beside) / "transcript.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-        connection = open_journal(folder)
-        register(connection, "conv-1", 1.0, lives=True)
-        assert read_transcript(connection, "conv-1", path, 2.0)
-        connection.close()
+        with JournalInPlace.open(folder) as journal:
+            register(journal, "conv-1", 1.0, lives=True)
+            assert read_transcript(journal, "conv-1", path, 2.0)
 
 
 @pytest.mark.parametrize("told", TOLD[:7:2])

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inside import journal_rows, parts
 from scripted_provider import Provider, Say, Script, entry, found, serving
 
 from extractor import ExtractorSettings, Known, Model, ModelError, Turn
@@ -136,13 +137,13 @@ async def test_a_turn_is_never_parked_by_what_a_server_sends(
         for said in (SAID, "We decided to use PostgreSQL for the new billing service"):
             session = await memory.start_session(said[:5], user=OWNER)
             await memory.after_reply(session, user=said, reply="How nice!")
-            await memory._worker.flush()
+            await parts(memory).processor.flush()
             await memory.end_session(session, reason="completed")
-        waits = await memory._journal.queue()
-        rows = await memory._journal.rows("SELECT input_tokens, output_tokens, reserved_tokens FROM usage")
-        assert (waits["rules"], waits["batch"], waits["parked"]) == (0, 0, 0)
-        assert rows
-        assert all(0 <= tokens < 50_000 for row in rows for tokens in row)
+        waits = await parts(memory).storage.turns.queue()
+        spent = await journal_rows(memory, "SELECT input_tokens, output_tokens, reserved_tokens FROM usage")
+        assert (waits.rules, waits.batch, waits.parked) == (0, 0, 0)
+        assert spent
+        assert all(0 <= tokens < 50_000 for row in spent for tokens in row)
         reasons = {outcome.reason for receipt in await memory.receipts(limit=20) for outcome in receipt.outcomes}
         assert "model_unreadable" in reasons or "nothing_to_keep" in reasons
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from editor import WORDS_ALONE, WORTH, environment, run
 from embedding_server import hashed, serving_embeddings
+from inside import parts
 from scripted_provider import serving
 
 from gateway_memory import OWNER, Config, Context, GatewayMemory, Session, UsageError, load_config
@@ -152,7 +153,7 @@ async def test_a_session_that_was_closed_for_its_silence_goes_on_incognito(tmp_p
         session = await memory.start_session("own", user=OWNER)
         await memory.command(session, "/memory off")
         now += timedelta(hours=30)
-        assert await memory._lifecycle.close_abandoned(starting=False) == 1  # what runs every five minutes
+        assert await parts(memory).lifecycle.close_abandoned(starting=False) == 1  # what runs every five minutes
         await turn(memory, session)
         assert session.incognito
         await memory.flush()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inside import journal_rows
 from scripted_provider import Provider, Say, entry, found, serving
 
 from extractor import clean
@@ -130,7 +131,7 @@ async def test_none_gets_its_way(
         ]
         standing = {block.id: block.text for block in blocks}
         assert standing.items() >= {block.id: block.text for block in seeded}.items(), "nothing known was superseded"
-        rows = await memory._journal.rows("SELECT id, text, category, scope, state FROM memories")
+        rows = await journal_rows(memory, "SELECT id, text, category, scope, state FROM memories")
         assert {row[0] for row in rows} >= standing.keys(), "no id was forged"
         wanted = {attempt["obeyed"]["content"] for attempt in ATTEMPTS}
         for _, text, category, scope, state in rows:

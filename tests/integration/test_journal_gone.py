@@ -8,10 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from inside import journal_rows
 
 from gateway_memory import OWNER, GatewayMemory, JournalDamagedError, load_config
 from gateway_memory.errors import GatewayMemoryError
-from gateway_memory.store.slots import Slot, all_slots
+from gateway_memory.store.disk.slots import Slot, all_slots
 
 GARBAGE = b"\0damaged" * 4096
 
@@ -55,13 +56,13 @@ async def test_a_gateway_that_finds_its_journal_damaged_accepts_nothing_more(tmp
         session = await memory.start_session("chat", user=OWNER)
         await memory.after_reply(session, user="Remember that the port is 8443.", reply="OK")
         await memory.flush()
-        await memory._journal.rows("PRAGMA wal_checkpoint(TRUNCATE)")
-        await memory._journal.rows("PRAGMA cache_size = 0")
+        await journal_rows(memory, "PRAGMA wal_checkpoint(TRUNCATE)")
+        await journal_rows(memory, "PRAGMA cache_size = 0")
         with (tmp_path / "journal.sqlite").open("r+b") as stream:
             size = stream.seek(0, 2)
             stream.seek(4096)
             stream.write(b"\xff" * (size - 4096))
-        await memory._journal.rows("PRAGMA shrink_memory")
+        await journal_rows(memory, "PRAGMA shrink_memory")
         with pytest.raises(JournalDamagedError, match="damaged"):
             await memory.after_reply(session, user="Remember that the port is 9000.", reply="OK")
         with pytest.raises(JournalDamagedError, match="damaged"):
@@ -74,7 +75,7 @@ async def test_who_is_not_alone_leaves_a_damaged_journal_where_it_is(tmp_path: P
         session = await memory.start_session("chat", user=OWNER)
         await memory.after_reply(session, user="Remember that the port is 8443.", reply="OK")
         await memory.flush()
-        await memory._journal.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        await journal_rows(memory, "PRAGMA wal_checkpoint(TRUNCATE)")
         overwrite(tmp_path / "journal.sqlite")
         command = [sys.executable, "-m", "gateway_memory.cli.main", "list", "--workspace", str(tmp_path)]
         listed = await asyncio.to_thread(subprocess.run, command, check=False, capture_output=True)
@@ -129,7 +130,7 @@ def test_of_those_that_start_together_one_sets_it_aside_and_none_loses_a_turn(tm
 
 
 def test_nobody_starts_while_all_slots_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway_memory.store.slots._START_SECONDS", 0.0)
+    monkeypatch.setattr("gateway_memory.store.disk.slots._START_SECONDS", 0.0)
     slot = Slot(tmp_path)
     slot.take()
     with all_slots(tmp_path) as held:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from inside import parts
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.scope import Scope
@@ -16,17 +17,17 @@ async def test_news_of_a_slow_disk_comes_with_the_next_reply(tmp_path: Path, mon
     async with GatewayMemory(Config(defaults=hasty), tmp_path) as memory:
         session = await memory.start_session("agent:main:laptop:direct:7", user=OWNER)
         (tmp_path / "MEMORY.md").write_text("- The meeting moved to Thursday\n")
-        refresh, disk_answers = memory._follower.refresh, asyncio.Event()
+        refresh, disk_answers = parts(memory).storage.follower.refresh, asyncio.Event()
 
         async def slow(scope: Scope) -> int:
             await disk_answers.wait()
             return await refresh(scope)
 
-        monkeypatch.setattr(memory._follower, "refresh", slow)
+        monkeypatch.setattr(parts(memory).storage.follower, "refresh", slow)
         hung = await memory.before_reply(session, "hello")
         assert hung.text == ""
         disk_answers.set()
-        await asyncio.gather(*memory._context.within._behind)
+        await asyncio.gather(*parts(memory).context.within._behind)
         told = await memory.before_reply(session, "hello again")
         assert "The meeting moved to Thursday" in told.text
 

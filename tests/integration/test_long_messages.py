@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+from inside import journal_rows
+
 from gateway_memory import OWNER, GatewayMemory, load_config
 
 LONG = "The log says that the pump stopped at noon and started again at one.\n" * 5000
@@ -26,5 +28,5 @@ async def test_an_end_waits_for_a_turn_that_is_being_kept(tmp_path: Path) -> Non
         await asyncio.sleep(0)
         await memory.end_session(session, reason="user_close")
         assert keeping.done()
-        rows = await memory._journal.rows("SELECT session_id FROM replies")
+        rows = await journal_rows(memory, "SELECT session_id FROM replies")
         assert [row[0] for row in rows] == [first]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inside import journal_rows
 
 from gateway_memory import Config, GatewayMemory
 from gateway_memory.store.summaries import read_records
@@ -44,8 +45,8 @@ async def test_every_session_worth_saving_has_one_record_whatever_ended_it(
     later = datetime.now().astimezone() + timedelta(days=2)  # what nobody ended has been silent for long by then
     async with GatewayMemory(Config(), tmp_path, clock=lambda: later) as memory:
         counts = await memory.session_counts()
-        open_ones = await memory._journal.rows("SELECT count(*) FROM sessions WHERE ended_at IS NULL")
-        saved = await memory._journal.rows("SELECT session_id FROM saved_sessions")
+        open_ones = await journal_rows(memory, "SELECT count(*) FROM sessions WHERE ended_at IS NULL")
+        saved = await journal_rows(memory, "SELECT session_id FROM saved_sessions")
     assert open_ones == [(0,)]
     found, damaged = read_records(tmp_path / "sessions.jsonl")
     assert damaged == []

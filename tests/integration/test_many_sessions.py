@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+from inside import parts
+
 from gateway_memory import OWNER, GatewayMemory, load_config
 
 SESSIONS, ROUNDS = 200, 5
@@ -62,4 +64,4 @@ async def test_one_session_may_be_used_from_many_tasks(tmp_path: Path) -> None:
         await memory.flush()
         again = await memory.start_session("same", user=OWNER)
         assert again.session_id != session.session_id
-        assert await memory._recaller.count("owner") == 20
+        assert await parts(memory).storage.recaller.count("owner") == 20

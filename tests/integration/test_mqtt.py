@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from inside import mqtt_status, parts
 from mosquitto import Mosquitto, free_port, needs_mosquitto, until
 from mqtt_gateway import config
 
@@ -37,12 +38,14 @@ def apart(port: int, **values: object) -> Config:
 
 
 def quiet(memory: GatewayMemory) -> bool:
-    return memory._notifier is not None and memory._notifier.status().state == "connected"
+    status = mqtt_status(memory)
+    return status is not None and status.state == "connected"
 
 
 def dropped(memory: GatewayMemory) -> dict[str, int]:
-    assert memory._notifier is not None
-    return dict(memory._notifier.status().dropped)
+    status = mqtt_status(memory)
+    assert status is not None
+    return dict(status.dropped)
 
 
 def wire(secret: bytes = SECRET, workspace: str = "team") -> Wire:
@@ -116,7 +119,7 @@ async def test_without_a_secret_a_foreign_text_is_told_to_nobody(tmp_path: Path)
                 body = Wire(
                     workspace="team", instance=ELSEWHERE, secrets={}, trust_broker=True, oldest_seconds=86400
                 ).changed(event(1), time.time())
-                own_journal = memory._journal.event_log.journal
+                own_journal = parts(memory).storage.notices.journal
                 forged = json.loads(body[1]) | {"origin": f"{own_journal}.7", "number": 9_000_000}
                 await link.send([body, (body[0], json.dumps(forged).encode())])
                 await until(lambda: dropped(memory).get("untrusted"))
@@ -136,7 +139,7 @@ async def test_what_the_source_no_longer_has_is_not_waited_for(tmp_path: Path) -
                     speaker, user=f"Remember that locker {number} opens with {number * 7919}.", reply="OK"
                 )
                 await early.flush()
-            while (await early._journal.queue())["outbox"]:
+            while (await parts(early).storage.turns.queue()).outbox:
                 await asyncio.sleep(0.02)
             await early.after_reply(speaker, user="Remember that the red door is locked.", reply="OK")
             await early.flush()  # with each new event the oldest leave that were sent
@@ -160,13 +163,13 @@ async def test_a_living_process_sends_what_a_dead_one_left(tmp_path: Path) -> No
             speaker = await dying.start_session("speaker", user=OWNER)
             await dying.after_reply(speaker, user="Remember that the staging port is 8443.", reply="OK")
             await dying.flush()
-        assert dict(await survivor._journal.queue())["outbox"] == 1
+        assert (await parts(survivor).storage.turns.queue()).outbox == 1
         with Mosquitto(tmp_path, port=port):
             async with GatewayMemory(settings, tmp_path / "two") as other:
                 listener = await other.start_session("listener", user=OWNER)
                 await until(lambda: len(listener.inbox), 60)
                 assert "8443" in (await other.before_reply(listener, "hm")).text
-            while (await survivor._journal.queue())["outbox"]:
+            while (await parts(survivor).storage.turns.queue()).outbox:
                 await asyncio.sleep(0.02)
 
 
@@ -235,8 +238,9 @@ async def test_a_broker_that_never_answers_delays_nobody_and_leaks_nothing(tmp_p
         await memory.flush()
         assert "8443" in (await memory.search(session, "staging port"))[0].text
         await until(lambda: accepted)
-        assert memory._notifier is not None
-        assert memory._notifier.status().state == "connecting"
+        status = mqtt_status(memory)
+        assert status is not None
+        assert status.state == "connecting"
         descriptors = len(list(Path("/dev/fd").iterdir()))
     assert time.monotonic() - started < 9, "less than one wait for its answer"
     for writer in accepted:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from inside import parts
 from mosquitto import PASSWD, Mosquitto, free_port, needs_mosquitto, until
 from mqtt_gateway import config
 
@@ -172,7 +173,7 @@ async def test_watching_notices_an_edit_without_a_message(tmp_path: Path) -> Non
     sync = replace(MemorySync(), incremental_sync=IncrementalSyncSettings(watch=True, check_on_message=False))
     async with GatewayMemory(Config(defaults=sync), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
-        before = memory._bus.published
+        before = parts(memory).bus.published
         lines = 1
 
         def edited() -> bool:  # the watch may begin after the first save
@@ -186,5 +187,5 @@ async def test_watching_notices_an_edit_without_a_message(tmp_path: Path) -> Non
             if edited():
                 break
             await asyncio.sleep(0.25)
-        await until(lambda: memory._bus.published > before)
+        await until(lambda: parts(memory).bus.published > before)
         assert "red door" in session.inbox.take()[0].text

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import speaking_gateway
+from inside import parts
 
 from gateway_memory import OWNER, GatewayMemory, load_config
 
@@ -35,7 +36,7 @@ async def test_two_processes_lose_nothing_and_double_nothing(tmp_path: Path) -> 
     assert len(set(ids)) == len(ids)
     async with GatewayMemory(load_config(), tmp_path) as memory:
         session = await memory.start_session("reader", user=OWNER)
-        assert await memory._recaller.count("owner") == len(wanted)
+        assert await parts(memory).storage.recaller.count("owner") == len(wanted)
         assert "locker b499 " in (await memory.search(session, "locker b499", limit=1))[0].text
 
 
@@ -58,5 +59,5 @@ async def test_an_encoder_that_another_process_has_just_used_is_no_damage(tmp_pa
         subprocess.run([sys.executable, str(Path(speaking_gateway.__file__)), str(tmp_path), "y", "2"], check=True)
         for _ in range(3):
             await memory.before_reply(listener, "which locker is it?")
-        assert memory._recaller.replaced == 0
-        assert memory._recaller.generation == 0
+        assert parts(memory).storage.recaller.replaced == 0
+        assert parts(memory).storage.recaller.generation == 0

@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from inside import parts
 
-from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.store.journal import journal as journal_module
+from gateway_memory import OWNER, Config, GatewayMemory, StoreError, load_config
+from gateway_memory.store.journal import turns as turns_module
 from recall import EmbedderSettings, RecallSettings
 
 
@@ -92,7 +93,7 @@ async def test_what_is_done_in_between_is_enough(memory: GatewayMemory, clock: C
 async def test_a_process_that_nobody_speaks_to_looks_by_itself(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway_memory.store.journal.retention._LOOKS_SECONDS", 0.01)
+    monkeypatch.setattr("gateway_memory.capture.retention._LOOKS_SECONDS", 0.01)
     async with GatewayMemory(config(7), tmp_path, clock=clock) as memory:
         session = await memory.start_session("one", user=OWNER)
         await memory.observe(session, kind="tool", content="it happened", tool="bash")
@@ -103,8 +104,8 @@ async def test_a_process_that_nobody_speaks_to_looks_by_itself(
 async def test_receipts_events_and_replies_are_bounded_too(
     memory: GatewayMemory, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_module, "_RECEIPTS_KEPT", 20)
-    monkeypatch.setattr(journal_module, "_CHANGES_KEPT", 5)
+    monkeypatch.setattr(turns_module, "_RECEIPTS_KEPT", 20)
+    monkeypatch.setattr(turns_module, "_CHANGES_KEPT", 5)
     session = await memory.start_session("one", user=OWNER)
     for number in range(60):
         await memory.after_reply(session, user=f"Remember that box {number} holds {number * 7} screws.", reply="OK")
@@ -125,17 +126,17 @@ async def test_a_full_disk_is_noted_and_tried_again(
     session = await memory.start_session("one", user=OWNER)
     await memory.observe(session, kind="tool", content="it happened", tool="bash")
     clock.now += timedelta(days=8)
-    tidy = memory._journal.tidy
+    tidy = parts(memory).storage.turns.tidy
 
-    async def full(*, observations_before: float) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
+    async def full(*, before: float) -> None:
+        raise StoreError("database or disk is full")
 
-    monkeypatch.setattr(memory._journal, "tidy", full)
+    monkeypatch.setattr(parts(memory).storage.turns, "tidy", full)
     await memory.flush()
     assert count(memory, "observations") == 1
     assert memory.metrics.last_failure is not None
     assert memory.metrics.last_failure[1] == "retention"
-    monkeypatch.setattr(memory._journal, "tidy", tidy)
+    monkeypatch.setattr(parts(memory).storage.turns, "tidy", tidy)
     await memory.flush()
     assert count(memory, "observations") == 0
 

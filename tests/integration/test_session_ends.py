@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from ending import CONFIG, WORTH, Clock, agent_saves, opened, records, said
+from inside import journal_rows, parts
 
 from gateway_memory import OWNER, GatewayMemory
 
@@ -19,7 +20,7 @@ async def test_every_end_saves_one_record_and_a_second_end_changes_nothing(tmp_p
         await said(memory, session, WORTH)
         await asyncio.gather(*(memory.end_session(session, reason=reason) for _ in range(3)))
         await memory.end_session(session, reason="completed")
-        ((found, state),) = await memory._journal.rows("SELECT reason, state FROM sessions")
+        ((found, state),) = await journal_rows(memory, "SELECT reason, state FROM sessions")
         assert (found, state) == (reason, "saved")
     assert len(records(tmp_path)) == 1
 
@@ -74,12 +75,12 @@ async def test_a_silent_session_is_closed_as_abandoned_and_its_next_message_open
         first = session.session_id
         await said(memory, session, WORTH)
         clock.now += timedelta(hours=23)
-        assert await memory._lifecycle.close_abandoned(starting=False) == 0
+        assert await parts(memory).lifecycle.close_abandoned(starting=False) == 0
         clock.now += timedelta(hours=2)
-        assert await memory._lifecycle.close_abandoned(starting=False) == 1
+        assert await parts(memory).lifecycle.close_abandoned(starting=False) == 1
         await memory.after_reply(session, user=WORTH, reply="好")
         assert session.session_id != first
-        rows = await memory._journal.rows("SELECT reason FROM sessions WHERE session_id = ?", (first,))
+        rows = await journal_rows(memory, "SELECT reason FROM sessions WHERE session_id = ?", (first,))
         assert rows == [("abandoned",)]
     assert [record["session_id"] for record in records(tmp_path)] == [first]
 

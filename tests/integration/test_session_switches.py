@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from editor import hook, records, run, transcript
 from ending import CONFIG, WORTH, Clock, said
+from inside import journal_rows
 from scripted_provider import Provider, Say, serving
 
 from gateway_memory import OWNER, Config, GatewayMemory, UsageError
@@ -153,7 +154,7 @@ def test_a_model_of_summaries_of_nobody_we_know_is_refused() -> None:
 
 async def ends(workspace: Path) -> list[tuple[Any, ...]]:
     async with GatewayMemory(CONFIG, workspace, clock=Clock()) as memory:
-        return await memory._journal.rows("SELECT reason, error, duration_ms FROM sessions ORDER BY opened_at, key")
+        return await journal_rows(memory, "SELECT reason, error, duration_ms FROM sessions ORDER BY opened_at, key")
 
 
 async def test_the_error_and_the_duration_of_an_end_are_kept(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from inside import parts
 
 from extractor import Candidate, Turn
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
@@ -44,7 +45,7 @@ async def test_each_turn_of_a_batch_has_its_reason(tmp_path: Path, user: str, re
         (outcome,) = await until("batch", memory)
         assert outcome.action == "skipped"
         assert outcome.reason
-        assert dict(await memory._journal.queue())["batch"] == 0
+        assert (await parts(memory).storage.turns.queue()).batch == 0
 
 
 async def test_the_model_gets_one_batch_of_all_its_turns(tmp_path: Path) -> None:
@@ -72,7 +73,7 @@ async def test_the_model_gets_one_batch_of_all_its_turns(tmp_path: Path) -> None
         outcomes = await until("batch", memory)
         assert [len(turns) for turns in asked] == [2]
         assert sorted(outcome.action for outcome in outcomes) == ["add", "skipped"]
-        assert (await memory._ledger.spent(f"{memory.now().astimezone():%Y-%m-%d}")).calls == 1
+        assert (await parts(memory).storage.ledger.spent(f"{memory.now().astimezone():%Y-%m-%d}")).calls == 1
         hits = await memory.search(session, "bees on the roof")
         assert "keeps bees" in hits[0].text
 
@@ -104,7 +105,7 @@ async def test_a_model_that_breaks_holds_up_nobody(tmp_path: Path) -> None:
             while not any("8443" in hit.text for hit in await memory.search(session, "staging port")):
                 await asyncio.sleep(0.01)
         assert memory.metrics.last_failure is not None
-        assert dict(await memory._journal.queue())["parked"] >= 1, "the turn is kept, for the next start"
+        assert (await parts(memory).storage.turns.queue()).parked >= 1, "the turn is kept, for the next start"
 
 
 async def test_what_is_said_again_is_kept_once(tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ async def test_what_is_said_again_is_kept_once(tmp_path: Path) -> None:
         for said in ("我喜欢用 Python", "我喜欢用Python。", "我喜欢用 Python！", "我喜欢用 Python"):
             await memory.after_reply(session, user=said, reply="好")
             await memory.flush()
-        assert await memory._recaller.count("owner") == 1
+        assert await parts(memory).storage.recaller.count("owner") == 1
 
 
 async def test_a_full_memory_md_takes_no_more_and_the_user_is_told_once(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from editor import WORTH, hook, records, transcript
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from inside import parts
 from scripted_provider import Say, entry, serving
 
 from extractor import ExtractorSettings
@@ -278,6 +279,6 @@ async def test_every_number_at_the_end_of_its_range_can_be_used(tmp_path: Path, 
             assert await memory.command(session, "/memory status")
             assert await memory.stop(session, "completed") == ""
             await memory.end_session(session, reason="completed")
-        await memory._lifecycle.close_abandoned(starting=False)
+        await parts(memory).lifecycle.close_abandoned(starting=False)
         failed = {name: number for name, number in memory.metrics.counts.items() if name.startswith("failures.")}
         assert failed == {}

@@ -10,6 +10,7 @@ import json
 import sys
 from pathlib import Path
 
+from inside import parts
 from mqtt_gateway import config
 
 from gateway_memory import OWNER, Config, GatewayMemory
@@ -26,7 +27,7 @@ def digest(lines: list[str]) -> str:
 async def known(memory: GatewayMemory) -> dict[str, object]:
     files = sorted(Path(memory.workspace).rglob("*.md"))
     lines = [line for file in files for line in file.read_text("utf-8").splitlines() if line.startswith("- ")]
-    rows = await memory._recaller.newest("owner", 1_000_000)
+    rows = await parts(memory).storage.recaller.newest("owner", 1_000_000)
     return {
         "files": digest([line.split(" <!--")[0].removeprefix("- ") for line in lines]),
         "index": digest([row.entry.text for row in rows]),

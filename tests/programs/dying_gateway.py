@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from inside import parts
+
 from gateway_memory import OWNER, GatewayMemory, load_config
-from gateway_memory.capture.ingest import Ingest
-from gateway_memory.store import replacing
-from gateway_memory.store.files import MarkdownFiles
-from gateway_memory.store.journal.journal import Journal
+from gateway_memory.capture.stages import BatchStage, RulesStage
+from gateway_memory.store.disk import replacing
+from gateway_memory.store.disk.files import MarkdownFiles
+from gateway_memory.store.journal.turns import SqliteTurns
 from notifier import Announcer
 from recall import Recaller
 
@@ -43,9 +45,9 @@ def dies_after(owner: Any, name: str) -> None:
 
 
 STEPS: dict[str, Callable[[GatewayMemory], None]] = {
-    "turn accepted": lambda _: dies_before(Ingest, "rules"),
-    "decided, no plan yet": lambda _: dies_before(Journal, "begin"),
-    "plan written": lambda _: dies_after(Journal, "begin"),
+    "turn accepted": lambda _: dies_before(RulesStage, "run"),
+    "decided, no plan yet": lambda _: dies_before(SqliteTurns, "save_plan"),
+    "plan written": lambda _: dies_after(SqliteTurns, "save_plan"),
     "before the file is replaced": lambda _: dies_before(replacing, "rename"),
     "temporary file written": lambda _: dies_before(replacing, "_hidden"),
     "first file replaced": lambda _: dies_before(replacing, "persist"),
@@ -53,16 +55,16 @@ STEPS: dict[str, Callable[[GatewayMemory], None]] = {
     "before it is announced": lambda _: dies_before(Announcer, "written"),
     "before the index follows": lambda _: dies_before(Recaller, "replace_file"),
     "index written": lambda _: dies_after(Recaller, "replace_file"),
-    "before the turn is done": lambda _: dies_before(Journal, "finish"),
-    "turn done": lambda _: dies_after(Journal, "finish"),
-    "before the batch": lambda _: dies_before(Ingest, "batch"),
+    "before the turn is done": lambda _: dies_before(SqliteTurns, "finish"),
+    "turn done": lambda _: dies_after(SqliteTurns, "finish"),
+    "before the batch": lambda _: dies_before(BatchStage, "run"),
 }
 
 
 async def main(workspace: str, step: str) -> None:
     async with GatewayMemory(load_config(), workspace) as memory:
         session = await memory.start_session("speaker", user=OWNER)
-        async with memory._worker._working:  # all turns are accepted before the first is processed
+        async with parts(memory).processor._working:  # all turns are accepted before the first is processed
             for said in SAID:
                 await memory.after_reply(session, user=said, reply="OK")
         STEPS[step](memory)

@@ -10,9 +10,11 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from gateway_memory import Config, GatewayMemory
-from gateway_memory import wiring as parts
+from inside import connection, journal_rows, mqtt_status, parts
+
+from gateway_memory import Config, GatewayMemory, wiring
 from gateway_memory.config.settings import MemorySync
+from gateway_memory.store.journal.event_log import EventLog
 from notifier import Bus, Event, MemoryChange, MqttSettings, NotifierSettings
 from recall.settings import EmbedderSettings, RecallSettings
 
@@ -43,10 +45,13 @@ async def say(memory: GatewayMemory, name: str, upto: int, in_turn: asyncio.Lock
 
 
 async def _say(memory: GatewayMemory, name: str, upto: int) -> None:
-    journal, now = memory._journal, memory.now().timestamp()
+    notices, notifier, now = parts(memory).storage.notices, parts(memory).notifier, memory.now().timestamp()
+    assert isinstance(notices, EventLog)
+    assert notifier is not None
     while True:
         # After a kill it may be another instance that goes on: while somebody looks after the dead one's slot.
-        ((head,),) = await journal.rows(
+        ((head,),) = await journal_rows(
+            memory,
             "SELECT coalesce(sum(head), 0) FROM sources WHERE origin IN (SELECT origin FROM events WHERE body LIKE ?)",
             (f'%"{name}0%',),
         )
@@ -54,9 +59,8 @@ async def _say(memory: GatewayMemory, name: str, upto: int) -> None:
             return
         changes = MemoryChange(id=f"{name}{head + 1:06d}", text=f"{name} {head + 1}", at=now, source="me")
         event = Event(scope="owner", at=now, changes=(changes,))
-        (kept,) = await journal._database.transact(partial(journal.event_log.add, events=[event], plan=None, now=now))
-        assert memory._notifier is not None
-        memory._notifier.announce(kept)
+        (kept,) = await connection(memory).transact(partial(notices.add, events=[event], plan=None, now=now))
+        notifier.announce(kept)
 
 
 async def main(workspace: str, name: str, port: str, log: str, *options: str) -> None:
@@ -67,7 +71,7 @@ async def main(workspace: str, name: str, port: str, log: str, *options: str) ->
         bus.subscribe("recorder", "recorder", ["owner"], Recorder(Path(log)))  # type: ignore[arg-type]
         return bus
 
-    parts.Bus = recorded_bus  # type: ignore[attr-defined,assignment]
+    wiring.Bus = recorded_bus  # type: ignore[attr-defined,assignment]
     async with GatewayMemory(config(int(port), **values), workspace) as memory:
         reader = asyncio.StreamReader()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -83,8 +87,8 @@ async def main(workspace: str, name: str, port: str, log: str, *options: str) ->
                     await asyncio.gather(*saying)
                     sys.stdout.write("said\n")
                 case ["status"]:
-                    assert memory._notifier is not None
-                    status = memory._notifier.status()
+                    status = mqtt_status(memory)
+                    assert status is not None
                     shown = {"state": status.state, "reason": status.reason, "dropped": dict(status.dropped)}
                     sys.stdout.write(json.dumps(shown) + "\n")
                 case ["stop"]:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.store import summaries as session_log
+from gateway_memory.store.disk.record_file import DiskRecords
+from gateway_memory.store.journal import records as session_log
 from gateway_memory.store.journal.migrations import MIGRATIONS
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, SessionRecord, last_record, read_records
 
@@ -26,7 +27,7 @@ def database() -> sqlite3.Connection:
 
 
 def save(database: sqlite3.Connection, path: Path, session: str, scope: str = "owner") -> bool:
-    return session_log.save(database, scope, path, record(session), 1.0)
+    return session_log.save(database, scope, DiskRecords(path), record(session), 1.0)
 
 
 def test_a_session_is_saved_once_wherever_its_record_stands(database: sqlite3.Connection, tmp_path: Path) -> None:
@@ -64,12 +65,12 @@ def test_a_session_whose_record_was_let_go_stays_saved(database: sqlite3.Connect
     path = tmp_path / SESSIONS_FILE
     for number in range(12):
         save(database, path, str(number))
-    assert session_log.tidy(database, "owner", path, keep=5) == 7
+    assert session_log.tidy(database, "owner", DiskRecords(path), keep=5) == 7
     assert [item["session_id"] for item in read_records(path)[0]] == ["7", "8", "9", "10", "11"]
     assert not save(database, path, "0")
     assert not save(database, path, "11")
     assert save(database, path, "12")
-    assert session_log.tidy(database, "owner", path, keep=5) == 1
+    assert session_log.tidy(database, "owner", DiskRecords(path), keep=5) == 1
 
 
 def test_damaged_lines_are_kept_aside_and_hide_no_record(database: sqlite3.Connection, tmp_path: Path) -> None:
@@ -81,7 +82,7 @@ def test_damaged_lines_are_kept_aside_and_hide_no_record(database: sqlite3.Conne
     assert last
     assert last["session_id"] == "a"
     assert save(database, path, "b")
-    assert session_log.tidy(database, "owner", path) == 0
+    assert session_log.tidy(database, "owner", DiskRecords(path), keep=500) == 0
     records, damaged = read_records(path)
     assert [item["session_id"] for item in records] == ["a", "b"]
     assert damaged == []

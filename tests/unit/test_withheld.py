@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory.store.journal.migrations import MIGRATIONS
-from gateway_memory.store.withheld import Forgotten, Withheld, withheld
+from gateway_memory.store.journal.withheld import withheld
+from gateway_memory.store.withheld import Forgotten, Withheld
 
 SAYS = [
     ("I'm allergic to peanuts", "The user is allergic to peanuts."),

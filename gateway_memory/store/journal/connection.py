@@ -1,4 +1,4 @@
-"""A connection whose transactions run whole in its own thread."""
+"""A connection whose transactions run whole in its own thread, and whose errors are ours."""
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -8,13 +8,15 @@ from typing import Any, Final, TypeVar
 
 import aiosqlite
 
-from gateway_memory.errors import JournalDamagedError
+from gateway_memory.errors import JournalDamagedError, store_failed
 from gateway_memory.store.journal.sqlite import transaction
 
-__all__ = ["Connection"]
+__all__ = ["IN_MEMORY", "Connection"]
 
 T = TypeVar("T")
 
+IN_MEMORY: Final = Path(":memory:")
+"""The path of a database that no file holds."""
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _ADVICE: Final = "End this process, see to the file, and start again; your Markdown files are untouched."
 
@@ -51,38 +53,49 @@ class Connection(aiosqlite.Connection):
 
         Raises:
             JournalDamagedError: the file is not what it was when it was opened; nothing was kept.
+            StoreError: it could not be written; nothing was kept.
         """
-        run: Callable[..., Awaitable[T]] = self._execute  # which aiosqlite leaves untyped
-        return await run(self._atomic, work)
+        return await self._run(self._atomic, work)
 
-    async def use(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work`, which begins its transactions itself."""
-        run: Callable[..., Awaitable[T]] = self._execute
-        return await run(self._given, work)
+    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work`, which only reads, on one state of the database. It waits for no writer. Raises StoreError."""
+        return await self._run(self._reading, work)
 
     async def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
-        """Return all rows of a query."""
-        run: Callable[..., Awaitable[list[Any]]] = self._execute
-        return await run(self._fetch, query, values)
+        """Return all rows of a query. Raises StoreError."""
+        return await self.read(lambda database: database.execute(query, values).fetchall())
 
-    def _fetch(self, query: str, values: Sequence[object]) -> list[Any]:
-        with self._sound():
-            return self._conn.execute(query, values).fetchall()
+    async def use(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run `work` as it is: it begins its own transactions, and its errors are SQLite's."""
+        return await self._in_thread(lambda: work(self._conn))
 
-    def _given(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return work(self._conn)
+    async def _run(
+        self, run: Callable[[Callable[[sqlite3.Connection], T]], T], work: Callable[[sqlite3.Connection], T]
+    ) -> T:
+        def translated() -> T:
+            with self._sound():
+                return run(work)
+
+        return await self._in_thread(translated)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        execute: Callable[..., Awaitable[T]] = self._execute  # which aiosqlite leaves untyped
+        return await execute(work)
+
+    def _reading(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with transaction(self._conn, begin="BEGIN"):
+            return work(self._conn)
 
     def _atomic(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        with self._sound():
-            self._look()
-            with transaction(self._conn):
-                result = work(self._conn)
-            self._look()  # it may have been taken away meanwhile
-            return result
+        self._look()
+        with transaction(self._conn):
+            result = work(self._conn)
+        self._look()  # it may have been taken away meanwhile
+        return result
 
     @contextmanager
     def _sound(self) -> Iterator[None]:
-        """Refuse what follows once the file has turned out to be damaged."""
+        """Translate errors, and refuse what follows once the file has turned out to be damaged."""
         try:
             if self._damage is None:
                 yield
@@ -91,13 +104,17 @@ class Connection(aiosqlite.Connection):
             self._damage = error
         except sqlite3.DatabaseError as error:
             if (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF not in _DAMAGED:
-                raise
+                raise store_failed(self._path, error) from error
             self._damage = error
+        except (OSError, sqlite3.Error) as error:
+            raise store_failed(self._path, error) from error
         message = f"{self._path} is damaged ({self._damage}): nothing more is accepted. {_ADVICE}"
         raise JournalDamagedError(message) from self._damage
 
     def _look(self) -> None:
         """Raise JournalDamagedError where the files are not those that were opened."""
+        if self._path == IN_MEMORY:
+            return
         found = tuple(_inode(Path(f"{self._path}{suffix}")) for suffix in ("", "-wal"))
         if 0 in found:
             if not self._files and found[0]:  # the log begins with the first write

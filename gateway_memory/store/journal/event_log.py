@@ -7,13 +7,15 @@ lock goes on where the last one stopped.
 import hashlib
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.connection import IN_MEMORY, Connection
 from gateway_memory.store.journal.unreadable import put
-from notifier import Event, MemoryChange, NotifierError, decode, encode, split
+from gateway_memory.store.ports.lease import Lease
+from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
 
 __all__ = ["EventLog"]
 
@@ -30,10 +32,11 @@ class EventLog:
     sends: whether anything is to leave this process. history: events of each origin that are kept to be sent again.
     """
 
-    def __init__(self, connection: Connection, path: Path, *, slot: int, sends: bool, history: int) -> None:
+    def __init__(self, connection: Connection, path: Path, *, slot: Lease, sends: bool, history: int) -> None:
         self._connection = connection
         self._path = path
-        self._slot = slot
+        self._lease = slot
+        self._slot = slot.number
         self._sends = sends
         self._history = history
         self._reader: Connection | None = None
@@ -59,8 +62,14 @@ class EventLog:
             return journal
 
         self.journal = await self._connection.transact(work)
-        if self._sends:
+        if self._sends and self._path != IN_MEMORY:
             self._reader = await Connection.open(self._path, busy_seconds=_BUSY_SECONDS)
+
+    def acquire_origin(self, origin: str) -> AbstractContextManager[object] | None:
+        """Return what lets this process send an origin's events: its own, or those of a process that is gone."""
+        if origin == self.instance:
+            return nullcontext()
+        return self._lease.orphan(int(origin.partition(".")[2])) if journal_of(origin) == self.journal else None
 
     async def close(self) -> None:
         """Close the second connection. May be called twice."""
@@ -213,14 +222,14 @@ class EventLog:
 
     # What sessions were told
 
-    async def told(self, session_id: str, heard: Mapping[str, int]) -> None:
-        """Note that a session was told all that has come up to these numbers, by origin."""
+    async def mark_delivered(self, session_id: str, upto: Mapping[str, int]) -> None:
+        """Note that a session was shown all events up to these numbers, by origin."""
         query = "INSERT INTO told VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET number = max(number, excluded.number)"
-        rows = [(session_id, origin, number) for origin, number in heard.items()]
+        rows = [(session_id, origin, number) for origin, number in upto.items()]
         await self._connection.transact(lambda database: database.executemany(query, rows).rowcount)
 
-    async def untold(self, session_id: str, *, since: float) -> list[Event]:
-        """Return the events of an open session's scope that it wasn't told of, oldest first: what waits for it.
+    async def undelivered(self, session_id: str, *, since: float) -> list[Event]:
+        """Return the events of an open session's scope that were not delivered to it, oldest first: what waits for it.
 
         since: epoch seconds; older ones have expired. What came before the session was opened isn't news to it.
         """

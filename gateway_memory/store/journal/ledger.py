@@ -1,61 +1,33 @@
-"""What the journal remembers of memories and money: what became of each memory, what undo needs, what models cost."""
+"""What is known of memories and money, in SQLite: the port `Ledger`."""
 
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from datetime import tzinfo
 from typing import Any
 
-from gateway_memory.store.journal.journal import Journal
+from gateway_memory.clock import day_of
+from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.memory_rows import find_memories
+from gateway_memory.store.journal.unreadable import decoded
+from gateway_memory.store.journal.uses import useful
+from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.patch import Patch
-from gateway_memory.store.plan import Memory, Outcome, Plan, Receipt
-from gateway_memory.store.withheld import Withheld, withheld
+from gateway_memory.store.plan import Outcome, Plan, Receipt
+from gateway_memory.store.ports.ledger import HistoryLine, Spent, UndoEntry, Uses
+from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.withheld import Withheld
 
-__all__ = ["Change", "HistoryLine", "Ledger", "Reply", "Spent"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What a day's model calls took; `reserved` tokens belong to calls that have not come back."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    reserved: int = 0
+__all__ = ["SqliteLedger"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryLine:
-    """One thing that became of a memory; `other` is the memory that it replaced, or that replaced it."""
+class SqliteLedger:
+    """Works on the journal's connection."""
 
-    at: float
-    event: str
-    other: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """The last reply of a session: its turn, and the ids of the memories that were recalled for it."""
-
-    turn: int
-    at: float
-    recalled: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """What a receipt changed, and how its files were edited."""
-
-    receipt: int
-    plan: Plan
-    patches: tuple[Patch, ...]
-
-
-class Ledger:
-    """Reads and writes over the journal's connection."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._untold: set[tuple[str, str]] = set()
 
     # What models cost
 
@@ -73,12 +45,12 @@ class Ledger:
             )
             return bool(database.execute(query, (wanted, day, calls, wanted, tokens)).rowcount)
 
-        return await self._journal.transact(work)
+        return await self._connection.transact(work)
 
     async def last_extraction(self) -> float:
         """Return when turns were last read, by rules or by a model, in epoch seconds; 0 if never."""
         query = "SELECT coalesce(max(at), 0) FROM receipts WHERE stage IN ('rules', 'batch')"
-        return float((await self._journal.rows(query))[0][0])
+        return float((await self._connection.rows(query))[0][0])
 
     async def settle(self, day: str, *, reserved: int, input_tokens: int, output_tokens: int) -> None:
         """Count what a call took in place of what was reserved for it. No number takes a budget back."""
@@ -87,11 +59,11 @@ class Ledger:
             "output_tokens = output_tokens + max(0, ?) WHERE day = ?"
         )
         values = (reserved, input_tokens, output_tokens, day)
-        await self._journal.transact(lambda database: database.execute(query, values).rowcount)
+        await self._connection.transact(lambda database: database.execute(query, values).rowcount)
 
     async def spent(self, day: str) -> Spent:
         """Return what was spent on a day (YYYY-MM-DD)."""
-        rows = await self._journal.rows(
+        rows = await self._connection.rows(
             "SELECT extractions, input_tokens, output_tokens, reserved_tokens FROM usage WHERE day = ?", (day,)
         )
         if not rows:
@@ -99,68 +71,55 @@ class Ledger:
         calls, input_tokens, output_tokens, reserved = rows[0]
         return Spent(calls=calls, input_tokens=input_tokens, output_tokens=output_tokens, reserved=reserved)
 
-    # Turns whose model failed
-
-    async def failed(self) -> int:
-        """Return how many turns wait for `retry`, of all processes."""
-        ((count,),) = await self._journal.rows("SELECT count(*) FROM turns WHERE stage = 2")
-        return int(count)
-
-    async def retry(self) -> list[str]:
-        """Let them wait for their batch again, in this process; return their sessions."""
-
-        def work(database: sqlite3.Connection) -> list[str]:
-            found = database.execute("SELECT DISTINCT session_id FROM turns WHERE stage = 2").fetchall()
-            database.execute("UPDATE turns SET stage = 1, slot = ? WHERE stage = 2", (self._journal.slot,))
-            return [str(row[0]) for row in found]
-
-        return await self._journal.transact(work)
-
     # Memories
 
-    async def of_turns(self, scope: str, turns: list[int]) -> list[Memory]:
+    async def memories(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        """Return what is known of these memories, by id."""
+        return await self._connection.read(lambda database: find_memories(database, scope, ids))
+
+    async def of_turns(self, scope: str, turns: Sequence[int]) -> list[MemoryRecord]:
         """Return the memories that stand and were read from these turns."""
         marks = ",".join("?" * len(turns))
-        rows = await self._journal.rows(
+        rows = await self._connection.rows(
             f"SELECT id FROM memories WHERE scope = ? AND state = 'active' AND turn > 0 AND turn IN ({marks})",
             (scope, *turns),
         )
-        return list((await self._journal.memories(scope, [row[0] for row in rows])).values())
+        return list((await self.memories(scope, [row[0] for row in rows])).values())
 
-    async def stages(self, scope: str) -> list[Memory]:
+    async def stages(self, scope: str) -> list[MemoryRecord]:
         """Return the stage summaries that stand, each with its session."""
-        rows = await self._journal.rows(
+        rows = await self._connection.rows(
             "SELECT m.id, coalesce(s.session_id, '') FROM memories m LEFT JOIN session_memories s "
             "ON s.scope = m.scope AND s.memory = m.id WHERE m.scope = ? AND m.type = 'S' AND m.state = 'active'",
             (scope,),
         )
         sessions = dict(rows)
-        found = await self._journal.memories(scope, sorted(sessions))
+        found = await self.memories(scope, sorted(sessions))
         return [replace(memory, session_id=sessions[memory.id]) for memory in found.values()]
 
     async def expired(self, scope: str, day: str) -> list[str]:
         """Return the ids of the memories that stand and whose last day was before `day` (YYYY-MM-DD)."""
-        rows = await self._journal.rows(
+        rows = await self._connection.rows(
             "SELECT id FROM memories WHERE scope = ? AND state = 'active' AND expires <> '' AND expires < ?",
             (scope, day),
         )
         return [str(row[0]) for row in rows]
 
-    async def states(self, scope: str, ids: list[str]) -> dict[str, tuple[str, str]]:
+    async def states(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return (state, replaced by) of each of these memories that the journal knows."""
         marks = ",".join("?" * len(ids))
-        rows = await self._journal.rows(
+        rows = await self._connection.rows(
             f"SELECT id, state, replaced_by FROM memories WHERE scope = ? AND id IN ({marks})", (scope, *ids)
         )
         return {str(row[0]): (str(row[1]), str(row[2] or "")) for row in rows}
 
     async def withheld(self, scope: str) -> Withheld:
         """Return what was forgotten in a scope and is not remembered again."""
-        return await self._journal.transact(lambda database: withheld(database, scope))
+        return await self._connection.read(lambda database: withheld(database, scope))
 
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
         """Return what became of a memory, oldest first."""
-        rows = await self._journal.rows(
+        rows = await self._connection.rows(
             "SELECT at, event, other FROM history WHERE scope = ? AND memory = ? ORDER BY id", (scope, identity)
         )
         return [HistoryLine(at=at, event=event, other=other) for at, event, other in rows]
@@ -175,12 +134,12 @@ class Ledger:
             "json_each(CASE WHEN json_valid(turns) THEN turns ELSE '[]' END) WHERE value = ?)) "
             "AND (? = '' OR scope = ?) ORDER BY id DESC LIMIT ?"
         )
-        rows = await self._journal.rows(query, (after, turn, turn, scope, scope, limit))
-        found = await self._journal.decoded("receipts", "id", rows, _receipt)
+        rows = await self._connection.rows(query, (after, turn, turn, scope, scope, limit))
+        found = await decoded(self._connection, "receipts", "id", rows, _receipt)
         named: dict[str, set[str]] = {}
         for key, receipt in found:
             named.setdefault(key, set()).update(outcome.id for outcome in receipt.outcomes if outcome.id)
-        texts = {key: await self._journal.memories(key, sorted(ids)) for key, ids in named.items()}
+        texts = {key: await self.memories(key, sorted(ids)) for key, ids in named.items()}
 
         def told(key: str, outcome: Outcome) -> Outcome:
             memory = texts.get(key, {}).get(outcome.id)
@@ -191,24 +150,55 @@ class Ledger:
             for key, receipt in found
         ]
 
-    # Replies and changes
+    # Undo
 
-    async def reply(self, session_id: str) -> Reply | None:
-        """Return the last reply of a session."""
-        rows = await self._journal.rows(
-            "SELECT turn, scope, recalled, at FROM replies WHERE session_id = ? ORDER BY turn DESC LIMIT 1",
-            (session_id,),
-        )
-        found = await self._journal.decoded("replies", "turn", rows, _reply)
-        return found[0] if found else None
-
-    async def changes(self, scope: str, limit: int) -> list[Change]:
+    async def undoable(self, scope: str, limit: int) -> list[UndoEntry]:
         """Return the newest changes of a scope that an undo may take back, newest first."""
-        rows = await self._journal.rows(
+        rows = await self._connection.rows(
             "SELECT receipt, scope, plan, patches FROM changes WHERE scope = ? ORDER BY receipt DESC LIMIT ?",
             (scope, limit),
         )
-        return await self._journal.decoded("changes", "receipt", rows, _change)
+        return await decoded(self._connection, "changes", "receipt", rows, _undo_entry)
+
+    async def useful(self, scope: str, *, min_uses: int, min_days: int, zone: tzinfo | None) -> list[tuple[str, Uses]]:
+        """Return the memories that may have earned a place in MEMORY.md, the most used first."""
+        return await self._connection.transact(
+            lambda database: useful(
+                database, scope, min_uses=min_uses, min_days=min_days, day_of=lambda at: day_of(at, zone)
+            )
+        )
+
+    # One-time notices
+
+    async def set_notice(self, scope: str, name: str) -> None:
+        """Note that something holds of a scope, until `clear_notice`; it is told once."""
+        await self._change("INSERT OR IGNORE INTO marks (scope, name) VALUES (?, ?)", scope, name)
+        self._untold.add((scope, name))  # another process may have set it, and told it too: `take_notice` finds out
+
+    async def clear_notice(self, scope: str, name: str) -> None:
+        """Note that it holds no longer."""
+        self._untold.discard((scope, name))
+        if await self._connection.rows("SELECT 1 FROM marks WHERE scope = ? AND name = ?", (scope, name)):
+            await self._change("DELETE FROM marks WHERE scope = ? AND name = ?", scope, name)
+
+    def may_be_due(self, scope: str, name: str) -> bool:
+        """Return whether `take_notice` is worth a call: by what this process has set, or found when it looked last."""
+        return (scope, name) in self._untold
+
+    async def look_for_notices(self) -> None:
+        """Take note of what other processes have set."""
+        rows = await self._connection.rows("SELECT scope, name FROM marks WHERE NOT told")
+        self._untold |= {(scope, name) for scope, name in rows}
+
+    async def take_notice(self, scope: str, name: str) -> bool:
+        """Return whether it is to be told now: it holds and nobody has told it yet."""
+        query = "UPDATE marks SET told = 1 WHERE scope = ? AND name = ? AND NOT told"
+        due = bool(await self._change(query, scope, name))
+        self._untold.discard((scope, name))
+        return due
+
+    async def _change(self, query: str, scope: str, name: str) -> int:
+        return await self._connection.transact(lambda database: database.execute(query, (scope, name)).rowcount)
 
 
 def _receipt(row: Sequence[Any]) -> tuple[str, Receipt]:
@@ -220,10 +210,6 @@ def _receipt(row: Sequence[Any]) -> tuple[str, Receipt]:
     return scope, Receipt(number=number, stage=stage, at=at, outcomes=found)
 
 
-def _reply(row: Sequence[Any]) -> Reply:
-    return Reply(turn=row[0], at=row[3], recalled=tuple(str(identity) for identity in json.loads(row[2])))
-
-
-def _change(row: Sequence[Any]) -> Change:
+def _undo_entry(row: Sequence[Any]) -> UndoEntry:
     patches = tuple(Patch.from_json(patch) for patch in json.loads(row[3]))
-    return Change(receipt=row[0], plan=Plan.from_json(row[2]), patches=patches)
+    return UndoEntry(receipt=row[0], plan=Plan.from_json(row[2]), patches=patches)

@@ -5,6 +5,7 @@ from typing import Final
 from gateway_memory.store.journal.migrations_sessions import (
     DISTILLATION,
     ENDS,
+    LEASES,
     SESSIONS,
     SWITCHES,
     UNREADABLE,
@@ -184,4 +185,5 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
     SWITCHES,
     UNREADABLE,
     WITHHELD,
+    LEASES,
 )

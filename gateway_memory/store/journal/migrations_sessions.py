@@ -2,7 +2,7 @@
 
 from typing import Final
 
-__all__ = ["DISTILLATION", "ENDS", "SESSIONS", "SWITCHES", "UNREADABLE", "WITHHELD"]
+__all__ = ["DISTILLATION", "ENDS", "LEASES", "SESSIONS", "SWITCHES", "UNREADABLE", "WITHHELD"]
 
 SESSIONS: Final = (
     "0004_sessions",
@@ -109,5 +109,18 @@ WITHHELD: Final = (
         whole TEXT NOT NULL,
         PRIMARY KEY (scope, shown)
     ) WITHOUT ROWID;
+    """,
+)
+
+LEASES: Final = (
+    "0010_leases",
+    """
+    CREATE TABLE leases (             -- which process has a slot: a commit under another token changes nothing
+        slot INTEGER PRIMARY KEY,
+        token TEXT NOT NULL
+    );
+    ALTER TABLE replies ADD COLUMN session_key TEXT NOT NULL DEFAULT '';
+    ALTER TABLE replies ADD COLUMN turn_id TEXT NOT NULL DEFAULT '';       -- made by the caller
+    CREATE UNIQUE INDEX replies_by_turn_id ON replies (scope, session_key, turn_id) WHERE turn_id <> '';
     """,
 )

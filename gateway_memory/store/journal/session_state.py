@@ -1,4 +1,4 @@
-"""What the journal knows of a session: what was seen in it, what it has left, and how it ended.
+"""Sessions in SQLite: what was seen in them, what they have left, and how they ended.
 
 Plain functions over a connection in a transaction: the event loop's side and the hooks, which have none, share them.
 """
@@ -7,115 +7,78 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
-from gateway_memory.store.withheld import withheld
+from gateway_memory.store.journal.withheld import withheld
+from gateway_memory.store.ports.sessions import End, EndState, KnownSession, Left, Observation, OpenSession
 
 if TYPE_CHECKING:
     from gateway_memory.store.plan import Plan
 
 __all__ = [
-    "COUNTED",
-    "Database",
-    "End",
-    "KnownSession",
-    "Left",
-    "Observation",
-    "OpenSession",
-    "State",
     "abandoned",
-    "ask_followup",
     "close",
     "count_stop",
     "counts",
     "find",
     "has_left_anything",
+    "is_open",
     "left_by",
     "note_memory",
     "observe",
+    "open_session",
+    "register",
     "release",
     "remember",
     "seen_in",
     "switch",
     "switches",
+    "take_followup",
     "touch",
     "was_followed_up",
 ]
 
-Database = sqlite3.Connection
-State = Literal["saved", "unsaved", "nothing"]
-COUNTED: Final = frozenset(
-    "ended open errors followups doubles_prevented staged state.saved state.unsaved state.nothing layer.agent "
-    "layer.followup layer.end layer.imported".split()
-)
-"""What `counts` tells that has a fixed name; a record's layer may be whatever its writer calls it."""
-_LONGEST_REASON: Final = 80
-_LONGEST_ERROR: Final = 2_000
 _READ: Final = 2_000
 """Observations of one session that are read for its summary: its first and its newest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
-    """Something that happened in a session. A private one has no content at all."""
-
-    kind: str
-    content: str = ""
-    tool: str = ""
-    tags: str = ""
-    private: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """What a session has left behind, oldest first: its facts, those that are decisions, its stage summaries."""
-
-    facts: tuple[str, ...] = ()
-    decisions: tuple[str, ...] = ()
-    stages: tuple[str, ...] = ()
+def open_session(
+    database: sqlite3.Connection, key: str, scope: str, session_id: str, at: float, slot: int
+) -> tuple[str, bool]:
+    """Return the id of the key's open session, and whether it was opened by this call, under `session_id`."""
+    opened = database.execute(
+        "INSERT OR IGNORE INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, ?, ?, ?)",
+        (session_id, key, scope, at, at),
+    )
+    mine = "UPDATE sessions SET slot = ? WHERE key = ? AND scope = ? AND ended_at IS NULL"
+    database.execute(mine, (slot, key, scope))
+    query = "SELECT session_id FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL"
+    return str(database.execute(query, (key, scope)).fetchone()[0]), bool(opened.rowcount)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
-    """How a session ends, as its host says. error: what went wrong, "" for nothing."""
+def register(database: sqlite3.Connection, session_id: str, key: str, at: float, *, lives: bool) -> bool:
+    """Note an owner's session under its own id unless it is known; False where the id is that of another key.
 
-    reason: str
-    error: str = ""
-    duration_ms: int | None = None
-
-    @classmethod
-    def of(cls, *, reason: str, error: str, duration_ms: int | None) -> "End":
-        """Return an end whose words may be kept."""
-        from extractor.cleaning.clean import clean  # which most hooks can do without
-
-        return cls(
-            reason=" ".join(clean(reason).text.split())[:_LONGEST_REASON],
-            error=clean(error[: 2 * _LONGEST_ERROR]).text[:_LONGEST_ERROR],
-            duration_ms=duration_ms,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenSession:
-    """A session that has not ended; times in epoch seconds."""
-
-    session_id: str
-    key: str
-    scope: str
-    opened_at: float
-    seen_at: float
+    lives: something happens in it, so it is open again where it had ended.
+    """
+    known = database.execute("SELECT key FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    if known and known[0] != key:
+        return False
+    if lives:
+        again = "UPDATE sessions SET ended_at = NULL, slot = -1 WHERE session_id = ? AND ended_at IS NOT NULL"
+        database.execute(again, (session_id,))
+        touch(database, session_id, at)
+    database.execute(
+        "INSERT OR IGNORE INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, 'owner', ?, ?)",
+        (session_id, key, at, at),
+    )
+    return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownSession:
-    """What stands of a session under its id. switches: what the user said of its features, by name."""
-
-    session_id: str
-    key: str
-    scope: str
-    ended: bool
-    switches: Mapping[str, bool]
+def is_open(database: sqlite3.Connection, session_id: str) -> bool:
+    """Return whether a session has not ended."""
+    query = "SELECT 1 FROM sessions WHERE session_id = ? AND ended_at IS NULL"
+    return database.execute(query, (session_id,)).fetchone() is not None
 
 
 def find(database: sqlite3.Connection, session_id: str) -> KnownSession | None:
@@ -238,7 +201,7 @@ def has_left_anything(database: sqlite3.Connection, scope: str, session_id: str)
     return database.execute(query, (session_id, scope)).fetchone() is not None
 
 
-def ask_followup(database: sqlite3.Connection, session_id: str) -> bool:
+def take_followup(database: sqlite3.Connection, session_id: str) -> bool:
     """Take the one follow-up that a session has; False where it was asked before, or the session is not open."""
     query = "UPDATE sessions SET followups = 1 WHERE session_id = ? AND followups = 0 AND ended_at IS NULL"
     return bool(database.execute(query, (session_id,)).rowcount)
@@ -257,7 +220,7 @@ def count_stop(database: sqlite3.Connection, session_id: str) -> int:
     return int(row[0]) if row else 0
 
 
-def close(database: sqlite3.Connection, session_id: str, end: End, *, state: State, at: float) -> float | None:
+def close(database: sqlite3.Connection, session_id: str, end: End, state: EndState, at: float) -> float | None:
     """End a session; return how many seconds it lasted, None where it had ended before or is unknown.
 
     Where the host tells no duration, the time since it was opened is kept.
@@ -276,7 +239,7 @@ def release(database: sqlite3.Connection, slot: int) -> None:
     database.execute("UPDATE sessions SET slot = -1 WHERE slot = ? AND ended_at IS NULL", (slot,))
 
 
-def abandoned(database: sqlite3.Connection, *, idle_before: float, dead_slots: Sequence[int]) -> list[OpenSession]:
+def abandoned(database: sqlite3.Connection, idle_before: float, dead_slots: Sequence[int]) -> list[OpenSession]:
     """Return the open sessions in which nothing has happened since `idle_before`, or whose process is gone."""
     marks = ",".join("?" * len(dead_slots))
     rows = database.execute(

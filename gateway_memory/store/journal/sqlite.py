@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import SchemaFromFutureError
+from gateway_memory.store.disk.workspace import STATE_FOLDER
 from gateway_memory.store.journal.migrations import MIGRATIONS
-from gateway_memory.store.workspace import STATE_FOLDER
 
 __all__ = ["migrate", "open_journal", "transaction", "use_write_ahead_log"]
 
@@ -38,9 +38,9 @@ def use_write_ahead_log(database: sqlite3.Connection, *, seconds: float) -> None
 
 
 @contextlib.contextmanager
-def transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """Run a block in one transaction, rolled back if anything raises."""
-    database.execute("BEGIN IMMEDIATE")
+def transaction(database: sqlite3.Connection, *, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+    """Run a block in one transaction, rolled back if anything raises. begin: with BEGIN, a block may only read."""
+    database.execute(begin)
     try:
         yield
         database.execute("COMMIT")

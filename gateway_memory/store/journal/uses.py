@@ -8,10 +8,11 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["Uses", "count_uses", "distilled_before", "important", "used"]
+from gateway_memory.store.ports.ledger import Uses
+
+__all__ = ["useful"]
 
 _SAID_AGAIN: Final = frozenset({"same_text", "known", "known_in_other_language", "richer", "reworded"})
 """Reasons of a receipt that say: this memory was there already."""
@@ -19,13 +20,16 @@ _OUTCOME: Final = 4
 """Values of a receipt's outcome: turn, action, reason, memory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Uses:
-    """How often a memory was recalled and said again, and on how many days one of the two."""
-
-    recalled: int = 0
-    repeated: int = 0
-    days: int = 0
+def useful(
+    database: sqlite3.Connection, scope: str, *, min_uses: int, min_days: int, day_of: Callable[[float], str]
+) -> list[tuple[str, Uses]]:
+    """Return what may have earned a place in MEMORY.md, the most used first. day_of: epoch seconds → YYYY-MM-DD."""
+    count_uses(database, scope, day_of)
+    uses = used(database, scope, uses=min_uses, days=min_days)
+    most = sorted(uses, key=lambda identity: -(uses[identity].recalled + uses[identity].repeated))
+    ids = dict.fromkeys([*most, *important(database, scope)])
+    before = distilled_before(database, scope) if ids else set()
+    return [(identity, uses.get(identity, Uses())) for identity in ids if identity not in before]
 
 
 def count_uses(database: sqlite3.Connection, scope: str, day_of: Callable[[float], str]) -> None:

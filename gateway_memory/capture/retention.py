@@ -1,14 +1,13 @@
-"""What has been kept for long enough goes, also while a process runs for months."""
+"""What has been kept for long enough is deleted, also while a process runs for months."""
 
 import asyncio
-import sqlite3
-from collections.abc import Callable
 from typing import Final
 
-from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.store.journal.journal import Journal
+from gateway_memory.runtime import Runtime
+from gateway_memory.store.ports.notices import Notices
+from gateway_memory.store.ports.turns import Turns
 
 __all__ = ["Retention"]
 
@@ -20,24 +19,18 @@ _DAY_SECONDS: Final = 86400.0
 
 
 class Retention:
-    """Tidies one journal each hour of the clock, which says epoch seconds and may be turned."""
+    """Tidies one store each hour of the runtime's clock, which may be turned."""
 
-    def __init__(
-        self,
-        journal: Journal,
-        settings: MemorySync,
-        *,
-        clock: Callable[[], float],
-        fail: Callable[[str, BaseException], None],
-    ) -> None:
+    def __init__(self, runtime: Runtime, turns: Turns, notices: Notices) -> None:
+        settings = runtime.settings
         notify = settings.notify
-        self._journal = journal
+        self._runtime = runtime
+        self._turns = turns
+        self._notices = notices
         self._observations_seconds = settings.observations.keep_days * _DAY_SECONDS
         self._events_seconds = max(
             notify.pending_max_age_seconds, notify.mqtt.expiry_seconds if notify.enabled and notify.mqtt.enabled else 0
         )
-        self._clock = clock
-        self._fail = fail
         self._last: float | None = None
         self._wake = asyncio.Event()
         self._tidying = asyncio.Lock()
@@ -52,13 +45,13 @@ class Retention:
         async with self._tidying:
             if not self._due():
                 return
-            now = self._clock()
+            now = self._runtime.timestamp()
             try:
-                await self._journal.tidy(observations_before=now - self._observations_seconds)
-                await self._journal.event_log.tidy(before=now - self._events_seconds)
-            except (OSError, sqlite3.Error, StoreError) as error:
+                await self._turns.tidy(before=now - self._observations_seconds)
+                await self._notices.tidy(before=now - self._events_seconds)
+            except StoreError as error:
                 log.warning("journal.not_tidied", error=type(error).__name__)
-                self._fail("retention", error)
+                self._runtime.on_error("retention", error)
                 return
             self._last = now
 
@@ -74,4 +67,4 @@ class Retention:
             await self.keep()
 
     def _due(self) -> bool:
-        return self._last is None or abs(self._clock() - self._last) >= _EVERY_SECONDS
+        return self._last is None or abs(self._runtime.timestamp() - self._last) >= _EVERY_SECONDS

@@ -1,25 +1,23 @@
-"""The one owner task: carries accepted turns through the two stages, and takes over the work of a process that died."""
+"""Carries accepted turns through their two stages, and takes over the work of a process that died."""
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from extractor import Debouncer
-from gateway_memory.capture.executor import Carrier
-from gateway_memory.capture.ingest import Ingest
+from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.errors import StoreError, place_of
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.store.files import MarkdownFiles
-from gateway_memory.store.journal.journal import Journal, PendingTurn
-from gateway_memory.store.slots import Slot
-from recall import Recaller, RecallError
+from gateway_memory.runtime import Runtime
+from gateway_memory.store.ports.turns import PendingTurn, TurnState
+from gateway_memory.sync.storage import Storage
+from recall import RecallError
 
-__all__ = ["Worker"]
+__all__ = ["Stage", "TurnProcessor"]
 
 log = get_logger(__name__)
 
@@ -30,38 +28,45 @@ _GATHERINGS: Final = 6
 _ADOPT_SECONDS: Final = 5.0
 _LONGEST_RETRY_SECONDS: Final = 30.0
 
-TRANSIENT: Final = (OSError, sqlite3.Error, StoreError, RecallError)
+TRANSIENT: Final = (OSError, StoreError, RecallError)
 """A full disk, a lock held for too long: the turn waits, and is tried again."""
 
 
-class Worker:
-    """Runs until it is cancelled. `fail` notes a failure by its place; the turn itself stays in the journal."""
+class Stage(Protocol):
+    """What is done with turns that wait for it. name: in logs. state: of the turns that it takes."""
+
+    name: str
+    state: TurnState
+
+    async def run(self, turns: Sequence[PendingTurn]) -> None:
+        """Process turns, so that none of them waits for this stage any more."""
+
+
+class TurnProcessor:
+    """Runs until it is cancelled. A turn that a stage fails on stays in the store.
+
+    rules: takes accepted turns at once. batch: takes one session's ruled turns after the debounce.
+    """
 
     def __init__(
         self,
-        *,
-        files: MarkdownFiles,
-        journal: Journal,
-        ingest: Ingest,
-        carrier: Carrier,
-        recaller: Recaller,
-        slot: Slot,
+        runtime: Runtime,
+        storage: Storage,
+        executor: PlanExecutor,
+        rules: Stage,
+        batch: Stage,
         debouncer: Debouncer[str],
-        fail: Callable[[str, BaseException], None],
     ) -> None:
-        self._files = files
-        self._journal = journal
-        self._ingest = ingest
-        self._carrier = carrier
-        self._recaller = recaller
-        self._slot = slot
+        self._runtime = runtime
+        self._storage = storage
+        self._executor = executor
+        self._rules = rules
+        self._batch = batch
         self._debouncer = debouncer
-        self._fail = fail
-        self._wake = asyncio.Event()
+        self._wake = executor.interrupted
         self._wake_batch = asyncio.Event()
         self._caught_up = asyncio.Event()
         self._working = asyncio.Lock()
-        carrier.interrupted = self._wake.set
 
     def wake(self) -> None:
         """Say that a turn was accepted."""
@@ -70,7 +75,6 @@ class Worker:
     async def run(self) -> None:
         """Recover, then work until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._recaller.run(), name="gateway-memory-embed")
             group.create_task(self._adopt_loop(), name="gateway-memory-adopt")
             group.create_task(self._rules_loop(), name="gateway-memory-rules")
             group.create_task(self._batch_loop(), name="gateway-memory-batch")
@@ -81,7 +85,7 @@ class Worker:
             async with asyncio.timeout(seconds):
                 while True:
                     self._caught_up.clear()
-                    if not await self._journal.pending(0, session_id=session_id, limit=1):
+                    if not await self._storage.turns.claim("accepted", session_id=session_id, limit=1):
                         return
                     self._wake.set()
                     await self._caught_up.wait()
@@ -92,23 +96,23 @@ class Worker:
         """Process everything that this process has waiting, now.
 
         Raises:
-            StoreError, OSError, sqlite3.Error: it could not be written; it waits on in the journal.
+            StoreError: it could not be written; it waits on in the store.
         """
         async with self._work():
-            while turns := await self._journal.pending(0, limit=_BATCH):
-                await self._carefully(self._ingest.rules, turns)
-            while turns := await self._journal.pending(1):
+            while turns := await self._storage.turns.claim("accepted", limit=_BATCH):
+                await self._carefully(self._rules, turns)
+            while turns := await self._storage.turns.claim("ruled"):
                 await self._batch_of(turns[0].session_id)
 
     @asynccontextmanager
     async def _work(self) -> AsyncIterator[None]:
         """Be the only one who works. What was planned comes first: else its turns would be planned again."""
         async with self._working:
-            await self._carrier.recover()
+            await self._executor.recover()
             yield
 
     async def _rules_loop(self) -> None:
-        await self._until_it_works("unpark", self._journal.unpark)
+        await self._until_it_works("unpark", self._storage.turns.unpark)
         await self._until_it_works("recover", self._recover)
         while True:
             await self._burst()
@@ -124,14 +128,14 @@ class Worker:
                 return
 
     async def _recover(self) -> None:
-        await self._files.sweep()
+        await self._storage.documents.sweep()
         async with self._work():
             await self._replay()
 
     async def _replay(self) -> None:
         """Carry out what was planned and not finished, before its turns are looked at again."""
-        replayed = await self._carrier.recover()
-        for turn in await self._journal.pending(1, limit=100_000):
+        replayed = await self._executor.recover()
+        for turn in await self._storage.turns.claim("ruled", limit=100_000):
             self._debouncer.touch(turn.session_id, _now())
         if replayed:
             log.info("worker.recovered", plans=replayed)
@@ -141,11 +145,11 @@ class Worker:
     async def _rules_once(self) -> None:
         while True:
             async with self._work():
-                turns = await self._journal.pending(0, limit=_BATCH)
+                turns = await self._storage.turns.claim("accepted", limit=_BATCH)
                 if not turns:
                     self._caught_up.set()
                     return
-                await self._carefully(self._ingest.rules, turns)
+                await self._carefully(self._rules, turns)
             for turn in turns:
                 self._debouncer.touch(turn.session_id, _now())
             self._wake_batch.set()
@@ -167,42 +171,37 @@ class Worker:
 
     async def _batch_of(self, session_id: str) -> None:
         self._debouncer.drop(session_id)
-        if turns := await self._journal.pending(1, session_id=session_id):
-            await self._carefully(self._ingest.batch, turns)
+        if turns := await self._storage.turns.claim("ruled", session_id=session_id):
+            await self._carefully(self._batch, turns)
 
-    async def _carefully(
-        self, stage: Callable[[Sequence[PendingTurn]], Awaitable[None]], turns: Sequence[PendingTurn]
-    ) -> None:
+    async def _carefully(self, stage: Stage, turns: Sequence[PendingTurn]) -> None:
         """Run a stage; where something in it breaks, turn by turn, so that one bad turn holds up no other."""
         try:
-            await stage(turns)
+            await stage.run(turns)
         except TRANSIENT:
             raise
         except Exception as error:  # noqa: BLE001 - what breaks is tried turn by turn below
             log.error("worker.stage_failed", error=type(error).__name__, place=place_of(error), turns=len(turns))
-            self._fail(stage.__name__, error)
-            await self._carrier.recover()
-            number = 0 if stage.__name__ == "rules" else 1
-            waiting = {
-                turn.id
-                for turn in await self._journal.pending(number, session_id=turns[0].session_id if number else None)
-            }
+            self._runtime.on_error(stage.name, error)
+            await self._executor.recover()
+            session_id = None if stage is self._rules else turns[0].session_id
+            waiting = {turn.id for turn in await self._storage.turns.claim(stage.state, session_id=session_id)}
             left = [turn for turn in turns if turn.id in waiting]
             if len(turns) > 1:
                 for turn in left:
                     await self._carefully(stage, [turn])
             elif left:
-                await self._journal.park(left[0].id)  # it is tried again at the next start
+                await self._storage.turns.park(left[0].id)  # it is tried again at the next start
                 self._wake.set()
 
     async def _until_it_works(self, place: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Do it, and again while it fails: what was accepted is in the journal, and this task must outlive any disk."""
+        """Do it, and again while it fails: what was accepted is in the store, and this task must outlive any disk."""
 
         def note(state: RetryCallState) -> None:
             error = state.outcome.exception() if state.outcome else None
             if error:
                 log.warning("worker.will_retry", place=place, error=type(error).__name__, attempt=state.attempt_number)
-                self._fail(place, error)
+                self._runtime.on_error(place, error)
 
         waits = wait_random_exponential(multiplier=0.5, max=_LONGEST_RETRY_SECONDS)
         await AsyncRetrying(retry=retry_if_exception_type(Exception), wait=waits, before_sleep=note)(work)
@@ -213,17 +212,11 @@ class Worker:
             await asyncio.sleep(_ADOPT_SECONDS)
 
     async def _adopt(self) -> None:
-        for number in await self._journal.slots_with_work():
-            lock = self._slot.orphan(number)
-            if lock is None:
-                continue
-            try:
-                async with self._work():
-                    await self._journal.adopt(number)
-                    await self._replay()
-            finally:
-                lock.release()
-            log.info("worker.adopted", slot=number)
+        async with self._working:
+            adopted = await self._storage.turns.adopt()
+            if adopted:
+                await self._replay()
+                log.info("worker.adopted", processes=adopted)
 
 
 def _now() -> float:

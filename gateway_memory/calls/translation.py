@@ -2,25 +2,24 @@
 
 import functools
 import inspect
-import sqlite3
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
-from gateway_memory.errors import StoreError
+from gateway_memory.errors import store_failed
 from recall import RecallError
 
 __all__ = ["only_our_errors"]
 
 T = TypeVar("T")
 
-FOREIGN: Final = (OSError, sqlite3.Error, RecallError)
+FOREIGN: Final = (OSError, RecallError)
 _ENTERED: Final = ("__aenter__", "__aexit__")
 
 
 def only_our_errors(owner: type[T]) -> type[T]:
     """Let each public call of a class that can be awaited raise StoreError in place of errors of disks and databases.
 
-    Its instances tell their `workspace`.
+    Its instances tell their `_folder`.
     """
     for name, call in list(vars(owner).items()):
         if inspect.iscoroutinefunction(call) and (not name.startswith("_") or name in _ENTERED):
@@ -34,10 +33,6 @@ def _translated(call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[
         try:
             return await call(self, *args, **values)
         except FOREIGN as error:
-            message = (
-                f"{self.workspace}: {call.__name__.strip('_')} could not read or write ({error}). What was accepted "
-                "is not lost, it waits in the journal: make room, or put right what is wrong, and do it again"
-            )
-            raise StoreError(message) from error
+            raise store_failed(self._folder or "the memory", error) from error
 
     return translated

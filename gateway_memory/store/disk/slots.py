@@ -7,6 +7,7 @@ it is.
 
 import contextlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
@@ -14,10 +15,23 @@ from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError
 
-__all__ = ["Slot", "all_slots"]
+__all__ = ["NoSlot", "Slot", "all_slots"]
 
 MAX_SLOTS: Final = 1024
 _START_SECONDS: Final = 60.0
+
+
+class NoSlot:
+    """The place of the only process that there can be: of a store in memory."""
+
+    number = 0
+
+    def is_alone(self) -> bool:
+        """Return True."""
+        return True
+
+    def orphan(self, number: int) -> None:
+        """Return None."""
 
 
 class Slot:
@@ -43,8 +57,9 @@ class Slot:
             message = f"{self._folder.parent.parent}: another process has been starting, or deleting, for a minute"
             raise StoreError(message) from None
         for number in range(MAX_SLOTS):
-            lock = self._try(number)
-            if lock:
+            lock = _lock(self._folder / f"slot-{number}.lock")
+            with contextlib.suppress(Timeout):
+                lock.acquire()
                 self._lock, self.number = lock, number
                 if self._released:  # whoever waited for this has given up meanwhile
                     self.release()
@@ -68,12 +83,14 @@ class Slot:
                 lock.release()
         return True
 
-    def orphan(self, number: int) -> FileLock | None:
-        """Return the held lock of a slot whose process is gone, or None while it lives.
-
-        Release it after taking over its work.
-        """
-        return None if number == self.number else self._try(number)
+    def orphan(self, number: int) -> AbstractContextManager[object] | None:
+        """Hold the slot of a process that is gone, until the context ends; None while it lives."""
+        if number == self.number:
+            return None
+        try:
+            return _lock(self._folder / f"slot-{number}.lock").acquire()
+        except Timeout:
+            return None
 
     def release(self) -> None:
         """Let the slot go."""
@@ -82,14 +99,6 @@ class Slot:
         if self._lock:
             self._lock.release()
             self._lock = None
-
-    def _try(self, number: int) -> FileLock | None:
-        lock = _lock(self._folder / f"slot-{number}.lock")
-        try:
-            lock.acquire()
-        except Timeout:
-            return None
-        return lock
 
 
 @contextlib.contextmanager

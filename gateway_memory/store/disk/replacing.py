@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.store.kernel import content_of, is_anothers, is_unwritten, persist, rename
+from gateway_memory.store.disk.kernel import content_of, is_anothers, is_unwritten, persist, rename
 
 __all__ = ["Gone", "append", "has_leftovers", "is_looked_for", "look", "rewrite", "sweep"]
 

@@ -1,0 +1,54 @@
+"""A memory that is open, and the checks of every call."""
+
+import asyncio
+from pathlib import Path
+
+from gateway_memory.errors import ClosedError, UsageError
+from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime import Runtime
+from gateway_memory.session import Session
+from gateway_memory.wiring import OpenMemory
+
+__all__ = ["Opened"]
+
+
+class Opened:
+    """What the groups of calls share."""
+
+    agent: str
+    metrics: Metrics
+    _folder: Path | None
+    _runtime: Runtime
+    _parts: OpenMemory | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def workspace(self) -> Path:
+        """The folder of the memory.
+
+        Raises:
+            UsageError: it has none, and keeps everything in memory.
+        """
+        if self._folder is None:
+            raise UsageError("this memory has no workspace: it keeps everything in memory")
+        return self._folder
+
+    def _opened(self, *sessions: object) -> OpenMemory:
+        """Return the parts of the open memory, for a call with these sessions.
+
+        Raises:
+            ClosedError: the memory is closed, or lives on another event loop.
+            UsageError: one of them is no session of this memory.
+        """
+        if self._parts is None:
+            raise ClosedError("this memory is closed: use it inside `async with GatewayMemory(…)`")
+        if asyncio.get_running_loop() is not self._loop:
+            raise ClosedError("this memory lives on another event loop: call it from the loop that opened it")
+        for session in sessions:
+            if not isinstance(session, Session):
+                message = f"session is of type {type(session).__name__}: expected what start_session returned"
+                raise UsageError(message)
+            if session.memory is not self:
+                message = f"{session!r} does not belong to this memory: take the session that start_session returned"
+                raise UsageError(message)
+        return self._parts

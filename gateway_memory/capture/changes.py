@@ -1,0 +1,195 @@
+"""What is asked for by name: forget, undo, expire, save. Each makes a plan, and has it carried out."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from extractor import Candidate, without_commands
+from gateway_memory.capture.draft import Draft
+from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.forgetting import named
+from gateway_memory.capture.merger import Merger
+from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
+from gateway_memory.capture.undo import Refused, Standing, inverse
+from gateway_memory.runtime import Runtime
+from gateway_memory.scope import Scope
+from gateway_memory.store.documents import day_file, is_writable
+from gateway_memory.store.markdown import new_id
+from gateway_memory.store.plan import Outcome, Plan, Retired, Stage
+from gateway_memory.store.ports.ledger import UndoEntry
+from gateway_memory.store.ports.turns import PendingTurn
+from gateway_memory.store.record import SAID, MemoryRecord
+from gateway_memory.store.withheld import Forgotten, Withheld
+from gateway_memory.sync.storage import Storage
+from recall import Stored
+
+__all__ = ["MemoryChanges"]
+
+_UNDONE_WITHIN: Final = 200
+"""Changes back from the newest in which an undo looks."""
+
+
+class MemoryChanges:
+    """Changes the memories of any scope."""
+
+    def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
+        self._runtime = runtime
+        self._storage = storage
+        self._merger = merger
+        self._executor = executor
+
+    async def keep(self, scope: Scope, stage: Stage, memories: Sequence[MemoryRecord]) -> None:
+        """Write memories as they are, with none of them merged: stage summaries, which stand for a moment each."""
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            outcomes = [Outcome(turn=0, action="add", reason=stage, id=memory.id) for memory in memories]
+            plan = Plan(scope=scope.key, folder=scope.folder, stage=stage, at=self._runtime.timestamp())
+            await self._executor.execute(replace(plan, added=tuple(memories), outcomes=tuple(outcomes)))
+
+    async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> Outcome:
+        """Merge one candidate that the agent itself has named, and return what became of it. `source` has the id 0."""
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            draft = Draft()
+            await self._merger.merge(scope, source, candidate, draft, await self._merger.room(scope))
+            plan = Plan(scope=scope.key, folder=scope.folder, stage="save", at=self._runtime.timestamp())
+            await self._executor.execute(
+                replace(
+                    plan,
+                    added=tuple(draft.added),
+                    retired=tuple(draft.retired),
+                    outcomes=tuple(draft.outcomes),
+                )
+            )
+        return draft.outcomes[-1]
+
+    async def forget(self, scope: Scope, stored: Stored, *, reason: str = "command", turn: int = 0) -> None:
+        """Take a memory out of its file; the journal keeps it, so that an undo can put it back."""
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            memory = await self._merger.memory(scope, stored)
+            stages = await self._without_stages(scope, memory)
+            await self._executor.execute(
+                Plan(
+                    scope=scope.key,
+                    folder=scope.folder,
+                    stage="command",
+                    at=self._runtime.timestamp(),
+                    added=tuple(new for _, new in stages if new.text),
+                    retired=(Retired(memory=memory, state="forgotten"), *(_retired(old, new) for old, new in stages)),
+                    outcomes=(Outcome(turn=turn, action="forgotten", reason=reason, id=memory.id),),
+                )
+            )
+
+    async def _without_stages(self, scope: Scope, forgotten: MemoryRecord) -> list[tuple[MemoryRecord, MemoryRecord]]:
+        """Return the stage summaries that say what is being forgotten, each with what takes its place."""
+        at = self._runtime.timestamp()
+        hidden = Withheld(Forgotten(text=words, at=at) for words in (forgotten.text, forgotten.quote))
+        return [
+            (stage, replace(stage, id=new_id(), text=cut))
+            for stage in await self._storage.ledger.stages(scope.key)
+            if (cut := hidden.cut(stage.text).strip()) != stage.text
+        ]
+
+    async def undo(self, scope: Scope, *, only: str = "") -> tuple[float, Plan] | Refused | None:
+        """Take back the newest change that stands, of a scope or of one memory; None where there is none.
+
+        Returns when the change was made, and the plan that took it back.
+        """
+        refused: Refused | None = None
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            for change in await self._storage.ledger.undoable(scope.key, _UNDONE_WITHIN):
+                plan = await self._inverse(scope, change, only)
+                if isinstance(plan, Refused):
+                    refused = refused or plan
+                elif plan and refused:  # an older change is not what was meant
+                    earlier = [item.memory for item in plan.retired] + [item.memory for item in plan.moved]
+                    return replace(refused, earlier=[*earlier, *plan.added][0])
+                elif plan:
+                    await self._executor.execute(plan)
+                    return change.plan.at, plan
+        return refused
+
+    async def _inverse(self, scope: Scope, change: UndoEntry, only: str) -> Plan | Refused | None:
+        ids = [memory.id for memory in change.plan.added] + [item.memory.id for item in change.plan.retired]
+        moved = [item.memory.id for item in change.plan.moved]
+        if only and only not in (*ids, *moved):
+            return None
+        rows = [await self._storage.recaller.get(scope.key, identity) for identity in moved]
+        placed = {row.entry.id: await self._merger.memory(scope, row) for row in rows if row}
+        standing: dict[str, Standing] = {}
+        for identity, (state, replaced_by) in (await self._storage.ledger.states(scope.key, ids)).items():
+            stored = await self._storage.recaller.get(scope.key, identity) if state in ("active", "deleted") else None
+            text = stored.entry.text if stored else ""
+            standing[identity] = Standing(state=state, replaced_by=replaced_by, text=text)
+        return inverse(change, standing, placed, at=self._runtime.timestamp(), only=only)
+
+    async def expire(self, scope: Scope) -> int:
+        """Take out of the files what held until yesterday, and return how many that were."""
+        day = self._runtime.today()
+        if not await self._storage.ledger.expired(scope.key, day):
+            return 0
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            ids = await self._storage.ledger.expired(scope.key, day)
+            stored = [await self._storage.recaller.get(scope.key, identity) for identity in ids]
+            memories = [await self._merger.memory(scope, item) for item in stored if item and is_writable(item.file)]
+            if memories:
+                plan = Plan(
+                    scope=scope.key,
+                    folder=scope.folder,
+                    stage="expiry",
+                    at=self._runtime.timestamp(),
+                    retired=tuple(Retired(memory=memory, state="expired") for memory in memories),
+                    outcomes=tuple(
+                        Outcome(turn=0, action="expired", reason="date", id=memory.id) for memory in memories
+                    ),
+                )
+                await self._executor.execute(plan)
+        return len(memories)
+
+    async def forget_named(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
+        """Do what "forget that …" asks; `/memory forget` shows the memories that may be meant, where none is certain.
+
+        What was never a memory may have been said all the same: it is withheld from records and openings.
+        """
+        await self._storage.follower.refresh(scope)
+        found = named(
+            what, await self._storage.recaller.nearest(scope.key, what, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        )
+        if found.certain:
+            await self.forget(scope, found.certain, reason="asked", turn=turn.id)
+        elif without_commands(what) == what:  # what commands the machine is no wish of the user's
+            await self._withhold_said(scope, turn, what)
+        return found.certain is not None
+
+    async def _withhold_said(self, scope: Scope, turn: PendingTurn, what: str) -> None:
+        if (await self._storage.ledger.withheld(scope.key)).says(what):  # by the command that was the same message, say
+            return
+        at = self._runtime.timestamp()
+        said = MemoryRecord(
+            id=new_id(),
+            text=what,
+            file=day_file(self._runtime.day_of(at)),
+            at=at,
+            session_key=turn.session_key,
+            category=SAID,
+            turn=turn.id,
+        )
+        plan = Plan(
+            scope=scope.key,
+            folder=scope.folder,
+            stage="command",
+            at=at,
+            retired=(Retired(memory=said, state="forgotten"),),
+            outcomes=(Outcome(turn=turn.id, action="withheld", reason="asked", id=said.id),),
+        )
+        async with self._storage.documents.writing(scope):
+            await self._executor.execute(plan)
+
+
+def _retired(old: MemoryRecord, new: MemoryRecord) -> Retired:
+    if new.text:
+        return Retired(memory=old, state="superseded", replaced_by=new.id)
+    return Retired(memory=old, state="forgotten")

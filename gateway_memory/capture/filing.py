@@ -1,0 +1,84 @@
+"""Candidates of turns become memories: permitted → merged with what is there → a plan, which is carried out."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from extractor import Candidate, Decision, permitted
+from gateway_memory.capture.draft import Draft, read_turn
+from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.masked import asks_to_keep_masked
+from gateway_memory.capture.merger import Merger
+from gateway_memory.runtime import Runtime
+from gateway_memory.scope import OWNER_KEY, Scope
+from gateway_memory.store.plan import Outcome, Plan, Stage
+from gateway_memory.store.ports.turns import PendingTurn
+from gateway_memory.store.record import MemoryRecord
+from gateway_memory.sync.storage import Storage
+from gateway_memory.tasks import compute
+
+__all__ = ["Filing"]
+
+
+class Filing:
+    """Files what a stage has found in its turns, and closes the turns for that stage: one plan a scope."""
+
+    def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
+        self._runtime = runtime
+        self._storage = storage
+        self._merger = merger
+        self._executor = executor
+
+    async def file(
+        self,
+        scope: Scope,
+        stage: Stage,
+        found: Sequence[tuple[PendingTurn, Sequence[Candidate]]],
+        *,
+        empty: str,
+        failed: bool = False,
+        by_rules: Collection[MemoryRecord] = (),
+        settled: Mapping[Candidate, Decision] | None = None,
+    ) -> None:
+        """Carry out a plan for turns and the candidates that were found in each.
+
+        empty: the reason that is noted of a turn without any. failed: the model gave no answer, so the turns wait for
+        `retry`. by_rules: what the rules kept of these turns. settled: what the model said of doubtful candidates.
+        """
+        draft = Draft(by_rules=list(by_rules), settled=settled or {})
+        kept: list[tuple[PendingTurn, Candidate]] = []
+        for turn, candidates in found:
+            if not candidates:
+                draft.outcomes.append(Outcome(turn=turn.id, action="skipped", reason=empty))
+            if stage == "rules" and asks_to_keep_masked(turn.user):
+                draft.outcomes.append(Outcome(turn=turn.id, action="masked", reason="secret"))
+            read = read_turn(turn, self._runtime.zone)
+            for candidate in candidates:
+                allowed = await compute(permitted, candidate, read, by_owner=scope.key == OWNER_KEY)
+                if allowed is None:
+                    draft.outcomes.append(Outcome(turn=turn.id, action="skipped", reason="not_permitted"))
+                else:
+                    kept.append((turn, allowed))
+        plan = Plan(
+            scope=scope.key,
+            folder=scope.folder,
+            stage=stage,
+            at=self._runtime.timestamp(),
+            turns=tuple(turn.id for turn, _ in found),
+            failed=failed,
+        )
+        if not kept:
+            await self._executor.execute(replace(plan, outcomes=tuple(draft.outcomes)))
+            return
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            room = await self._merger.room(scope)
+            for turn, candidate in kept:
+                room -= await self._merger.merge(scope, turn, candidate, draft, room)
+            await self._executor.execute(
+                replace(
+                    plan,
+                    added=tuple(draft.added),
+                    retired=tuple(draft.retired),
+                    outcomes=tuple(draft.outcomes),
+                )
+            )

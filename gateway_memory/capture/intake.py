@@ -1,0 +1,107 @@
+"""What happens in sessions is kept: their turns, which are processed behind, and what else was observed."""
+
+import asyncio
+import secrets
+from typing import Final
+
+from extractor import Cleaned, clean
+from gateway_memory.capture.observations import clip, observed, tags_of
+from gateway_memory.capture.processor import TurnProcessor
+from gateway_memory.capture.retention import Retention
+from gateway_memory.errors import JournalDamagedError, StoreError
+from gateway_memory.runtime import Runtime
+from gateway_memory.session import Session
+from gateway_memory.store.ports.sessions import Observation
+from gateway_memory.store.ports.turns import NewTurn
+from gateway_memory.sync.storage import Storage
+from gateway_memory.tasks import compute
+
+__all__ = ["TurnIntake"]
+
+_CLEANED_AT_ONCE: Final = 8000
+"""Characters: a longer text, which takes milliseconds, is cleaned beside the event loop."""
+
+
+class TurnIntake:
+    """Keeps what happens in the sessions of one memory. Call it within the session's `accepting`: its order is kept."""
+
+    def __init__(self, runtime: Runtime, storage: Storage, processor: TurnProcessor, retention: Retention) -> None:
+        self._runtime = runtime
+        self._storage = storage
+        self._processor = processor
+        self._retention = retention
+
+    async def accept_turn(self, session: Session, user: str, reply: str, *, at: float | None, turn_id: str) -> int:
+        """Return the number of a turn that is durable now, 0 where the session's turns are not kept.
+
+        at: when it was said, in epoch seconds; None for now. turn_id: the host's, "" for one of our own.
+
+        Raises:
+            StoreError: the turn could not be written; nothing of it was kept.
+        """
+        if not session.on("autoExtract"):
+            return 0
+        metrics = self._runtime.metrics
+        metrics.count("turns.seen")
+        now, session_id, recalled = self._runtime.clock(), session.session_id, session.recalled
+        if set(session.types) & set(session.settings.auto_extract.exclude_session_types):
+            metrics.count("extraction.accept.skipped.session_type")
+            metrics.reply_seen(now, 0)
+            return 0
+        said, answered = await _cleaned(user), await _cleaned(reply)
+        turn = NewTurn(
+            turn_id=turn_id or secrets.token_hex(8),
+            scope=session.scope.key,
+            session_key=session.key,
+            session_id=session_id,
+            user=said.text,
+            reply=answered.text,
+            at=now.timestamp() if at is None else at,
+            accepted_at=now.timestamp(),
+            recalled=recalled,
+            seen=_seen_of_turn(session, said.text, answered.text),
+        )
+        try:
+            with metrics.timed("after_reply"):
+                kept = asyncio.ensure_future(self._storage.turns.accept(turn))
+                kept.add_done_callback(self._kept)
+                number = await asyncio.shield(kept)
+        except JournalDamagedError:
+            raise
+        except StoreError as error:
+            self._runtime.on_error("journal", error)
+            raise StoreError(f"the turn could not be kept; free some space and send it again: {error}") from error
+        self._retention.look()
+        metrics.reply_seen(now, number)
+        return number
+
+    def _kept(self, turn: asyncio.Future[int]) -> None:
+        """Have a turn processed once it is on disk, also where whoever said it waits no longer."""
+        if not turn.cancelled() and turn.exception() is None:
+            self._runtime.metrics.count("turns.accepted")
+            self._processor.wake()
+
+    async def keep_observation(self, session: Session, kind: str, content: str, tool: str, *, private: bool) -> None:
+        """Keep what was observed, clipped by what it is; a private observation has no content."""
+        at, session_id = self._runtime.timestamp(), session.session_id
+        if len(content) <= _CLEANED_AT_ONCE:
+            seen = observed(kind, content, tool, private=private)
+        else:
+            seen = await compute(observed, kind, content, tool, private=private)
+        await self._storage.sessions.observe(session.scope.key, session_id, seen, at)
+        self._runtime.metrics.count("observations.kept")
+        self._retention.look()
+
+
+def _seen_of_turn(session: Session, said: str, answered: str) -> tuple[Observation, ...]:
+    if not session.on("observations"):
+        return ()
+    return tuple(
+        Observation(kind=kind, content=clip(kind, "", text), tags=tags_of(text))
+        for kind, text in (("user", said), ("assistant", answered))
+        if text
+    )
+
+
+async def _cleaned(text: str) -> Cleaned:
+    return clean(text) if len(text) <= _CLEANED_AT_ONCE else await compute(clean, text)

@@ -1,0 +1,102 @@
+"""The two stages of a turn: rules at once, and after a debounce the prefilter and the model over a batch."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from extractor import Candidate, extract_rules, judge
+from gateway_memory.capture.changes import MemoryChanges
+from gateway_memory.capture.draft import by_scope, read_turn
+from gateway_memory.capture.filing import Filing
+from gateway_memory.capture.forgetting import asked_to_forget
+from gateway_memory.capture.reader import Reader
+from gateway_memory.runtime import Runtime
+from gateway_memory.store.ports.turns import PendingTurn, TurnState
+from gateway_memory.store.withheld import Withheld
+from gateway_memory.sync.storage import Storage
+from gateway_memory.tasks import compute
+
+__all__ = ["BatchStage", "RulesStage"]
+
+_REPLY_KEPT: Final = 400
+_REPLIES_KEPT: Final = 1000
+
+
+class RulesStage:
+    """The stage at once: what the user plainly said, by rules."""
+
+    name = "rules"
+    state: TurnState = "accepted"
+
+    def __init__(self, runtime: Runtime, filing: Filing, changes: MemoryChanges) -> None:
+        self._runtime = runtime
+        self._filing = filing
+        self._changes = changes
+
+    async def run(self, turns: Sequence[PendingTurn]) -> None:
+        """Extract from each turn by rules, and do what asks to be forgotten. One plan a scope."""
+        for key, group in by_scope(turns):
+            scope = self._runtime.scope_of(key)
+            found: list[tuple[PendingTurn, Sequence[Candidate]]] = []
+            for turn in group:
+                what = asked_to_forget(turn.user)
+                forgotten = what is not None and await self._changes.forget_named(scope, turn, what)
+                candidates = () if forgotten else await compute(extract_rules, read_turn(turn, self._runtime.zone))
+                found.append((turn, candidates))
+            await self._filing.file(scope, "rules", found, empty="nothing_to_keep")
+
+
+class BatchStage:
+    """The debounced stage over one session's turns: the prefilter, and the model where there is one."""
+
+    name = "batch"
+    state: TurnState = "ruled"
+
+    def __init__(self, runtime: Runtime, storage: Storage, filing: Filing, reader: Reader) -> None:
+        self._runtime = runtime
+        self._storage = storage
+        self._filing = filing
+        self._reader = reader
+        self._replied: dict[str, str] = {}
+        """What was replied last, by session: a message tells more where it answers."""
+
+    async def run(self, turns: Sequence[PendingTurn]) -> None:
+        """Judge whether the turns hold anything, and read them if so."""
+        for key, group in by_scope(turns):
+            scope = self._runtime.scope_of(key)
+            settings = self._runtime.settings_of(group[0].session_key).auto_extract
+            hidden = await self._storage.ledger.withheld(scope.key)
+            read = [read_turn(_without(turn, hidden), self._runtime.zone) for turn in group]
+            verdict = await compute(judge, read, settings, self._replied.get(group[0].session_id, ""))
+            self._replied[group[-1].session_id] = read[-1].reply[-_REPLY_KEPT:]
+            if len(self._replied) > _REPLIES_KEPT:
+                del self._replied[next(iter(self._replied))]
+            if not verdict.keep:
+                await self._filing.file(scope, "batch", [(turn, ()) for turn in group], empty=verdict.reason)
+                continue
+            by_rules = await self._storage.ledger.of_turns(scope.key, [turn.id for turn in group])
+            asked = [turn for turn in read if not asked_to_forget(turn.user)]
+            reading = await self._reader.read(scope, settings, asked, frozenset(memory.id for memory in by_rules))
+            # A candidate that names no turn is filed under the batch's last one: the batch is one piece of evidence.
+            ids = {turn.id for turn in group}
+            of_turn: dict[int, list[Candidate]] = {turn.id: [] for turn in group}
+            for candidate in reading.candidates:
+                of_turn[candidate.turn if candidate.turn in ids else group[-1].id].append(candidate)
+            found = [(turn, of_turn[turn.id]) for turn in group]
+            await self._filing.file(
+                scope,
+                "batch",
+                found,
+                empty=reading.reason,
+                failed=reading.failed,
+                by_rules=by_rules,
+                settled=reading.settled,
+            )
+
+
+def _without(turn: PendingTurn, hidden: Withheld) -> PendingTurn:
+    """Return a turn without what was forgotten after it: no model reads that, and nothing of it is learnt again."""
+    since = turn.accepted_at
+    words = hidden.words_of(turn.user, turn.reply, since=since)
+    user, reply = (hidden.cut(text, since=since, words=words) for text in (turn.user, turn.reply))
+    return replace(turn, user=user, reply=reply)

@@ -1,0 +1,113 @@
+"""How a session begins: it is opened in the journal, hears what waited for it, and gets its opening."""
+
+import secrets
+from datetime import datetime
+from typing import Final
+
+from gateway_memory.capture.changes import MemoryChanges
+from gateway_memory.context.builder import ContextBuilder
+from gateway_memory.context.opening import OpeningBuilder
+from gateway_memory.errors import UsageError
+from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime import Runtime
+from gateway_memory.session import Session
+from gateway_memory.sessions.hearing import Hearing
+from gateway_memory.sessions.registry import SessionRegistry, features
+from gateway_memory.sync.storage import Storage
+
+__all__ = ["SessionStarter"]
+
+log = get_logger(__name__)
+
+_OPENING_SECONDS: Final = 2.0
+
+
+class SessionStarter:
+    """Starts the sessions of one memory."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        storage: Storage,
+        sessions: SessionRegistry,
+        context: ContextBuilder,
+        changes: MemoryChanges,
+        hearing: Hearing,
+    ) -> None:
+        self._runtime = runtime
+        self._storage = storage
+        self._sessions = sessions
+        self._context = context
+        self._changes = changes
+        self._hearing = hearing
+        self._openings = OpeningBuilder(runtime, storage)
+
+    async def start(self, session: Session) -> None:
+        """Open an incarnation of the session where none is open: at its start, and at a message after its end."""
+        async with session.starting:
+            if not session.ended:
+                return
+            now = self._runtime.clock()
+            session_id, opened = await self._storage.sessions.open(
+                session.key, session.scope.key, secrets.token_hex(8), now.timestamp()
+            )
+            session.reset(session_id)
+            await self._switched_before(session, opened=opened)
+            self._sessions.opened(session)
+            self._hearing.subscribe(session)
+            waiting = set() if opened else await self._hearing.restore(session, now.timestamp())
+            await self._storage.ledger.look_for_notices()
+            session.generation = self._storage.recaller.generation
+            await self._context.within.done("expire", _OPENING_SECONDS, self._changes.expire(session.scope))
+            session.revision = await self._context.changes.first(session, _OPENING_SECONDS)
+            if session.settings.opening.enabled:
+                await self._context.within.done("opening", _OPENING_SECONDS, self._open(session, waiting, now))
+            session.ended = False
+            log.info("session.open", session_id=session_id, type=session.type)
+
+    async def switched(self, session: Session) -> None:
+        """Let what the user has just switched hold: at once, after a restart, and for every process."""
+        self._hearing.subscribe(session)
+        number, said = session.said, {str(feature): on for feature, on in session.switched.items()}
+        await self._storage.sessions.switch(session.session_id, said)
+        session.kept = number
+
+    async def start_to_keep(self, session: Session) -> None:
+        """Start as `start` does, for what is to be kept: by what other processes did with the session meanwhile.
+
+        Raises:
+            UsageError: it has ended, and it is not ours to open another one.
+        """
+        if session.ended:
+            await self.start(session)
+            return
+        number, session_id = session.said, session.session_id
+        found = await self._storage.sessions.find(session_id)
+        if found is None or session.ending:  # it ends just now, and what came before its end belongs to it
+            return
+        if found.ended and session.session_id == session_id:
+            if session.beside:
+                raise UsageError(f"session {session_id!r} has ended; nothing more is saved of it")
+            session.ended = True
+            self._sessions.closed(session)
+            self._hearing.unsubscribe(session_id)
+            await self.start(session)
+        elif session.said == session.kept == number:
+            session.switched = features(found.switches)
+
+    async def _switched_before(self, session: Session, *, opened: bool) -> None:
+        """Let what the user switched hold: after a restart, and in the next incarnation of a session that goes on."""
+        if not session.switched:
+            found = await self._storage.sessions.switches(session.session_id)
+            session.switched = features(found)
+        if opened and session.switched:
+            await self.switched(session)
+
+    async def _open(self, session: Session, waiting: set[str], now: datetime) -> None:
+        """Give a session its opening; a late one, of a disk that hangs, is there for whoever looks later."""
+        session_id = session.session_id
+        opening, held = await self._openings.build(session.scope, session.settings.opening, now)
+        if session.session_id == session_id:
+            session.opening = opening
+            # Its conversation goes on after a restart: what waited for it is told, though a new opening has it too.
+            session.hold([item for item in held if item[0] not in waiting])

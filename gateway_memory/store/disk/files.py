@@ -1,0 +1,195 @@
+"""Markdown documents as files: one writer at a time in the workspace, and never half a file.
+
+Everything blocking runs in the store's own threads, so that a hung disk holds up neither the event loop nor the host's
+executor.
+"""
+
+import asyncio
+import hashlib
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from filelock import FileLock, Timeout
+
+from gateway_memory.errors import StoreError, store_failed
+from gateway_memory.scope import OWNER_SCOPE, Scope
+from gateway_memory.store.disk import replacing
+from gateway_memory.store.documents import MEMORY_FILE, FileEdit, edited
+from gateway_memory.store.patch import Patch, patch_of
+from gateway_memory.store.ports.documents import Stamps
+from recall import Stamp
+
+__all__ = ["MarkdownFiles"]
+
+T = TypeVar("T")
+
+_LOCK_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 1.2
+_LAST_LOOK_SECONDS: Final = 1.0
+_SCOPES: Final = ("people", "rooms")
+
+
+class MarkdownFiles:
+    """The port `Documents` over the folder of one workspace."""
+
+    def __init__(self, workspace: Path, state: Path) -> None:
+        self.folder = workspace
+        self._lock = asyncio.Lock()
+        self._file_lock = FileLock(state / "write.lock", timeout=_LOCK_SECONDS, poll_interval=0.005, thread_local=False)
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-files")
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-write")
+        self._looking: asyncio.TimerHandle | None = None
+
+    def close(self) -> None:
+        """Let the threads go; a hung one is not waited for."""
+        if self._looking:
+            self._looking.cancel()
+        wait([self._writer.submit(replacing.look, closing=True)], timeout=_LAST_LOOK_SECONDS)
+        self._reader.shutdown(wait=False, cancel_futures=True)
+        self._writer.shutdown(wait=False, cancel_futures=True)
+
+    @asynccontextmanager
+    async def writing(self, scope: Scope) -> AsyncIterator[None]:  # noqa: ARG002 - a file system has one lock for all
+        """Be the only writer of the workspace: in this process by an asyncio lock, among processes by a file lock.
+
+        Raises:
+            StoreError: another process held the lock for longer than half a minute.
+        """
+        async with self._lock:
+            acquiring = asyncio.ensure_future(self._write(self._file_lock.acquire))
+            try:
+                await asyncio.shield(acquiring)
+            except asyncio.CancelledError:  # the thread may still get the lock: it must not keep it
+                acquiring.add_done_callback(self._let_go)
+                raise
+            except Timeout:
+                message = f"{self._file_lock.lock_file}: another process has held the lock for {_LOCK_SECONDS:.0f} s"
+                raise StoreError(message) from None
+            try:
+                yield
+            finally:
+                self._look_later()
+                await asyncio.shield(self._write(self._file_lock.release))
+
+    def _let_go(self, acquiring: asyncio.Future[Any]) -> None:
+        if not acquiring.cancelled() and acquiring.exception() is None:
+            self._file_lock.release()
+
+    async def scan(self, scope: Scope) -> Stamps:
+        """Return the stamps of a scope's documents as they are now."""
+
+        def work() -> Stamps:
+            replacing.look()  # what others have written into a file that was replaced belongs to what is there
+            return _scan(self.folder / scope.folder)
+
+        return await self._read(work)
+
+    async def read(self, scope: Scope, name: str) -> tuple[str, Stamp] | None:
+        """Return a document's text and stamp, None where there is none."""
+        return await self._read(lambda: _read(self.folder / scope.folder / name))
+
+    async def edit(self, scope: Scope, edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
+        """Apply edits, each file at once and whole; return how to take them back. Call it only within `writing`."""
+        return await self._write(lambda: tuple(_edit(self.folder / scope.folder, change) for change in edits))
+
+    async def create(self, scope: Scope, name: str, text: str) -> None:
+        """Write a new document whole. Call it only within `writing`, where there is none of this name."""
+        content = text.encode("utf-8", "replace")
+        await self._write(lambda: replacing.rewrite(self.folder / scope.folder / name, lambda _: content))
+
+    async def folders(self) -> list[str]:
+        """Return the folders of people and rooms that there are, sorted."""
+
+        def work() -> list[str]:
+            return [f"{parent}/{path.name}" for parent in _SCOPES for path in sorted((self.folder / parent).glob("*/"))]
+
+        return await self._read(work)
+
+    async def sweep(self) -> None:
+        """Clean up what processes that died have left."""
+
+        def find() -> list[Path]:
+            folders = ("memory", *(f"{parent}/*{below}" for parent in _SCOPES for below in ("", "/memory")))
+            found = [self.folder, *(path for folder in folders for path in self.folder.glob(folder))]
+            return [path for path in found if replacing.has_leftovers(path)]
+
+        def work() -> None:
+            for path in left:
+                replacing.sweep(path)
+
+        left = await self._write(find)
+        if left:
+            async with self.writing(OWNER_SCOPE):
+                await self._write(work)
+
+    def _look(self) -> None:
+        """Look at what was replaced until nothing more can come into it, also where no message makes us look."""
+        self._looking = None
+        self._writer.submit(replacing.look)
+        self._look_later()
+
+    def _look_later(self) -> None:
+        if self._looking is None and replacing.is_looked_for():
+            self._looking = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
+
+    async def _read(self, work: Callable[[], T]) -> T:
+        return await self._in_thread(self._reader, work)
+
+    async def _write(self, work: Callable[[], T]) -> T:
+        return await self._in_thread(self._writer, work)
+
+    async def _in_thread(self, executor: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(executor, work)
+        except Timeout:
+            raise
+        except OSError as error:
+            raise store_failed(self.folder, error) from error
+
+
+def _scan(folder: Path) -> Stamps:
+    found: Stamps = {}
+    at = f"{folder}{os.sep}"  # joining paths takes longer than asking the disk
+    with suppress(FileNotFoundError):
+        state = os.stat(at + MEMORY_FILE)  # noqa: PTH116
+        found[MEMORY_FILE] = (state.st_mtime_ns, state.st_size)
+    with suppress(FileNotFoundError), os.scandir(f"{at}memory") as entries:
+        for entry in entries:
+            name = entry.name
+            if name.endswith(".md") and not name.startswith(".") and entry.is_file():
+                state = entry.stat()
+                found[f"memory/{name}"] = (state.st_mtime_ns, state.st_size)
+    return found
+
+
+def _read(path: Path) -> tuple[str, Stamp] | None:
+    try:
+        with path.open("rb") as stream:
+            state = os.fstat(stream.fileno())
+            raw = stream.read()
+    except FileNotFoundError:
+        return None
+    digest = hashlib.blake2b(raw, digest_size=16).hexdigest()
+    return raw.decode("utf-8", "surrogateescape"), Stamp(mtime_ns=state.st_mtime_ns, size=state.st_size, digest=digest)
+
+
+def _edit(folder: Path, change: FileEdit) -> Patch:
+    path = (folder / change.file).resolve()  # a link stays a link: the file that it names is replaced
+    patch = patch_of(change.file, "", "", made=False)
+    made = False
+
+    def changed(content: bytes | None) -> bytes | type[replacing.Gone]:
+        nonlocal made, patch
+        made = made or content is None
+        title = "Memory" if change.file == MEMORY_FILE else path.stem
+        after, patch = edited(content, change, title=title)
+        patch = replace(patch, made=made)
+        return replacing.Gone if after is None else after
+
+    replacing.rewrite(path, changed)
+    return patch

@@ -1,0 +1,110 @@
+"""Documents and session records that no disk holds: for hosts' tests, and for memories that end with their process."""
+
+import asyncio
+import hashlib
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from gateway_memory.scope import Scope
+from gateway_memory.store.documents import MEMORY_FILE, FileEdit, edited
+from gateway_memory.store.patch import Patch
+from gateway_memory.store.ports.documents import Stamps
+from gateway_memory.store.summaries import parsed
+from recall import Stamp
+
+__all__ = ["DocumentsInMemory", "RecordsInMemory"]
+
+
+class DocumentsInMemory:
+    """The port `Documents` over a dictionary: (folder of the scope, name) → (content, when it was saved in ns)."""
+
+    folder: Path | None = None
+
+    def __init__(self) -> None:
+        self._contents: dict[tuple[str, str], tuple[bytes, int]] = {}
+        self._writing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    @asynccontextmanager
+    async def writing(self, scope: Scope) -> AsyncIterator[None]:
+        """Be the only writer of a scope."""
+        async with self._writing[scope.key]:
+            yield
+
+    async def scan(self, scope: Scope) -> Stamps:
+        """Return the stamps of a scope's documents as they are now."""
+        return {
+            name: (saved, len(content))
+            for (folder, name), (content, saved) in self._contents.items()
+            if folder == scope.folder
+        }
+
+    async def read(self, scope: Scope, name: str) -> tuple[str, Stamp] | None:
+        """Return a document's text and stamp, None where there is none."""
+        found = self._contents.get((scope.folder, name))
+        if found is None:
+            return None
+        content, saved = found
+        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+        return content.decode("utf-8", "surrogateescape"), Stamp(mtime_ns=saved, size=len(content), digest=digest)
+
+    async def edit(self, scope: Scope, edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
+        """Apply edits, all or none of them; return how to take them back. Call it only within `writing`."""
+        results = []
+        for change in edits:
+            content, _ = self._contents.get((scope.folder, change.file), (None, 0))
+            title = "Memory" if change.file == MEMORY_FILE else Path(change.file).stem
+            results.append(edited(content, change, title=title))
+        for change, (after, _) in zip(edits, results, strict=True):
+            self._put(scope, change.file, after)
+        return tuple(patch for _, patch in results)
+
+    async def create(self, scope: Scope, name: str, text: str) -> None:
+        """Write a new document whole. Call it only within `writing`, where there is none of this name."""
+        self._put(scope, name, text.encode("utf-8", "replace"))
+
+    async def folders(self) -> list[str]:
+        """Return the folders of people and rooms that there are, sorted."""
+        return sorted({folder for folder, _ in self._contents if folder})
+
+    async def sweep(self) -> None:
+        """Do nothing: a process that died has left nothing here."""
+
+    def _put(self, scope: Scope, name: str, content: bytes | None) -> None:
+        if content is None:
+            self._contents.pop((scope.folder, name), None)
+        elif self._contents.get((scope.folder, name), (None, 0))[0] != content:
+            self._contents[scope.folder, name] = content, time.time_ns()
+
+
+class RecordsInMemory:
+    """The session records of one scope as lines: a `RecordFile`. Used from the journal's thread alone."""
+
+    def __init__(self) -> None:
+        self._content: bytes | None = None
+        self.damaged = b""
+
+    def read(self, start: int = 0) -> bytes | None:
+        """Return the content from a byte on, None where nothing was written yet."""
+        return None if self._content is None else self._content[start:]
+
+    def last(self) -> dict[str, Any] | None:
+        """Return the newest record that was not deleted, None where there is none."""
+        records, _ = parsed(self._content or b"")
+        return next((record for record in reversed(records) if not record.get("deleted_at")), None)
+
+    def append(self, lines: bytes) -> None:
+        """Append whole lines."""
+        self._content = (self._content or b"") + lines
+
+    def rewrite(self, change: Callable[[bytes | None], bytes | None]) -> None:
+        """Replace the content by what `change` makes of it; None leaves it as it is."""
+        after = change(self._content)
+        self._content = self._content if after is None else after
+
+    def put_aside(self, lines: bytes) -> None:
+        """Keep lines that are no records elsewhere."""
+        self.damaged += lines

@@ -1,0 +1,48 @@
+"""Session records as a file of lines."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gateway_memory.store.summaries import DAMAGED_FILE, last_record
+
+__all__ = ["DiskRecords"]
+
+
+@dataclass(frozen=True, slots=True)
+class DiskRecords:
+    """A RecordFile in a folder. What only writers need is imported when they write: hooks read, and start often."""
+
+    path: Path
+
+    def read(self, start: int = 0) -> bytes | None:
+        """Return the content from a byte on, None where there is no file."""
+        try:
+            with self.path.open("rb") as stream:
+                stream.seek(start)
+                return stream.read()
+        except FileNotFoundError:
+            return None
+
+    def last(self) -> dict[str, Any] | None:
+        """Return the newest record that was not deleted, read from the end."""
+        return last_record(self.path)
+
+    def append(self, lines: bytes) -> None:
+        """Append whole lines, which are on disk when this returns."""
+        from gateway_memory.store.disk.replacing import append
+
+        append(self.path, lines)
+
+    def rewrite(self, change: Callable[[bytes | None], bytes | None]) -> None:
+        """Replace the file; what others append meanwhile is kept. See `replacing.rewrite`."""
+        from gateway_memory.store.disk.replacing import rewrite
+
+        rewrite(self.path, change)
+
+    def put_aside(self, lines: bytes) -> None:
+        """Append lines to the file of damaged records."""
+        from gateway_memory.store.disk.replacing import append
+
+        append(self.path.with_name(DAMAGED_FILE), lines)

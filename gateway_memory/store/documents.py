@@ -1,0 +1,53 @@
+"""The documents of a scope: what they are called, and what an edit makes of one. Plain functions over text."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from gateway_memory.store import markdown
+from gateway_memory.store.patch import Patch, patch_of, taken_back
+
+__all__ = ["MEMORY_FILE", "FileEdit", "day_file", "edited", "is_day_file", "is_writable"]
+
+MEMORY_FILE: Final = "MEMORY.md"
+_DAY_FILE: Final = re.compile(r"^memory/(\d{4}-\d{2}-\d{2})\.md$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEdit:
+    """Lines to add to and to remove from one document of a scope."""
+
+    file: str
+    add: tuple[markdown.Addition, ...] = ()
+    remove: tuple[str, ...] = ()
+    restore: Patch | None = None
+    """An earlier edit that is taken back as it was made; where somebody edited since, lines are added and removed."""
+
+
+def day_file(day: str) -> str:
+    """Return the name of a day's log: `day` is YYYY-MM-DD."""
+    return f"memory/{day}.md"
+
+
+def is_day_file(file: str) -> bool:
+    """Return whether the document is a day's log, which we write, and not another note, which we only read."""
+    return bool(_DAY_FILE.match(file))
+
+
+def is_writable(file: str) -> bool:
+    """Return whether lines of the document may be changed: MEMORY.md and the days' logs, no other note."""
+    return file == MEMORY_FILE or is_day_file(file)
+
+
+def edited(content: bytes | None, change: FileEdit, *, title: str) -> tuple[bytes | None, Patch]:
+    """Return what an edit makes of a document, None where it shall be gone, and how to take the edit back.
+
+    content: None where there is no such document. title: heads one that is empty.
+    """
+    before = (content or b"").decode("utf-8", "surrogateescape")
+    after = taken_back(before, change.restore) if change.restore else None
+    if after is None:
+        after = markdown.edit(before, add=change.add, remove=change.remove, file=change.file, title=title)
+    patch = patch_of(change.file, before, after, made=content is None)
+    gone = after == "" and ((change.restore is not None and change.restore.made) or content is None)
+    return None if gone else after.encode("utf-8", "surrogateescape"), patch

@@ -1,0 +1,208 @@
+"""The journal without an event loop: for hooks, which live a moment, and for deleting a scope."""
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from gateway_memory.errors import store_failed
+from gateway_memory.scope import OWNER_KEY
+from gateway_memory.store.disk.record_file import DiskRecords
+from gateway_memory.store.journal import session_state
+from gateway_memory.store.journal.records import is_saved
+from gateway_memory.store.journal.sqlite import open_journal, transaction
+from gateway_memory.store.journal.withheld import withheld
+from gateway_memory.store.ports.sessions import Observation
+from gateway_memory.store.summaries import SESSIONS_FILE
+from gateway_memory.store.withheld import Withheld
+
+__all__ = ["JournalInPlace", "journal_id"]
+
+_BY_SCOPE: Final = (
+    "sessions", "turns", "memories", "receipts", "marks", "observations", "replies", "history", "changes", "events",
+    "noticed", "session_memories", "saved_sessions", "session_logs", "uses", "uses_read", "unreadable",
+    "withheld_records",
+)  # fmt: skip
+_BY_SESSION: Final = ("told", "transcripts")
+_TEXTS: Final = (("memories", "text"), ("memories", "id"), ("observations", "content"), ("turns", "user"))
+
+
+def journal_id(workspace: Path) -> str:
+    """Return by which id other gateways know a workspace's journal, "" where there is none that can be read."""
+    path = workspace / "journal.sqlite"
+    if not path.is_file():
+        return ""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            return str(database.execute("SELECT journal FROM identity").fetchone()[0])
+    except (sqlite3.Error, TypeError):
+        return ""
+
+
+class JournalInPlace:
+    """The journal of a workspace, used from one thread. Every call may raise StoreError.
+
+    Sessions here are an editor's: they belong to the owner.
+    """
+
+    def __init__(self, workspace: Path, database: sqlite3.Connection) -> None:
+        self._workspace = workspace
+        self._database = database
+
+    @classmethod
+    @contextlib.contextmanager
+    def open(cls, workspace: Path) -> "Iterator[JournalInPlace]":
+        """Open the journal, made or brought up to date where it is not.
+
+        Raises:
+            SchemaFromFutureError: a newer version wrote it.
+            StoreError: it is damaged, or locked for too long. It is left as it is.
+        """
+        with _translated(workspace):
+            database = open_journal(workspace)
+        try:
+            yield cls(workspace, database)
+        finally:
+            database.close()
+
+    # Sessions
+
+    def register(self, session_id: str, key: str, at: float, *, lives: bool) -> bool:
+        """Note a session under its own id unless it is known; False where the id is that of another key.
+
+        lives: something happens in it, so it is open again where it had ended. at: epoch seconds.
+        """
+        with self._changing() as database:
+            return session_state.register(database, session_id, key, at, lives=lives)
+
+    def is_open(self, session_id: str) -> bool:
+        """Return whether a session has not ended."""
+        with self._changing() as database:
+            return session_state.is_open(database, session_id)
+
+    def seen_in(self, session_id: str) -> list[Observation]:
+        """Return a session's observations, oldest first, without what was forgotten."""
+        with self._changing() as database:
+            return session_state.seen_in(database, OWNER_KEY, session_id)
+
+    def observe(self, session_id: str, seen: Sequence[Observation], at: float) -> None:
+        """Keep observations. at: epoch seconds."""
+        with self._changing() as database:
+            session_state.observe(database, OWNER_KEY, session_id, seen, at)
+
+    def read_on(
+        self, session_id: str, at: float, read: Callable[[int], tuple[Sequence[Observation], int]]
+    ) -> Sequence[Observation]:
+        """Keep what is new in a session's transcript, and how far it was read, in one step; return what is new.
+
+        read: from where it was read last to what is new, and to where it is read now.
+        """
+        with self._changing() as database:
+            query = "SELECT position FROM transcripts WHERE session_id = ?"
+            row = database.execute(query, (session_id,)).fetchone()
+            seen, position = read(row[0] if row else 0)
+            session_state.observe(database, OWNER_KEY, session_id, seen, at)
+            database.execute("INSERT OR REPLACE INTO transcripts VALUES (?, ?)", (session_id, position))
+        return seen
+
+    def has_left_anything(self, session_id: str) -> bool:
+        """Return whether a fact or a stage summary of a session stands."""
+        with self._changing() as database:
+            return session_state.has_left_anything(database, OWNER_KEY, session_id)
+
+    def count_stop(self, session_id: str) -> int:
+        """Note that an editor's agent has stopped in a session; return how often it has."""
+        with self._changing() as database:
+            return session_state.count_stop(database, session_id)
+
+    def followup(self, session_id: str, worth_asking: Callable[[list[Observation]], bool]) -> list[Observation] | None:
+        """Take a session's one follow-up, and return what was seen in it; None where none is due.
+
+        It is due where nothing of the session is saved, and what was seen is worth it.
+        """
+        file = DiskRecords(self._workspace / SESSIONS_FILE)
+        with self._changing() as database:
+            if is_saved(database, OWNER_KEY, file, session_id):
+                return None
+            if session_state.has_left_anything(database, OWNER_KEY, session_id):
+                return None
+            seen = session_state.seen_in(database, OWNER_KEY, session_id)
+            return seen if worth_asking(seen) and session_state.take_followup(database, session_id) else None
+
+    def withheld(self) -> Withheld:
+        """Return what the owner has forgotten and does not remember again."""
+        with self._changing() as database:
+            return withheld(database, OWNER_KEY)
+
+    # Deleting a scope
+
+    def sessions_of(self, scope: str) -> list[str]:
+        """Return the ids of a scope's sessions."""
+        with self._changing() as database:
+            return _sessions(database, scope)
+
+    def count(self, scope: str) -> dict[str, int]:
+        """Return how many rows belong to a scope, by table."""
+        counts: dict[str, int] = {}
+        with self._changing() as database:
+            for table in _BY_SCOPE:
+                query = f"SELECT count(*) FROM {table} WHERE scope = ?"
+                counts[table] = int(database.execute(query, (scope,)).fetchone()[0])
+            counts["plans"] = len(_plans(database, scope))
+            sessions = json.dumps(_sessions(database, scope))
+            for table in _BY_SESSION:
+                query = f"SELECT count(*) FROM {table} WHERE session_id IN (SELECT value FROM json_each(?))"
+                counts[table] = int(database.execute(query, (sessions,)).fetchone()[0])
+        return counts
+
+    def erase(self, scope: str) -> None:
+        """Delete a scope's rows, and write the file anew, so that no page of it holds what they said."""
+        with _translated(self._workspace):
+            self._database.execute("PRAGMA secure_delete = ON")
+        with self._changing() as database:
+            sessions = json.dumps(_sessions(database, scope))
+            for table in _BY_SESSION:
+                query = f"DELETE FROM {table} WHERE session_id IN (SELECT value FROM json_each(?))"
+                database.execute(query, (sessions,))
+            database.executemany("DELETE FROM plans WHERE id = ?", [(number,) for number in _plans(database, scope)])
+            for table in _BY_SCOPE:
+                database.execute(f"DELETE FROM {table} WHERE scope = ?", (scope,))
+        with _translated(self._workspace):
+            self._database.execute("VACUUM")
+            self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def texts(self, scope: str) -> set[str]:
+        """Return texts and ids that stand in a scope's rows and in nobody else's."""
+        mine: set[str] = set(self.sessions_of(scope))
+        others: set[str] = set()
+        with self._changing() as database:
+            for table, column in _TEXTS:
+                query = f"SELECT {column}, scope = ? FROM {table}"
+                for text, is_mine in database.execute(query, (scope,)):
+                    (mine if is_mine else others).add(str(text))
+        return mine - others
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        with _translated(self._workspace), transaction(self._database):
+            yield self._database
+
+
+@contextlib.contextmanager
+def _translated(workspace: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise store_failed(workspace / "journal.sqlite", error) from error
+
+
+def _sessions(database: sqlite3.Connection, scope: str) -> list[str]:
+    rows: list[tuple[Any]] = database.execute("SELECT session_id FROM sessions WHERE scope = ?", (scope,)).fetchall()
+    return [str(row[0]) for row in rows]
+
+
+def _plans(database: sqlite3.Connection, scope: str) -> list[int]:
+    query = "SELECT id FROM plans WHERE json_valid(body) AND json_extract(body, '$.scope') = ?"
+    return [int(row[0]) for row in database.execute(query, (scope,))]

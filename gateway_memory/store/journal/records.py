@@ -1,0 +1,264 @@
+"""Session records: the file is the truth, and the journal holds an index of its ids, so that `is_saved` scans nothing.
+
+What was appended by others, or is another file altogether, is noticed by its size and the bytes before the place last
+read. Plain functions over a file and a connection in a transaction; `SqliteRecords` runs them.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from gateway_memory.scope import Scope
+from gateway_memory.store.journal.withheld import reconsider, shown_record, withheld
+from gateway_memory.store.ports.record_file import RecordFile
+from gateway_memory.store.summaries import SessionRecord, line_of, parsed, record_of
+from gateway_memory.store.withheld import Withheld, canonical
+
+if TYPE_CHECKING:
+    from gateway_memory.store.journal.connection import Connection
+
+__all__ = ["SqliteRecords", "is_saved", "merge", "save", "tidy", "withhold"]
+
+_TAIL: Final = 64
+
+
+class SqliteRecords:
+    """The port `Records` over files and the journal's connection. file_of: where a scope's records are."""
+
+    def __init__(self, connection: "Connection", file_of: Callable[[Scope], RecordFile]) -> None:
+        self._connection = connection
+        self._file_of = file_of
+
+    async def last(self, scope: Scope) -> dict[str, Any] | None:
+        """Return the newest record that was not deleted, without what was forgotten: others may have written it."""
+        file = self._file_of(scope)
+
+        def work(database: sqlite3.Connection) -> dict[str, Any] | None:
+            found = file.last()
+            return found and withheld(database, scope.key).record(found)
+
+        return await self._connection.read(work)
+
+    async def read(self, scope: Scope) -> list[dict[str, Any]]:
+        """Return all records as they are kept."""
+        file = self._file_of(scope)
+        return await self._connection.read(lambda _: parsed(file.read() or b"")[0])
+
+    async def lines(self, scope: Scope) -> bytes | None:
+        """Return the records as lines of JSON, damaged ones too; None where there never was one."""
+        file = self._file_of(scope)
+        return await self._connection.read(lambda _: file.read())
+
+    async def is_saved(self, scope: Scope, session_id: str) -> bool:
+        """Return whether a session has a record, or had one."""
+        file = self._file_of(scope)
+        return await self._connection.transact(lambda database: is_saved(database, scope.key, file, session_id))
+
+    async def save(self, scope: Scope, record: SessionRecord, at: float) -> bool:
+        """Append a record unless its session has one; return whether it was appended."""
+        file = self._file_of(scope)
+        return await self._connection.transact(lambda database: save(database, scope.key, file, record, at))
+
+    async def merge(self, scope: Scope, records: Sequence[SessionRecord], *, dry_run: bool) -> int:
+        """Put records of another memory among those that are there, by their time; return how many were new."""
+        file = self._file_of(scope)
+        return await self._connection.transact(
+            lambda database: merge(database, scope.key, file, records, dry_run=dry_run)
+        )
+
+    async def tidy(self, scope: Scope, *, keep: int) -> None:
+        """Keep the newest records, and put damaged ones aside."""
+        file = self._file_of(scope)
+        await self._connection.transact(lambda database: tidy(database, scope.key, file, keep=keep))
+
+    async def withhold(self, scope: Scope) -> Withheld:
+        """Leave out of the records what is forgotten, and tell again what no longer is; return what is withheld.
+
+        The whole records are committed before the file loses anything.
+        """
+        file = self._file_of(scope)
+
+        def work(database: sqlite3.Connection) -> tuple[Withheld, Callable[[bytes | None], bytes | None]]:
+            return withheld(database, scope.key), withhold(database, scope.key, file)
+
+        hidden, change = await self._connection.transact(work)
+        await self._connection.transact(lambda _: file.rewrite(change) if file.read() is not None else None)
+        return hidden
+
+
+def is_saved(database: sqlite3.Connection, scope: str, file: RecordFile, session_id: str) -> bool:
+    """Return whether a session has a record anywhere in the file, or had one. Within a transaction."""
+    follow(database, scope, file)
+    return known(database, scope, session_id)
+
+
+def save(database: sqlite3.Connection, scope: str, file: RecordFile, record: SessionRecord, at: float) -> bool:
+    """Append a record unless its session has one; return whether it was appended. `at`: now, in epoch seconds.
+
+    Within a transaction, and under the workspace's lock: the line is on disk before the index says so, and a crash
+    between the two is noticed by the file's size.
+
+    Raises:
+        OSError: the line could not be written; nothing of it stands in the file.
+    """
+    follow(database, scope, file)
+    if known(database, scope, record.session_id):
+        database.execute(
+            "INSERT INTO session_counts VALUES ('doubles_prevented', 1) "
+            "ON CONFLICT (name) DO UPDATE SET number = number + 1"
+        )
+        return False
+    file.append(line_of(shown_record(database, scope, record.fields())))
+    follow(database, scope, file)
+    database.execute(
+        "UPDATE saved_sessions SET layer = ?, at = ? WHERE scope = ? AND session_id = ?",
+        (record.layer, at, scope, record.session_id),
+    )
+    return True
+
+
+def tidy(database: sqlite3.Connection, scope: str, file: RecordFile, *, keep: int) -> int:
+    """Keep the newest `keep` records, and put damaged lines aside; return how many records were let go.
+
+    Within a transaction, and under the workspace's lock. The new file takes the old one's place whole.
+    """
+    follow(database, scope, file)
+    row = database.execute("SELECT records, damaged FROM session_logs WHERE scope = ?", (scope,)).fetchone()
+    if row is None or (row[0] <= keep and not row[1]):
+        return 0
+    let_go = 0
+
+    def newest(content: bytes | None) -> bytes:
+        nonlocal let_go
+        records, _ = parsed(content or b"")
+        let_go = max(0, len(records) - keep)
+        return b"".join(line_of(record) for record in records[let_go:])
+
+    replace(database, scope, file, newest)
+    return let_go
+
+
+def withhold(database: sqlite3.Connection, scope: str, file: RecordFile) -> Callable[[bytes | None], bytes | None]:
+    """Return what makes the file's content say nothing that was forgotten, and all that no longer is.
+
+    Within a transaction that keeps the whole records, and under the workspace's lock. Hand it to `replacing.rewrite`
+    once that is on disk.
+    """
+    changed = reconsider(database, scope, lambda: parsed(file.read() or b"")[0])
+
+    def work(content: bytes | None) -> bytes | None:
+        lines = (content or b"").split(b"\n")
+        rows = [record_of(line) for line in lines]
+        instead = [changed.get(canonical(row)) if row else None for row in rows]
+        if not any(each is not None for each in instead):
+            return None
+        return b"\n".join(line if row is None else line_of(row)[:-1] for line, row in zip(lines, instead, strict=True))
+
+    return work
+
+
+def replace(
+    database: sqlite3.Connection, scope: str, file: RecordFile, change: Callable[[bytes | None], bytes]
+) -> None:
+    """Replace the file by what `change` makes of it, put damaged lines aside, and note how far it has been read.
+
+    Within a transaction, and under the workspace's lock. change: see `replacing.rewrite`. Raises OSError.
+    """
+    written: bytes = b""
+    damaged: list[bytes] = []
+
+    def changed(content: bytes | None) -> bytes:
+        nonlocal written, damaged
+        damaged = parsed(content or b"")[1]
+        written = change(content)
+        return written
+
+    file.rewrite(changed)
+    if damaged:
+        file.put_aside(b"".join(line + b"\n" for line in damaged))
+    # What another tool appended meanwhile stands behind it, and is still to be read.
+    remember(database, scope, file, records=written.count(b"\n"), damaged=0, size=len(written))
+
+
+def known(database: sqlite3.Connection, scope: str, session_id: str) -> bool:
+    """Return whether the index of ids has a session; `follow` first."""
+    query = "SELECT 1 FROM saved_sessions WHERE scope = ? AND session_id = ?"
+    return database.execute(query, (scope, session_id)).fetchone() is not None
+
+
+def follow(database: sqlite3.Connection, scope: str, file: RecordFile) -> None:
+    """Read into the index what stands in the file behind the place last read; all of it where it is another file."""
+    row = database.execute("SELECT size, tail, records, damaged FROM session_logs WHERE scope = ?", (scope,)).fetchone()
+    size, tail, records, damaged = row or (0, b"", 0, 0)
+    content = file.read(max(0, size - _TAIL))
+    if content is None:
+        if row:
+            database.execute("DELETE FROM session_logs WHERE scope = ?", (scope,))
+        return
+    known_part = min(size, _TAIL)
+    if len(content) < known_part or content[:known_part] != tail:  # another file
+        size, records, damaged, known_part = 0, 0, 0, 0
+        content = file.read() or b""
+    elif len(content) == known_part and row:
+        return
+    fresh = content[known_part:]
+    whole = fresh[: fresh.rfind(b"\n") + 1]  # a last line without an end may still be written
+    found: list[tuple[str, str, str, float]] = []
+    for line in whole.split(b"\n"):
+        record = record_of(line)
+        if record is not None:
+            records += 1
+            found.append((scope, record["session_id"], str(record.get("layer", "imported")), 0.0))
+        elif line.strip():
+            damaged += 1
+    database.executemany("INSERT OR IGNORE INTO saved_sessions VALUES (?, ?, ?, ?)", found)
+    remember(database, scope, file, records=records, damaged=damaged, size=size + len(whole))
+
+
+def remember(
+    database: sqlite3.Connection, scope: str, file: RecordFile, *, records: int, damaged: int, size: int
+) -> None:
+    """Note how far the file has been read."""
+    tail = (file.read(max(0, size - _TAIL)) or b"")[: min(size, _TAIL)]
+    database.execute(
+        "INSERT OR REPLACE INTO session_logs VALUES (?, ?, ?, ?, ?)", (scope, size, tail, records, damaged)
+    )
+
+
+def merge(
+    database: sqlite3.Connection, scope: str, file: RecordFile, records: Sequence[SessionRecord], *, dry_run: bool
+) -> int:
+    """Put records among those of the file, each before the first one that is newer; return how many were put there.
+
+    One whose session has a record, or had one, or is open, is left out. Within a transaction, and under the workspace's
+    lock; the new file takes the old one's place whole, and damaged lines are put aside. dry_run: only count.
+    """
+    follow(database, scope, file)
+    query = "SELECT 1 FROM sessions WHERE session_id = ? AND ended_at IS NULL"
+    fresh: dict[str, SessionRecord] = {}
+    for record in records:
+        running = database.execute(query, (record.session_id,)).fetchone()
+        if not running and not known(database, scope, record.session_id):
+            fresh.setdefault(record.session_id, record)
+    if not fresh or dry_run:
+        return len(fresh)
+
+    rows = [shown_record(database, scope, record.fields()) for record in fresh.values()]
+
+    def merged(content: bytes | None) -> bytes:
+        lines: list[bytes] = []
+        waiting = sorted(rows, key=_time)
+        for row in parsed(content or b"")[0]:
+            while waiting and _time(row) and _time(waiting[0]) < _time(row):
+                lines.append(line_of(waiting.pop(0)))
+            lines.append(line_of(row))
+        return b"".join([*lines, *map(line_of, waiting)])
+
+    replace(database, scope, file, merged)
+    saved = [(scope, record.session_id, record.layer) for record in fresh.values()]
+    database.executemany("INSERT OR IGNORE INTO saved_sessions VALUES (?, ?, ?, 0)", saved)
+    return len(fresh)
+
+
+def _time(row: dict[str, Any]) -> str:
+    return str(row.get("timestamp", ""))

@@ -1,0 +1,258 @@
+"""Accepted turns and plans in SQLite: the port `Turns`."""
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from typing import Final
+
+from gateway_memory.errors import LeaseLostError
+from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.event_log import EventLog
+from gateway_memory.store.journal.memory_rows import save_memories
+from gateway_memory.store.journal.session_state import observe, remember
+from gateway_memory.store.journal.unreadable import decoded
+from gateway_memory.store.patch import Patch
+from gateway_memory.store.plan import Plan
+from gateway_memory.store.ports.lease import Lease
+from gateway_memory.store.ports.turns import NewTurn, PendingTurn, Queue, Reply, TurnState
+from notifier import Event
+
+__all__ = ["SqliteTurns"]
+
+_ACCEPTED: Final = 0
+_RULED: Final = 1
+_FAILED: Final = 2
+_STAGES: Final[dict[TurnState, int]] = {"accepted": _ACCEPTED, "ruled": _RULED}
+"""What stands in the column `stage`. A parked turn has its stage less `_PARKED`."""
+_PARKED: Final = 100
+_RECEIPTS_KEPT: Final = 20_000
+_CHANGES_KEPT: Final = 2_000
+"""Receipts back from the newest that an undo can reach."""
+_TURN: Final = ("id", "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at")
+
+
+class SqliteTurns:
+    """Works on the journal's connection. A process's lease is its slot, and the token that it drew for it."""
+
+    def __init__(self, connection: Connection, slot: Lease, event_log: EventLog) -> None:
+        self._connection = connection
+        self._slot = slot
+        self._event_log = event_log
+        self._token = secrets.token_hex(8)
+
+    async def open(self) -> None:
+        """Take the lease of the slot: whoever had it before has lost it."""
+        query = "INSERT OR REPLACE INTO leases (slot, token) VALUES (?, ?)"
+        await self._change(query, (self._slot.number, self._token))
+
+    async def accept(self, turn: NewTurn) -> int:
+        """Keep a turn until it is processed; it is on disk when this returns. Returns its number."""
+        query = (
+            "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        )
+        values = (
+            turn.scope, turn.session_key, turn.session_id, turn.user, turn.reply, turn.at, turn.accepted_at,
+            self._slot.number,
+        )  # fmt: skip
+
+        def work(database: sqlite3.Connection) -> int:
+            known = database.execute(
+                "SELECT turn FROM replies WHERE scope = ? AND session_key = ? AND turn_id = ?",
+                (turn.scope, turn.session_key, turn.turn_id),
+            ).fetchone()
+            if known:
+                return int(known[0])
+            number = int(database.execute(query, values).lastrowid or 0)
+            database.execute(
+                "INSERT INTO replies (turn, scope, session_id, at, recalled, session_key, turn_id) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    number, turn.scope, turn.session_id, turn.at, json.dumps(turn.recalled), turn.session_key,
+                    turn.turn_id,
+                ),
+            )  # fmt: skip
+            observe(database, turn.scope, turn.session_id, turn.seen, turn.accepted_at)
+            return number
+
+        return await self._connection.transact(work)
+
+    async def claim(self, state: TurnState, *, session_id: str | None = None, limit: int = 256) -> list[PendingTurn]:
+        """Return turns of this process's lease that wait for a stage, oldest first."""
+        rows = await self._connection.rows(
+            f"SELECT {', '.join(_TURN)} FROM turns "
+            "WHERE slot = ? AND stage = ? AND (? IS NULL OR session_id = ?) ORDER BY id LIMIT ?",
+            (self._slot.number, _STAGES[state], session_id, session_id, limit),
+        )
+        return [PendingTurn(**dict(zip(_TURN, row, strict=True))) for row in rows]
+
+    async def park(self, turn: int) -> None:
+        """Put a turn aside that something broke on; it waits for `unpark`."""
+        await self._change(f"UPDATE turns SET stage = stage - {_PARKED} WHERE id = ? AND stage >= 0", (turn,))
+
+    async def unpark(self) -> None:
+        """Let this process's parked turns wait for their stage again."""
+        query = f"UPDATE turns SET stage = stage + {_PARKED} WHERE slot = ? AND stage < 0"
+        await self._change(query, (self._slot.number,))
+
+    async def adopt(self) -> int:
+        """Take over the turns and plans of processes that are gone; return how many processes that were."""
+        adopted = 0
+        for (number,) in await self._connection.rows("SELECT slot FROM turns UNION SELECT slot FROM plans"):
+            lock = self._slot.orphan(int(number))
+            if lock is None:
+                continue
+            with lock:
+                await self._connection.transact(_taking_over(int(number), self._slot.number))
+            adopted += 1
+        return adopted
+
+    async def failed(self) -> int:
+        """Return how many turns wait for `retry` since their model failed, of all processes."""
+        ((count,),) = await self._connection.rows(f"SELECT count(*) FROM turns WHERE stage = {_FAILED}")
+        return int(count)
+
+    async def retry(self) -> list[str]:
+        """Let them wait for their batch again, in this process; return the ids of their sessions."""
+
+        def work(database: sqlite3.Connection) -> list[str]:
+            found = database.execute(f"SELECT DISTINCT session_id FROM turns WHERE stage = {_FAILED}").fetchall()
+            query = f"UPDATE turns SET stage = {_RULED}, slot = ? WHERE stage = {_FAILED}"
+            database.execute(query, (self._slot.number,))
+            return [str(row[0]) for row in found]
+
+        return await self._connection.transact(work)
+
+    async def last_reply(self, session_id: str) -> Reply | None:
+        """Return the last reply of a session, None before the first one."""
+        rows = await self._connection.rows(
+            "SELECT turn, scope, recalled, at FROM replies WHERE session_id = ? ORDER BY turn DESC LIMIT 1",
+            (session_id,),
+        )
+        found = await decoded(
+            self._connection,
+            "replies",
+            "turn",
+            rows,
+            lambda row: Reply(turn=row[0], at=row[3], recalled=tuple(str(each) for each in json.loads(row[2]))),
+        )
+        return found[0] if found else None
+
+    async def queue(self) -> Queue:
+        """Return what waits, of all processes."""
+        ((rules, batch, failed, oldest, parked),) = await self._connection.rows(
+            f"SELECT total(stage = {_ACCEPTED}), total(stage = {_RULED}), total(stage = {_FAILED}), "
+            f"coalesce(min(CASE WHEN stage < {_FAILED} THEN accepted_at END), 0), total(stage < 0) FROM turns"
+        )
+        ((unreadable,),) = await self._connection.rows("SELECT count(*) FROM unreadable")
+        outbox, outbox_at = await self._event_log.waiting()
+        return Queue(
+            rules=int(rules),
+            batch=int(batch),
+            failed=int(failed),
+            oldest_at=oldest,
+            outbox=outbox,
+            outbox_at=outbox_at,
+            parked=int(parked),
+            unreadable=unreadable,
+        )
+
+    async def tidy(self, *, before: float) -> None:
+        """Delete old observations, turns whose model failed as long ago, and all but the newest receipts."""
+        await self._change("DELETE FROM observations WHERE at < ?", (before,))
+        await self._change(f"DELETE FROM turns WHERE stage = {_FAILED} AND at < ?", (before,))
+        await self._change("DELETE FROM receipts WHERE id <= (SELECT max(id) FROM receipts) - ?", (_RECEIPTS_KEPT,))
+        await self._change("DELETE FROM changes WHERE receipt <= (SELECT max(id) FROM receipts) - ?", (_CHANGES_KEPT,))
+        await self._change("DELETE FROM replies WHERE turn <= (SELECT max(turn) FROM replies) - ?", (_RECEIPTS_KEPT,))
+
+    # Plans
+
+    async def save_plan(self, plan: Plan, events: Sequence[Event] = ()) -> tuple[int, list[Event]]:
+        """Write down what is about to be done, what is known of its memories, and what will be announced."""
+
+        def work(database: sqlite3.Connection) -> tuple[int, list[Event]]:
+            save_memories(database, plan)
+            query = "INSERT INTO plans (slot, body) VALUES (?, ?)"
+            number = int(database.execute(query, (self._slot.number, plan.to_json())).lastrowid or 0)
+            return number, self._event_log.add(database, events, plan=number, now=plan.at)
+
+        return await self._connection.transact(work)
+
+    async def plans(self) -> list[tuple[int, Plan]]:
+        """Return the plans of this process's lease that are not known to be carried out, oldest first."""
+        query = "SELECT id, '', body FROM plans WHERE slot = ? ORDER BY id"
+        rows = await self._connection.rows(query, (self._slot.number,))
+        found = await decoded(self._connection, "plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
+        if lost := {int(row[0]) for row in rows} - {number for number, _ in found}:  # their turns are read again
+
+            def work(database: sqlite3.Connection) -> None:
+                for number in lost:
+                    self._event_log.called_off(database, number)
+
+            await self._connection.transact(work)
+        return found
+
+    async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
+        """Record in one transaction that a plan is carried out: turns, receipt, history, events that may leave now."""
+        advance = {
+            "rules": f"UPDATE turns SET stage = {_RULED} WHERE id = ?",
+            "batch": f"UPDATE turns SET stage = {_FAILED} WHERE id = ?" if plan.failed else "",
+        }.get(plan.stage) or "DELETE FROM turns WHERE id = ?"
+        keys = {record.session_key for record in plan.records()}
+        outcomes = [[item.turn, item.action, item.reason, item.id] for item in plan.outcomes]
+        receipt = (
+            plan.scope, ",".join(sorted(keys)), plan.stage, json.dumps(plan.turns), json.dumps(outcomes), plan.at,
+        )  # fmt: skip
+
+        def work(database: sqlite3.Connection) -> None:
+            self._check_lease(database, plan.turns)
+            if number is not None:
+                database.execute("DELETE FROM plans WHERE id = ?", (number,))
+                self._event_log.carried_out(database, number)
+            database.executemany(advance, [(turn,) for turn in plan.turns])
+            query = "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?)"
+            made = database.execute(query, receipt).lastrowid
+            if plan.writes:
+                query = "INSERT INTO history (scope, memory, at, event, other) VALUES (?, ?, ?, ?, ?)"
+                database.executemany(query, _history(plan))
+                remember(database, plan)
+            if plan.writes and plan.stage not in ("undo", "summary"):
+                change = (made, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
+                database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", change)
+
+        await self._connection.transact(work)
+
+    def _check_lease(self, database: sqlite3.Connection, turns: Sequence[int]) -> None:
+        """Raise LeaseLostError where another process has the lease of these turns by now."""
+        ours = database.execute("SELECT token FROM leases WHERE slot = ?", (self._slot.number,)).fetchone()
+        if ours != (self._token,):
+            raise LeaseLostError(f"slot {self._slot.number} was taken over by another process")
+        query = "SELECT count(*) FROM turns WHERE slot <> ? AND id IN (SELECT value FROM json_each(?))"
+        ((others,),) = database.execute(query, (self._slot.number, json.dumps(turns))).fetchall()
+        if others:
+            raise LeaseLostError(f"{others} turns were taken over by another process")
+
+    async def _change(self, query: str, values: Sequence[object] = ()) -> int:
+        """Run one statement in a transaction of its own, and return how many rows it changed."""
+        return await self._connection.transact(lambda database: database.execute(query, values).rowcount)
+
+
+def _taking_over(source: int, target: int) -> Callable[[sqlite3.Connection], None]:
+    def work(database: sqlite3.Connection) -> None:
+        for table in ("turns", "plans"):
+            database.execute(f"UPDATE {table} SET slot = ? WHERE slot = ?", (target, source))
+
+    return work
+
+
+def _history(plan: Plan) -> Iterable[tuple[str, str, float, str, str]]:
+    replaced = {item.replaced_by: item.memory.id for item in plan.retired if item.replaced_by}
+    added = "restored" if plan.stage == "undo" else "added"
+    for item in plan.retired:
+        yield plan.scope, item.memory.id, plan.at, item.state, item.replaced_by
+    for memory in plan.added:
+        yield plan.scope, memory.id, plan.at, added, replaced.get(memory.id, "")
+    for moved in plan.moved:
+        yield plan.scope, moved.memory.id, plan.at, "restored" if plan.stage == "undo" else plan.stage, ""

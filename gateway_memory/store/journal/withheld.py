@@ -1,0 +1,93 @@
+"""What is withheld in a scope, read from the journal: plain functions over a connection in a transaction."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from gateway_memory.store.withheld import Forgotten, Withheld, canonical
+
+__all__ = ["reconsider", "shown_record", "withheld"]
+
+_NEWEST: Final = 3_000
+"""Memories that are looked for: whoever deletes a file of a hundred thousand lines has them all deleted by hand."""
+
+
+def withheld(database: sqlite3.Connection, scope: str, *, also: Iterable[Forgotten] = ()) -> Withheld:
+    """Return what is withheld in a scope: what was forgotten, undone or deleted, and is not remembered again.
+
+    also: what is being forgotten just now. Within a transaction.
+    """
+    rows = database.execute(
+        "SELECT id, text, quote, changed_at FROM memories WHERE scope = ? AND type <> 'S' AND "
+        "state IN ('forgotten', 'undone', 'deleted') ORDER BY changed_at DESC LIMIT ?",
+        (scope, _NEWEST),
+    ).fetchall()
+    if not rows:
+        return Withheld(also)
+    again = _standing(database, scope, [row[1] for row in rows])
+    query = (
+        "SELECT h.memory, m.text FROM history h JOIN memories m ON m.scope = h.scope AND m.id = h.other AND "
+        "m.state = 'active' WHERE h.scope = ? AND h.event = 'added' AND h.memory IN (SELECT value FROM json_each(?))"
+    )
+    stands = dict(database.execute(query, (scope, json.dumps([row[0] for row in rows]))).fetchall())
+    found = [
+        Forgotten(text=words, at=at, stands=stands.get(identity, ""))
+        for identity, text, quote, at in rows
+        if text not in again
+        for words in dict.fromkeys((text, quote))
+        if words
+    ]
+    return Withheld([*found, *also])
+
+
+def _standing(database: sqlite3.Connection, scope: str, texts: list[str]) -> set[str]:
+    """Return those of some texts that a memory says which stands."""
+    query = (
+        "SELECT text FROM memories WHERE scope = ? AND state = 'active' AND text IN (SELECT value FROM json_each(?))"
+    )
+    return {str(row[0]) for row in database.execute(query, (scope, json.dumps(texts)))}
+
+
+def shown_record(database: sqlite3.Connection, scope: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record as it may be shown, and keep the whole one to tell it again. Within a transaction."""
+    shown = withheld(database, scope).record(row)
+    if shown != dict(row):
+        keep_whole(database, scope, shown, dict(row))
+    return shown
+
+
+def keep_whole(database: sqlite3.Connection, scope: str, shown: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
+    """Keep a whole record, by what is shown of it."""
+    query = "INSERT OR REPLACE INTO withheld_records VALUES (?, ?, ?)"
+    database.execute(query, (scope, canonical(shown), json.dumps(whole)))
+
+
+def reconsider(
+    database: sqlite3.Connection, scope: str, records: Callable[[], Iterable[Mapping[str, Any]]]
+) -> dict[str, dict[str, Any]]:
+    """Return what is to be shown instead of some of a scope's records, by `canonical`; keep the whole ones.
+
+    records: reads them; it is asked only where anything is, or was, withheld.
+
+    Within a transaction, which has to be on disk before the file says so.
+    """
+    query = "SELECT shown, whole FROM withheld_records WHERE scope = ?"
+    whole = dict(database.execute(query, (scope,)).fetchall())
+    hidden = withheld(database, scope)
+    if not hidden and not whole:
+        return {}
+    changed: dict[str, dict[str, Any]] = {}
+    standing: set[str] = set()
+    for row in records():
+        now = canonical(row)
+        original: dict[str, Any] = json.loads(whole[now]) if now in whole else dict(row)
+        shown = hidden.record(original)
+        standing |= {now, canonical(shown)}
+        if shown != original:
+            keep_whole(database, scope, shown, original)
+        if canonical(shown) != now:
+            changed[now] = shown
+    gone = [(scope, line) for line in whole if line not in standing]
+    database.executemany("DELETE FROM withheld_records WHERE scope = ? AND shown = ?", gone)
+    return changed

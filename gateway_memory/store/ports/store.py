@@ -1,0 +1,23 @@
+"""All ports of one store."""
+
+from dataclasses import dataclass
+
+from gateway_memory.store.ports.documents import Documents, Records
+from gateway_memory.store.ports.ledger import Ledger
+from gateway_memory.store.ports.notices import Notices
+from gateway_memory.store.ports.sessions import Sessions
+from gateway_memory.store.ports.turns import Turns
+
+__all__ = ["Store"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store:
+    """What an adapter opens: everything that a memory keeps, but for the rows of its index."""
+
+    documents: Documents
+    records: Records
+    turns: Turns
+    sessions: Sessions
+    ledger: Ledger
+    notices: Notices

@@ -1,0 +1,130 @@
+"""Opening the store of a memory: files and SQLite in a workspace, or everything in memory."""
+
+from collections import defaultdict
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Final
+
+from extractor.model.breaker import Breaker
+from gateway_memory.errors import WorkspaceError
+from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime import Runtime
+from gateway_memory.scope import Scope
+from gateway_memory.store.disk.files import MarkdownFiles
+from gateway_memory.store.disk.in_memory import DocumentsInMemory, RecordsInMemory
+from gateway_memory.store.disk.record_file import DiskRecords
+from gateway_memory.store.disk.slots import NoSlot, Slot
+from gateway_memory.store.disk.workspace import INDEX_FILE, STATE_FOLDER
+from gateway_memory.store.journal.connection import IN_MEMORY
+from gateway_memory.store.journal.journal import Journal, open_journal
+from gateway_memory.store.ports.documents import Documents
+from gateway_memory.store.ports.store import Store
+from gateway_memory.store.summaries import SESSIONS_FILE
+from gateway_memory.sync.edits import Edits
+from gateway_memory.sync.follower import Follower
+from gateway_memory.sync.storage import Storage
+from gateway_memory.tasks import compute
+from notifier import Announcer
+from recall import Recaller, RecallError
+
+__all__ = ["open_storage", "open_store"]
+
+log = get_logger(__name__)
+
+_EMBEDDING_REST_SECONDS: Final = 30.0
+"""For so long an embedding server that keeps failing is left alone: words answer, and it may only be starting anew."""
+
+
+async def open_storage(
+    stack: AsyncExitStack, workspace: Path | None, runtime: Runtime, announcer: Announcer
+) -> Storage:
+    """Open the ports, the index and its follower; the stack closes them.
+
+    workspace: the folder, made where there is none; None keeps everything in memory. announcer: is told of edits.
+
+    Raises:
+        WorkspaceError: the folder can't be made, read or written.
+        StoreError: the journal can't be opened.
+    """
+    notify = runtime.settings.notify
+    store = await open_store(
+        stack, workspace, sends=notify.enabled and notify.mqtt.enabled, history=notify.mqtt.history_events
+    )
+    recaller = await _open_recaller(stack, workspace, runtime)
+    edits = Edits(runtime, store.notices, announcer) if notify.enabled else None
+    return Storage(
+        documents=store.documents,
+        records=store.records,
+        turns=store.turns,
+        sessions=store.sessions,
+        ledger=store.ledger,
+        notices=store.notices,
+        recaller=recaller,
+        follower=Follower(runtime, store.documents, store.ledger, store.notices, recaller, edits),
+    )
+
+
+async def open_store(
+    stack: AsyncExitStack, workspace: Path | None, *, sends: bool = False, history: int = 1000
+) -> Store:
+    """Open the ports alone. sends: events leave this process. history: events of each origin that are kept."""
+    if workspace is None:
+        files = defaultdict[str, RecordsInMemory](RecordsInMemory)
+        journal = await open_journal(
+            stack, IN_MEMORY, NoSlot(), file_of=lambda scope: files[scope.key], sends=sends, history=history
+        )
+        return _store(DocumentsInMemory(), journal)
+    state = workspace / STATE_FOLDER
+    slot = Slot(state / "slots")
+    stack.callback(slot.release)
+    await compute(_prepare, workspace, state, slot)
+
+    def file_of(scope: Scope) -> DiskRecords:
+        return DiskRecords(workspace / scope.folder / SESSIONS_FILE)
+
+    path = workspace / "journal.sqlite"
+    journal = await open_journal(stack, path, slot, file_of=file_of, sends=sends, history=history)
+    await compute(path.chmod, 0o600)
+    slot.started()
+    files_of_workspace = MarkdownFiles(workspace, state)
+    stack.callback(files_of_workspace.close)
+    log.info("store.open", slot=slot.number)
+    return _store(files_of_workspace, journal)
+
+
+def _store(documents: Documents, journal: Journal) -> Store:
+    return Store(
+        documents=documents,
+        records=journal.records,
+        turns=journal.turns,
+        sessions=journal.sessions,
+        ledger=journal.ledger,
+        notices=journal.notices,
+    )
+
+
+def _prepare(workspace: Path, state: Path, slot: Slot) -> None:
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+        next(workspace.iterdir(), None)
+        slot.take()
+    except OSError as error:
+        reason = error.strerror or error
+        raise WorkspaceError(
+            f"{workspace}: {reason}; gateway-memory must be able to read and write this folder"
+        ) from error
+
+
+async def _open_recaller(stack: AsyncExitStack, workspace: Path | None, runtime: Runtime) -> Recaller:
+    path = None if workspace is None else workspace / INDEX_FILE
+    breaker = Breaker(open_seconds=_EMBEDDING_REST_SECONDS)
+    recaller = Recaller(path, runtime.settings.auto_recall, breaker=breaker, zone=runtime.zone)
+    try:
+        if await recaller.open():
+            log.info("index.rebuilding")
+    except RecallError as error:
+        raise WorkspaceError(f"{error}; another process may have it locked") from error
+    stack.push_async_callback(recaller.close)
+    if path is not None:
+        await compute(path.chmod, 0o600)
+    return recaller

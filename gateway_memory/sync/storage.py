@@ -1,0 +1,51 @@
+"""All that a memory stores, and the index that follows it."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gateway_memory.store.ports.documents import Documents, Records
+from gateway_memory.store.ports.ledger import Ledger
+from gateway_memory.store.ports.notices import Notices
+from gateway_memory.store.ports.sessions import Sessions
+from gateway_memory.store.ports.turns import Turns
+from gateway_memory.store.record import MemoryRecord
+from gateway_memory.sync.follower import IMPORTANCE, Follower
+from recall import Recaller, Stored
+
+__all__ = ["Storage", "record_of"]
+
+_OF_THE_DOCUMENT: Final = ("text", "file", "at", "type", "confidence")
+"""What a person may have changed in the document since it was stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """The ports of one open memory, its index, and what keeps the index equal to the documents."""
+
+    documents: Documents
+    records: Records
+    turns: Turns
+    sessions: Sessions
+    ledger: Ledger
+    notices: Notices
+    recaller: Recaller
+    follower: Follower
+
+
+def record_of(stored: Stored, known: MemoryRecord | None) -> MemoryRecord:
+    """Return a memory of the index as a record: its words and place of today, and what else is known of it."""
+    entry = stored.entry
+    now = MemoryRecord(
+        id=entry.id,
+        text=entry.text,
+        file=stored.file,
+        at=entry.at,
+        session_key=entry.session,
+        type=entry.type,
+        category=entry.category,
+        importance="high" if entry.importance >= IMPORTANCE["high"] else "normal",
+        confidence=entry.confidence,
+    )
+    if known is None:
+        return now
+    return replace(known, **{name: getattr(now, name) for name in _OF_THE_DOCUMENT})
