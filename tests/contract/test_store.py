@@ -1,0 +1,457 @@
+"""What every store keeps to, whatever it is made of: the ports, over files with SQLite and in memory."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway_memory.errors import LeaseLostError, StoreError
+from gateway_memory.scope import OWNER_SCOPE, resolve_scope
+from gateway_memory.store.disk.slots import Slot
+from gateway_memory.store.documents import MEMORY_FILE, FileEdit
+from gateway_memory.store.markdown import Addition, parse
+from gateway_memory.store.plan import Outcome, Plan, Retired, Stage
+from gateway_memory.store.ports.ledger import MEMORY_FULL
+from gateway_memory.store.ports.sessions import End, Observation
+from gateway_memory.store.ports.store import Store
+from gateway_memory.store.ports.turns import NewTurn
+from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.summaries import SessionRecord
+from gateway_memory.sync.opening import open_store
+from notifier import Event, MemoryChange
+
+NUMBERS = count(1000)
+ZOE = resolve_scope(user="zoe", room=None)
+
+
+@pytest.fixture(params=["files", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    async with AsyncExitStack() as stack:
+        yield await open_store(stack, tmp_path / "workspace" if request.param == "files" else None, sends=True)
+    if request.param == "memory":
+        assert not any(tmp_path.iterdir())
+
+
+def turn(number: int, *, scope: str = "owner", **values: object) -> NewTurn:
+    new = NewTurn(
+        turn_id=f"t{number}",
+        scope=scope,
+        session_key="chat",
+        session_id="s1",
+        user=f"said {number}",
+        reply="OK",
+        at=float(number),
+        accepted_at=float(number),
+    )
+    return replace(new, **values)  # type: ignore[arg-type]
+
+
+def record(identity: str, **values: object) -> MemoryRecord:
+    made = MemoryRecord(id=identity, text=f"the text of {identity}", file=MEMORY_FILE, at=5.0)
+    return replace(made, **values)  # type: ignore[arg-type]
+
+
+def plan(*added: MemoryRecord, turns: tuple[int, ...] = (), stage: Stage = "rules", at: float = 9.0) -> Plan:
+    outcomes = tuple(Outcome(turn=0, action="add", reason="new", id=each.id) for each in added)
+    return Plan(
+        scope="owner",
+        folder="",
+        stage=stage,
+        at=at,
+        turns=turns,
+        added=added,
+        outcomes=outcomes,
+    )
+
+
+async def carried_out(store: Store, made: Plan) -> None:
+    number, _ = await store.turns.save_plan(made)
+    await store.turns.finish(made, number)
+
+
+# Documents
+
+
+async def test_documents_are_read_as_they_were_written(store: Store) -> None:
+    documents = store.documents
+    assert await documents.read(OWNER_SCOPE, MEMORY_FILE) is None
+    assert await documents.scan(OWNER_SCOPE) == {}
+    line = Addition(id="abcdefgh", text="喜欢 tea ☕", type="O", confidence=0.9)
+    async with documents.writing(OWNER_SCOPE):
+        (patch,) = await documents.edit(OWNER_SCOPE, [FileEdit(file=MEMORY_FILE, add=(line,))])
+    read = await documents.read(OWNER_SCOPE, MEMORY_FILE)
+    assert read is not None
+    (block,) = parse(read[0], file=MEMORY_FILE)
+    assert (block.id, block.text, block.type, block.confidence) == ("abcdefgh", "喜欢 tea ☕", "O", 0.9)
+    stamps = await documents.scan(OWNER_SCOPE)
+    assert stamps == {MEMORY_FILE: (read[1].mtime_ns, read[1].size)}
+    assert await documents.scan(ZOE) == {}, "each scope has its own"
+    async with documents.writing(OWNER_SCOPE):
+        await documents.edit(OWNER_SCOPE, [FileEdit(file=MEMORY_FILE, remove=("abcdefgh",), restore=patch)])
+    assert await documents.read(OWNER_SCOPE, MEMORY_FILE) is None, "taken back, the document is gone again"
+
+
+async def test_an_edit_done_twice_is_done_once(store: Store) -> None:
+    edit = FileEdit(file="memory/2026-11-21.md", add=(Addition(id="abcdefgh", text="one"),))
+    async with store.documents.writing(ZOE):
+        await store.documents.edit(ZOE, [edit])
+        before = await store.documents.read(ZOE, edit.file)
+        await store.documents.edit(ZOE, [edit])
+    assert await store.documents.read(ZOE, edit.file) == before
+    assert await store.documents.folders() == [ZOE.folder]
+
+
+async def test_there_is_one_writer_of_a_scope(store: Store) -> None:
+    inside = 0
+
+    async def write(number: int) -> None:
+        nonlocal inside
+        async with store.documents.writing(OWNER_SCOPE):
+            inside += 1
+            assert inside == 1
+            edit = FileEdit(file=MEMORY_FILE, add=(Addition(id=f"line{number:04d}", text=f"line {number}"),))
+            await store.documents.edit(OWNER_SCOPE, [edit])
+            inside -= 1
+
+    tasks = [asyncio.create_task(write(number)) for number in range(20)]
+    await asyncio.sleep(0)
+    tasks[7].cancel()  # whoever waits may go: the next one gets its turn
+    await asyncio.gather(*tasks, return_exceptions=True)
+    written = sum(not task.cancelled() for task in tasks)
+    read = await store.documents.read(OWNER_SCOPE, MEMORY_FILE)
+    assert read is not None
+    assert len(parse(read[0], file=MEMORY_FILE)) == written >= 19
+
+
+# Turns
+
+
+async def test_a_turn_waits_for_its_rules_then_for_its_batch_then_is_done(store: Store) -> None:
+    first = await store.turns.accept(turn(1, recalled=("aa", "bb")))
+    second = await store.turns.accept(turn(2, session_id="s2"))
+    assert second > first
+    assert [each.user for each in await store.turns.claim("accepted")] == ["said 1", "said 2"]
+    assert [each.id for each in await store.turns.claim("accepted", session_id="s2")] == [second]
+    reply = await store.turns.last_reply("s1")
+    assert reply is not None
+    assert (reply.turn, reply.recalled) == (first, ("aa", "bb"))
+    await store.turns.finish(plan(turns=(first, second)), None)
+    assert await store.turns.claim("accepted") == []
+    assert [each.id for each in await store.turns.claim("ruled")] == [first, second]
+    await store.turns.finish(plan(turns=(first,), stage="batch"), None)
+    queue = await store.turns.queue()
+    assert (queue.rules, queue.batch, queue.oldest_at) == (0, 1, 2.0)
+
+
+async def test_the_same_id_twice_is_one_turn(store: Store) -> None:
+    first = await store.turns.accept(turn(1))
+    assert await store.turns.accept(turn(1, user="said again")) == first
+    await store.turns.finish(plan(turns=(first,)), None)
+    await store.turns.finish(plan(turns=(first,), stage="batch"), None)
+    assert await store.turns.accept(turn(1)) == first, "also after it is done"
+    assert (await store.turns.queue()).rules == 0
+    assert await store.turns.accept(turn(1, session_key="another chat")) != first
+    assert await store.turns.accept(turn(1, scope="user:zoe")) != first
+
+
+async def test_many_at_once_are_each_accepted_once(store: Store) -> None:
+    again = [turn(number % 50) for number in range(150)]
+    numbers = await asyncio.gather(*(store.turns.accept(each) for each in again))
+    assert len(set(numbers)) == 50
+    assert len(await store.turns.claim("accepted")) == 50
+
+
+async def test_a_parked_turn_and_a_failed_one_wait_apart(store: Store) -> None:
+    first, second = await store.turns.accept(turn(1)), await store.turns.accept(turn(2))
+    await store.turns.park(first)
+    assert [each.id for each in await store.turns.claim("accepted")] == [second]
+    await store.turns.unpark()
+    assert len(await store.turns.claim("accepted")) == 2
+    await store.turns.finish(plan(turns=(second,)), None)
+    await store.turns.finish(replace(plan(turns=(second,), stage="batch"), failed=True), None)
+    assert await store.turns.failed() == 1
+    assert await store.turns.retry() == ["s1"]
+    assert [each.id for each in await store.turns.claim("ruled")] == [second]
+
+
+async def test_a_plan_is_known_until_it_is_carried_out(store: Store) -> None:
+    made = plan(record("abcdefgh", entities=("Zoe", "Oslo"), expires="2027-01-01", quote="I said", turn=3))
+    event = Event(scope="owner", at=9.0, changes=(MemoryChange(id="abcdefgh", text="t", at=9.0),))
+    number, (numbered,) = await store.turns.save_plan(made, [event])
+    assert await store.turns.plans() == [(number, made)]
+    assert await store.notices.planned(number) == [numbered]
+    assert await store.notices.ready(store.notices.instance, 0, 10) == [], "not before it is carried out"
+    await store.turns.finish(made, number)
+    assert await store.turns.plans() == []
+    assert await store.notices.ready(store.notices.instance, 0, 10) == [numbered]
+    assert (await store.ledger.memories("owner", ["abcdefgh", "none"])) == {"abcdefgh": made.added[0]}
+
+
+async def test_a_cancelled_call_has_happened_or_not(store: Store) -> None:
+    for number in range(20):
+        accepting = asyncio.create_task(store.turns.accept(turn(number)))
+        await asyncio.sleep(0)
+        accepting.cancel()
+        await asyncio.gather(accepting, return_exceptions=True)
+    kept = {each.user for each in await store.turns.claim("accepted")}
+    assert kept <= {f"said {number}" for number in range(20)}
+    for number in range(20):
+        await store.turns.accept(turn(number))
+    assert len(await store.turns.claim("accepted")) == 20, "and done again, each is there once"
+
+
+async def test_a_process_whose_work_was_taken_over_changes_nothing(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        here = await open_store(stack, tmp_path)
+        there = await open_store(stack, tmp_path)
+        number = await here.turns.accept(turn(1))
+        (made, _) = await here.turns.save_plan(plan(record("abcdefgh"), turns=(number,)))
+        assert await there.turns.adopt() == 0, "it lives"
+        slot = next(each for each in _slots(stack) if each.number == 0)
+        slot.release()  # as a file system does that loses its locks
+        assert await there.turns.adopt() == 1
+        assert [each.id for each in await there.turns.claim("accepted")] == [number]
+        with pytest.raises(LeaseLostError):
+            await here.turns.finish(plan(record("abcdefgh"), turns=(number,)), made)
+        assert await there.ledger.receipts(limit=5) == []
+        await there.turns.finish(plan(record("abcdefgh"), turns=(number,)), made)
+        assert len(await there.ledger.receipts(limit=5)) == 1
+
+
+async def test_whoever_takes_a_place_has_its_lease(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        here = await open_store(stack, tmp_path)
+        number = await here.turns.accept(turn(1))
+        _slots(stack)[0].release()
+        there = await open_store(stack, tmp_path)  # under the same number
+        assert [each.id for each in await there.turns.claim("accepted")] == [number]
+        with pytest.raises(LeaseLostError):
+            await here.turns.finish(plan(turns=(number,)), None)
+
+
+def _slots(stack: AsyncExitStack) -> list[Slot]:
+    """Return the slots that stores hold, the first one first."""
+    callbacks = [callback for _, callback in stack._exit_callbacks]  # type: ignore[attr-defined]
+    bound = [getattr(each, "__wrapped__", None) for each in callbacks]
+    return [owner for each in bound if isinstance(owner := getattr(each, "__self__", None), Slot)]
+
+
+# Sessions
+
+
+async def test_a_key_has_one_open_session(store: Store) -> None:
+    assert await store.sessions.open("chat", "owner", "s1", 1.0) == ("s1", True)
+    assert await store.sessions.open("chat", "owner", "s2", 2.0) == ("s1", False)
+    assert await store.sessions.open("chat", "user:zoe", "s3", 2.0) == ("s3", True)
+    assert await store.sessions.close("s1", End(reason="completed", error="e"), state="saved", at=5.0) == 4.0
+    assert await store.sessions.close("s1", End(reason="again"), state="saved", at=9.0) is None
+    assert await store.sessions.open("chat", "owner", "s4", 6.0) == ("s4", True)
+    found = await store.sessions.find("s1")
+    assert found is not None
+    assert (found.key, found.scope, found.ended) == ("chat", "owner", True)
+    assert await store.sessions.find("none") is None
+    counts = await store.sessions.counts()
+    assert (counts["ended"], counts["open"], counts["errors"], counts["state.saved"]) == (1, 2, 1, 1)
+    assert set(await store.sessions.scopes()) == {"owner", "user:zoe"}
+
+
+async def test_what_was_seen_and_left_is_read_back(store: Store) -> None:
+    await store.sessions.open("chat", "owner", "s1", 1.0)
+    await store.sessions.observe(
+        "owner", "s1", Observation(kind="tool", content="build 42", tool="bash", tags="a b"), 2.0
+    )
+    await store.sessions.observe("owner", "s1", Observation(kind="user", content="hidden", private=True), 3.0)
+    await carried_out(store, plan(record("abcdefgh", session_id="s1", category="decision")))
+    seen, left = await store.sessions.read("owner", "s1")
+    assert [(each.kind, each.content, each.private) for each in seen] == [
+        ("tool", "build 42", False),
+        ("user", "", True),
+    ]
+    assert left.facts == left.decisions == ("the text of abcdefgh",)
+    assert await store.sessions.has_left_anything("owner", "s1")
+    assert not await store.sessions.has_left_anything("owner", "s2")
+    assert await store.sessions.observed_since_stage("owner", "s1") == 2
+
+
+async def test_one_follow_up_and_switches_that_last(store: Store) -> None:
+    await store.sessions.open("chat", "owner", "s1", 1.0)
+    taken = await asyncio.gather(*(store.sessions.take_followup("s1") for _ in range(5)))
+    assert sorted(taken) == [False, False, False, False, True]
+    assert await store.sessions.was_followed_up("s1")
+    await store.sessions.switch("s1", {"notify": False})
+    assert await store.sessions.switches("s1") == {"notify": False}
+    (idle,) = await store.sessions.abandoned(idle_before=2.0, starting=False)
+    assert idle.session_id == "s1"
+    assert await store.sessions.abandoned(idle_before=0.5, starting=False) == []
+
+
+# Records
+
+
+async def test_a_session_has_one_record(store: Store) -> None:
+    made = SessionRecord(id="sum-1", session_id="s1", topic="t", summary="s", timestamp="2026-11-21T00:00:00Z")
+    async with store.documents.writing(OWNER_SCOPE):
+        assert await store.records.save(OWNER_SCOPE, made, 1.0)
+        assert not await store.records.save(OWNER_SCOPE, replace(made, id="sum-2"), 2.0)
+        older = replace(made, id="sum-0", session_id="s0", timestamp="2026-11-20T00:00:00Z")
+        assert await store.records.merge(OWNER_SCOPE, [older, made], dry_run=True) == 1
+        assert await store.records.merge(OWNER_SCOPE, [older, made], dry_run=False) == 1
+    assert [each["id"] for each in await store.records.read(OWNER_SCOPE)] == ["sum-0", "sum-1"]
+    last = await store.records.last(OWNER_SCOPE)
+    assert last is not None
+    assert last["id"] == "sum-1"
+    assert await store.records.is_saved(OWNER_SCOPE, "s0")
+    assert not await store.records.is_saved(ZOE, "s1")
+    assert await store.records.last(ZOE) is None
+    async with store.documents.writing(OWNER_SCOPE):
+        await store.records.tidy(OWNER_SCOPE, keep=1)
+    assert [each["id"] for each in await store.records.read(OWNER_SCOPE)] == ["sum-1"]
+    assert await store.records.is_saved(OWNER_SCOPE, "s0"), "what was let go was saved"
+
+
+async def test_what_was_forgotten_is_left_out_of_records_until_it_is_back(store: Store) -> None:
+    secret = record("abcdefgh", text="the cat is called Tigger")
+    await carried_out(store, plan(secret))
+    told = SessionRecord(
+        id="sum-1", session_id="s1", topic="pets", summary="The cat is called Tigger. They moved.", timestamp="2026"
+    )
+    async with store.documents.writing(OWNER_SCOPE):
+        await store.records.save(OWNER_SCOPE, told, 1.0)
+        forgetting = replace(plan(stage="command", at=20.0), retired=(Retired(memory=secret, state="forgotten"),))
+        await carried_out(store, forgetting)
+        hidden = await store.records.withhold(OWNER_SCOPE)
+    assert hidden.says("the cat is called Tigger")
+    assert b"Tigger" not in (await store.records.lines(OWNER_SCOPE) or b"")
+    async with store.documents.writing(OWNER_SCOPE):
+        await carried_out(store, replace(plan(secret, stage="undo", at=30.0)))
+        await store.records.withhold(OWNER_SCOPE)
+    (back,) = await store.records.read(OWNER_SCOPE)
+    assert back["summary"] == told.summary
+
+
+# Ledger
+
+
+async def test_what_became_of_a_memory_is_known(store: Store) -> None:
+    old, new = record("aaaaaaaa", turn=7), record("bbbbbbbb", expires="2026-01-01")
+    await carried_out(store, plan(old))
+    replaced = replace(
+        plan(new, stage="batch", at=12.0), retired=(Retired(memory=old, state="superseded", replaced_by="bbbbbbbb"),)
+    )
+    await carried_out(store, replaced)
+    ledger = store.ledger
+    assert [line.event for line in await ledger.history("owner", "aaaaaaaa")] == ["added", "superseded"]
+    assert await ledger.states("owner", ["aaaaaaaa", "bbbbbbbb", "none"]) == {
+        "aaaaaaaa": ("superseded", "bbbbbbbb"),
+        "bbbbbbbb": ("active", ""),
+    }
+    assert await ledger.of_turns("owner", [7]) == []
+    assert await ledger.expired("owner", "2026-06-01") == ["bbbbbbbb"]
+    first, second = await ledger.undoable("owner", 5)
+    assert (first.plan, second.plan.added) == (replaced, (old,))
+    newest, oldest = await ledger.receipts(limit=5)
+    assert newest.number > oldest.number
+    assert await ledger.receipts(limit=5, after=oldest.number) == [newest]
+    assert await ledger.receipts(limit=5, scope="user:zoe") == []
+    assert await ledger.last_extraction() == 12.0
+
+
+async def test_a_days_budget_holds_whoever_asks_at_once(store: Store) -> None:
+    ledger, day = store.ledger, "2026-11-21"
+    taken = await asyncio.gather(*(ledger.reserve(day, calls=3, tokens=1000, wanted=100) for _ in range(10)))
+    assert sum(taken) == 3
+    await ledger.settle(day, reserved=100, input_tokens=60, output_tokens=-5)
+    spent = await ledger.spent(day)
+    assert (spent.calls, spent.reserved, spent.input_tokens, spent.output_tokens) == (3, 200, 60, 0)
+    assert not await ledger.reserve("2026-11-22", calls=3, tokens=99, wanted=100)
+    assert (await ledger.spent("2026-11-23")).calls == 0
+
+
+async def test_a_notice_is_taken_once(store: Store) -> None:
+    await store.ledger.set_notice("owner", MEMORY_FULL)
+    assert store.ledger.may_be_due("owner", MEMORY_FULL)
+    taken = await asyncio.gather(*(store.ledger.take_notice("owner", MEMORY_FULL) for _ in range(4)))
+    assert sorted(taken) == [False, False, False, True]
+    await store.ledger.set_notice("owner", MEMORY_FULL)
+    assert not await store.ledger.take_notice("owner", MEMORY_FULL), "it still holds, and was told"
+    await store.ledger.clear_notice("owner", MEMORY_FULL)
+    await store.ledger.set_notice("owner", MEMORY_FULL)
+    assert await store.ledger.take_notice("owner", MEMORY_FULL)
+
+
+# Notices
+
+
+async def test_an_edit_by_hand_is_noticed_once(store: Store) -> None:
+    change = MemoryChange(id="abcdefgh", text="by hand", at=1.0, by_hand=True)
+    (event,) = await store.notices.notice("owner", [change], 1.0)
+    assert (event.origin, event.number) == (store.notices.instance, 1)
+    assert await store.notices.notice("owner", [change], 2.0) == []
+    (again,) = await store.notices.notice("owner", [replace(change, text="other words")], 3.0)
+    assert again.number == 2
+    assert await store.notices.edited_since("owner", 2.0)
+    assert not await store.notices.edited_since("owner", 3.0)
+
+
+async def test_a_session_is_delivered_what_it_was_not_shown(store: Store) -> None:
+    await store.sessions.open("chat", "owner", "s1", 1.0)
+    for number in range(3):
+        await store.notices.notice(
+            "owner", [MemoryChange(id=f"line{number}", text="t", at=5.0, by_hand=True)], 5.0 + number
+        )
+    origin = store.notices.instance
+    assert [each.number for each in await store.notices.undelivered("s1", since=0.0)] == [1, 2, 3]
+    await store.notices.mark_delivered("s1", {origin: 2})
+    await store.notices.mark_delivered("s1", {origin: 1})
+    assert [each.number for each in await store.notices.undelivered("s1", since=0.0)] == [3]
+    assert await store.notices.undelivered("s1", since=9.0) == []
+
+
+# Whatever is kept
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
+async def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
+    number = next(NUMBERS)
+    accepted = await store.turns.accept(turn(number, user=text, reply=text, session_id=f"s{number}"))
+    (pending,) = await store.turns.claim("accepted", session_id=f"s{number}")
+    assert (pending.id, pending.user, pending.reply) == (accepted, text, text)
+    kept = record(f"m{number}", text=text, quote=text, entities=(text,), session_key=text)
+    await carried_out(store, plan(kept))
+    assert (await store.ledger.memories("owner", [kept.id]))[kept.id] == kept
+
+
+async def test_a_damaged_row_is_set_aside_and_the_others_are_there(store: Store) -> None:
+    await carried_out(store, plan(record("aaaaaaaa")))
+    await carried_out(store, plan(record("bbbbbbbb"), at=10.0))
+    connection = store.turns._connection  # type: ignore[attr-defined]
+    await connection.transact(lambda database: database.execute("UPDATE receipts SET outcome = '{' WHERE id = 1"))
+    (standing,) = await store.ledger.receipts(limit=5)
+    assert standing.outcomes[0].id == "bbbbbbbb"
+    assert (await store.turns.queue()).unreadable == 1
+
+
+async def test_a_workspace_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    async with AsyncExitStack() as stack:
+        with pytest.raises(StoreError, match="must be able to read and write"):
+            await open_store(stack, tmp_path / "file" / "workspace")
+
+
+async def test_a_lost_document_is_an_error_of_ours(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        store = await open_store(stack, tmp_path)
+        os.mkfifo(tmp_path / "fifo")
+        (tmp_path / "memory").write_text("a file where a folder should be")
+        async with store.documents.writing(OWNER_SCOPE):
+            edit = FileEdit(file="memory/2026-01-01.md", add=(Addition(id="abcdefgh", text="t"),))
+            with pytest.raises(StoreError):
+                await store.documents.edit(OWNER_SCOPE, [edit])
