@@ -1,6 +1,7 @@
 """What holds for the house as a whole: leaves import no other package, imports stay light and free of circles."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -143,3 +144,44 @@ def test_no_import_runs_in_a_circle() -> None:
 def test_the_house_has_few_rooms() -> None:
     entries = [path for path in (ROOT / "gateway_memory").iterdir() if path.name != "__pycache__"]
     assert len(entries) <= 25
+
+
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    for package in sorted(PACKAGES):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))
+
+
+def test_only_the_adapters_know_sqlite() -> None:
+    adapters = ("gateway_memory/store/journal/", "recall/rows/")
+    sql = re.compile(r"\A\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA|BEGIN|DROP|ALTER)\s", re.IGNORECASE)
+    for name, tree in modules():
+        if name.startswith(adapters):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                assert not {"sqlite3", "aiosqlite"} & {alias.name for alias in node.names}, name
+            elif isinstance(node, ast.ImportFrom):
+                assert node.module not in ("sqlite3", "aiosqlite"), name
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
+                is_query = sql.match(node.value) and re.search(r"\b(?:FROM|INTO|SET|TABLE|=)\b", node.value)
+                assert not is_query, f"{name}:{node.lineno}"
+
+
+def test_no_constructor_takes_more_than_six() -> None:
+    long = {
+        f"{name}: {owner.name}"
+        for name, tree in modules()
+        for owner in ast.walk(tree)
+        if isinstance(owner, ast.ClassDef)
+        for node in owner.body
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__"
+        if len(node.args.args) + len(node.args.kwonlyargs) - 1 > 6
+    }
+    assert long == set()
+
+
+def test_modules_are_short() -> None:
+    tables: set[str] = set()
+    long = {name: lines for name, _ in modules() if (lines := len((ROOT / name).read_text("utf-8").splitlines())) > 300}
+    assert long.keys() == tables, long
