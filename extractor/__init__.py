@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .categories import CATEGORIES, Category, traits_of
     from .cleaning.clean import clean
     from .cleaning.injection import without_commands
     from .debounce import Debouncer
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from .types import Candidate, Cleaned, Decision, Known, Turn, Usage, Verdict
 
 __all__ = [
+    "CATEGORIES",
     "Candidate",
+    "Category",
     "Cleaned",
     "Debouncer",
     "Decision",
@@ -54,12 +57,16 @@ __all__ = [
     "same_words",
     "settled",
     "summarize",
+    "traits_of",
     "unsure",
     "without_commands",
     "written",
 ]
 
 _HOMES = {
+    "CATEGORIES": "categories",
+    "Category": "categories",
+    "traits_of": "categories",
     "Candidate": "types",
     "Cleaned": "types",
     "Debouncer": "debounce",

@@ -8,7 +8,6 @@ from typing import Literal, TypeAlias
 __all__ = [
     "Action",
     "Candidate",
-    "Category",
     "Cleaned",
     "Decision",
     "Importance",
@@ -20,7 +19,6 @@ __all__ = [
     "Verdict",
 ]
 
-Category: TypeAlias = Literal["preference", "decision", "fact", "instruction"]
 MemoryType: TypeAlias = Literal["W", "B", "O"]
 Importance: TypeAlias = Literal["high", "normal"]
 Action: TypeAlias = Literal["add", "skip", "update", "supersede"]
@@ -71,7 +69,7 @@ class Candidate:
     """
 
     content: str
-    category: Category
+    category: str
     type: MemoryType
     importance: Importance
     confidence: float

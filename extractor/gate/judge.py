@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 
+from extractor.categories import traits_of
 from extractor.language.script import is_chinese
 from extractor.language.sentences import is_machine_line, sentences, without_code_blocks
 from extractor.language.small_talk import is_greeting, is_small_talk
@@ -71,7 +72,7 @@ def judge(  # noqa: PLR0911 - a return a reason
     found = [candidate for turn in said for candidate in extract_rules(turn)]
     heard = [before, *(turn.reply for turn in said)]
     score = Gate.score(max(_margin(turn, earlier) for turn, earlier in zip(said, heard, strict=False)))
-    if any(candidate.explicit or candidate.category in ("preference", "instruction") for candidate in found):
+    if any(candidate.explicit or traits_of(candidate.category).standing for candidate in found):
         return Verdict(keep=True, reason="priority_keyword", score=max(KEPT, score))
     if found:
         decided = any(candidate.category == "decision" for candidate in found)

@@ -13,13 +13,14 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, Final, get_args
 
+from extractor.categories import CATEGORIES
 from extractor.cleaning.clean import clean
 from extractor.cleaning.injection import commands_the_machine
 from extractor.language.script import is_chinese
 from extractor.language.sentences import is_machine_line, without_code_blocks
 from extractor.language.tables import words_of
 from extractor.language.vocabulary import statement_words
-from extractor.types import Action, Candidate, Category, Importance, Known, MemoryType, Turn
+from extractor.types import Action, Candidate, Importance, Known, MemoryType, Turn
 
 __all__ = ["candidates_of", "merges_of", "read_object"]
 
@@ -112,7 +113,7 @@ def _candidate(entry: dict[str, Any], ids: set[str], now: datetime) -> Candidate
     confidence = _field(entry, "confidence", (int, float))
     if not 0 <= confidence <= 1:
         raise ValueError("confidence is not from 0 to 1")
-    category: Category = _choice(entry, "category", get_args(Category))
+    category: str = _choice(entry, "category", tuple(CATEGORIES))
     kind: MemoryType = _choice(entry, "type", get_args(MemoryType))
     return Candidate(
         content=" ".join(_field(entry, "content", str).split()),

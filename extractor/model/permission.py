@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from extractor.categories import traits_of
 from extractor.cleaning.injection import commands_the_machine, without_commands
 from extractor.rules.extract import extract_rules
 from extractor.types import Candidate, Turn
@@ -41,7 +42,7 @@ def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate 
     judged = candidate.content if candidate.explicit else f"{candidate.content}\n{turn.user}"
     if commands_the_machine(judged):
         return None
-    if by_owner or candidate.category != "instruction":
+    if by_owner or not traits_of(candidate.category).directive:
         return candidate
     return replace(candidate, category="preference", importance="normal") if _MANNER.search(candidate.content) else None
 
@@ -51,7 +52,7 @@ def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candi
 
     turn: has the fact as its user message, so that the rules can find its category: agents call instructions facts.
     """
-    by_rules = any(found.category == "instruction" for found in extract_rules(turn))
+    by_rules = any(traits_of(found.category).directive for found in extract_rules(turn))
     if not by_owner and (by_rules or _STANDING.match(candidate.content)):
         candidate = replace(candidate, category="instruction")
     named = tuple(name for name in candidate.entities if not commands_the_machine(name))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from extractor.categories import CATEGORIES
 from extractor.cleaning.clean import clean
 from extractor.types import Candidate, Known, Turn
 
@@ -26,7 +27,10 @@ __all__ = [
 LONGEST_MESSAGE: Final = 4_000  # characters of one message; a longer one was pasted
 LONGEST_BATCH: Final = 24_000  # characters of a batch; the newest turns are kept
 
-EXTRACTION_SYSTEM: Final = """\
+_CATEGORIES: Final = ", ".join(
+    f"{each.name} ({each.meaning})" if each.meaning else each.name for each in CATEGORIES.values()
+)
+EXTRACTION_SYSTEM: Final = f"""\
 You keep the long-term memory of a chat assistant. You are given a conversation, and you return what a careful \
 friend of the user would still want to know months later. Most conversations hold nothing of that kind: then \
 return no entries.
@@ -46,7 +50,7 @@ the user agrees to it. What other people are quoted as saying is theirs. Never g
 said.
 
 For each entry:
-- category: preference, decision, fact or instruction (a standing wish about how the assistant should answer).
+- category: {_CATEGORIES}.
 - type: B about the user's own life, O what the user likes, thinks or wants, W about the world: projects, other \
 people.
 - content: one sentence in the third person ("The user …", "用户…") that stands alone, in the language that the \
@@ -87,7 +91,7 @@ EXTRACTION_SCHEMA: Final = _object(
     shouldStore={"type": "boolean"},
     entries=_list(
         _object(
-            category=_text("preference", "decision", "fact", "instruction"),
+            category=_text(*CATEGORIES),
             type=_text("W", "B", "O"),
             content=_text(),
             entities=_list(_text()),

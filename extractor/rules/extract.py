@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from types import ModuleType
 
+from extractor.categories import traits_of
 from extractor.language.script import has_han
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
 from extractor.language.tables import words_of
@@ -199,7 +200,7 @@ def _stated(sentence: Sentence, language: ModuleType) -> Iterator[Candidate]:
         asks = (sentence.question and end == clauses[-1][1]) or (not conditional and _asks(plain, language))
         said = _after(language.FILLER, sentence.plain, start)
         found = None if asks or said >= end else _shape_at(sentence.plain, said, end, language)
-        if found and (condition is None or found.category == "instruction"):
+        if found and (condition is None or traits_of(found.category).directive):
             yield from _candidate(sentence, start_kept, end_kept, shape, language)
             start_kept, end_kept, shape = (said if condition is None else condition), end, found
             condition = None
@@ -249,7 +250,7 @@ def _shape_at(plain: str, start: int, end: int, language: ModuleType) -> Shape |
     for shape in language.SHAPES:
         if shape.pattern.match(plain, start, end):
             blocked = language.BLOCKED.search(plain)
-            return None if blocked and shape.category != "instruction" else shape
+            return None if blocked and not traits_of(shape.category).directive else shape
     return None
 
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from extractor.types import Category, Importance, MemoryType
+from extractor.types import Importance, MemoryType
 
 __all__ = ["Shape"]
 
@@ -12,7 +12,7 @@ __all__ = ["Shape"]
 class Shape:
     """A kind of statement to keep: its category, type, importance and confidence, and the pattern of its clause."""
 
-    category: Category
+    category: str
     type: MemoryType
     importance: Importance
     confidence: float

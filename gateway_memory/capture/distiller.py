@@ -48,7 +48,7 @@ def earned(memory: MemoryRecord, uses: Uses, settings: DistillSettings) -> Reaso
 
     It must be sure enough and have no end, and be important, or of use often enough on days enough.
     """
-    if memory.type == "S" or memory.expires or memory.confidence < settings.min_confidence:
+    if not memory.distilled or memory.expires or memory.confidence < settings.min_confidence:
         return None
     if memory.importance == "high":
         return "important"

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, tzinfo
-from typing import Any, Final, get_args
+from typing import Any, Final
 
-from extractor.types import Category
+from extractor import CATEGORIES
 from gateway_memory.clock import day_of
 from gateway_memory.commands.answers import NotDone, phrase, shown
 from gateway_memory.commands.memories import memory_row
@@ -19,9 +19,6 @@ from gateway_memory.session import Session
 from recall import Filter, Hit
 
 __all__ = ["OPTIONS", "SearchRequest", "as_filter", "parse_search", "search", "search_record"]
-
-CATEGORIES: Final = get_args(Category)
-"""What `--category` can name: the categories that the extractor declares."""
 
 OPTIONS: Final = (
     Option(name="type", metavar="W|B|O", help=("world, about the user, opinion", "W 世界、B 关于用户、O 看法")),

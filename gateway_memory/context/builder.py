@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from extractor import Cleaned, clean
+from extractor import Cleaned, clean, traits_of
 from gateway_memory.clock import day_of
 from gateway_memory.context.blocks import changes_block, full_block, recalled_block, updates_block
 from gateway_memory.context.bounded import Within
@@ -109,7 +109,7 @@ class ContextBuilder:
         recalled: tuple[Hit, ...] = ()
         if session.on("autoRecall"):
             outcome, recalled = (found.outcome, found.hits) if found else ("timeout", ())
-            recalled = self._standing(recalled, now) if recalled else ()
+            recalled = tuple(hit for hit in self._standing(recalled, now) if traits_of(hit.category).recalled)
             fresh = [hit for hit in recalled if not session.holds(hit.id, hit.text)]
             if fresh:
                 blocks.append(recalled_block(fresh, self._runtime.zone, budget))

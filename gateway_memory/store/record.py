@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
+from extractor.categories import traits_of
 from gateway_memory.store.markdown import MemoryType
 
 __all__ = ["RECORD_FIELDS", "SAID", "MemoryRecord"]
@@ -41,9 +42,14 @@ class MemoryRecord:
     quote: str = ""
 
     @property
-    def told(self) -> bool:
+    def announced(self) -> bool:
         """Whether other sessions hear of it: not of stage summaries, nor of what was never a memory."""
-        return self.type != "S" and self.category != SAID
+        return self.type != "S" and self.category != SAID and traits_of(self.category).announced
+
+    @property
+    def distilled(self) -> bool:
+        """Whether it may move to MEMORY.md, once it has earned it."""
+        return self.type != "S" and traits_of(self.category).distilled
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as a mapping that JSON can hold."""
