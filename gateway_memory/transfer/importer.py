@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gateway_memory.capture.executor import PlanExecutor
@@ -121,7 +121,7 @@ class Importer:
                     for row in await self._storage.recaller.newest(scope.key, _ALL):
                         standing.add(row.entry.id, row.entry.text)
                     standing.before()
-                ids = [item.id or content_id(one_line(item.text)) for item in part]
+                ids = [item.record.id or content_id(one_line(item.record.text)) for item in part]
                 gone = await self._gone(scope, ids)
                 added = self._decide(part, ids, gone, standing, await self._merger.room(scope), report)
                 if added and not dry_run:
@@ -159,35 +159,22 @@ class Importer:
         now = self._runtime.timestamp()
         added: list[MemoryRecord] = []
         for item, identity in zip(items, ids, strict=True):
-            text = one_line(item.text)
+            record, text = item.record, one_line(item.record.text)
             reason = "empty" if not text else "forgotten" if identity in gone else ""
-            if reason or not standing.takes(identity, text, own_id=bool(item.id)):
+            if reason or not standing.takes(identity, text, own_id=bool(record.id)):
                 report.counts[f"memories.{reason or 'known'}"] += 1
                 continue
-            at = min(max(0.0, now if item.at is None else item.at), now)
+            at = min(max(0.0, record.at or now), now)
             size = len(text.encode()) + LINE_OVERHEAD
-            curated = item.curated and item.type != "S"
+            curated = item.curated and record.type != "S"
             if curated and size > room:
                 report.counts["memories.to_log"] += 1
                 curated = False
             room -= size if curated else 0
             report.counts["memories.added"] += 1
-            report.counts["memories.shortened"] += len(item.text) > MAX_TEXT_LENGTH
-            added.append(
-                MemoryRecord(
-                    id=identity,
-                    text=text,
-                    file=MEMORY_FILE if curated else day_file(self._runtime.day_of(at)),
-                    at=at,
-                    session_key=item.session_key,
-                    type=item.type,
-                    category=item.category,
-                    importance=item.importance,
-                    confidence=item.confidence,
-                    entities=item.entities,
-                    expires=item.expires,
-                )
-            )
+            report.counts["memories.shortened"] += len(record.text) > MAX_TEXT_LENGTH
+            file = MEMORY_FILE if curated else day_file(self._runtime.day_of(at))
+            added.append(replace(record, id=identity, text=text, file=file, at=at))
         return added
 
     async def _note(self, scope: Scope, note: NoteItem, *, dry_run: bool) -> bool:

@@ -13,6 +13,7 @@ from extractor import clean, written
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.markdown import MemoryType, one_line
 from gateway_memory.store.ports.sessions import End
+from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.transfer.items import Ignored, Item, MemoryItem, NoteItem, SummaryItem
 
@@ -59,13 +60,11 @@ def _memory(raw: dict[str, Any], place: str, scope: str, default_at: float) -> M
     identity, expires = _text(raw, "id"), _text(raw, "expires")
     if expires and not _DAY.fullmatch(expires):
         raise ValueError("expires: expected YYYY-MM-DD")
-    return MemoryItem(
-        place=place,
-        scope=scope,
-        text=clean(text).text,
-        at=_time(raw.get("at", raw.get("timestamp")), default_at),
+    record = MemoryRecord(
         id=identity if own and _ID.fullmatch(identity) else "",
-        curated=raw.get("file") == MEMORY_FILE,
+        text=clean(text).text,
+        file="",
+        at=_time(raw.get("at", raw.get("timestamp")), default_at),
         type=kind,
         category=_name(_text(raw, "category"))[:40],
         importance="high" if raw.get("importance") == "high" else "normal",
@@ -74,6 +73,7 @@ def _memory(raw: dict[str, Any], place: str, scope: str, default_at: float) -> M
         session_key=_session_key(session, own=own),
         expires=expires,
     )
+    return MemoryItem(place=place, scope=scope, record=record, curated=raw.get("file") == MEMORY_FILE)
 
 
 def _record(raw: dict[str, Any]) -> SessionRecord:

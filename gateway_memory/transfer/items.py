@@ -1,9 +1,8 @@
 """What an import takes in, whatever layout it was read from."""
 
 from dataclasses import dataclass
-from typing import Literal
 
-from gateway_memory.store.markdown import MemoryType
+from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord
 
 __all__ = ["Ignored", "Item", "MemoryItem", "NoteItem", "Problem", "SummaryItem"]
@@ -11,24 +10,15 @@ __all__ = ["Ignored", "Item", "MemoryItem", "NoteItem", "Problem", "SummaryItem"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryItem:
-    """A memory to be taken in. scope: "" for the one that the import is for. at: epoch seconds, None where unknown.
+    """A memory to be taken in. scope: "" for the one that the import is for. curated: it stood in MEMORY.md.
 
-    id: "" where the source gives none that is ours. curated: it stood in MEMORY.md.
+    record: its id is "" where the source gives none that is ours, its time 0 where nobody knows it.
     """
 
     place: str
-    text: str
-    at: float | None
+    record: MemoryRecord
     scope: str = ""
-    id: str = ""
     curated: bool = False
-    type: MemoryType = "W"
-    category: str = ""
-    importance: Literal["high", "normal"] = "normal"
-    confidence: float = 1.0
-    entities: tuple[str, ...] = ()
-    session_key: str = ""
-    expires: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,10 +49,16 @@ def test_a_row_is_an_item_or_a_mistake_that_is_named(raw: dict[str, object]) -> 
         return
     assert isinstance(item, MemoryItem | SummaryItem | NoteItem | Ignored)
     if isinstance(item, MemoryItem):
-        assert 0 <= item.confidence <= 1
-        assert item.type in ("W", "B", "O", "S")
+        assert 0 <= item.record.confidence <= 1
+        assert item.record.type in ("W", "B", "O", "S")
     if not isinstance(item, Ignored):
-        shown = [item.text] if isinstance(item, MemoryItem | NoteItem) else [item.record.summary, item.record.topic]
+        shown = (
+            [item.record.text]
+            if isinstance(item, MemoryItem)
+            else [item.text]
+            if isinstance(item, NoteItem)
+            else [item.record.summary, item.record.topic]
+        )
         assert SECRET not in "".join(shown)
     if isinstance(item, NoteItem):
         assert Path(item.file).parent == Path("memory")
@@ -69,9 +75,9 @@ def test_markdown_of_any_kind_is_read_and_nothing_private_comes_along(
         assert not isinstance(item, Problem)
         assert SECRET not in str(item)
         if isinstance(item, MemoryItem):  # what it will stand as says what was read, under the id that we give it
-            line = render_item(Addition(id="aaaaaaa7", text=item.text))
+            line = render_item(Addition(id="aaaaaaa7", text=item.record.text))
             blocks = parse(line, file="MEMORY.md")
-            assert [block.id for block in blocks] == (["aaaaaaa7"] if one_line(item.text) else [])
+            assert [block.id for block in blocks] == (["aaaaaaa7"] if one_line(item.record.text) else [])
 
 
 @given(st.binary(max_size=200))
