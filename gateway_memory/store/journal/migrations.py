@@ -2,15 +2,7 @@
 
 from typing import Final
 
-from gateway_memory.store.journal.migrations_sessions import (
-    DISTILLATION,
-    ENDS,
-    LEASES,
-    SESSIONS,
-    SWITCHES,
-    UNREADABLE,
-    WITHHELD,
-)
+from gateway_memory.store.journal.migrations_later import LATER
 
 __all__ = ["MIGRATIONS"]
 
@@ -179,11 +171,5 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
         DROP TABLE outbox;            -- what was to be announced within a process that is gone
         """,
     ),
-    SESSIONS,
-    DISTILLATION,
-    ENDS,
-    SWITCHES,
-    UNREADABLE,
-    WITHHELD,
-    LEASES,
+    *LATER,
 )

@@ -1,0 +1,129 @@
+"""The steps of the journal's schema after the first three."""
+
+from typing import Final
+
+__all__ = ["LATER"]
+
+_SESSIONS: Final = (
+    "0004_sessions",
+    """
+    ALTER TABLE observations ADD COLUMN tags TEXT NOT NULL DEFAULT '';
+    ALTER TABLE sessions ADD COLUMN seen_at REAL NOT NULL DEFAULT 0;       -- when something last happened in it
+    ALTER TABLE sessions ADD COLUMN slot INTEGER NOT NULL DEFAULT -1;      -- whose process has it open; -1: nobody's
+    ALTER TABLE sessions ADD COLUMN state TEXT NOT NULL DEFAULT '';        -- at its end: saved, unsaved, nothing
+    ALTER TABLE sessions ADD COLUMN followups INTEGER NOT NULL DEFAULT 0;  -- prompts to save that were asked
+    UPDATE sessions SET seen_at = opened_at;
+    CREATE INDEX sessions_running ON sessions (seen_at) WHERE ended_at IS NULL;
+    CREATE TABLE session_memories (   -- which memories a session has left; type S: its stage summaries
+        session_id TEXT NOT NULL,
+        scope TEXT NOT NULL,
+        memory TEXT NOT NULL,
+        type TEXT NOT NULL,
+        at REAL NOT NULL,
+        PRIMARY KEY (session_id, scope, memory)
+    ) WITHOUT ROWID;
+    CREATE TABLE saved_sessions (     -- the ids in sessions.jsonl, also of records that were let go
+        scope TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        layer TEXT NOT NULL,          -- agent, followup, end, imported
+        at REAL NOT NULL,
+        PRIMARY KEY (scope, session_id)
+    ) WITHOUT ROWID;
+    CREATE TABLE session_logs (       -- how far a scope's sessions.jsonl has been read into saved_sessions
+        scope TEXT PRIMARY KEY,
+        size INTEGER NOT NULL,
+        tail BLOB NOT NULL,           -- the bytes before that place, by which another file is told
+        records INTEGER NOT NULL,
+        damaged INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE session_counts (
+        name TEXT PRIMARY KEY,
+        number INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE transcripts (        -- how far a hook has read a session's transcript
+        session_id TEXT PRIMARY KEY,
+        position INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    """,
+)
+
+_DISTILLATION: Final = (
+    "0005_distillation",
+    """
+    CREATE TABLE uses (               -- on which days a memory was recalled for a reply, or said again
+        scope TEXT NOT NULL,
+        memory TEXT NOT NULL,
+        day TEXT NOT NULL,
+        recalled INTEGER NOT NULL,
+        repeated INTEGER NOT NULL,
+        PRIMARY KEY (scope, memory, day)
+    ) WITHOUT ROWID;
+    CREATE TABLE uses_read (          -- up to which reply and receipt they were counted
+        scope TEXT PRIMARY KEY,
+        reply INTEGER NOT NULL,
+        receipt INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX memories_important ON memories (scope)
+        WHERE state = 'active' AND importance = 'high' AND file <> 'MEMORY.md';
+    """,
+)
+
+_ENDS: Final = (
+    "0006_session_ends",
+    """
+    ALTER TABLE sessions ADD COLUMN error TEXT NOT NULL DEFAULT '';        -- what the host says went wrong
+    ALTER TABLE sessions ADD COLUMN duration_ms INTEGER;                   -- as the host says, else as we measured
+    """,
+)
+
+_SWITCHES: Final = (
+    "0007_switches",
+    """
+    ALTER TABLE sessions ADD COLUMN switches TEXT NOT NULL DEFAULT '';     -- what `/memory on | off` said, as JSON
+    ALTER TABLE sessions ADD COLUMN stops INTEGER NOT NULL DEFAULT 0;      -- how often an editor's agent stopped in it
+    CREATE INDEX sessions_by_key ON sessions (key, scope, ended_at);
+    """,
+)
+
+_UNREADABLE: Final = (
+    "0008_unreadable",
+    """
+    CREATE TABLE unreadable (         -- rows whose body could not be decoded, as they were
+        id INTEGER PRIMARY KEY,
+        scope TEXT NOT NULL,          -- '' where even that could not be read
+        place TEXT NOT NULL,          -- the table that they stood in
+        body TEXT NOT NULL
+    );
+    CREATE INDEX unreadable_by_scope ON unreadable (scope);
+    """,
+)
+
+_WITHHELD: Final = (
+    "0009_withheld",
+    """
+    ALTER TABLE memories ADD COLUMN quote TEXT NOT NULL DEFAULT '';        -- the user's words that it was read from
+    CREATE INDEX memories_withheld ON memories (scope) WHERE state IN ('forgotten', 'undone', 'deleted');
+    CREATE TABLE withheld_records (   -- session records of which something is not shown since it was forgotten
+        scope TEXT NOT NULL,
+        shown TEXT NOT NULL,
+        whole TEXT NOT NULL,
+        PRIMARY KEY (scope, shown)
+    ) WITHOUT ROWID;
+    """,
+)
+
+_LEASES: Final = (
+    "0010_leases",
+    """
+    CREATE TABLE leases (             -- which process has a slot: a commit under another token changes nothing
+        slot INTEGER PRIMARY KEY,
+        token TEXT NOT NULL
+    );
+    ALTER TABLE replies ADD COLUMN session_key TEXT NOT NULL DEFAULT '';
+    ALTER TABLE replies ADD COLUMN turn_id TEXT NOT NULL DEFAULT '';       -- made by the caller
+    CREATE UNIQUE INDEX replies_by_turn_id ON replies (scope, session_key, turn_id) WHERE turn_id <> '';
+    """,
+)
+
+LATER: Final = (_SESSIONS, _DISTILLATION, _ENDS, _SWITCHES, _UNREADABLE, _WITHHELD, _LEASES)
+"""In the order in which they were added: a new step goes to the end, and none is ever changed."""
