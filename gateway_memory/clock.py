@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-__all__ = ["day_of", "local_time"]
+__all__ = ["day_of", "local_time", "noon_of"]
 
 
 _FIRST: Final = datetime(2, 1, 1, tzinfo=UTC).timestamp()
@@ -19,3 +19,11 @@ def local_time(at: float, zone: tzinfo | None) -> datetime:
 def day_of(at: float, zone: tzinfo | None) -> str:
     """Return the day of an instant, as YYYY-MM-DD."""
     return f"{local_time(at, zone):%Y-%m-%d}"
+
+
+def noon_of(day: str, zone: tzinfo | None) -> float | None:
+    """Return noon of a day (YYYY-MM-DD) in epoch seconds; None where it is no day, as 2026-13-45."""
+    try:
+        return datetime.strptime(day, "%Y-%m-%d").replace(hour=12, tzinfo=zone).timestamp()
+    except (ValueError, OverflowError):  # 0001-01-01 is no time at all
+        return None

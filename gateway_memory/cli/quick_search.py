@@ -3,14 +3,15 @@
 import argparse
 import json
 import sys
+import time
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from zoneinfo import ZoneInfo
 
 from gateway_memory.cli.places import add_whose
+from gateway_memory.clock import day_of
 from gateway_memory.hooks.run import workspace_of
-from gateway_memory.hooks.state import settings_of
+from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import best, index_follows, lines_of
 from gateway_memory.store.disk.workspace import INDEX_FILE
 
@@ -50,7 +51,8 @@ def main(arguments: list[str]) -> int:
     elif args.semantic:
         results = _by_meaning(workspace, args.config, query, args.max_results)
     else:
-        lines = best(lines_of(workspace), query, limit=args.max_results, min_score=_MIN_SHARE)
+        zone = zone_of(settings_of(workspace, args.config)) if args.config else None
+        lines = best(lines_of(workspace, zone, time.time()), query, limit=args.max_results, min_score=_MIN_SHARE)
         results = [_result(line.text, line.type, line.score, line.file, line.at) for line in lines]
     sys.stdout.write(json.dumps({"results": results}, ensure_ascii=False, indent=2) + "\n")
     return 0
@@ -63,7 +65,7 @@ def _by_meaning(workspace: Path, config: Path | None, query: str, limit: int) ->
     settings = settings_of(workspace, config)
     if settings["autoRecall"]["embedder"]["provider"] != "bundled" or not index_follows(workspace, embedded=True):
         return asyncio.run(_by_memory(workspace, config, query, limit))
-    zone = None if settings["timeZone"] == "local" else ZoneInfo(settings["timeZone"])
+    zone = zone_of(settings)
     found = asyncio.run(_by_index(workspace, query, limit, zone))
     return asyncio.run(_by_memory(workspace, config, query, limit)) if found is None else found
 
@@ -103,7 +105,7 @@ async def _by_index(workspace: Path, query: str, limit: int, zone: tzinfo | None
         )
     finally:
         await recaller.close()
-    today = f"{datetime.fromtimestamp(now, UTC).astimezone(zone):%Y-%m-%d}"
+    today = day_of(now, zone)
     hits = [hit for hit in found.hits if hit.holds_on(today)]
     return [_result(hit.text, hit.type, round(hit.score, 3), hit.file, hit.at) for hit in hits]
 

@@ -81,9 +81,11 @@ def run_import(args: argparse.Namespace) -> int:
     """Take in another memory and print what was added; returns the exit code."""
     from tqdm import tqdm
 
+    from gateway_memory.config.load import load_config
     from gateway_memory.transfer.layouts import read_layout
 
-    items = list(tqdm(read_layout(args.layout, args.path), desc="read", unit="line", disable=None))
+    zone = load_config(args.config).defaults.zone()
+    items = list(tqdm(read_layout(args.layout, args.path, zone), desc="read", unit="line", disable=None))
     if args.dry_run and not args.workspace.is_dir():
         with tempfile.TemporaryDirectory() as folder:  # shows what an empty workspace would take in
             report = asyncio.run(_take_in(args, items, Path(folder)))

@@ -2,13 +2,13 @@
 
 import contextlib
 from collections.abc import Mapping
-from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any, Final
 
+from gateway_memory.clock import day_of, local_time
 from gateway_memory.context.opening_text import Found, Material, compose, days_back, query_of
 from gateway_memory.errors import StoreError
-from gateway_memory.hooks.state import settings_of
+from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import best, lines_of
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import Block, parse
@@ -27,19 +27,20 @@ def opening(workspace: Path, config: Path | None, now: float) -> str:
     wanted = settings["opening"]
     if not wanted["enabled"]:
         return ""
-    zone = _zone(settings["timeZone"])
+    zone = zone_of(settings)
     last = _last(workspace)
     query = query_of(last)
-    lines = lines_of(workspace) if query and wanted["maxFound"] else []
+    lines = lines_of(workspace, zone, now) if query and wanted["maxFound"] else []
     text, _ = compose(
         Material(
             memory=_blocks(workspace, "MEMORY.md"),
             last=last,
             days=[
-                (day, _blocks(workspace, f"memory/{day}.md")) for day in days_back(_local(now, zone), wanted["days"])
+                (day, _blocks(workspace, f"memory/{day}.md"))
+                for day in days_back(local_time(now, zone), wanted["days"])
             ],
             found=[
-                Found(id=line.id, day=f"{_local(line.at, zone):%Y-%m-%d}", text=line.text)
+                Found(id=line.id, day=day_of(line.at, zone), text=line.text)
                 for line in best(lines, query, limit=wanted["maxFound"], min_score=_MIN_SHARE)
             ],
         ),
@@ -67,15 +68,3 @@ def _blocks(workspace: Path, file: str) -> list[Block]:
         return parse((workspace / file).read_text("utf-8", "surrogateescape"), file=file)
     except FileNotFoundError:
         return []
-
-
-def _local(at: float, zone: tzinfo | None) -> datetime:
-    return datetime.fromtimestamp(at, UTC).astimezone(zone)
-
-
-def _zone(name: str) -> tzinfo | None:
-    if name == "local":
-        return None
-    from zoneinfo import ZoneInfo
-
-    return ZoneInfo(name)

@@ -4,6 +4,8 @@ import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Mapping
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from gateway_memory.errors import UsageError
 from gateway_memory.store.disk.workspace import STATE_FOLDER
 from gateway_memory.store.journal.in_place import JournalInPlace
 
-__all__ = ["hook_key", "register", "settings_of"]
+__all__ = ["hook_key", "register", "settings_of", "zone_of"]
 
 
 def hook_key(session_id: str) -> str:
@@ -61,3 +63,12 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
             temporary.unlink(missing_ok=True)
             raise
     return settings
+
+
+def zone_of(settings: Mapping[str, Any]) -> tzinfo | None:
+    """Return the zone in which days are counted, None for the host's; settings: what `settings_of` returned."""
+    if settings["timeZone"] == "local":
+        return None
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(settings["timeZone"])

@@ -7,14 +7,14 @@ import contextlib
 import math
 import os
 import re
-import time
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import tzinfo
 from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from gateway_memory.clock import day_of, noon_of
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.markdown import parse
@@ -61,12 +61,15 @@ def best(lines: Iterable[Line], query: str, *, limit: int, min_score: float) -> 
     return [line._replace(score=round(score, 3)) for score, line in scored[:limit]]
 
 
-def lines_of(workspace: Path) -> list[Line]:
-    """Return the owner's memories: as the index has them, or, where it has not followed the files, as these do."""
+def lines_of(workspace: Path, zone: tzinfo | None, now: float) -> list[Line]:
+    """Return the owner's memories: as the index has them, or, where it has not followed the files, as these do.
+
+    zone: in which days are counted. now: in epoch seconds.
+    """
     if index_follows(workspace):
         with contextlib.suppress(RecallError), peek(workspace / INDEX_FILE) as index:
-            return [Line(*row) for row in index.lines(OWNER_KEY, time.strftime("%Y-%m-%d"))]
-    return list(_lines_of_files(workspace))
+            return [Line(*row) for row in index.lines(OWNER_KEY, day_of(now, zone))]
+    return list(_lines_of_files(workspace, zone))
 
 
 def index_follows(workspace: Path, *, embedded: bool = False) -> bool:
@@ -93,14 +96,14 @@ def index_follows(workspace: Path, *, embedded: bool = False) -> bool:
     return stamps == {name: (state.st_mtime_ns, state.st_size) for name, state in found.items()}
 
 
-def _lines_of_files(workspace: Path) -> Iterable[Line]:
+def _lines_of_files(workspace: Path, zone: tzinfo | None) -> Iterable[Line]:
     for path in [workspace / "MEMORY.md", *sorted((workspace / "memory").glob("*.md"))]:
         try:
             text, at = path.read_text("utf-8", "surrogateescape"), path.stat().st_mtime
         except OSError:
             continue
-        with contextlib.suppress(ValueError):  # a day's log is of its day, another note of when it was written
-            at = datetime.strptime(path.stem, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+        noon = noon_of(path.stem, zone)
+        at = at if noon is None else noon  # a day's log is of its day, another note of when it was written
         file = path.relative_to(workspace).as_posix()
         for block in parse(text, file=file):
             if block.type != "S":

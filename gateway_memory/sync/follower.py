@@ -5,10 +5,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from gateway_memory.clock import noon_of
 from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file, is_writable
@@ -184,13 +184,8 @@ class Follower:
 
     def _default_at(self, file: str, stamp: Stamp) -> float:
         saved = stamp.mtime_ns / 1e9
-        if not is_day_file(file):
-            return saved
-        try:
-            noon = datetime.strptime(Path(file).stem, "%Y-%m-%d").replace(hour=12, tzinfo=self._runtime.zone)
-            return min(noon.timestamp(), saved)
-        except (ValueError, OverflowError):  # 2026-13-45.md is a name like any other, and 0001-01-01 is no time at all
-            return saved
+        noon = noon_of(Path(file).stem, self._runtime.zone) if is_day_file(file) else None
+        return saved if noon is None else min(noon, saved)
 
 
 def _entry(block: Block, identity: str, memory: MemoryRecord | None, default_at: float, *, curated: bool) -> Entry:

@@ -6,14 +6,16 @@ A line that is none is a `Problem` with its place, not the end of the import.
 import json
 import re
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import tzinfo
 from pathlib import Path
 from typing import Final, Literal, get_args
 
 from extractor import clean
+from gateway_memory.clock import noon_of
 from gateway_memory.errors import UsageError
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.markdown import Block, parse
+from gateway_memory.store.record import MemoryRecord
 from gateway_memory.transfer.item_rows import item_of
 from gateway_memory.transfer.items import Item, MemoryItem, NoteItem, Problem
 
@@ -31,8 +33,8 @@ _KEPT_MARK: Final = "\ue000"
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def read_layout(layout: Layout, path: Path) -> Iterator[Item]:
-    """Yield what a layout holds, in order.
+def read_layout(layout: Layout, path: Path, zone: tzinfo | None = None) -> Iterator[Item]:
+    """Yield what a layout holds, in order. zone: in which the days of its logs are counted; None is the host's.
 
     Raises:
         UsageError: there is nothing of that layout at the path.
@@ -41,7 +43,7 @@ def read_layout(layout: Layout, path: Path) -> Iterator[Item]:
         if layout == "jsonl":
             if not path.is_file():
                 raise UsageError(f"{path}: expected a file of JSON lines")
-            yield from _json_lines(path)
+            yield from _json_lines(path, zone)
             return
         curated = [path / name for name in ("MEMORY.md", "memory.md") if (path / name).is_file()][:1]
         days = sorted((path / "memory").glob("*.md"))
@@ -55,9 +57,9 @@ def read_layout(layout: Layout, path: Path) -> Iterator[Item]:
         if not (curated or days or logs):
             raise UsageError(f"{path}: there is no {layout} memory here: no MEMORY.md and nothing beside it")
         for file in [*curated, *days]:
-            yield from _markdown(file, MEMORY_FILE if file in curated else f"memory/{file.name}")
+            yield from _markdown(file, MEMORY_FILE if file in curated else f"memory/{file.name}", zone)
         for log in logs:
-            yield from _json_lines(log)
+            yield from _json_lines(log, zone)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
 
@@ -79,9 +81,8 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
                 yield number, line
 
 
-def _json_lines(path: Path) -> Iterator[Item]:
-    day = path.stem if _DAY.fullmatch(path.stem) else ""
-    default_at = _noon(day) if day else path.stat().st_mtime
+def _json_lines(path: Path, zone: tzinfo | None) -> Iterator[Item]:
+    default_at = _time_of(path, zone)
     for number, line in _lines(path):
         place = f"{path}:{number}"
         if line is None:
@@ -104,7 +105,7 @@ def _json_lines(path: Path) -> Iterator[Item]:
 # Markdown
 
 
-def _markdown(path: Path, file: str) -> Iterator[Item]:
+def _markdown(path: Path, file: str, zone: tzinfo | None) -> Iterator[Item]:
     lines: list[str] = []
     for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
         if len(line) > LONGEST_LINE:
@@ -113,21 +114,21 @@ def _markdown(path: Path, file: str) -> Iterator[Item]:
             lines.append(line.decode("utf-8", "replace"))
     marked = _MARK.sub(rf"{_KEPT_MARK}\1", "\n".join(lines).replace(_KEPT_MARK, ""))
     text = clean(marked).text.replace(_KEPT_MARK, "<!--")
-    at = _noon(path.stem) if is_day_file(file) and _DAY.fullmatch(path.stem) else path.stat().st_mtime
+    at = _time_of(path, zone) if is_day_file(file) else path.stat().st_mtime
     own = file == MEMORY_FILE or is_day_file(file)
     blocks = parse(text, file=file, memories=own)
     for block in blocks:
         if block.kind == "item":
-            yield MemoryItem(
-                place=f"{path}:{block.first + 1}",
-                text=block.text,
-                at=at,
+            record = MemoryRecord(
                 id=block.id if block.marked else "",
-                curated=file == MEMORY_FILE,
+                text=block.text,
+                file=file,
+                at=at,
                 importance="high" if file == MEMORY_FILE else "normal",
                 type=block.type,
                 confidence=block.confidence,
             )
+            yield MemoryItem(place=f"{path}:{block.first + 1}", record=record, curated=file == MEMORY_FILE)
     prose = prose_of(blocks) if own else text
     if prose.strip():
         yield NoteItem(place=str(path), file=note_file(f"{path.stem}-notes" if own else path.stem), text=prose)
@@ -152,8 +153,7 @@ def note_file(stem: str) -> str:
     return f"memory/{name}-notes.md" if _DAY.fullmatch(name) else f"memory/{name}.md"
 
 
-def _noon(day: str) -> float:
-    try:
-        return datetime.fromisoformat(f"{day}T12:00:00").astimezone().timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
+def _time_of(path: Path, zone: tzinfo | None) -> float:
+    """Return noon of the day that a file is called, else when it was saved."""
+    noon = noon_of(path.stem, zone)
+    return path.stat().st_mtime if noon is None else noon

@@ -1,15 +1,20 @@
 """The days that a message names are those of the configured zone, not of UTC."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from extractor import Candidate, Turn
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from recall import EmbedderSettings, Entry, Recaller, RecallSettings
+from gateway_memory.hooks.start import opening as hook_opening
+from gateway_memory.hooks.words import lines_of
+from gateway_memory.scope import OWNER_SCOPE
+from gateway_memory.transfer.layouts import read_layout
+from recall import EmbedderSettings, Entry, Recaller, RecallSettings, Stored
 from recall.text.dates import spans_of
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
@@ -86,3 +91,70 @@ async def test_before_a_reply_it_is_the_configured_zone(tmp_path: Path) -> None:
         session = await memory.start_session("one", user=OWNER)
         found = await memory.search(session, "昨天和谁去爬山？", limit=1)
         assert [hit.text for hit in found] == [YESTERDAY]
+
+
+FAR = ZoneInfo("Pacific/Auckland")  # thirteen hours ahead of UTC in November: its morning is the day before there
+
+
+async def test_every_place_asks_for_the_day_of_the_zone(tmp_path: Path) -> None:
+    """At 07:00 in a far zone: what is said, expires, opens, is shown and is imported there is of the day there."""
+    now = datetime(2026, 11, 21, 7, tzinfo=FAR)
+    config = load_config()
+    config = Config(defaults=replace(config.defaults, time_zone="Pacific/Auckland", auto_recall=WORDS))
+    async with GatewayMemory(config, tmp_path / "workspace", clock=lambda: now.astimezone(UTC)) as memory:
+        session = await memory.start_session("chat", user=OWNER)
+        await memory.after_reply(
+            session, user="Remind me that the ferry to Picton leaves at nine tomorrow.", reply="OK"
+        )
+        await memory.save_fact(session, content="The garage door code was changed", type="W")
+        await memory.flush()
+        assert (tmp_path / "workspace" / "memory" / "2026-11-21.md").is_file()
+        shown = await memory.command(session, "/memory list")
+        assert shown is not None
+        assert "2026-11-21" in shown
+        assert "2026-11-20" not in shown
+        record = await memory.record(session, "list")
+        assert all(row["at"].startswith("2026-11-21T07:00") for row in record["memories"])
+        found = await memory.search(session, "", since="2026-11-21", until="2026-11-21")
+        assert len(found) == len(record["memories"])
+        assert await memory.search(session, "", until="2026-11-20") == ()
+        (tmp_path / "old" / "memory").mkdir(parents=True)
+        (tmp_path / "old" / "memory" / "2026-11-03.md").write_text("- The dentist is in Nelson\n", "utf-8")
+        await memory.importer.run(read_layout("openclaw", tmp_path / "old", FAR), scope=OWNER_SCOPE)
+        assert "dentist" in (tmp_path / "workspace" / "memory" / "2026-11-03.md").read_text("utf-8")
+        await memory.end_session(session, reason="completed")
+        later = await memory.start_session("later", user=OWNER)
+        assert "2026-11-21) The garage door code" in later.opening
+    workspace = tmp_path / "workspace"
+    (workspace / "index.sqlite").unlink()  # an editor's hook reads the files themselves, then
+    written = tmp_path / "config.json5"
+    written.write_text('{agents: {defaults: {memorySync: {timeZone: "Pacific/Auckland"}}}}', "utf-8")
+    told = hook_opening(workspace, written, now.timestamp())
+    assert "2026-11-21) The garage door code" in told
+    (line,) = [each for each in lines_of(workspace, FAR, now.timestamp()) if "garage" in each.text]
+    assert datetime.fromtimestamp(line.at, FAR).date() == now.date()
+
+
+async def test_what_holds_until_today_holds_today_there(tmp_path: Path) -> None:
+    evening = datetime(2026, 11, 21, 20, tzinfo=FAR)
+    config = load_config()
+    config = Config(defaults=replace(config.defaults, time_zone="Pacific/Auckland", auto_recall=WORDS))
+
+    async def until_today(turns: Sequence[Turn], _: Sequence[Stored]) -> Sequence[Candidate]:
+        text = "The user parks on level three of the harbour garage"
+        kept = Candidate(content=text, category="fact", type="B", importance="normal", confidence=0.9)
+        return [replace(kept, expires=evening.date()) for _ in turns]
+
+    clock = [evening]
+    async with GatewayMemory(config, tmp_path, clock=lambda: clock[0].astimezone(UTC), extract=until_today) as memory:
+        session = await memory.start_session("chat", user=OWNER)
+        await memory.after_reply(
+            session, user="We parked on level three of the harbour garage, next to the lift", reply="OK"
+        )
+        await memory.flush()
+        assert await memory.search(session, "harbour garage")
+        clock[0] = evening + timedelta(hours=5)  # past midnight there; the same day in UTC
+        assert not await memory.search(session, "harbour garage")
+        await memory.end_session(session, reason="completed")
+        await memory.start_session("chat", user=OWNER)
+        assert "harbour" not in "".join(path.read_text("utf-8") for path in tmp_path.rglob("*.md"))
