@@ -1,4 +1,4 @@
-"""Gives vectors to the rows that have none, in batches small enough that no query waits long behind one."""
+"""Computes the vectors of new rows in the background, in batches so small that no query waits long behind one."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -30,20 +30,20 @@ _WAITS = wait_random_exponential(multiplier=0.5, max=60.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batches:
-    """What one call of the encoder gets at most."""
+    """The size of a batch: what one call of the encoder gets at most."""
 
     texts: int
     characters: int
 
 
-# About 10 ms of the encoder: which is what a query may find itself behind.
+# About 10 ms of the encoder, which is what a query may have to wait.
 BUNDLED_BATCHES = Batches(texts=16, characters=800)
 
 
 class Background:
-    """Follows `wake`; `embedded` does what is left at once. One of them works at a time.
+    """Computes missing vectors: `run` after each `wake`, `embedded` at once. Only one of them works at a time.
 
-    `cached` knows the vectors of some texts. `size`: see Batches.
+    cached: returns the vector of a text that is known already, or None.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class Background:
         self._working = asyncio.Lock()
 
     def wake(self) -> None:
-        """There may be rows without a vector, or the encoder has just begun to load."""
+        """Say that there may be rows without a vector, or that the encoder has started to load."""
         self._waiting.set()
 
     async def run(self) -> None:
-        """Work whenever there is something, for ever; what fails is tried again, after longer and longer waits."""
+        """Work after each `wake`, until it is cancelled. What fails is tried again, with exponential backoff."""
         while True:
             await self._waiting.wait()
             self._waiting.clear()
@@ -92,10 +92,14 @@ class Background:
             raise RecallError("the encoder could not be loaded") from error
 
     async def embedded(self) -> None:
-        """Work until nothing is left, or the encoder cannot be loaded. Raises RecallError if it fails in between."""
+        """Work until every row has its vector, or the encoder cannot be loaded.
+
+        Raises:
+            RecallError: it failed in between.
+        """
         try:
             encoder = await self._loaded()
-        except RecallError:  # it was logged where it failed; words alone work
+        except RecallError:  # the embedder has logged it, and lexical search works
             return
         await self._embed_all(encoder)
 
@@ -110,8 +114,8 @@ class Background:
                 _log.warning("recall.another_encoder")
 
     async def _embed(self, batch: Sequence[tuple[int, str]]) -> bool:
-        """False where another process has changed to another encoder, and nothing was kept."""
-        # What was just compared with the memories, before it became one, has its vector already.
+        """Store the vectors of a batch; return False where another process has changed to another encoder."""
+        # A memory was compared with the others before it was stored, so its vector is often cached.
         known = {sequence: vector for sequence, text in batch if (vector := self._cached(text)) is not None}
         missing = [(sequence, text) for sequence, text in batch if sequence not in known]
         if missing:
@@ -120,9 +124,9 @@ class Background:
         return await self._thread.run(lambda index: index.put_vectors(list(known), list(known.values())), BACKGROUND)
 
     async def _made(self, texts: Sequence[str]) -> "Sequence[NDArray[np.float32]]":
-        """Vectors of texts. Of those that a server refuses together, each is tried alone: one holds up no other.
+        """Return the vectors of texts. Texts that a server refuses together are tried one by one.
 
-        One that is refused alone gets a zero vector: it is found by its words.
+        A text that is refused alone gets a zero vector, so that it is found by its words.
         """
         try:
             return list(await self._embedder.encode(texts))
@@ -140,7 +144,7 @@ class Background:
 
 
 def batches(rows: Sequence[tuple[int, str]], size: Batches = BUNDLED_BATCHES) -> Iterator[Sequence[tuple[int, str]]]:
-    """Rows in their order, as many at once as make no long call of the encoder."""
+    """Split rows, in their order, into batches of at most `size`."""
     start = 0
     while start < len(rows):
         end, characters = start + 1, len(rows[start][1])
@@ -154,7 +158,7 @@ def batches(rows: Sequence[tuple[int, str]], size: Batches = BUNDLED_BATCHES) ->
 
 
 def _wait(state: RetryCallState) -> float:
-    """At least what the server asks for, else longer each time."""
+    """Return the seconds to wait: at least what the server asks for, else longer each time."""
     error = state.outcome.exception() if state.outcome else None
     asked = error.retry_after_seconds if isinstance(error, EmbeddingError) else 0.0
     return max(asked, _WAITS(state))
@@ -162,7 +166,7 @@ def _wait(state: RetryCallState) -> float:
 
 def _note(state: RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome else None
-    # The first ones, and ever fewer.
+    # Attempts 1, 2, 4, 8, ... are logged.
     if error is not None and state.attempt_number & (state.attempt_number - 1) == 0:
         cause = error if isinstance(error, EmbeddingError) else error.__cause__ or error
         _log.warning("recall.embedding_failed", error=kind_of(cause), attempt=state.attempt_number)

@@ -1,4 +1,4 @@
-"""What the gateway calls: an asyncio face over the index's thread and the encoder's."""
+"""The asyncio interface to the index's thread and the encoder's."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ __all__ = ["Recaller"]
 
 T = TypeVar("T")
 
-# Terms of new rows are made so many at a time, so that a search never waits for a whole file.
+# Search terms of new rows are made in batches of this size, so that a search never waits for a whole file.
 _PREPARED_AT_ONCE = 100
 _ENCODER_START_SECONDS = 0.1
 _SERVER_RETRY_SECONDS = 10.0
@@ -92,17 +92,17 @@ class Recaller:
         await asyncio.gather(*(embedder.close() for embedder in self._embedders), self._thread.close())
 
     async def run(self) -> None:
-        """Give vectors to what has none yet, for ever. Cancelling stops it; nothing is lost."""
+        """Compute the vectors of new rows until it is cancelled; nothing is lost then."""
         if self._background is not None:
             await self._background.run()
 
     async def embedded(self) -> None:
-        """Wait until nothing waits for a vector; at once if there is no encoder."""
+        """Wait until every row has its vector; return at once if there is no encoder."""
         if self._background is not None:
             await self._background.embedded()
 
     async def vectors(self) -> Vectors:
-        """How far memories can be found by meaning, over all scopes."""
+        """Return how many memories have vectors, over all scopes."""
         rows, missing = await self._read(lambda index: index.missing_vectors())
         encoder = None if self._embedder is None else self._embedder.encoder
         problems = [embedder.problem for embedder in self._embedders if embedder.problem]
@@ -118,14 +118,17 @@ class Recaller:
         return await self._thread.run(following, patience_seconds=0)
 
     async def stamps(self, scope: str) -> dict[str, Stamp]:
-        """The files of a scope as the index last saw them; empty again after the index was found damaged."""
+        """Return the files of a scope as they were indexed; none after the index was found damaged."""
         return dict(await self._read(lambda index: index.rows.stamps(scope)))
 
     async def replace_file(self, scope: str, file: str, stamp: Stamp | None, entries: Sequence[Entry]) -> FileChange:
-        """Make a file's rows those of `entries`, in their order; `stamp` None says that the file is gone.
+        """Replace a file's rows by `entries`, in their order; stamp None: the file is gone.
 
-        What is unchanged keeps its sequence and its vector. Ids are unique in a scope; a row of another file that has
-        one of these ids moves here. Raises RecallError if the index cannot be written.
+        Unchanged entries keep their rows and vectors. Ids are unique in a scope: a row of another file with one of
+        these ids moves here.
+
+        Raises:
+            RecallError: the index cannot be written.
         """
         fresh = await self._read(lambda index: index.unprepared(scope, file, entries))
         prepared: dict[str, SearchTerms] = {}
@@ -156,7 +159,7 @@ class Recaller:
 
     @property
     def generation(self) -> int:
-        """Rises when index.sqlite was replaced: every file is to be given to it again, and sequences begin anew."""
+        """A number that rises when the index was replaced: it needs every file again, and revisions begin anew."""
         return self._thread.generation
 
     @property
@@ -165,19 +168,19 @@ class Recaller:
         return self._thread.replaced
 
     async def newest(self, scope: str, limit: int) -> tuple[Stored, ...]:
-        """The items inserted last, the newest first."""
+        """Return the items that were inserted last, the newest first."""
         return tuple(await self._read(lambda index: index.rows.newest(scope, limit)))
 
     async def listed(self, scope: str, only: Filter, limit: int) -> tuple[Stored, ...]:
-        """The items of a scope that pass a filter, the newest first."""
+        """Return the items of a scope that pass a filter, the newest first."""
         return tuple(await self._read(lambda index: index.rows.listed(scope, only, limit)))
 
     async def count(self, scope: str) -> int:
-        """How many items a scope has."""
+        """Return how many items a scope has."""
         return await self._read(lambda index: index.rows.count(scope))
 
     async def warm(self, scope: str) -> None:
-        """Load a scope, so that the first search needn't."""
+        """Load a scope, so that its first search need not."""
         await self._read(_loading(scope))
 
     async def search(
@@ -215,9 +218,9 @@ class Recaller:
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None
     ) -> tuple[Near, ...]:
-        """The items of a scope that are nearest to a text: the best by meaning and the best by words, not of type S.
+        """Return the items nearest to a text: the best by cosine and the best by words, without stage summaries.
 
-        Without the text's vector after `timeout_seconds` (by default the settings' timeout), by words alone.
+        Where its vector is not there after `timeout_seconds` (by default the settings' timeout), by words alone.
         """
         if timeout_seconds is None:
             timeout_seconds = self._settings.timeout_ms / 1000
@@ -229,9 +232,9 @@ def _embedders(
     load: "Callable[[], Encoder] | None",
     breaker: "Breaker | None",
 ) -> tuple[Embedder, ...]:
-    """Who makes the vectors of messages, and, last, who makes those of memories; none for words alone.
+    """Return the embedders: the first one of queries, the last one of memories; none for lexical search alone.
 
-    A server does two things at once, so that a message need not wait behind a batch on its way there and back.
+    A server gets two connections, so that a query need not wait for the round trip of a batch.
     """
     if load is not None or settings.provider == "bundled":
         return (Embedder(load or _bundled),)

@@ -1,4 +1,4 @@
-"""The values that go in and out of recall. All plain; importing them imports no numpy."""
+"""The values that go in and out of recall. They are plain, and importing them imports no numpy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,10 +32,11 @@ class RecallError(Exception):
 
 
 class EmbeddingError(RecallError):
-    """An embedding server gave no usable vectors.
+    """An embedding server returned no usable vectors.
 
     kind: "no_key", "timeout", "connection", "overloaded", "rate_limit", "refused" (a key, a model), "bad_request" (a
-    text, perhaps), "unreadable", "dimension" (another one than at first) or "circuit_open". Its text holds no memory.
+    text, perhaps), "unreadable", "dimension" (not that of earlier vectors) or "circuit_open". Its message contains no
+    memory text.
     """
 
     def __init__(self, kind: str, *, retry_after_seconds: float = 0.0) -> None:
@@ -54,11 +55,11 @@ class RowsDamagedError(RecallError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One searchable thing of a file: a memory line or a paragraph.
+    """A searchable part of a file: a memory line ("item") or a paragraph.
 
-    `at` is in epoch seconds. `heading`, `speaker` and `reply` are indexed with the text, and not shown.
-    Entries of type S (stage summaries) are stored and never recalled. `until`: the last day on which it holds,
-    YYYY-MM-DD; "" where it has none.
+    at: epoch seconds. heading, speaker, reply: indexed with the text, and not shown. type: S entries (stage summaries)
+    are stored and never recalled. importance, confidence: 0 to 1. until: the last day on which it holds, YYYY-MM-DD;
+    "" where it has none.
     """
 
     id: str
@@ -102,7 +103,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """A whole file as it was last seen."""
+    """A file when it was indexed: its modification time, its size in bytes, and a digest of its content."""
 
     mtime_ns: int
     size: int
@@ -111,7 +112,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """What `replace_file` did: rows that are new (or whose text is), and those whose ids left the file."""
+    """What `replace_file` did. added: new rows, also for a changed text. removed: rows whose ids left the file."""
 
     added: tuple[Stored, ...] = ()
     removed: tuple[Stored, ...] = ()
@@ -119,13 +120,13 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A memory that was found. `score` is calibrated: .5 means as likely as not useful.
+    """A memory that was found.
 
-    `related`: whether it has words, meaning, a day or a task in common with the query at all; of rows that have not,
-    one is still the nearest. `parts`, where it was asked for: the terms of the rank (`words`, `meaning`, `recency`,
-    `importance`, `form`: its length, and whether it asks; `speaker`, `date`, `task`, `version`) and their sum `rank`;
-    the log-odds `evidence` that the best rows are useful; the share `coverage` of the query's words; the `cosine`.
-    `until`: its last day, see `Entry`.
+    score: calibrated, 0 to 1; .5 means as likely useful as not. related: whether it shares words, meaning, a day or a
+    task with the query at all; among unrelated rows, too, one is the nearest. parts, where they were asked for: the
+    terms of the rank (`words`, `meaning`, `recency`, `importance`, `form`: length, and whether it asks; `speaker`,
+    `date`, `task`, `version`) and their sum `rank`; the log-odds `evidence` that the best rows are useful; `coverage`,
+    the share of the query's words; the `cosine`. at, until: see `Entry`.
     """
 
     id: str
@@ -143,7 +144,7 @@ class Hit:
 
     @classmethod
     def of(cls, row: Stored, score: float, *, related: bool = True, parts: Mapping[str, float] | None = None) -> Self:
-        """A row of the index as a hit."""
+        """Return a row of the index as a hit."""
         entry = row.entry
         return cls(
             id=entry.id,
@@ -161,7 +162,7 @@ class Hit:
         )
 
     def holds_on(self, day: str) -> bool:
-        """Whether its last day is not over on a day, YYYY-MM-DD."""
+        """Return whether it still holds on a day, YYYY-MM-DD."""
         return not self.until or self.until >= day
 
 
@@ -169,9 +170,9 @@ class Hit:
 class Recall:
     """The answer of a search.
 
-    `full`: words and meaning were ranked. `partial`: something was late or missing, and what was ready was ranked.
-    `empty`: everything was ranked and nothing was good enough. `timeout`: nothing was ready in time.
-    `stages` holds the seconds that each stage took.
+    outcome: "full": lexical and semantic scores were ranked; "partial": something was late or missing, and the rest
+    was ranked; "empty": everything was ranked and nothing was good enough; "timeout": nothing was ready in time.
+    stages: the seconds that each stage took.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -181,7 +182,7 @@ class Recall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Near:
-    """A stored memory near a text: `cosine` is None while it has no vector, `overlap` is word Jaccard, 0..1."""
+    """A stored memory near a text. cosine: None while it has no vector. overlap: Jaccard of the words, 0 to 1."""
 
     stored: Stored
     cosine: float | None
@@ -190,9 +191,9 @@ class Near:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vectors:
-    """How far memories can be found by meaning, over all scopes. `missing` of `rows` wait for their vector.
+    """The state of the vectors over all scopes: `missing` of `rows` have none yet.
 
-    `encoder`: its name, "" while it loads or where there is none. `problem`: the kind of its last failure, "" while it
+    encoder: its name; "" while it loads, or where there is none. problem: the kind of its last failure; "" while it
     works.
     """
 

@@ -1,1 +1,1 @@
-"""Before a reply, and at the start: what a session is told."""
+"""What a session is told before a reply, and when it starts."""

@@ -22,7 +22,7 @@ _MEMORY_FULL: Final = (
 
 
 def changes_block(changes: Sequence[Stored], zone: tzinfo | None, max_tokens: int) -> str:
-    """Return what is new in the files, the newest first."""
+    """Return the new lines of the files, the newest first."""
     shown = changes[-_CHANGES_SHOWN:]
     lines = [f"({row.entry.id}, {day_of(row.entry.at, zone)}) {row.entry.text}" for row in reversed(shown)]
     more = len(changes) - len(shown)
@@ -42,13 +42,13 @@ def updates_block(updates: Sequence[MemoryChange], zone: tzinfo | None, max_toke
 
 
 def recalled_block(hits: Sequence[Hit], zone: tzinfo | None, max_tokens: int) -> str:
-    """Return what is relevant, in the order of `hits`."""
+    """Return the relevant memories, in the order of `hits`."""
     lines = [f"({hit.id}, {day_of(hit.at, zone)}) {hit.text}" for hit in hits]
     return render_block("Relevant Memory", _NOTES, lines, max_tokens)
 
 
 def full_block() -> str:
-    """Return what the assistant is told when MEMORY.md takes no more."""
+    """Return the notice for the assistant that MEMORY.md is full."""
     return render_block("Memory Notice", "For the assistant.", [_MEMORY_FULL], _NOTICE_TOKENS)
 
 

@@ -1,4 +1,4 @@
-"""Parts of a reply's context are awaited for so long; a late one goes on behind."""
+"""Awaits the parts of a reply's context, each until its timeout."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -15,14 +15,14 @@ T = TypeVar("T")
 
 
 class Within:
-    """Awaits parts with a bound. One that is late goes on, and warms what the next message needs."""
+    """Runs parts with a timeout. A part that times out keeps running in the background, for the next message."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._behind: set[asyncio.Future[Any]] = set()
 
     async def get(self, place: str, seconds: float, work: Awaitable[T]) -> T | None:
-        """Return what the work makes; None where it is late, or fails, which is noted."""
+        """Return the result of the work; None where it takes longer than `seconds`, or fails, which is logged."""
         task = asyncio.ensure_future(work)
         with self._runtime.metrics.timed(f"before_reply.{place}"):
             if not task.done():
@@ -40,11 +40,11 @@ class Within:
         return task.result()
 
     async def done(self, place: str, seconds: float, work: Awaitable[object]) -> bool:
-        """Return whether the work was done within so long."""
+        """Return whether the work was done within `seconds`."""
         return await self.get(place, seconds, _true(work)) is True
 
     def note(self, place: str, error: BaseException) -> None:
-        """Log a part that failed, and let the status tell of it."""
+        """Log a part that failed, and report it in the status."""
         log.warning("context.part_failed", part=place, error=type(error).__name__)
         self._runtime.on_error(place, error)
 

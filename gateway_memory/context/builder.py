@@ -24,25 +24,25 @@ __all__ = ["Context", "ContextBuilder", "as_query"]
 log = get_logger(__name__)
 
 _REFRESH_SHARE: Final = 0.25
-"""Of the deadline, what looking at the files may take: a hung disk leaves time for what memory holds already."""
+"""The share of the deadline for comparing the files: a hung disk leaves time for the rest."""
 _TOLD_SHARE: Final = 0.1
-"""Of the deadline, what the journal may take for what matters less: where noting that a session was told takes longer,
-a restart tells it again."""
+"""The share of the deadline for notes in the journal: where noting what a session was told takes longer, a restart may
+tell it again."""
 _LAST_SHARE: Final = 0.04
-"""Of the deadline, what is kept for handing over what is ready by then."""
+"""The share of the deadline that is reserved for composing the result."""
 _FIND_SECONDS: Final = 10.0
 _QUERY_LENGTH: Final = 8000
 
-Outcome = Literal["full", "partial", "empty", "disabled", "timeout"]
+Outcome = RecallOutcome | Literal["disabled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What belongs after the stable system prompt of this reply.
+    """What to add to the prompt of this reply, after the stable system prompt.
 
-    text: the blocks, "" where there is nothing to say. outcome: how recall went: "full"; "partial" (something was
-    late); "empty" (nothing relevant); "disabled"; "timeout". recalled: the memories that are relevant, best first, also
-    those that the session holds already and `text` leaves out. updates: what other sessions learnt, and what was
+    text: the blocks; "" where there is nothing to say. outcome: how recall went: "full", "partial" (something was
+    late), "empty" (nothing relevant), "disabled" or "timeout". recalled: the relevant memories, best first, including
+    those that the session was shown before, which `text` leaves out. updates: what other sessions learnt, and what was
     forgotten or edited by hand, since the last reply. changes: lines of the files that are new since then.
     """
 
@@ -56,7 +56,7 @@ class Context:
 class ContextBuilder:
     """Builds a `Context`. A part that fails is logged and left out; the reply never waits past `timeoutMs`.
 
-    heard: up to which number the sessions here have been given each origin's events.
+    heard: up to which number this process's sessions have received each origin's events.
     """
 
     def __init__(self, runtime: Runtime, storage: Storage, heard: Mapping[str, int]) -> None:
@@ -67,7 +67,7 @@ class ContextBuilder:
         self.changes = ChangeDetector(storage, self.within)
 
     async def build(self, session: Session, message: str, now: datetime, deadline: float) -> Context:
-        """Return what the session is told before its reply to a message; `deadline` by the loop's clock."""
+        """Return what the session is told before its reply to a message. deadline: by the loop's clock."""
         loop = asyncio.get_running_loop()
         settings = session.settings
         span = max(0.0, deadline - loop.time())
@@ -92,11 +92,11 @@ class ContextBuilder:
             if changes:
                 blocks.append(changes_block(changes, self._runtime.zone, budget))
             waited += len(session.inbox)
-            updates += self._news(session, now)  # what that look has found deleted
+            updates += self._news(session, now)  # what the refresh has found deleted
             now_says = {row.entry.id: row.entry.text for row in changes}
             updates = tuple(change for change in updates if now_says.get(change.id, change.text) == change.text)
         if waited and session.on("notify"):
-            # What was restored may be of origins of which nothing has come since.
+            # What was restored may be from origins that have sent nothing since.
             upto = session.restored | {
                 origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
             }
@@ -211,5 +211,5 @@ class ContextBuilder:
 
 
 def as_query(text: str) -> Cleaned:
-    """Return a message as it may be searched with: without private spans and secrets, and of a bounded length."""
+    """Return a message as a query: without private spans and secrets, and of a bounded length."""
     return clean(text[:_QUERY_LENGTH])

@@ -1,4 +1,4 @@
-"""What a session is told when it starts: read from its scope's files, and from the index where it has followed."""
+"""What a session is told when it starts, from its scope's files and the index."""
 
 from datetime import datetime
 from typing import Final
@@ -50,7 +50,7 @@ class OpeningBuilder:
         read = await self._storage.documents.read(scope, file)
         return parse(read[0], file=file) if read else []
 
-    async def _found(self, scope: Scope, query: str, limit: int, now: datetime) -> list[Found]:
+    async def _found(self, scope: Scope, query: str, limit: int, now: datetime) -> list[OpeningMemory]:
         if not query or not limit:
             return []
         search = await self._storage.recaller.search(

@@ -1,10 +1,10 @@
-"""Brings another encoder's cosines to the bundled one's scale, which ranking, scores and merging were fitted with.
+"""Maps another encoder's cosines to the bundled one's scale, with which ranking, scores and merging were fitted.
 
 Encoders differ in what a cosine means: unrelated texts have about 0 with one, and .75 with another. A few memories,
-each with a message that it answers, tell two points of an encoder's scale: how near what is unrelated lies, and how
-near what is related. The points are laid on the bundled encoder's, straight lines between; the same text stays at 1.
+each with a message that it answers, give two points of an encoder's scale: the mean cosine of unrelated pairs, and that
+of related ones. They are mapped to the bundled encoder's points, linearly in between; 1 stays 1.
 
-That is a scale, and no fit: how well an encoder tells a useful memory from a near one differs too.
+This calibrates the scale alone. How well an encoder distinguishes a useful memory from a similar one differs too.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ _CHINESE = (
 )
 SAMPLES = tuple(text for pair in (*_ENGLISH, *_CHINESE) for text in pair)
 """Memory and message in turn, first in English, then the same in Chinese."""
-# With less between the two points an encoder tells nothing apart, and stretching that would make up meaning.
+# An encoder with a smaller gap distinguishes nothing, and stretching it would only amplify noise.
 _LEAST_GAP = 0.02
 
 
@@ -48,11 +48,11 @@ class Scale:
 
     @property
     def slope(self) -> float:
-        """How much of the bundled encoder's cosine one of this encoder's is, up to what is related."""
+        """The slope of the mapping up to the cosine of related pairs."""
         return (BUNDLED.related - BUNDLED.unrelated) / (self.related - self.unrelated)
 
     def cosines(self, values: Floats) -> Floats:
-        """Cosines of this encoder as the bundled one's; -1, which stands for no vector, remains."""
+        """Return cosines of this encoder as the bundled one's; -1, which means no vector, stays."""
         if self == BUNDLED:
             return values
         below = BUNDLED.unrelated + (values - self.unrelated) * self.slope
@@ -62,9 +62,9 @@ class Scale:
         return np.where(values <= -1, np.float32(-1), found)
 
     def less_common(self, values: Floats, share: float) -> Floats:
-        """Products with a message from which so much of what all rows share was taken (`rank.message_vector`).
+        """Return mapped products with a query vector less a share of the rows' mean (`rank.message_vector`).
 
-        Of x = c - share * m, where c and the mean m are cosines, it makes what it would be had both been mapped.
+        For x = c - share * m, where c and the mean m are cosines, it returns what x is when both are mapped.
         """
         if self == BUNDLED:
             return values
@@ -73,11 +73,11 @@ class Scale:
 
 
 BUNDLED = Scale(0.0442, 0.3826)
-"""Of the bundled encoder, by `scale_of` over `SAMPLES`."""
+"""The bundled encoder's scale, by `scale_of` over `SAMPLES`."""
 
 
 def scale_of(vectors: NDArray[Any]) -> Scale:
-    """The scale of an encoder, given the unit vectors of `SAMPLES`: of the language in which it tells more apart."""
+    """Return an encoder's scale from the unit vectors of `SAMPLES`, in the language that it distinguishes better."""
     half = len(SAMPLES) // 2
     found = []
     for part in (vectors[:half], vectors[half:]):

@@ -1,7 +1,7 @@
 """An encoder behind an OpenAI-compatible `/v1/embeddings`: one attempt a call, within its own deadline, and checked.
 
-Who asks decides whether to ask again: a message's vector that is late is of no use, the background waits and comes
-back. The SDK's own retries are off, and it is imported in the encoder's thread.
+The caller decides about retries: a late query vector is of no use, while the background waits and tries again. The
+SDK's own retries are off, and the SDK is imported in the encoder's thread.
 """
 
 import asyncio
@@ -26,12 +26,12 @@ _SERVER_ERROR: Final = 500
 _KINDS: Final = {
     400: "bad_request", 413: "bad_request", 422: "bad_request", 408: "timeout", 504: "timeout", 429: "rate_limit",
 }  # fmt: skip
-# At the finest level the SDK logs whole requests, which hold memories.
+# At debug level the SDK logs whole requests, which contain memories.
 _TALKATIVE: Final = ("openai._base_client", "openai._response", "openai._legacy_response")
 
 
 class Breaker(Protocol):
-    """Leaves a server alone that keeps failing. Times are seconds of one monotonic clock."""
+    """Stops calls to a server that keeps failing. Times are seconds of one monotonic clock."""
 
     def allows(self, now: float) -> bool: ...
 
@@ -45,9 +45,12 @@ def _is_not_ours(record: logging.LogRecord) -> bool:
 
 
 class ServerEncoder:
-    """Made and used in one thread, since it runs an event loop of its own there: only so has a call one deadline.
+    """An encoder behind a server. It is made and used in one thread, where it runs its own event loop for deadlines.
 
-    Making one asks for the vectors of some sample texts, which tell the dimension and the scale. Raises EmbeddingError.
+    The constructor requests the vectors of some sample texts, for the dimension and the scale.
+
+    Raises:
+        EmbeddingError: the server gives no usable vectors.
     """
 
     def __init__(
@@ -69,7 +72,7 @@ class ServerEncoder:
         self._breaker = breaker
         self._clock = clock
         self._loop = asyncio.new_event_loop()
-        # A local server asks for no key, and the SDK insists on one.
+        # A local server needs no key, but the SDK requires one.
         self._client = openai.AsyncOpenAI(
             api_key=key or "none",
             base_url=settings.base_url or None,
@@ -96,9 +99,10 @@ class ServerEncoder:
             self._loop.close()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(len(texts), dimension), rows of length 1; zero for a text of which the server makes no number.
+        """Return (len(texts), dimension): rows of length 1, or zero for a text without a usable vector.
 
-        Raises EmbeddingError, whatever it is that fails.
+        Raises:
+            EmbeddingError: whatever fails.
         """
         found = np.zeros((len(texts), self.dimension), np.float32)
         for start in range(0, len(texts), self._settings.batch_size):
@@ -165,13 +169,13 @@ class ServerEncoder:
 
 
 def _unit(row: NDArray[np.float64]) -> NDArray[np.float32] | None:
-    """The vector at length 1; None if it has none, or is no number."""
+    """Return the vector at length 1; None if its length is zero or not finite."""
     length = float(np.linalg.norm(row))
     return (row / length).astype(np.float32) if np.isfinite(length) and length > 0 else None
 
 
 def _retry_after(value: str | None) -> float:
-    """Seconds that the server asks to wait; 0 where it names none, or a date."""
+    """Return the seconds that the server asks to wait; 0 where it gives none, or a date."""
     try:
         return max(0.0, float(value or 0))
     except ValueError:

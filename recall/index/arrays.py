@@ -1,4 +1,4 @@
-"""Arrays that grow at their end."""
+"""Growing arrays: columns of numbers, and vectors as bytes."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ __all__ = ["Growing", "Matrix", "packed", "packed_type", "unpacked"]
 
 
 class Growing:
-    """A one-dimensional array that grows at its end by doubling. `values` is a view of what is filled."""
+    """A one-dimensional array that grows at its end. `values` is a view of the filled part."""
 
     def __init__(self, dtype: Any, values: Any = ()) -> None:
         self._buffer: NDArray[Any] = np.array(values, dtype=dtype)
@@ -38,9 +38,9 @@ class Growing:
 class Matrix:
     """Unit vectors by row as bytes, each row with its own scale.
 
-    They stand in blocks of `_BLOCK_ROWS`, so that growing never copies more than one. A row without a vector is zero,
-    and its cosine is 0. Products are made of bytes too, by the processor's own instructions for them (numkong): a
-    quarter of the memory is read, and with the bundled encoder a cosine is a few thousandths off.
+    Blocks of `_BLOCK_ROWS` rows keep growing from copying everything. A row without a vector is zero, and its cosine is
+    0. Products are computed on bytes (numkong), which reads a quarter of the memory; with the bundled encoder a cosine
+    is a few thousandths off.
     """
 
     _BLOCK_ROWS = 8192
@@ -51,7 +51,7 @@ class Matrix:
         self._scales = Growing(np.float32)
 
     def grow(self, rows: int) -> None:
-        """Make room for `rows` rows in all."""
+        """Make room for `rows` rows in total."""
         while len(self._scales) < rows:
             full = len(self._blocks) * self._BLOCK_ROWS
             if len(self._scales) == full:
@@ -68,7 +68,7 @@ class Matrix:
             self._scales.append(np.zeros(start + wanted - len(self._scales), np.float32))
 
     def put(self, row: int, vectors: NDArray[Any]) -> None:
-        """Set the vectors (of `packed_type`) of the rows from `row` on; the rows must have been grown."""
+        """Set the vectors (of `packed_type`) of the rows from `row` on, for which there is room."""
         self._scales.values[row : row + len(vectors)] = vectors["scale"]
         values = vectors["values"]
         while len(values):
@@ -78,7 +78,7 @@ class Matrix:
             row, values = row + fitting, values[fitting:]
 
     def take(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The vectors of some rows, (len(rows), dimension)."""
+        """Return the vectors of some rows, (len(rows), dimension)."""
         blocks, places = np.divmod(rows, self._BLOCK_ROWS)
         values = np.empty((len(rows), self.dimension), np.int8)
         for block in set(blocks.tolist()):
@@ -88,13 +88,13 @@ class Matrix:
         return taken
 
     def products(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The product of every row with each of `vectors`, (len(vectors), rows): cosines, where their length is 1."""
+        """Return the product of every row with each of `vectors`, (len(vectors), rows): cosines of unit vectors."""
         values, scales = _as_bytes(vectors)
         rows = len(self._scales)
         out = np.empty((len(vectors), rows), np.float32)
         for block, start in zip(self._blocks, range(0, rows, self._BLOCK_ROWS), strict=True):
             end = min(start + self._BLOCK_ROWS, rows)
-            # Of two single rows it makes a number.
+            # The product of two single rows is a scalar.
             out[:, start:end] = np.asarray(cdist(values, block[: end - start], "dot")).reshape(len(vectors), -1)
         out *= self._scales.values
         out *= scales[:, None]
@@ -102,25 +102,25 @@ class Matrix:
 
 
 def packed_type(dimension: int) -> np.dtype[Any]:
-    """How a vector is stored: its scale, and its values as shares of it, -127..127."""
+    """Return how a vector is stored: its scale, and its values as multiples of it, -127 to 127."""
     return np.dtype([("scale", "<f4"), ("values", "i1", (dimension,))])
 
 
 def packed(vectors: NDArray[np.float32]) -> NDArray[Any]:
-    """Vectors (n, dimension) as (n,) of `packed_type`."""
+    """Return vectors (n, dimension) as (n,) of `packed_type`."""
     result = np.empty(len(vectors), packed_type(vectors.shape[1]))
     result["values"], result["scale"] = _as_bytes(vectors)
     return result
 
 
 def _as_bytes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Each vector as shares, -127..127, of its scale; and their scales."""
+    """Return each vector as multiples, -127 to 127, of its scale; and the scales."""
     scales = np.abs(vectors).max(axis=1) / np.float32(127)
     return np.rint(vectors / np.where(scales, scales, 1)[:, None]).astype(np.int8), scales
 
 
 def unpacked(vectors: NDArray[Any]) -> NDArray[np.float32]:
-    """The opposite of `packed`, as near as it comes."""
+    """Return the floats of packed vectors, up to rounding."""
     floats: NDArray[np.float32] = vectors["values"].astype(np.float32)
     floats *= vectors["scale"][:, None]
     return floats

@@ -1,4 +1,4 @@
-"""What memory holds of one scope: columns of numbers by row, the word index, and the vectors. Texts stay on disk."""
+"""One scope in memory: columns of numbers, the postings and the vectors. Texts stay in the store."""
 
 from collections.abc import Sequence
 from zlib import crc32
@@ -13,13 +13,13 @@ from recall.rows.port import LoadedRow, ScopeChanges
 
 __all__ = ["ScopeRows"]
 
-# Rows that are gone keep their place until this share of a scope is gone; then it is loaded again.
+# Removed rows keep their place until they are this share of a scope; then it is loaded again.
 _DEAD_SHARE = 0.3
 _DEAD_ROWS = 256
 
 
 class ScopeRows:
-    """Rows of a scope in the order of their insertion. Row numbers are places in these arrays; sequences are ids."""
+    """Rows of a scope in the order of their insertion. A row number is a position; a sequence identifies a row."""
 
     def __init__(self, dimension: int, revision: int) -> None:
         self.revision = revision
@@ -30,7 +30,7 @@ class ScopeRows:
         self.traits = Growing(np.int64)
         self.speakers = Growing(np.uint32)
         self.lengths = Growing(np.float32)
-        # Alive and not of type S: what a search may return. And of these, which are items.
+        # Not removed and not of type S, which is what a search may return; and of these, the items.
         self.searchable = Growing(np.bool_)
         self.items = Growing(np.bool_)
         self.embedded = Growing(np.bool_)
@@ -39,7 +39,7 @@ class ScopeRows:
         self.matrix = Matrix(dimension)
         self.postings = Postings()
         self.dead = 0
-        # Of the vectors that are in, for what all rows have in common. Rows that left still count until a reload.
+        # The sum and number of the vectors, for what all rows have in common. Removed rows count until a reload.
         self.vector_sum = np.zeros(dimension, np.float32)
         self.vectors = 0
 
@@ -48,7 +48,7 @@ class ScopeRows:
 
     @property
     def worn(self) -> bool:
-        """Whether so many rows are gone that loading the scope again pays."""
+        """Whether so many rows are removed that the scope should be loaded again."""
         return self.dead > max(_DEAD_ROWS, len(self) * _DEAD_SHARE)
 
     def row_of(self, sequence: int) -> int | None:
@@ -156,17 +156,17 @@ class ScopeRows:
         return recency
 
     def index_words(self) -> Postings:
-        """The postings, with every row in them."""
+        """Return the postings of all rows."""
         self.postings.extend(self.terms.values, self.offsets.values, len(self))
         return self.postings
 
     def terms_of(self, rows: NDArray[np.int64]) -> list[NDArray[np.uint32]]:
-        """The terms of each of some rows, with repeats."""
+        """Return the terms of each of some rows, with repeats."""
         starts, ends = self.offsets.values[rows].tolist(), self.offsets.values[rows + 1].tolist()
         terms = self.terms.values
         return [terms[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _session_of(file: str, session: str) -> int:
-    """Rows of one session in one file stand together; 0 for a row of none."""
+    """Return a number for a session within a file, whose rows are neighbours; 0 for a row without a session."""
     return crc32(f"{file}\n{session}".encode()) if session else 0

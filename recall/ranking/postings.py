@@ -1,7 +1,7 @@
 """The word index of one scope: numpy postings in a few segments, added to without rebuilding.
 
-A segment covers a range of rows. New rows become a segment at the next search; segments of like size are merged, so
-there are about log2(rows) of them and each row is sorted about as often (the way of log-structured merge trees).
+A segment covers a range of rows. New rows become a segment at the next search, and segments of similar size are merged,
+as in a log-structured merge tree: there are about log2(rows) segments, and each row is sorted about as often.
 """
 
 from dataclasses import dataclass
@@ -32,11 +32,11 @@ class Segment:
 
     @classmethod
     def build(cls, terms: NDArray[np.uint32], offsets: NDArray[np.int64], first: int, end: int) -> Self:
-        """`terms`: all rows' terms one after the other, with repeats; those of row r end where r + 1's offset is."""
+        """Build a segment. terms: of all rows, one row after the other, with repeats; row r's end at offsets[r + 1]."""
         # One sort of (term, row) as a single number; equal neighbours are then repeats within a row.
         keys = terms[offsets[first] : offsets[end]].astype(np.uint64)
         keys <<= np.uint64(32)
-        for start in range(first, end, _ROWS_AT_ONCE):  # of many rows `repeat` would hold Python's lock for long
+        for start in range(first, end, _ROWS_AT_ONCE):  # `repeat` holds the GIL
             stop = min(start + _ROWS_AT_ONCE, end)
             part = slice(int(offsets[start] - offsets[first]), int(offsets[stop] - offsets[first]))
             keys[part] |= np.repeat(np.arange(start, stop, dtype=np.uint64), np.diff(offsets[start : stop + 1]))
@@ -56,7 +56,7 @@ class Segment:
         )
 
     def find(self, wanted: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Start and end of each wanted term's postings; an unknown term's are equal."""
+        """Return start and end of each wanted term's postings; those of an unknown term are equal."""
         places = np.searchsorted(self.terms, wanted)
         known = np.minimum(places, max(len(self.terms) - 1, 0))
         found = self.terms[known] == wanted if len(self.terms) else np.zeros(len(wanted), bool)
@@ -66,7 +66,7 @@ class Segment:
 
 
 def _heads(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Where a run of equal values begins."""
+    """Return where each run of equal values begins."""
     if not len(values):
         return np.empty(0, np.int64)
     return np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
@@ -83,7 +83,7 @@ class Postings:
         return self.segments[-1].end if self.segments else 0
 
     def extend(self, terms: NDArray[np.uint32], offsets: NDArray[np.int64], end: int) -> None:
-        """Take in the rows up to `end`; `terms` and `offsets` as in `Segment.build`, of all rows from 0 on."""
+        """Add the rows up to `end`; `terms` and `offsets` as in `Segment.build`, of all rows from 0 on."""
         first = self.end
         if end == first:
             return

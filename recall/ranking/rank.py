@@ -1,7 +1,7 @@
 """Ranking: plain functions from numbers of rows to an order and a calibrated score. docs/recall.md has what each gains.
 
-An array named for what it holds has one value a row of the scopes that are searched, one scope after the other. The
-weights are those of a listwise logistic fit over five sets of conversations, rounded; docs/recall.md tells of it.
+Arrays have one value for each row of the scope. The weights are those of a listwise logistic fit over five sets of
+conversations, rounded; see docs/recall.md.
 """
 
 import math
@@ -38,10 +38,10 @@ B = 0.3
 
 WORDS_WEIGHT = 1.0
 MEANING_WEIGHT = 1.1
-# More when the turns before it make the message's vector surer of what is spoken of.
+# More when preceding turns make the query vector more reliable.
 MEANING_WITH_CONTEXT_WEIGHT = 1.4
-# A share of the words' score of the row before, the one before that, and the one after, of the same session: what a
-# question asked, the next turn answers.
+# Shares of the lexical scores of the row before, the one before that, and the one after, in the same session: the next
+# turn answers a question.
 BEFORE_SHARES = (0.65, 0.2)
 AFTER_SHARE = 0.2
 SPEAKER_WEIGHT = 0.6
@@ -50,30 +50,31 @@ LENGTH_WEIGHT = 0.08
 RECENCY_WEIGHT = 0.45
 RECENCY_HALVING_ROWS = 20.0
 DATE_WEIGHT = 1.0
-# What was told some days after still speaks of that day.
+# What was said some days later may still be about that day.
 DATE_HALVING_SECONDS = 3 * 86400.0
 TOPIC_WEIGHT = 0.3
 IMPORTANCE_WEIGHT = 0.1
-# What a row loses for which there is a newer version.
+# The penalty of a row that has a newer version.
 OLDER_VERSION_WEIGHT = 1.0
-# The share of the other's coverage that a version must have.
+# Versions of each other cover the message about equally: the lower coverage is at least this share of the higher.
 COVERING_ALIKE = 0.5
-# What a difference must be to count fully: of cosines, and of words' scores as a share of what all terms could give.
+# The least range that is scaled to 1: of cosines, and of lexical scores as a share of all terms' weight.
 LEAST_MEANING_RANGE = 0.35
 LEAST_WORDS_SHARE = 0.2
-# Postings: numpy holds Python's lock while it adds them, for a millisecond.
+# Postings are added in batches, since numpy holds the GIL meanwhile.
 _ADDED_AT_ONCE = 250_000
-# A small store is ranked as if it held so many more rows that have nothing to do with the message.
+# A small scope is ranked as if it had so many more rows, all unrelated to the message.
 SUPPOSED_ROWS = 20
-# How much of the mean of all vectors is taken out of the message's: what all memories have in common tells none apart.
+# The share of the mean of all vectors that is subtracted from the query vector: what all memories have in common
+# distinguishes none of them.
 COMMON_SHARE = 0.7
-# The preceding turns' vectors beside the message's, and how they fade from one turn to the one before.
+# The weight of the preceding turns' vectors, and how it falls from one turn to the one before.
 CONTEXT_WEIGHT = 0.8
 CONTEXT_FADING = 0.6
 
-# The calibration: log-odds of a logistic fit on whether the best three held a labelled memory, against messages that
-# no memory answers (filler chats, small talk), in stores of one to seven hundred rows. .5 is where 10 in 100 filler
-# messages would get a block.
+# The calibration: log-odds of a logistic fit on whether the best three hold a labelled memory, against messages that no
+# memory answers (filler chats, small talk), in scopes of one to seven hundred rows. At .5, 10 of 100 filler messages
+# get a block.
 NO_EVIDENCE = -6.06
 LEAD_EVIDENCE = 2.1
 FIRST_EVIDENCE = 0.65
@@ -86,26 +87,26 @@ DATE_EVIDENCE = 0.8
 QUESTION_EVIDENCE = 1.15
 WORDS_ALONE_EVIDENCE = -3.5
 COVERAGE_EVIDENCE = 2.5
-# What a row ranks at that has nothing to do with the message: its recency and length alone.
+# The rank of an unrelated row, by its recency and length alone.
 UNRELATED_RANK = 0.4
-# However sure the best row is, one whose rank is so far behind it is as likely as not useless.
+# However sure the best row is, a row that ranks so far behind it is as likely useless as not.
 BEHIND_EVIDENCE = 0.3
 FARTHEST_BEHIND = 1.0
 FOREMOST_EVIDENCE = 3.0
-# A standing preference for what the message asks to be made is rather useful, whatever its words are.
+# A standing preference for what the message asks to be made is rather useful, whatever its words.
 APPLIES_EVIDENCE = 0.4
 
 
 def inverse_document_frequencies(counts: NDArray[np.int64], rows: int) -> Floats:
-    """Of terms that `counts` of `rows` rows hold; never negative (Lucene's form).
+    """Return the idf of terms that `counts` of `rows` rows hold; never negative (Lucene's form).
 
-    As if some more rows held none of them: in a store of one row its words would otherwise say nothing.
+    `SUPPOSED_ROWS` more rows hold none of them, or in a scope of one row its words would have no weight.
     """
     return np.log1p((rows + SUPPOSED_ROWS - counts + 0.5) / (counts + 0.5)).astype(np.float32)
 
 
 def length_norms(lengths: Floats, average: float) -> Floats:
-    """The part of BM25's denominator that depends on the row alone."""
+    """Return the part of BM25's denominator that depends on the row alone. A removed row's length is -1."""
     return (lengths * np.float32(K1 * B / max(average, 1.0)) + np.float32(K1 * (1 - B))).astype(np.float32)
 
 
@@ -117,14 +118,14 @@ def bm25_into(
     weights: Floats,
     norms: Floats,
 ) -> None:
-    """Add the terms' BM25 to `scores`, given where each term's postings are in the segment, and its weighted idf."""
+    """Add the terms' BM25 to `scores`, given each term's range of postings in the segment, and its weighted idf."""
     counts = ends - starts
     upto = np.cumsum(counts)
     first = done = 0
     while done < upto[-1]:
         last = max(int(np.searchsorted(upto, done + _ADDED_AT_ONCE, side="right")), first + 1)
         part = slice(first, last)
-        # The places of these terms' postings, one term's after the other's.
+        # The positions of these terms' postings, one term after the other.
         at = np.arange(done, upto[last - 1]) + np.repeat(ends[part] - upto[part], counts[part])
         rows = segment.rows[at]
         frequencies = segment.frequencies[at]
@@ -135,9 +136,9 @@ def bm25_into(
 
 
 def message_vector(own: Floats, preceding: Sequence[Floats], vector_sum: Floats, vectors: int) -> Floats:
-    """The vector to search by: the message's, what was said before (the last turn first), less what all rows share.
+    """Return the query vector: the message's plus those of the turns before (the last first), less the rows' mean.
 
-    `vector_sum` over `vectors` rows tells what they share; of a few rows it would be what they say.
+    vector_sum: of `vectors` rows. The mean of few rows is not what all memories share, so it counts less.
     """
     vector = own
     if preceding:
@@ -153,16 +154,15 @@ def _length(vector: Floats) -> float:
 
 
 def common_share(vectors: int) -> float:
-    """How much of the mean of so many vectors `message_vector` takes out."""
+    """Return the share of the mean of so many vectors that `message_vector` subtracts."""
     return COMMON_SHARE * vectors / (vectors + SUPPOSED_ROWS)
 
 
 def scaled(values: Floats, among: NDArray[np.bool_] | None, least_range: float) -> Floats:
-    """Min-max over the rows of `among` (None: all), 0..1; the others get 0.
+    """Return min-max scaled values, 0 to 1, over the rows of `among` (None: all); the others get 0.
 
-    A range below `least_range` is not stretched to 1: of a few rows that all have nothing to do with the message, one
-    is always the nearest. And 0, which is what a row with nothing in common gets, is in the range: of one row, too, it
-    is told how near it is.
+    A range below `least_range` is not stretched to 1, since among unrelated rows, too, one is the nearest. The range
+    includes 0, the value of a row with nothing in common, so that a single row is not scaled to 0.
     """
     chosen = values if among is None else values[among]
     low, high = (min(float(chosen.min()), 0.0), float(chosen.max())) if len(chosen) else (0.0, 0.0)
@@ -176,9 +176,9 @@ def scaled(values: Floats, among: NDArray[np.bool_] | None, least_range: float) 
 
 
 def beside(sessions: NDArray[np.uint32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which rows, from the second on, are of the session of the row before; and from the third, of that before it.
+    """Return which rows, from the second on, are of the previous row's session; and from the third, of the one before.
 
-    `sessions`: 0 for a row that belongs to none.
+    sessions: 0 for a row without a session.
     """
     return (
         (sessions[1:] == sessions[:-1]) & (sessions[1:] != 0),
@@ -187,7 +187,7 @@ def beside(sessions: NDArray[np.uint32]) -> tuple[NDArray[np.bool_], NDArray[np.
 
 
 def with_neighbours(words: Floats, beside: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Floats:
-    """Words' scores of one scope's rows with shares of those of the rows `beside`."""
+    """Return lexical scores plus shares of those of the rows `beside`."""
     one, two = beside
     spread = words.copy()
     spread[1:] += np.float32(BEFORE_SHARES[0]) * words[:-1] * one
@@ -197,7 +197,7 @@ def with_neighbours(words: Floats, beside: tuple[NDArray[np.bool_], NDArray[np.b
 
 
 def standing(lengths: Floats, questions: NDArray[np.bool_], importance: Floats) -> Floats:
-    """What a row gets whatever the message is: a longer one says more, one that ends asking rarely answers."""
+    """Return the scores of rows that do not depend on the message: longer rows say more, questions rarely answer."""
     scores = np.float32(LENGTH_WEIGHT) * np.log1p(np.clip(lengths, 0, 100))
     scores += np.float32(QUESTION_WEIGHT) * questions
     scores += np.float32(IMPORTANCE_WEIGHT) * (importance - np.float32(0.5))
@@ -205,7 +205,7 @@ def standing(lengths: Floats, questions: NDArray[np.bool_], importance: Floats) 
 
 
 def dated(at: NDArray[np.float64], spans: Sequence[Span]) -> Floats:
-    """How well each row's time fits the days that the message names, 0..1."""
+    """Return how well each row's time fits the days that the message names, 0 to 1."""
     best = np.zeros(len(at), np.float32)
     for span in spans:
         late = np.maximum(at - span.end, 0.0)
@@ -215,9 +215,9 @@ def dated(at: NDArray[np.float64], spans: Sequence[Span]) -> Floats:
 
 
 def covering_alike(coverage: Floats) -> NDArray[np.bool_]:
-    """Which rows hold about as much of the message as each other, (rows, rows).
+    """Return which rows cover the message about equally, (rows, rows).
 
-    Two lockers' lines differ in a number alone; they are no versions of each other where the message names one.
+    The lines of two lockers differ by a number alone; where the message names one, they are not versions of each other.
     """
     more = np.maximum(coverage[:, None], coverage[None, :])
     alike: NDArray[np.bool_] = np.minimum(coverage[:, None], coverage[None, :]) >= COVERING_ALIKE * more
@@ -227,10 +227,9 @@ def covering_alike(coverage: Floats) -> NDArray[np.bool_]:
 def newest_first(
     ranks: Floats, times: NDArray[np.float64], numbers: NDArray[np.int64], alike: NDArray[np.bool_]
 ) -> Floats:
-    """Of rows that say nearly the same the newest gets the best one's rank, and the others make room.
+    """Give the newest of near-duplicates the rank of their best, and penalize the others: what was said last holds.
 
-    `ranks` descend; of two rows of one time the one of the higher number is newer. A plan that was changed, a number
-    that grew: what was said last holds.
+    ranks: descending. Of two rows of one time, the one with the higher number is newer.
     """
     earlier = np.tril(alike, -1)
     later = np.flatnonzero(earlier.any(axis=1)).tolist()
@@ -264,11 +263,11 @@ def evidence(
     dated: float,
     asks: bool,
 ) -> float:
-    """Log-odds that the best few rows hold something useful for the message: 0 is as likely as not.
+    """Return the log-odds that the best few rows are useful for the message: 0 is as likely as not.
 
-    lead: how far the best row's rank stands above the tenth's. first: that rank. meaning: mean cosine of the best three
-    with the message, None without vectors. both: the most of cosine times coverage among the best ten (coverage alone
-    without vectors). selves, leans, task: see `query.Query`. dated: how well the best row fits a day that the message
+    lead: how far the best row's rank is above the tenth's. first: the best row's rank. meaning: mean cosine of the best
+    three, None without vectors. both: the highest cosine times coverage among the best ten (coverage alone without
+    vectors). selves, leans, task, asks: see `query.Query`. dated: how well the best rows fit a day that the message
     names.
     """
     said = SELF_EVIDENCE * math.log1p(selves) + LEANING_EVIDENCE * math.log1p(leans) + TASK_EVIDENCE * task
@@ -279,7 +278,7 @@ def evidence(
 
 
 def calibrated(evidence: float, behind: float, *, applies: bool) -> float:
-    """A row's score, 0..1, from the evidence and how far its rank is behind the best one's."""
+    """Return a row's score, 0 to 1, from the evidence and how far its rank is behind the best one's."""
     odds = min(evidence - BEHIND_EVIDENCE * behind, FOREMOST_EVIDENCE * (1 - behind / FARTHEST_BEHIND))
     if applies:
         odds = max(odds, APPLIES_EVIDENCE)

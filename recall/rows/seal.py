@@ -1,6 +1,6 @@
-"""A checksum beside a database that nobody has open: SQLite itself notices few of the bytes that flip on a disk.
+"""A checksum beside a closed database, since SQLite itself notices few flipped bytes.
 
-A file without a seal (its process was killed, or it is very large) is taken as it is.
+A file without a seal (its process was killed, or it is very large) is accepted as it is.
 """
 
 import fcntl
@@ -15,12 +15,12 @@ _AT_ONCE = 1 << 20
 
 
 def seal_of(path: Path) -> Path:
-    """Return where the seal of a database lies."""
+    """Return the path of a database's seal."""
     return Path(f"{path}.seal")
 
 
 def put_seal(path: Path) -> None:
-    """Seal a database, unless somebody has it open, or is opening it, or there is no room."""
+    """Seal a database, unless another process has it open or is opening it, or the disk is full."""
     with suppress(OSError), Path(f"{path}.lock").open("w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not _is_open(path) and path.stat().st_size <= _LARGEST:
@@ -28,22 +28,23 @@ def put_seal(path: Path) -> None:
 
 
 def break_seal(path: Path) -> bool:
-    """Remove the seal; False if the file is not what was sealed. Call it under the lock of who opens.
+    """Remove the seal; return False if the file has changed since it was sealed. Call it under the opening lock.
 
-    Raises OSError.
+    Raises:
+        OSError: it cannot be read or removed.
     """
     seal, sealed = seal_of(path), b""
     with suppress(FileNotFoundError):
         sealed = seal.read_bytes()
         seal.unlink()
-    # It is empty where the disk was full.
+    # An empty seal was written on a full disk.
     return not sealed or _is_open(path) or not path.exists() or sealed == _checksum(path).encode()
 
 
 def _is_open(path: Path) -> bool:
-    """Whether a connection has the file open, or one was killed.
+    """Return whether a connection has the file open, or a process with it open was killed.
 
-    Then it is not to be read past SQLite: whoever closes a file lets go of the locks that its process has on it.
+    Such a file must not be read directly: closing a file releases all POSIX locks that the process holds on it.
     """
     return Path(f"{path}-wal").exists()
 

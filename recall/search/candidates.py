@@ -1,4 +1,4 @@
-"""The best few rows of a search, looked at more closely: what they share with the message, and with each other."""
+"""Features of the candidates of a search: what they share with the message, and with each other."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -13,8 +13,8 @@ Floats = NDArray[np.float32]
 
 __all__ = ["Candidates"]
 
-# Rows that say nearly the same: of the words of both such a share is in each, and their vectors are so near. Without
-# vectors the words have to say it alone.
+# Near-duplicates: the Jaccard similarity of their words, and their cosine, are above these; where one has no vector,
+# the words must be more similar.
 _SAME_WORDS = 0.55
 _SAME_MEANING = 0.7
 _SAME_WORDS_ALONE = 0.6
@@ -22,9 +22,9 @@ _SAME_WORDS_ALONE = 0.6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Some rows, in an order of their own. `terms`: all rows' terms one after the other, `counts` of each row.
+    """Some rows of a scope. terms: of all rows, one row after the other; counts: how many each row has.
 
-    `vectors`: (rows, dimension); those of rows that are not `embedded` are zero.
+    vectors: (rows, dimension); those of rows that are not `embedded` are zero.
     """
 
     terms: NDArray[np.uint32]
@@ -45,7 +45,7 @@ class Candidates:
         )
 
     def coverage(self, terms: NDArray[np.uint32], weights: Floats) -> Floats:
-        """The share of the message's own terms, by their weight, that each row holds."""
+        """Return the share of the message's own terms, by their weight, that each row holds."""
         whole = float(weights.sum())
         if not whole:
             return np.zeros(len(self.counts), np.float32)
@@ -53,18 +53,18 @@ class Candidates:
         terms, weights = terms[order], weights[order]
         at = np.minimum(np.searchsorted(terms, self.terms), len(terms) - 1)
         known = terms[at] == self.terms
-        # A row that holds a term twice covers it once.
+        # A repeated term counts once.
         held = np.zeros((len(self.counts), len(terms)), np.float32)
         held[self._row_of_each_term()[known], at[known]] = 1 / whole
         covered: Floats = held @ weights
         return covered
 
     def cosines(self, vector: Floats) -> Floats:
-        """Cosine of each row with a vector of length 1; -1 where a row has no vector yet."""
+        """Return each row's cosine with a unit vector; -1 where a row has no vector yet."""
         return np.where(self.embedded, self.vectors @ vector, np.float32(-1))
 
     def alike(self, scale: Scale) -> NDArray[np.bool_]:
-        """Which rows say nearly the same, (rows, rows): by the Jaccard similarity of their words, and by meaning."""
+        """Return which rows are near-duplicates, (rows, rows)."""
         known, at = np.unique(self.terms, return_inverse=True)
         held = np.zeros((len(self.counts), len(known)), np.float32)
         held[self._row_of_each_term(), at] = 1
@@ -72,7 +72,7 @@ class Candidates:
         each = held.sum(axis=1)
         overlap = both / np.maximum(each[:, None] + each[None, :] - both, 1)
         near: NDArray[np.bool_] = overlap > _SAME_WORDS
-        if np.count_nonzero(near) == np.count_nonzero(near.diagonal()):  # each to itself alone, as mostly
+        if np.count_nonzero(near) == np.count_nonzero(near.diagonal()):  # no two rows, as mostly
             return near
         embedded = self.embedded[:, None] & self.embedded[None, :]
         meaning = scale.cosines(self.vectors @ self.vectors.T)

@@ -1,4 +1,4 @@
-"""What the ranks are made of, for whoever asks why."""
+"""The terms of the ranks, for an explanation."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +9,9 @@ __all__ = ["Terms"]
 
 
 class Terms:
-    """Each row's terms, by what the sum grew at each step: so they cannot differ from what is summed.
+    """Each row's terms, as the growth of its sum at each step, so that they always add up to the sum.
 
-    `kept` False: nothing is noted, and nothing copied.
+    kept: False records and copies nothing.
     """
 
     def __init__(self, rows: int, *, kept: bool) -> None:
@@ -20,7 +20,7 @@ class Terms:
         self._terms: dict[str, Floats] = {}
 
     def added(self, name: str, scores: Floats) -> None:
-        """Note what was added since the last step."""
+        """Record what was added since the last step."""
         if self.kept:
             self._terms[name] = self._terms.get(name, np.float32(0)) + (scores - self._last)
             self._last = scores.copy()

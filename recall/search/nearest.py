@@ -1,4 +1,4 @@
-"""The stored rows that are nearest to a text, for whoever asks whether it is known already."""
+"""The stored rows nearest to a text, to tell whether it is known already."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +10,14 @@ from recall.types import Near
 __all__ = ["nearest"]
 
 _LONGEST = 4000
-# By shared terms so many times `limit` are looked at: the most shared terms are not yet the most overlap.
-_LOOKED_AT = 4
+# Candidates by shared terms, as a multiple of `limit`: the most shared terms need not be the highest overlap.
+_CANDIDATES_FACTOR = 4
 # Below every cosine.
 _NO_VECTOR = -2.0
 
 
 def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | None, limit: int) -> tuple[Near, ...]:
-    """The items that are nearest to a text by cosine and by words, the best of each."""
+    """Return the items nearest to a text: the best by cosine, and the best by words."""
     rows = index.scope(scope)
     if rows is None or limit <= 0 or not rows.items.values.any():
         return ()
@@ -28,7 +28,7 @@ def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | N
         for start, end in zip(*segment.find(terms), strict=True):
             shared[segment.rows[start:end]] += 1
     shared[~among] = 0
-    best = {row for row in _highest(shared, _LOOKED_AT * limit) if shared[row] > 0}
+    best = {row for row in _highest(shared, _CANDIDATES_FACTOR * limit) if shared[row] > 0}
     cosines = None
     if vector is not None and index.fits(vector):
         near = index.scale.cosines(rows.matrix.products(vector[None])[0])
@@ -52,7 +52,7 @@ def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | N
 
 
 def _highest(values: NDArray[np.float32], count: int) -> list[int]:
-    """The places of the highest values, in no order."""
+    """Return the positions of the highest values, in no order."""
     if count >= len(values):
         return list(range(len(values)))
     places: list[int] = np.argpartition(values, len(values) - count)[-count:].tolist()

@@ -1,4 +1,4 @@
-"""A message as the index searches for it. Pure; made beside the event loop, since a long message takes a while."""
+"""What a search takes from a message. Pure; it runs on the index's thread, since a long message takes a while."""
 
 import re
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from recall.text.words import clean_text, terms_of, tokens_of
 
 __all__ = ["PRECEDING_TURNS", "Query", "prepare_query"]
 
-# A message's words are taken from so many characters, a vector is made of so many, a row's words of so many.
+# Terms are taken from so many characters of a message.
 LONGEST_QUERY = 1000
 PRECEDING_TURNS = 4
 _PRECEDING_WEIGHTS = (0.4, 0.3, 0.2, 0.1)
 _SINGLE_WEIGHT = 0.3
 _SELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b|我|咱", re.IGNORECASE)
-# What leans on earlier talk: a promise, a plan, a next step.
+# References to an earlier conversation: a promise, a plan, a next step.
 _LEANS = re.compile(
     r"\b(?:you (?:said|mentioned|told|suggested|gave|recommended|sent|promised|just|were|had|have)"
     r"|last (?:time|week|session|night)|as (?:we|i) (?:discussed|agreed|said|mentioned)"
@@ -25,7 +25,7 @@ _LEANS = re.compile(
     r"|上次|之前|记得|刚才|又|还是|已经|终于|接着",
     re.IGNORECASE,
 )
-# A task that anybody could set, told to nobody in particular.
+# A task that has nothing to do with the user.
 _TASK = re.compile(
     r"\W*(?:(?:please|kindly|can you|could you) )?(?:write|rewrite|explain|list|generate|create|give me"
     r"|what (?:is|are|were|does)|define|describe|summari[sz]e|translate|provide|convert|make|tell me"
@@ -38,11 +38,12 @@ _MOST_OWN_TERMS, _MOST_TERMS = 96, 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """`weights`: what each term counts; `own`: the terms of the message itself, the first of them.
+    """Features of a message.
 
-    `topics`: bits of what the message asks to be made (see topics). `spans`: the days it speaks of.
-    `selves`: how often it says I, my, we; `leans`: how often it leans on earlier talk. `task`: it sets one to nobody in
-    particular.
+    weights: of each term; own: how many of them, the first ones, are of the message itself. topics: bits of what it
+    asks to be made (see `topics`). spans: the days that it names. looks_back: see `dates.looks_back`. selves: how often
+    it says I, my, we. leans: how often it refers to an earlier conversation. task: whether it sets a general task.
+    asks: whether it ends asking.
     """
 
     weights: dict[int, float]
@@ -57,10 +58,10 @@ class Query:
 
 
 def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzinfo | None) -> Query:
-    """The message's own terms, and with less weight those of the turns before it, of `preceding` the last first."""
+    """Return the features of a message. The turns before it add terms of less weight, the last turn the most."""
     message = clean_text(message, LONGEST_QUERY)
     tokens = tokens_of(message)
-    # One character alone stands in many words; it counts fully only when the message has nothing longer.
+    # A single character is part of many words, so it has full weight only where the message has nothing longer.
     only_single = all(len(token) == 1 for token in tokens)
     weights: dict[int, float] = {}
     for token, term in zip(tokens, terms_of(tokens), strict=True):

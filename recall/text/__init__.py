@@ -1,1 +1,1 @@
-"""What the other folders know of words, dates and tokens."""
+"""Words, dates and tokens of texts."""

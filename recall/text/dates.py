@@ -1,4 +1,4 @@
-"""The days that a message speaks of: "last Tuesday", "in May 2023", "上周五", "5月4日"."""
+"""The days that a message names: "last Tuesday", "in May 2023", "上周五", "5月4日"."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ __all__ = ["Span", "looks_back", "spans_of"]
 
 
 class Span(NamedTuple):
-    """Epoch seconds, `start` <= t < `end`, and how much the span says: a day 1, a month less, a year hardly anything."""
+    """Epoch seconds, start <= t < end, and a weight: 1 for a day, less for a month, little for a year."""
 
     start: float
     end: float
@@ -35,7 +35,7 @@ _HAN_DAY = r"(?P<day>\d{1,2}|[一二三四五六七八九十]{1,3})[日号]"
 
 _ANY_MONTH = tuple(_MONTHS)
 _ANY_WEEKDAY = tuple(_WEEKDAYS)
-# What a pattern is, what a text needs at least to be worth a look, and the pattern, in lower case.
+# The kind of a pattern, substrings of which a text must have one, and the pattern, in lower case.
 _PATTERNS = tuple(
     (kind, needs, re.compile(pattern))
     for kind, needs, pattern in (
@@ -107,7 +107,7 @@ def _dates(match: re.Match[str], today: date) -> Iterator[tuple[date, date, floa
         yield date(number, 1, 1), date(number, 12, 31), _YEAR
         return
     of_year = _MONTHS.index(month[:3]) + 1 if month[0].isascii() and month[0].isalpha() else _number(month)
-    # Without a year: the last time that it was, and the time before, for whoever speaks early in the year.
+    # Without a year: this year, unless that is in the future, and the two years before.
     for candidate in (number,) if number else (today.year, today.year - 1, today.year - 2):
         first = date(candidate, of_year, _number(day) if day else 1)
         if number is None and first > today:
@@ -146,7 +146,7 @@ def _named(name: str, today: date) -> tuple[date, date, float]:
         day = today - timedelta(days=back[name])
         return day, day, _DAY
     if name in ("today", "this morning", "tonight", "今天", "今早", "今晚"):
-        # Of today there is much talk that means no memory of today.
+        # Messages often say "today" without asking for a memory of today.
         return today, today, _YEAR
     if name.endswith(("weekend", "周末")):
         return monday - timedelta(days=2), monday - timedelta(days=1), _DAY
@@ -208,6 +208,6 @@ _LONGEST_QUESTION = 120
 
 
 def looks_back(text: str) -> bool:
-    """Whether a message is a short question about the past; what is newest is then no likelier than the rest."""
+    """Return whether a message is a short question about the past, for which recency says nothing."""
     text = text.strip()
     return len(text) <= _LONGEST_QUESTION and text.endswith(("?", "？")) and _PAST.search(text) is not None

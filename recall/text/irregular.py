@@ -1,6 +1,6 @@
 """English forms that no stemmer brings together: went and go, children and child.
 
-The first of each group stands for all of it.
+Every form of a group is indexed as the first one.
 """
 
 __all__ = ["IRREGULAR_FORMS"]

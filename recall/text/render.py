@@ -15,8 +15,7 @@ _SHORTEST_CUT = 12
 
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"[A-Za-z]+|\d+|\s+|.", re.DOTALL)
-# A heading of ours, however it is spelt: the brackets give way to parentheses. And signs that look like the ones that
-# make markup, and would be read as such.
+# Brackets become parentheses, so that no heading of ours can be forged; and signs that look like markup become others.
 _PLAIN = {
     "[": "(", "]": ")", "【": "(", "】": ")",
     "<": "‹", ">": "›", "＜": "‹", "＞": "›", "﹤": "‹", "﹥": "›", "〈": "‹", "〉": "›", "⟨": "‹", "⟩": "›",
@@ -25,7 +24,7 @@ _PLAIN = {
 
 
 def count_tokens(text: str) -> int:
-    """Tokens of a text, counted so that the common tokenisers rarely count more.
+    """Return an estimate of a text's tokens that the common tokenisers rarely exceed.
 
     English words take a token per four letters begun, digits one per two, Han one and a half a character (o200k takes
     about 0.8, cl100k 1.2 and older ones up to 2), everything else one a character, and what lies beyond the basic
@@ -48,7 +47,7 @@ def count_tokens(text: str) -> int:
 
 
 def quoted(text: str) -> str:
-    """A memory's text on one line, unable to be read as anything but text.
+    """Return a memory's text on one line, unable to be read as anything but text.
 
     Angle brackets and backquotes become look-alikes, square brackets parentheses: so no fence, comment, tag, code
     block or heading of ours can be written. Control, direction and invisible characters and lone surrogates go.
@@ -58,7 +57,7 @@ def quoted(text: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def _shown(character: str) -> str:
-    """A character, or what stands for it: a space for what prints as nothing, or changes how others print."""
+    """Return a character, or its replacement: a space for what is invisible, or changes how others are shown."""
     hidden = (
         not character.isprintable()
         or unicodedata.category(character) in ("Cf", "Cc", "Cs", "Co", "Cn")
@@ -95,7 +94,7 @@ def render_block(title: str, intro: str, lines: Sequence[str], max_tokens: int) 
 
 
 def _cut(text: str, tokens: int) -> str:
-    """The beginning of a line within `tokens`, with an ellipsis; "" if hardly anything would remain."""
+    """Return the beginning of a line within `tokens`, with an ellipsis; "" if hardly anything would remain."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2

@@ -16,7 +16,7 @@ ENGLISH_STOP_WORDS = frozenset(
     """.split()
 )
 
-# Bigrams of questions, pronouns and politeness; with some thousand memories in a scope, idf alone doesn't silence them.
+# Bigrams of questions, pronouns and politeness; with some thousand memories in a scope, their idf is still too high.
 HAN_STOP_BIGRAMS = frozenset(
     """
     我的 你的 他的 她的 我们 你们 他们 她们 我在 我是 你是 是我 我有 我会 我想 你能 能不 不能 可以 以吗 什么 么的 的是 是什

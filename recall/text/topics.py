@@ -1,9 +1,8 @@
-"""Standing preferences apply by task, not by wording: a request for a script calls for "I like Python".
+"""Standing preferences apply by task, not by wording: "write a script" calls for "I like Python".
 
-A small table of topics. A *request* for a topic is a verb of making near one of its things ("write … script",
-"写…脚本"); "explain this code" makes nothing and asks for none. A *preference* touches a topic when it holds one of the
-topic's words. A short memory is a preference if its category says so, or if a word
-of liking stands near the topic's.
+A message *requests* a topic where a verb of making is near one of the topic's things ("write ... script", "写…脚本").
+A short memory is a *preference* about a topic where it contains one of the topic's words, and its category says so or a
+word of liking is near.
 """
 
 import re
@@ -11,7 +10,7 @@ from typing import NamedTuple
 
 __all__ = ["QUESTION", "STANDING", "requested_topics", "traits_of"]
 
-# The bits of a row's traits: a standing preference or instruction; a text that asks; then a topic's bit by its place.
+# The bits of a row's traits: a standing preference or instruction; a question; then one bit for each topic.
 STANDING = 1
 QUESTION = 2
 _FIRST_TOPIC = 4
@@ -91,19 +90,19 @@ _TABLE = (
     ),
 )
 
-# What makes a sentence a standing preference; a topic's word must stand near it.
+# Words that make a sentence a standing preference; a topic's word must be near.
 _PREFERRING = (
     r"prefers?|preferred|preference|likes?|loves?|enjoys?|favou?rites?|hates?|dislikes?|always|never|usually|allergic"
     r"|allergy|vegan|vegetarian|please use|uses?|don'?t use|can'?t (?:eat|stand)|doesn'?t (?:eat|drink|like)"
     r"|don'?t (?:eat|drink|like)|fan of|avoids?"
     r"|喜欢|偏好|更愿意|习惯|最爱|爱吃|爱喝|爱看|爱听|讨厌|不爱|不吃|不喝|过敏|忌口|总是|从不|一律|以后都|以后请|不要用|别用|请用|倾向|都用|吃素"
 )
-# Longer texts are stories in which a preference is mentioned, or several things at once.
+# Longer texts are stories that mention a preference among other things.
 _LONGEST_PREFERENCE = 160
 
 
 def _near(one: str, other: str, *, either_way: bool = False) -> re.Pattern[str]:
-    """One word, then the other within the same few words; ASCII words whole, Chinese ones as they stand."""
+    """Match one word, then the other within 40 characters of one sentence; ASCII words whole, Chinese ones anywhere."""
     first, second = (rf"(?:\b(?:{_ascii(words)})(?!\w)|{_other(words)})" for words in (one, other))
     between = r"[^.!?。！？\n]{0,40}?"
     pattern = rf"{first}{between}{second}"
@@ -119,7 +118,7 @@ def _other(alternatives: str) -> str:
 
 
 def _alternatives(pattern: str) -> list[str]:
-    """Split at the bars outside of parentheses."""
+    """Split a pattern at the bars outside of parentheses."""
     parts, depth = [""], 0
     for character in pattern:
         depth += (character == "(") - (character == ")")
@@ -140,19 +139,19 @@ _PREFERENCES = tuple(_near(_PREFERRING, topic.preference_words, either_way=True)
 _WORDS = tuple(
     re.compile(rf"\b(?:{_ascii(topic.preference_words)})(?!\w)|{_other(topic.preference_words)}") for topic in _TABLE
 )
-# What is asked for stands at the beginning.
+# A request is at the beginning of a message.
 _LONGEST = 300
 
 
 def requested_topics(message: str) -> int:
-    """Bits of the topics that a message asks something to be made for; 0 for none."""
-    # All patterns are in lower case: ignoring case costs them three times as much.
+    """Return the bits of the topics that a message requests; 0 for none."""
+    # The patterns are in lower case: ignoring case takes three times as long.
     message = message[:_LONGEST].lower()
     return sum(_FIRST_TOPIC << place for place, pattern in enumerate(_REQUESTS) if pattern.search(message))
 
 
 def traits_of(text: str, category: str) -> int:
-    """QUESTION of a text that ends asking; STANDING and its topics' bits of a preference or standing instruction."""
+    """Return the traits: QUESTION for a text that ends asking; STANDING and its topics' bits for a preference."""
     question = QUESTION if text.rstrip().endswith(("?", "？")) else 0
     if question or len(text) > _LONGEST_PREFERENCE:
         return question

@@ -1,7 +1,7 @@
 """Text to index terms: stems of words, bigrams of Han, kana and hangul, numbers and identifiers whole.
 
-A term is kept as the CRC-32 of its spelling: the index then needs no vocabulary, in memory or on disk. Among 200,000
-terms about five pairs share a number, which costs a little rank noise and nothing else.
+A term is stored as the CRC-32 of its spelling, so that the index needs no vocabulary. Among 200,000 terms about five
+pairs share a number, which adds a little noise to the ranking.
 """
 
 import re
@@ -29,7 +29,7 @@ _RUN = re.compile(
 )
 _JOINT = re.compile(r"[._'’/@:+#,\-]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-# Cs: lone surrogates, Cc: control characters, Co/Cn: nothing that anyone can read. Cf holds bidi and zero-width marks.
+# Lone surrogates (Cs), control characters (Cc), bidi and zero-width marks (Cf).
 _UNREADABLE = re.compile(r"[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 _LONGEST_TOKEN = 64
 _SHORTEST_YEAR = 3  # digits
@@ -38,9 +38,9 @@ _stemmers = threading.local()
 
 
 def clean_text(text: str, longest: int) -> str:
-    """At most `longest` characters of `text`, free of lone surrogates, control and direction characters.
+    """Return at most `longest` characters of a text, without lone surrogates, control and direction characters.
 
-    Of a longer text the beginning and the end are kept, since a long message says what it wants there.
+    Of a longer text the beginning and the end are kept: there, a long message says what it wants.
     """
     if len(text) > longest:
         head = longest * 2 // 3
@@ -75,7 +75,7 @@ def _word_tokens(word: str) -> Iterator[str]:
 
 
 def tokens_of(text: str) -> list[str]:
-    """The index terms of a text as strings, in order and with repeats. `text` is cleaned by the caller."""
+    """Return the index terms of a cleaned text as strings, in order and with repeats."""
     tokens: list[str] = []
     for match in _RUN.finditer(unicodedata.normalize("NFKC", text).casefold()):
         run = match["cjk"]
@@ -90,25 +90,25 @@ def tokens_of(text: str) -> list[str]:
 
 
 def single_terms(text: str) -> list[int]:
-    """Terms of the single Han, kana and hangul characters of a text, each once.
+    """Return the terms of the single Han, kana and hangul characters of a text, each once.
 
-    They are indexed beside the bigrams so that a query of one character ("猫") finds the words that hold it.
+    They are indexed beside the bigrams, so that a query of one character ("猫") finds the words with it.
     """
     characters = set(re.findall(f"[{_CJK}]", unicodedata.normalize("NFKC", text).casefold()))
     return [crc32(character.encode()) for character in sorted(characters)]
 
 
 def terms_of(tokens: Iterable[str]) -> list[int]:
-    """Tokens as 32-bit numbers, in order and with repeats."""
+    """Return tokens as 32-bit numbers, in order and with repeats."""
     return [crc32(token.encode()) for token in tokens]
 
 
 def overlap(one: Iterable[int], other: Iterable[int]) -> float:
-    """Jaccard similarity of two sets of terms, 0..1."""
+    """Return the Jaccard similarity of two sets of terms, 0 to 1."""
     left, right = set(one), set(other)
     return len(left & right) / len(left | right) if left or right else 0.0
 
 
 def text_overlap(one: str, other: str) -> float:
-    """The word Jaccard of two texts, 0..1."""
+    """Return the Jaccard similarity of the words of two texts, 0 to 1."""
     return overlap(terms_of(tokens_of(one)), terms_of(tokens_of(other)))
