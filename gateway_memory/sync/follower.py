@@ -1,4 +1,4 @@
-"""Keeps the index equal to the Markdown files: what a person or another process wrote, moved or deleted is followed."""
+"""Keeps the index equal to the Markdown files, whoever writes, moves or deletes their lines."""
 
 import asyncio
 import time
@@ -25,9 +25,9 @@ __all__ = ["IMPORTANCE", "Follower"]
 
 IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
 _MOST_SCOPES: Final = 1000
-"""Scopes of which it is known how their files were; another one's are compared with the index again."""
+"""Scopes of which the stamps are kept in memory; the files of another one are compared with the index again."""
 _RACY_NS: Final = 100_000_000
-"""A file saved twice within the clock's grain keeps its stamp, so one that was young when read is read again."""
+"""A file saved twice within the clock's resolution keeps its stamp, so a file that was this young is read again."""
 
 
 class Follower:
@@ -56,23 +56,23 @@ class Follower:
         self._generation = 0
 
     async def refresh(self, scope: Scope, *, file: str = "", source: str = "") -> int:
-        """Index what has changed in a scope's files since they were last looked at.
+        """Index what has changed in a scope's files since the last refresh.
 
-        Returns a number that rises when anything has: while it stays, the files have brought no new line. Whoever asks
-        while another look goes on shares the next one. source: the key of the session that has just written `file`.
+        Returns a number that rises with each change: while it stays, the files have no new line. Callers during a
+        refresh share the next one. source: the key of the session that has just written `file`.
         """
         if source:
             async with self._of(scope).lock:
-                return await self._look(scope, file, source)
+                return await self._refresh(scope, file, source)
         of = self._of(scope)
-        look = of.next
-        if look is None:
-            look = of.next = asyncio.ensure_future(self._next_look(scope, of))
-            look.add_done_callback(consume_exception)
-        return await asyncio.shield(look)
+        refreshing = of.next
+        if refreshing is None:
+            refreshing = of.next = asyncio.ensure_future(self._next_refresh(scope, of))
+            refreshing.add_done_callback(consume_exception)
+        return await asyncio.shield(refreshing)
 
     def _of(self, scope: Scope) -> "_Scope":
-        """Return what is known of a scope; of those that rested longest, past the most, nothing is."""
+        """Return the state of a scope; beyond `_MOST_SCOPES`, the one that was used longest ago is forgotten."""
         of = self._scopes.get(scope.key)
         if of is None:
             resting = (key for key, each in self._scopes.items() if not each.lock.locked() and each.next is None)
@@ -83,7 +83,7 @@ class Follower:
         return of
 
     def _is_known(self, of: "_Scope", found: Stamps) -> bool:
-        """Return whether the files are as they were when they were last looked at, all of them long since saved."""
+        """Return whether the files are as they were at the last refresh, and none of them was young then."""
         return (
             of.seen is not None
             and self._generation == self._recaller.generation
@@ -91,20 +91,20 @@ class Follower:
             and _same(found, of.seen)
         )
 
-    async def _next_look(self, scope: Scope, of: "_Scope") -> int:
+    async def _next_refresh(self, scope: Scope, of: "_Scope") -> int:
         async with of.lock:
             of.next = None
-            return await self._look(scope)
+            return await self._refresh(scope)
 
-    async def _look(self, scope: Scope, file: str = "", source: str = "") -> int:
+    async def _refresh(self, scope: Scope, file: str = "", source: str = "") -> int:
         of = self._of(scope)
         found = await self._documents.scan(scope)
         if self._is_known(of, found):
             return of.changes
         self._changes += 1
         of.changes = self._changes
-        known = await self._recaller.stamps(scope.key)  # another process may have been here before us
-        if self._generation != self._recaller.generation:  # which may have been found only now
+        known = await self._recaller.stamps(scope.key)  # another process may have indexed them already
+        if self._generation != self._recaller.generation:  # which that read may have found
             self._generation = self._recaller.generation
             for each in self._scopes.values():
                 each.seen = None
@@ -146,7 +146,7 @@ class Follower:
         entries, lost = await compute(self._entries, file, blocks, owners, memories, stamp)
         change = await self._recaller.replace_file(scope.key, file, stamp, entries)
         known[file] = stamp
-        for other in sorted(lost):  # lines there lose their id to this file, which comes before them
+        for other in sorted(lost):  # lines there lose their ids to this file, which has precedence
             known[other] = Stamp(mtime_ns=0, size=0, digest="")
             await self._load(scope, other, known, _Found())
         edits.there += change.added
@@ -172,7 +172,7 @@ class Follower:
             identity = block.id
             owner = owners.get(identity, file)
             if owner != file:
-                if _rank(owner) < _rank(file):  # of two lines with one id the first keeps it
+                if _rank(owner) < _rank(file):  # of two lines with one id, the first one keeps it
                     identity = content_id(file, block.id, block.text)
                 else:
                     lost.add(owner)
@@ -216,9 +216,9 @@ def _is_told(row: Stored) -> bool:
 
 @dataclass(slots=True)
 class _Scope:
-    """What is known of a scope's files: as they were last seen, and those of them that were young then.
+    """The state of a scope. seen: the stamps at the last refresh; young: the files that were young then.
 
-    changes: a number that has risen, over all scopes, when anything had changed. next: the look that is still to begin.
+    changes: the number of its last change, counted over all scopes. next: the refresh that has not started yet.
     """
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -237,7 +237,7 @@ class _Found:
     removed: list[Stored] = field(default_factory=list)
 
     def by_hand(self, file: str, source: str) -> Edited:
-        """Return what may be told: a line that only stands elsewhere now, or under another id, is the same line."""
+        """Return the edits to announce: a line that only moved, or has another id, is no edit."""
         there = {row.entry.text for row in self.there} | {row.entry.id for row in self.there}
         gone = {row.entry.text for row in self.removed}
         return Edited(
@@ -249,7 +249,7 @@ class _Found:
 
 
 def _rank(file: str) -> tuple[bool, bool, str]:
-    """MEMORY.md comes first, then the days, then other notes."""
+    """Return a sort key: MEMORY.md first, then the days, then other notes."""
     return file != MEMORY_FILE, not is_day_file(file), file
 
 
