@@ -9,7 +9,7 @@ from typing import Final, Literal
 from extractor import Cleaned, clean, traits_of
 from gateway_memory.clock import day_of
 from gateway_memory.context.blocks import changes_block, full_block, recalled_block, updates_block
-from gateway_memory.context.bounded import Within
+from gateway_memory.context.deadline_runner import DeadlineRunner
 from gateway_memory.context.file_changes import ChangeDetector, FileChanges
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime
@@ -153,7 +153,7 @@ class ContextBuilder:
             only=only,
             explain=explain,
         )
-        found = await self.within.get("search", _FIND_SECONDS + 1, search)
+        found = await self.runner.run("search", _FIND_SECONDS + 1, search)
         return tuple(hit for hit in found.hits if hit.related) if found else ()
 
     async def _listed(self, session: Session, only: Filter | None, limit: int) -> tuple[Hit, ...]:
@@ -180,7 +180,7 @@ class ContextBuilder:
                     preceding=tuple(session.recent),
                 )
         except Exception as error:  # noqa: BLE001 - the other parts are worth having
-            self.within.note("recall", error)
+            self.runner.note("recall", error)
             return None
 
     async def _file_changes(self, session: Session, seconds: float) -> FileChanges | None:

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final, NamedTuple
 
-from gateway_memory.context.bounded import Within
+from gateway_memory.context.deadline_runner import DeadlineRunner
 from gateway_memory.session import Session
 from gateway_memory.sync.storage import Storage
 from recall import Stored
@@ -33,7 +33,7 @@ class ChangeDetector:
 
     async def first(self, session: Session, seconds: float) -> int | None:
         """Index a session's files and load its scope; return its revision, None when that takes longer."""
-        return await self._within.get("open", seconds, self._first(session))
+        return await self._runner.run("open", seconds, self._first(session))
 
     async def _first(self, session: Session) -> int:
         await self._storage.follower.refresh(session.scope)
@@ -52,7 +52,7 @@ class ChangeDetector:
         else:
             refreshing = self._refreshing[key] = asyncio.ensure_future(self._refresh(session))
             refreshing.add_done_callback(lambda _: self._refreshing.pop(key, None))
-        return await self._within.get("sync", seconds, refreshing)
+        return await self._runner.run("sync", seconds, refreshing)
 
     async def _refresh(self, session: Session) -> FileChanges | None:
         changes = await self._storage.follower.refresh(session.scope)

@@ -120,7 +120,7 @@ async def test_no_part_is_given_more_time_than_is_left(
 
         async def noted(place: str, seconds: float, work: Any) -> Any:
             given[place] = loop.time() + seconds
-            return await get(place, seconds, work)
+            return await run(place, seconds, work)
 
         async def begun(session: Session, message: str, now: datetime, deadline: float) -> Context:
             deadlines.append(deadline)

@@ -7,21 +7,21 @@ from typing import Any, TypeVar
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime
 
-__all__ = ["Within"]
+__all__ = ["DeadlineRunner"]
 
 log = get_logger(__name__)
 
 T = TypeVar("T")
 
 
-class Within:
+class DeadlineRunner:
     """Runs parts with a timeout. A part that times out keeps running in the background, for the next message."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._behind: set[asyncio.Future[Any]] = set()
 
-    async def get(self, place: str, seconds: float, work: Awaitable[T]) -> T | None:
+    async def run(self, part: str, seconds: float, work: Awaitable[T]) -> T | None:
         """Return the result of the work; None where it takes longer than `seconds`, or fails, which is logged."""
         task = asyncio.ensure_future(work)
         with self._runtime.metrics.timed(f"before_reply.{place}"):
@@ -35,15 +35,15 @@ class Within:
             return None
         error = task.exception()
         if error:
-            self.note(place, error)
+            self.note(part, error)
             return None
         return task.result()
 
-    async def done(self, place: str, seconds: float, work: Awaitable[object]) -> bool:
+    async def completes(self, part: str, seconds: float, work: Awaitable[object]) -> bool:
         """Return whether the work was done within `seconds`."""
-        return await self.get(place, seconds, _true(work)) is True
+        return await self.run(part, seconds, _true(work)) is True
 
-    def note(self, place: str, error: BaseException) -> None:
+    def note(self, part: str, error: BaseException) -> None:
         """Log a part that failed, and report it in the status."""
         log.warning("context.part_failed", part=place, error=type(error).__name__)
         self._runtime.on_error(place, error)
