@@ -30,6 +30,8 @@ class Database:
         self._path = path
         self._is_readable = is_readable
         self._connection: sqlite3.Connection | None = None
+        # Between open() and close(); without a connection, replacing the file has failed, and is tried again.
+        self._is_open = False
         self._inode = 0
         self._data_version = 0
 
@@ -43,7 +45,13 @@ class Database:
     def open(self) -> Opening:
         """Open the file, or make it anew."""
         with translated(f"the index {self._path} cannot be opened"):
-            return self._open()
+            try:
+                opening = self._open()
+            except BaseException:
+                self._disconnect()
+                raise
+        self._is_open = True
+        return opening
 
     def _open(self) -> Opening:
         if self._path is None:
@@ -54,11 +62,7 @@ class Database:
         # Two processes that find the same damage must not each remove what the other has just made.
         with Path(f"{self._path}.lock").open("w", encoding="utf-8") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            try:
-                return self._open_locked(self._path)
-            except BaseException:
-                self._disconnect()
-                raise
+            return self._open_locked(self._path)
 
     def _open_locked(self, path: Path) -> Opening:
         opening: Opening = "made"
@@ -86,6 +90,10 @@ class Database:
 
     def close(self) -> None:
         """Close the connection, and seal the file if nobody else has it open."""
+        self._is_open = False
+        self._shut()
+
+    def _shut(self) -> None:
         if self._connection is not None:
             self._disconnect()
             if self._path is not None:
@@ -93,8 +101,8 @@ class Database:
 
     def poll(self) -> Poll:
         """Return what other processes did; a file that another process has replaced is opened again."""
-        if self._is_lost():
-            self.close()
+        if self._is_open and (self._connection is None or self._is_lost()):
+            self._shut()
             self.open()
             return "replaced"
         version = self._read_data_version()

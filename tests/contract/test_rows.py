@@ -263,6 +263,22 @@ def test_recreated_rows_are_empty_and_can_be_used(rows: Rows) -> None:
     assert texts(rows) == ["line 2"]
 
 
+def test_rows_that_could_not_be_recreated_are_when_it_works_again(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(rows, entry(1))
+
+    def fail(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as failing:
+        failing.setattr("recall.rows.database.Database._make", fail)
+        for work in (rows.recreate, rows.poll, lambda: rows.revision("owner")):
+            with pytest.raises(RecallError):
+                work()
+    assert rows.poll() == "replaced"
+    put(rows, entry(2))
+    assert texts(rows) == ["line 2"]
+
+
 def test_before_it_is_opened_and_after_it_is_closed_it_raises(tmp_path: Path) -> None:
     for place in (None, tmp_path / "index.sqlite"):
         rows = SqliteRows(place)
@@ -272,6 +288,8 @@ def test_before_it_is_opened_and_after_it_is_closed_it_raises(tmp_path: Path) ->
         rows.close()
         with pytest.raises(RecallError):
             put(rows, entry(1))
+        with pytest.raises(RecallError):
+            rows.poll()
 
 
 def test_in_memory_nothing_is_on_disk_or_shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
