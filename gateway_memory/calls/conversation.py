@@ -76,7 +76,7 @@ class ConversationCalls(Opened):
         """Return a session for commands from outside of any conversation, such as a shell's; it leaves no record."""
         opened = self._opened()
         scope = resolve_scope(user=user, room=room)
-        await opened.context.within.get("sync", _VISIT_SECONDS, opened.storage.follower.refresh(scope))
+        await opened.context.runner.run("sync", _VISIT_SECONDS, opened.storage.follower.refresh(scope))
         return opened.sessions.beside(f"agent:{self.agent}:shell", scope, session_id="shell", memory=self)
 
     def rule_text(self, session: Session, *, chinese: bool | None = None) -> str:
@@ -222,6 +222,6 @@ class ConversationCalls(Opened):
 async def _told(opened: OpenMemory, session: Session, message: str, at: datetime, deadline: float) -> Context:
     if session.ended or session.starting.locked():
         left = deadline - asyncio.get_running_loop().time()
-        if not await opened.context.within.done("begin", left, opened.starter.start(session)):
+        if not await opened.context.runner.completes("begin", left, opened.starter.start(session)):
             return Context(outcome="timeout")
     return await opened.context.build(session, message, at, deadline)

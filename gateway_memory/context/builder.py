@@ -17,7 +17,7 @@ from gateway_memory.session import Session
 from gateway_memory.store.ports.ledger import MEMORY_FULL
 from gateway_memory.sync.storage import Storage
 from notifier import MemoryChange
-from recall import Filter, Hit, Recall, Stored
+from recall import Filter, Hit, Recall, RecallOutcome, Stored
 
 __all__ = ["Context", "ContextBuilder", "as_query"]
 
@@ -63,8 +63,8 @@ class ContextBuilder:
         self._runtime = runtime
         self._storage = storage
         self._heard = heard
-        self.within = Within(runtime)
-        self.changes = ChangeDetector(storage, self.within)
+        self.runner = DeadlineRunner(runtime)
+        self.changes = ChangeDetector(storage, self.runner)
 
     async def build(self, session: Session, message: str, now: datetime, deadline: float) -> Context:
         """Return what the session is told before its reply to a message. deadline: by the loop's clock."""
@@ -101,7 +101,7 @@ class ContextBuilder:
                 origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
             }
             left = max(0.0, min(deadline - loop.time(), span * _TOLD_SHARE))
-            await self.within.get("told", left, self._storage.notices.mark_delivered(session.session_id, upto))
+            await self.runner.run("told", left, self._storage.notices.mark_delivered(session.session_id, upto))
         if updates and settings.notify.inject_summary:
             blocks.append(updates_block(updates, self._runtime.zone, budget))
 
@@ -117,7 +117,7 @@ class ContextBuilder:
         self._runtime.metrics.count(f"recall.{outcome}")
         left = min(deadline - loop.time(), span * _TOLD_SHARE)  # without any, what is asked would count as told
         due = left > 0 and self._storage.ledger.may_be_due(session.scope.key, MEMORY_FULL)
-        if due and await self.within.get(
+        if due and await self.runner.run(
             "notice", left, self._storage.ledger.take_notice(session.scope.key, MEMORY_FULL)
         ):
             blocks.append(full_block())
@@ -133,7 +133,7 @@ class ContextBuilder:
         self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
     ) -> tuple[Hit, ...]:
         """Return the best related hits of a search that was asked for: weak ones too, and the deadline is generous."""
-        await self.within.get("sync", _FIND_SECONDS, self._storage.follower.refresh(session.scope))
+        await self.runner.run("sync", _FIND_SECONDS, self._storage.follower.refresh(session.scope))
         if query.strip():
             hits = await self._found(session, query, limit, now, only=only, explain=explain)
         else:
@@ -161,7 +161,7 @@ class ContextBuilder:
             return ()
         listed = self._storage.recaller.listed(session.scope.key, only, limit)
         # Chosen by its filters alone, each is just what was asked for.
-        return tuple(Hit.of(row, 1.0) for row in await self.within.get("search", _FIND_SECONDS, listed) or ())
+        return tuple(Hit.of(row, 1.0) for row in await self.runner.run("search", _FIND_SECONDS, listed) or ())
 
     async def _recall(self, session: Session, message: str, now: datetime, until: float) -> Recall | None:
         """Search for a message; `until` by the loop's clock."""

@@ -24,14 +24,14 @@ class DeadlineRunner:
     async def run(self, part: str, seconds: float, work: Awaitable[T]) -> T | None:
         """Return the result of the work; None where it takes longer than `seconds`, or fails, which is logged."""
         task = asyncio.ensure_future(work)
-        with self._runtime.metrics.timed(f"before_reply.{place}"):
+        with self._runtime.metrics.timed(f"before_reply.{part}"):
             if not task.done():
                 await asyncio.wait([task], timeout=seconds)
         if not task.done():
             if task not in self._behind:
                 self._behind.add(task)
                 task.add_done_callback(self._ended)
-            self._runtime.metrics.count(f"late.{place}")
+            self._runtime.metrics.count(f"late.{part}")
             return None
         error = task.exception()
         if error:
@@ -45,8 +45,8 @@ class DeadlineRunner:
 
     def note(self, part: str, error: BaseException) -> None:
         """Log a part that failed, and report it in the status."""
-        log.warning("context.part_failed", part=place, error=type(error).__name__)
-        self._runtime.on_error(place, error)
+        log.warning("context.part_failed", part=part, error=type(error).__name__)
+        self._runtime.on_error(part, error)
 
     def _ended(self, task: asyncio.Future[Any]) -> None:
         self._behind.discard(task)

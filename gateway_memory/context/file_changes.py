@@ -26,9 +26,9 @@ class FileChanges(NamedTuple):
 class ChangeDetector:
     """Refreshes the index of a session's files, once at a time for each session."""
 
-    def __init__(self, storage: Storage, within: Within) -> None:
+    def __init__(self, storage: Storage, runner: DeadlineRunner) -> None:
         self._storage = storage
-        self._within = within
+        self._runner = runner
         self._refreshing: dict[str, asyncio.Future[FileChanges | None]] = {}
 
     async def first(self, session: Session, seconds: float) -> int | None:

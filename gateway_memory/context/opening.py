@@ -5,7 +5,7 @@ from typing import Final
 
 from gateway_memory.clock import day_of
 from gateway_memory.config.settings import OpeningSettings
-from gateway_memory.context.opening_text import Found, Material, Opening, compose, days_back, query_of
+from gateway_memory.context.opening_text import Material, Opening, OpeningMemory, compose, days_back, query_of
 from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file
@@ -63,4 +63,4 @@ class OpeningBuilder:
         )
         today = day_of(now.timestamp(), self._runtime.zone)
         hits = [hit for hit in search.hits if hit.holds_on(today)]
-        return [Found(id=hit.id, day=self._runtime.day_of(hit.at), text=hit.text) for hit in hits]
+        return [OpeningMemory(id=hit.id, day=self._runtime.day_of(hit.at), text=hit.text) for hit in hits]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.clock import day_of, local_time
-from gateway_memory.context.opening_text import Found, Material, compose, days_back, query_of
+from gateway_memory.context.opening_text import Material, OpeningMemory, compose, days_back, query_of
 from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import best, lines_of
@@ -40,7 +40,7 @@ def opening(workspace: Path, config: Path | None, now: float) -> str:
                 for day in days_back(local_time(now, zone), wanted["days"])
             ],
             found=[
-                Found(id=line.id, day=day_of(line.at, zone), text=line.text)
+                OpeningMemory(id=line.id, day=day_of(line.at, zone), text=line.text)
                 for line in best(lines, query, limit=wanted["maxFound"], min_score=_MIN_SHARE)
             ],
         ),

@@ -58,10 +58,10 @@ class SessionStarter:
             waiting = set() if opened else await self._hearing.restore(session, now.timestamp())
             await self._storage.ledger.look_for_notices()
             session.generation = self._storage.recaller.generation
-            await self._context.within.done("expire", _OPENING_SECONDS, self._changes.expire(session.scope))
+            await self._context.runner.completes("expire", _OPENING_SECONDS, self._changes.expire(session.scope))
             session.revision = await self._context.changes.first(session, _OPENING_SECONDS)
             if session.settings.opening.enabled:
-                await self._context.within.done("opening", _OPENING_SECONDS, self._open(session, waiting, now))
+                await self._context.runner.completes("opening", _OPENING_SECONDS, self._open(session, waiting, now))
             session.ended = False
             log.info("session.open", session_id=session_id, type=session.type)
 

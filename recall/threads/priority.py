@@ -34,11 +34,12 @@ class PriorityThread:
         self._thread: threading.Thread | None = None
         self._closing = False
         self._last: Callable[[], object] | None = None
+        self._ended: asyncio.Future[None] | None = None
         self._running_since: float | None = None
 
     def start(self) -> None:
         """Start the thread, also after `close`."""
-        self._closing, self._last = False, None
+        self._closing, self._last, self._ended = False, None, None
         self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
         self._thread.start()
 
@@ -66,14 +67,17 @@ class PriorityThread:
 
     async def close(self, last: Callable[[], object] | None = None) -> None:
         """Drop what waits, run a last job, and end the thread. One that hangs is left behind after a second."""
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._condition:
-            thread, self._closing, self._last = self._thread, True, last
+            thread, self._closing, self._last, self._ended = self._thread, True, last, ended
             waiting, self._queue = self._queue, []
             self._condition.notify()
         for _, _, _, future in waiting:
             _settle(future, None, RecallError(f"{self._name} was closed"))
-        if thread is not None:
-            await asyncio.to_thread(thread.join, _CLOSE_SECONDS)
+        if thread is not None and thread.is_alive():
+            await asyncio.wait([ended], timeout=_CLOSE_SECONDS)
+            if ended.done():
+                thread.join(_CLOSE_SECONDS)  # nothing but its last line is left
 
     def _run(self) -> None:
         while (taken := self._take()) is not None:
@@ -89,8 +93,12 @@ class PriorityThread:
                 # A waiting thread must not keep a finished job's result alive.
                 del result, error
             del job, future, taken
-        if self._last is not None:
-            self._last()
+        try:
+            if self._last is not None:
+                self._last()
+        finally:
+            if self._ended is not None:
+                _settle(self._ended, None, None)
 
     def _take(self) -> tuple[Callable[[], Any], asyncio.Future[Any]] | None:
         """Wait for the next job; None when the thread is to end."""

@@ -114,8 +114,8 @@ async def test_no_part_is_given_more_time_than_is_left(
         await memory.after_reply(other, user="Remember that the boat is green", reply="ok")
         await memory.flush()
         assert len(session.inbox)
-        within, loop = parts(memory).context.within, asyncio.get_running_loop()
-        get, given = within.get, dict[str, float]()
+        runner, loop = parts(memory).context.runner, asyncio.get_running_loop()
+        run, given = runner.run, dict[str, float]()
         build, deadlines = parts(memory).context.build, list[float]()
 
         async def noted(place: str, seconds: float, work: Any) -> Any:
@@ -126,7 +126,7 @@ async def test_no_part_is_given_more_time_than_is_left(
             deadlines.append(deadline)
             return await build(session, message, now, deadline)
 
-        monkeypatch.setattr(within, "get", noted)
+        monkeypatch.setattr(runner, "run", noted)
         monkeypatch.setattr(parts(memory).context, "build", begun)
         gate.open.clear()
         assert (await ask(memory, session, f"{ASKED} again")).updates
