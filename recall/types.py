@@ -59,7 +59,7 @@ class Entry:
 
     at: epoch seconds. heading, speaker, reply: indexed with the text, and not shown. type: S entries (stage summaries)
     are stored and never recalled. importance, confidence: 0 to 1. until: the last day on which it holds, YYYY-MM-DD;
-    "" where it has none.
+    "" where it has none. standing: a preference or an instruction, whatever its words; stored as a part of its traits.
     """
 
     id: str
@@ -75,6 +75,7 @@ class Entry:
     speaker: str = ""
     reply: str = ""
     until: str = ""
+    standing: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

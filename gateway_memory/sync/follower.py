@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from extractor import traits_of
 from gateway_memory.clock import noon_of
 from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
@@ -203,6 +204,7 @@ def _entry(block: Block, identity: str, memory: MemoryRecord | None, default_at:
         session=memory.session_key if memory else "",
         heading=block.heading if block.kind == "paragraph" else "",
         until=memory.expires if memory else "",
+        standing=traits_of(memory.category).standing if memory else False,
     )
 
 

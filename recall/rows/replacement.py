@@ -45,7 +45,7 @@ def plan_replacement(
         stored = by_id.get(entry.id)
         if stored is not None and same_text(stored.entry, entry):
             if stored.entry != entry or stored.file != file:
-                changed.append((stored.sequence, entry, traits_of(entry.text, entry.category)))
+                changed.append((stored.sequence, entry, traits_of(entry.text, standing=entry.standing)))
             continue
         if stored is not None:
             gone.append(stored.sequence)
@@ -60,7 +60,7 @@ def prepare(entry: Entry) -> SearchTerms:
     speaker = terms_of(tokens_of(clean_text(entry.speaker, 100)))
     all_terms = terms + single_terms(text)
     return SearchTerms(
-        traits=traits_of(entry.text, entry.category),
+        traits=traits_of(entry.text, standing=entry.standing),
         speaker_term=speaker[0] if speaker else 0,
         length=len(terms),
         terms=struct.pack(f"<{len(all_terms)}I", *all_terms),

@@ -150,11 +150,14 @@ def requested_topics(message: str) -> int:
     return sum(_FIRST_TOPIC << place for place, pattern in enumerate(_REQUESTS) if pattern.search(message))
 
 
-def traits_of(text: str, category: str) -> int:
-    """Return the traits: QUESTION for a text that ends asking; STANDING and its topics' bits for a preference."""
+def traits_of(text: str, *, standing: bool) -> int:
+    """Return the traits: QUESTION for a text that ends asking; STANDING and its topics' bits for a preference.
+
+    standing: whether it is known to be one; else its words tell.
+    """
     question = QUESTION if text.rstrip().endswith(("?", "？")) else 0
     if question or len(text) > _LONGEST_PREFERENCE:
         return question
-    patterns = _WORDS if category in ("preference", "instruction") else _PREFERENCES
+    patterns = _WORDS if standing else _PREFERENCES
     topics = sum(_FIRST_TOPIC << place for place, pattern in enumerate(patterns) if pattern.search(text.lower()))
     return STANDING | topics if topics else 0

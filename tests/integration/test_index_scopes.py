@@ -61,7 +61,7 @@ async def filled(recaller: Recaller, store: dict[str, list[str]]) -> dict[str, s
         for number, text in enumerate(texts):
             own = f"{text} of {NAMES.index(scope)} number {number}"
             whose[own] = scope
-            entries.append(Entry(id=f"id{number}", text=own, at=float(number), category="preference"))
+            entries.append(Entry(id=f"id{number}", text=own, at=float(number), category="preference", standing=True))
         await recaller.replace_file(scope, "MEMORY.md", None, entries)
     return whose
 
