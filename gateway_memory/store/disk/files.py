@@ -55,11 +55,6 @@ class MarkdownFiles:
 
     @asynccontextmanager
     async def writing(self, scope: Scope) -> AsyncIterator[None]:  # noqa: ARG002 - a file system has one lock for all
-        """Be the only writer of the workspace: in this process by an asyncio lock, among processes by a file lock.
-
-        Raises:
-            StoreError: another process held the lock for longer than half a minute.
-        """
         async with self._lock:
             acquiring = asyncio.ensure_future(self._write(self._file_lock.acquire))
             try:
@@ -81,7 +76,6 @@ class MarkdownFiles:
             self._file_lock.release()
 
     async def scan(self, scope: Scope) -> Stamps:
-        """Return the stamps of a scope's documents as they are now."""
 
         def work() -> Stamps:
             replacing.look()  # what others have written into a file that was replaced belongs to what is there
@@ -90,20 +84,16 @@ class MarkdownFiles:
         return await self._read(work)
 
     async def read(self, scope: Scope, name: str) -> tuple[str, Stamp] | None:
-        """Return a document's text and stamp, None where there is none."""
         return await self._read(lambda: _read(self.folder / scope.folder / name))
 
     async def edit(self, scope: Scope, edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
-        """Apply edits, each file at once and whole; return how to take them back. Call it only within `writing`."""
         return await self._write(lambda: tuple(_edit(self.folder / scope.folder, change) for change in edits))
 
     async def create(self, scope: Scope, name: str, text: str) -> None:
-        """Write a new document whole. Call it only within `writing`, where there is none of this name."""
         content = text.encode("utf-8", "replace")
         await self._write(lambda: replacing.rewrite(self.folder / scope.folder / name, lambda _: content))
 
     async def folders(self) -> list[str]:
-        """Return the folders of people and rooms that there are, sorted."""
 
         def work() -> list[str]:
             return [f"{parent}/{path.name}" for parent in _SCOPES for path in sorted((self.folder / parent).glob("*/"))]
@@ -111,7 +101,6 @@ class MarkdownFiles:
         return await self._read(work)
 
     async def sweep(self) -> None:
-        """Clean up what processes that died have left."""
 
         def find() -> list[Path]:
             folders = ("memory", *(f"{parent}/*{below}" for parent in _SCOPES for below in ("", "/memory")))

@@ -30,12 +30,10 @@ class DocumentsInMemory:
 
     @asynccontextmanager
     async def writing(self, scope: Scope) -> AsyncIterator[None]:
-        """Be the only writer of a scope."""
         async with self._writing[scope.key]:
             yield
 
     async def scan(self, scope: Scope) -> Stamps:
-        """Return the stamps of a scope's documents as they are now."""
         return {
             name: (saved, len(content))
             for (folder, name), (content, saved) in self._contents.items()
@@ -43,7 +41,6 @@ class DocumentsInMemory:
         }
 
     async def read(self, scope: Scope, name: str) -> tuple[str, Stamp] | None:
-        """Return a document's text and stamp, None where there is none."""
         found = self._contents.get((scope.folder, name))
         if found is None:
             return None
@@ -52,7 +49,6 @@ class DocumentsInMemory:
         return content.decode("utf-8", "surrogateescape"), Stamp(mtime_ns=saved, size=len(content), digest=digest)
 
     async def edit(self, scope: Scope, edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
-        """Apply edits, all or none of them; return how to take them back. Call it only within `writing`."""
         results = []
         for change in edits:
             content, _ = self._contents.get((scope.folder, change.file), (None, 0))
@@ -63,11 +59,9 @@ class DocumentsInMemory:
         return tuple(patch for _, patch in results)
 
     async def create(self, scope: Scope, name: str, text: str) -> None:
-        """Write a new document whole. Call it only within `writing`, where there is none of this name."""
         self._put(scope, name, text.encode("utf-8", "replace"))
 
     async def folders(self) -> list[str]:
-        """Return the folders of people and rooms that there are, sorted."""
         return sorted({folder for folder, _ in self._contents if folder})
 
     async def sweep(self) -> None:
@@ -88,23 +82,18 @@ class RecordsInMemory:
         self.damaged = b""
 
     def read(self, start: int = 0) -> bytes | None:
-        """Return the content from a byte on, None where nothing was written yet."""
         return None if self._content is None else self._content[start:]
 
     def last(self) -> dict[str, Any] | None:
-        """Return the newest record that was not deleted, None where there is none."""
         records, _ = parsed(self._content or b"")
         return next((record for record in reversed(records) if not record.get("deleted_at")), None)
 
     def append(self, lines: bytes) -> None:
-        """Append whole lines."""
         self._content = (self._content or b"") + lines
 
     def rewrite(self, change: Callable[[bytes | None], bytes | None]) -> None:
-        """Replace the content by what `change` makes of it; None leaves it as it is."""
         after = change(self._content)
         self._content = self._content if after is None else after
 
     def put_aside(self, lines: bytes) -> None:
-        """Keep lines that are no records elsewhere."""
         self.damaged += lines

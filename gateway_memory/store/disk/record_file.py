@@ -17,7 +17,6 @@ class DiskRecords:
     path: Path
 
     def read(self, start: int = 0) -> bytes | None:
-        """Return the content from a byte on, None where there is no file."""
         try:
             with self.path.open("rb") as stream:
                 stream.seek(start)
@@ -26,23 +25,19 @@ class DiskRecords:
             return None
 
     def last(self) -> dict[str, Any] | None:
-        """Return the newest record that was not deleted, read from the end."""
         return last_record(self.path)
 
     def append(self, lines: bytes) -> None:
-        """Append whole lines, which are on disk when this returns."""
         from gateway_memory.store.disk.replacing import append
 
         append(self.path, lines)
 
     def rewrite(self, change: Callable[[bytes | None], bytes | None]) -> None:
-        """Replace the file; what others append meanwhile is kept. See `replacing.rewrite`."""
         from gateway_memory.store.disk.replacing import rewrite
 
         rewrite(self.path, change)
 
     def put_aside(self, lines: bytes) -> None:
-        """Append lines to the file of damaged records."""
         from gateway_memory.store.disk.replacing import append
 
         append(self.path.with_name(DAMAGED_FILE), lines)

@@ -30,7 +30,6 @@ class SqliteRecords:
         self._file_of = file_of
 
     async def last(self, scope: Scope) -> dict[str, Any] | None:
-        """Return the newest record that was not deleted, without what was forgotten: others may have written it."""
         file = self._file_of(scope)
 
         def work(database: sqlite3.Connection) -> dict[str, Any] | None:
@@ -40,42 +39,32 @@ class SqliteRecords:
         return await self._connection.read(work)
 
     async def read(self, scope: Scope) -> list[dict[str, Any]]:
-        """Return all records as they are kept."""
         file = self._file_of(scope)
         return await self._connection.read(lambda _: parsed(file.read() or b"")[0])
 
     async def lines(self, scope: Scope) -> bytes | None:
-        """Return the records as lines of JSON, damaged ones too; None where there never was one."""
         file = self._file_of(scope)
         return await self._connection.read(lambda _: file.read())
 
     async def is_saved(self, scope: Scope, session_id: str) -> bool:
-        """Return whether a session has a record, or had one."""
         file = self._file_of(scope)
         return await self._connection.transact(lambda database: is_saved(database, scope.key, file, session_id))
 
     async def save(self, scope: Scope, record: SessionRecord, at: float) -> bool:
-        """Append a record unless its session has one; return whether it was appended."""
         file = self._file_of(scope)
         return await self._connection.transact(lambda database: save(database, scope.key, file, record, at))
 
     async def merge(self, scope: Scope, records: Sequence[SessionRecord], *, dry_run: bool) -> int:
-        """Put records of another memory among those that are there, by their time; return how many were new."""
         file = self._file_of(scope)
         return await self._connection.transact(
             lambda database: merge(database, scope.key, file, records, dry_run=dry_run)
         )
 
     async def tidy(self, scope: Scope, *, keep: int) -> None:
-        """Keep the newest records, and put damaged ones aside."""
         file = self._file_of(scope)
         await self._connection.transact(lambda database: tidy(database, scope.key, file, keep=keep))
 
     async def withhold(self, scope: Scope) -> Withheld:
-        """Leave out of the records what is forgotten, and tell again what no longer is; return what is withheld.
-
-        The whole records are committed before the file loses anything.
-        """
         file = self._file_of(scope)
 
         def work(database: sqlite3.Connection) -> tuple[Withheld, Callable[[bytes | None], bytes | None]]:

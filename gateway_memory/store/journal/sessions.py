@@ -22,27 +22,21 @@ class SqliteSessions:
         self._slot = slot
 
     async def open(self, key: str, scope: str, session_id: str, at: float) -> tuple[str, bool]:
-        """Return the id of the key's open session, and whether it was opened by this call, under `session_id`."""
         return await self._write(session_state.open_session, key, scope, session_id, at, self._slot.number)
 
     async def find(self, session_id: str) -> KnownSession | None:
-        """Return the session of an id, None where there was none."""
         return await self._read(session_state.find, session_id)
 
     async def switches(self, session_id: str) -> Mapping[str, bool]:
-        """Return what the user said of a session's features, also in a predecessor that was abandoned."""
         return await self._read(session_state.switches, session_id)
 
     async def switch(self, session_id: str, said: Mapping[str, bool]) -> None:
-        """Keep what the user said of a session's features, for every process."""
         await self._write(session_state.switch, session_id, said)
 
     async def observe(self, scope: str, session_id: str, observation: Observation, at: float) -> None:
-        """Keep what was observed in a session."""
         await self._write(session_state.observe, scope, session_id, [observation], at)
 
     async def read(self, scope: str, session_id: str) -> tuple[list[Observation], Left]:
-        """Return what was seen in a session, and what it has left and still stands, without what was forgotten."""
 
         def work(database: sqlite3.Connection) -> tuple[list[Observation], Left]:
             seen = session_state.seen_in(database, scope, session_id)
@@ -51,7 +45,6 @@ class SqliteSessions:
         return await self._connection.read(work)
 
     async def observed_since_stage(self, scope: str, session_id: str) -> int:
-        """Return how many observations a session has since its last stage summary."""
         ((number,),) = await self._connection.rows(
             "SELECT count(*) FROM observations WHERE session_id = ? AND scope = ? AND at > coalesce("
             "(SELECT max(at) FROM session_memories WHERE session_id = ? AND type = 'S'), 0)",
@@ -60,27 +53,21 @@ class SqliteSessions:
         return int(number)
 
     async def has_left_anything(self, scope: str, session_id: str) -> bool:
-        """Return whether a fact or a stage summary of a session stands, of whichever day."""
         return await self._read(session_state.has_left_anything, scope, session_id)
 
     async def note_memory(self, scope: str, session_id: str, memory: str, kind: str, at: float) -> None:
-        """Note that a session has said a memory, also where it stood already. kind: W, B, O or S."""
         await self._write(session_state.note_memory, scope, session_id, memory, kind, at)
 
     async def take_followup(self, session_id: str) -> bool:
-        """Take the one follow-up that an open session has; False where it was taken before."""
         return await self._write(session_state.take_followup, session_id)
 
     async def was_followed_up(self, session_id: str) -> bool:
-        """Return whether the session's agent was asked to save it."""
         return await self._read(session_state.was_followed_up, session_id)
 
     async def close(self, session_id: str, end: End, *, state: EndState, at: float) -> float | None:
-        """End a session; return how many seconds it lasted, None where it had ended before or is unknown."""
         return await self._write(session_state.close, session_id, end, state, at)
 
     async def abandoned(self, *, idle_before: float, starting: bool) -> list[OpenSession]:
-        """Return the open sessions that were idle since a time, or whose process is gone."""
         dead = [self._slot.number] if starting else []
         for (number,) in await self._connection.rows("SELECT DISTINCT slot FROM sessions WHERE ended_at IS NULL"):
             lock = None if number == -1 else self._slot.orphan(int(number))
@@ -90,15 +77,12 @@ class SqliteSessions:
         return await self._read(session_state.abandoned, idle_before, dead)
 
     async def release(self) -> None:
-        """Leave this process's open sessions to whoever resumes them."""
         await self._write(session_state.release, self._slot.number)
 
     async def counts(self) -> dict[str, int]:
-        """Return how sessions ended and who saved them."""
         return await self._read(session_state.counts)
 
     async def scopes(self) -> list[str]:
-        """Return the keys of the scopes that sessions or memories were met of."""
         rows = await self._connection.rows("SELECT scope FROM sessions UNION SELECT scope FROM memories")
         return [str(row[0]) for row in rows]
 

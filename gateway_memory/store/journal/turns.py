@@ -34,7 +34,10 @@ _TURN: Final = ("id", "scope", "session_key", "session_id", "user", "reply", "at
 
 
 class SqliteTurns:
-    """Works on the journal's connection. A process's lease is its slot, and the token that it drew for it."""
+    """The port on the journal's connection; `ports.turns` says what each call does.
+
+    A process's lease is its slot, and the token that it drew for it.
+    """
 
     def __init__(self, connection: Connection, slot: Lease, event_log: EventLog) -> None:
         self._connection = connection
@@ -48,7 +51,6 @@ class SqliteTurns:
         await self._change(query, (self._slot.number, self._token))
 
     async def accept(self, turn: NewTurn) -> int:
-        """Keep a turn until it is processed; it is on disk when this returns. Returns its number."""
         query = (
             "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -80,7 +82,6 @@ class SqliteTurns:
         return await self._connection.transact(work)
 
     async def claim(self, state: TurnState, *, session_id: str | None = None, limit: int = 256) -> list[PendingTurn]:
-        """Return turns of this process's lease that wait for a stage, oldest first."""
         rows = await self._connection.rows(
             f"SELECT {', '.join(_TURN)} FROM turns "
             "WHERE slot = ? AND stage = ? AND (? IS NULL OR session_id = ?) ORDER BY id LIMIT ?",
@@ -89,16 +90,13 @@ class SqliteTurns:
         return [PendingTurn(**dict(zip(_TURN, row, strict=True))) for row in rows]
 
     async def park(self, turn: int) -> None:
-        """Put a turn aside that something broke on; it waits for `unpark`."""
         await self._change(f"UPDATE turns SET stage = stage - {_PARKED} WHERE id = ? AND stage >= 0", (turn,))
 
     async def unpark(self) -> None:
-        """Let this process's parked turns wait for their stage again."""
         query = f"UPDATE turns SET stage = stage + {_PARKED} WHERE slot = ? AND stage < 0"
         await self._change(query, (self._slot.number,))
 
     async def adopt(self) -> int:
-        """Take over the turns and plans of processes that are gone; return how many processes that were."""
         adopted = 0
         for (number,) in await self._connection.rows("SELECT slot FROM turns UNION SELECT slot FROM plans"):
             lock = self._slot.orphan(int(number))
@@ -110,12 +108,10 @@ class SqliteTurns:
         return adopted
 
     async def failed(self) -> int:
-        """Return how many turns wait for `retry` since their model failed, of all processes."""
         ((count,),) = await self._connection.rows(f"SELECT count(*) FROM turns WHERE stage = {_FAILED}")
         return int(count)
 
     async def retry(self) -> list[str]:
-        """Let them wait for their batch again, in this process; return the ids of their sessions."""
 
         def work(database: sqlite3.Connection) -> list[str]:
             found = database.execute(f"SELECT DISTINCT session_id FROM turns WHERE stage = {_FAILED}").fetchall()
@@ -126,7 +122,6 @@ class SqliteTurns:
         return await self._connection.transact(work)
 
     async def last_reply(self, session_id: str) -> Reply | None:
-        """Return the last reply of a session, None before the first one."""
         rows = await self._connection.rows(
             "SELECT turn, scope, recalled, at FROM replies WHERE session_id = ? ORDER BY turn DESC LIMIT 1",
             (session_id,),
@@ -141,7 +136,6 @@ class SqliteTurns:
         return found[0] if found else None
 
     async def queue(self) -> Queue:
-        """Return what waits, of all processes."""
         ((rules, batch, failed, oldest, parked),) = await self._connection.rows(
             f"SELECT total(stage = {_ACCEPTED}), total(stage = {_RULED}), total(stage = {_FAILED}), "
             f"coalesce(min(CASE WHEN stage < {_FAILED} THEN accepted_at END), 0), total(stage < 0) FROM turns"
@@ -160,7 +154,6 @@ class SqliteTurns:
         )
 
     async def tidy(self, *, before: float) -> None:
-        """Delete old observations, turns whose model failed as long ago, and all but the newest receipts."""
         await self._change("DELETE FROM observations WHERE at < ?", (before,))
         await self._change(f"DELETE FROM turns WHERE stage = {_FAILED} AND at < ?", (before,))
         await self._change("DELETE FROM receipts WHERE id <= (SELECT max(id) FROM receipts) - ?", (_RECEIPTS_KEPT,))
@@ -170,7 +163,6 @@ class SqliteTurns:
     # Plans
 
     async def save_plan(self, plan: Plan, events: Sequence[Event] = ()) -> tuple[int, list[Event]]:
-        """Write down what is about to be done, what is known of its memories, and what will be announced."""
 
         def work(database: sqlite3.Connection) -> tuple[int, list[Event]]:
             save_memories(database, plan)
@@ -181,7 +173,6 @@ class SqliteTurns:
         return await self._connection.transact(work)
 
     async def plans(self) -> list[tuple[int, Plan]]:
-        """Return the plans of this process's lease that are not known to be carried out, oldest first."""
         query = "SELECT id, '', body FROM plans WHERE slot = ? ORDER BY id"
         rows = await self._connection.rows(query, (self._slot.number,))
         found = await decoded(self._connection, "plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
@@ -195,7 +186,6 @@ class SqliteTurns:
         return found
 
     async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
-        """Record in one transaction that a plan is carried out: turns, receipt, history, events that may leave now."""
         advance = {
             "rules": f"UPDATE turns SET stage = {_RULED} WHERE id = ?",
             "batch": f"UPDATE turns SET stage = {_FAILED} WHERE id = ?" if plan.failed else "",
