@@ -14,16 +14,18 @@ if TYPE_CHECKING:
     from .language.small_talk import is_greeting, is_small_talk
     from .language.vocabulary import polarity, same_words
     from .merge.decide import decide, settled, unsure
+    from .model.breaker import Breaker
     from .model.model import Extraction, Model
     from .model.permission import permitted, permitted_fact, permitted_summary
     from .model.providers import has_model
     from .model.summary import Seen, Summary, SummaryInput, summarize, written
     from .rules.extract import extract_rules
-    from .settings import ExtractorSettings
+    from .settings import ExtractorSettings, check_model
     from .types import Candidate, Cleaned, Decision, Known, Turn, Usage, Verdict
 
 __all__ = [
     "CATEGORIES",
+    "Breaker",
     "Candidate",
     "Category",
     "Cleaned",
@@ -41,6 +43,7 @@ __all__ = [
     "Turn",
     "Usage",
     "Verdict",
+    "check_model",
     "clean",
     "decide",
     "extract_rules",
@@ -64,6 +67,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Breaker": "model.breaker",
     "CATEGORIES": "categories",
     "Category": "categories",
     "traits_of": "categories",
@@ -83,6 +87,7 @@ _HOMES = {
     "Turn": "types",
     "Usage": "types",
     "Verdict": "types",
+    "check_model": "settings",
     "clean": "cleaning.clean",
     "decide": "merge.decide",
     "extract_rules": "rules.extract",

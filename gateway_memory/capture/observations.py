@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from extractor.cleaning.clean import clean
+from extractor import clean
 from gateway_memory.store.ports.sessions import Observation
 
 __all__ = ["clip", "observed", "tags_of"]

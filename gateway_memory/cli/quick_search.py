@@ -77,7 +77,7 @@ async def _by_index(workspace: Path, query: str, limit: int, zone: tzinfo | None
 
     import structlog
 
-    from extractor.cleaning.clean import clean
+    from extractor import clean
     from recall import Recaller, RecallError, RecallSettings
 
     structlog.configure(

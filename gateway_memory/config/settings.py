@@ -12,9 +12,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from annotated_types import Ge, Gt, Le, Predicate
 
-from extractor.settings import ExtractorSettings, check_model
-from notifier.settings import NotifierSettings
-from recall.settings import RecallSettings
+from extractor import ExtractorSettings, check_model
+from notifier import NotifierSettings
+from recall import RecallSettings
 
 __all__ = [
     "CommandsSettings",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from extractor.cleaning.clean import clean
+from extractor import clean
 from gateway_memory.capture.observations import observed
 from gateway_memory.edge.content import well_formed
 from gateway_memory.store.journal.in_place import JournalInPlace

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from extractor.categories import traits_of
+from extractor import traits_of
 from gateway_memory.store.markdown import MemoryType
 
 __all__ = ["RECORD_FIELDS", "SAID", "MemoryRecord"]

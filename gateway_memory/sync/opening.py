@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final
 
-from extractor.model.breaker import Breaker
+from extractor import Breaker
 from gateway_memory.errors import WorkspaceError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime

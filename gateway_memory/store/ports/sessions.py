@@ -47,7 +47,7 @@ class End:
     @classmethod
     def of(cls, *, reason: str, error: str, duration_ms: int | None) -> "End":
         """Return an end whose words may be kept."""
-        from extractor.cleaning.clean import clean  # which most hooks can do without
+        from extractor import clean  # which most hooks can do without
 
         return cls(
             reason=" ".join(clean(reason).text.split())[:_LONGEST_REASON],
