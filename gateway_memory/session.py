@@ -123,8 +123,8 @@ class Session:
         """How often the user switched something here, and how often when it was written down, for every process."""
         self.beside = False
         """Whether another process may have the conversation: this one serves its agent's tools."""
-        self._told: set[tuple[str, int]] = set()
-        self._held: set[tuple[str, int]] = set()
+        self._ever_shown: set[tuple[str, int]] = set()
+        self._shown: set[tuple[str, int]] = set()
 
     def __repr__(self) -> str:
         return f"<Session {self.session_id} {self.scope.key}{' ended' if self.ended else ''}>"
@@ -159,7 +159,7 @@ class Session:
         return self.switched.get("autoExtract", True)
 
     def reset(self, session_id: str) -> None:
-        """Become a new incarnation, which holds nothing yet."""
+        """Become a new incarnation, which was shown nothing yet."""
         self.session_id = session_id
         self.ending = False
         self._opening = ""
@@ -167,9 +167,34 @@ class Session:
         self.revision = None
         self.changes = -1
         self.recent.clear()
-        self._told.clear()
-        self._held.clear()
+        self._ever_shown.clear()
+        self._shown.clear()
         self.inbox.take()
+
+    def start(self) -> None:
+        """Note that the incarnation has started."""
+        self.ended = False
+
+    def close(self, *, ending: bool = False) -> None:
+        """Note that the incarnation is over. ending: what it leaves is still being saved, until `saved`."""
+        self.ended, self.ending = True, ending or self.ending
+
+    def saved(self) -> None:
+        """Note that what it leaves is saved; it may have been started again meanwhile."""
+        self.ending = False
+
+    def follow(self, generation: int, revision: int | None, changes: int = -1) -> None:
+        """Note up to where the session was told what is new in its scope's files, and in which index."""
+        self.generation, self.revision, self.changes = generation, revision, changes
+
+    def hide(self, hidden: "Withheld") -> None:
+        """Leave out of the opening what was forgotten."""
+        self.hidden = hidden
+
+    def switch(self, features: Sequence[Feature], *, on: bool) -> None:
+        """Switch features as the user says."""
+        self.switched |= dict.fromkeys(features, on)
+        self.said += 1
 
     def on(self, feature: Feature) -> bool:
         """Return whether a feature works in this session: by the config, unless `/memory on` or `off` said so."""
@@ -195,24 +220,24 @@ class Session:
         if not self.incognito:
             self.recent.append(message[:_RECENT_LENGTH])
 
-    def hold(self, items: Sequence[tuple[str, str]]) -> None:
+    def mark_shown(self, items: Sequence[tuple[str, str]]) -> None:
         """Note memories (id, text) that this session was shown, or has said itself: they are not injected again."""
         noted = {(identity, _key(text)) for identity, text in items}
-        self._told |= noted
-        self._held |= noted
+        self._ever_shown |= noted
+        self._shown |= noted
 
-    def let_go(self, identity: str, text: str) -> None:
+    def unmark(self, identity: str, text: str) -> None:
         """Note that the session was told that a memory is gone: were it put back, that would be news."""
-        self._told.discard((identity, _key(text)))
-        self._held.discard((identity, _key(text)))
+        self._ever_shown.discard((identity, _key(text)))
+        self._shown.discard((identity, _key(text)))
 
-    def holds(self, identity: str, text: str) -> bool:
-        """Return whether the session has this memory before it, in these words."""
-        return (identity, _key(text)) in self._held
+    def shows(self, identity: str, text: str) -> bool:
+        """Return whether the memory stands in the session's context, in these words."""
+        return (identity, _key(text)) in self._shown
 
-    def was_told(self, identity: str, text: str) -> bool:
+    def was_shown(self, identity: str, text: str) -> bool:
         """Return whether the session has, or had before a compaction, this memory in these words: it is no news."""
-        return (identity, _key(text)) in self._told
+        return (identity, _key(text)) in self._ever_shown
 
     def compacted(self) -> None:
         """Say that the host has compacted this session's context: what was in it may be injected again.
@@ -220,7 +245,7 @@ class Session:
         What it was told stays no news: a compaction makes no `[Memory Changes]`, and a memory that is forgotten is
         still withdrawn, since the host's summary may hold it.
         """
-        self._held.clear()
+        self._shown.clear()
 
 
 def _key(text: str) -> int:

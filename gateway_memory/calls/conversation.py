@@ -184,7 +184,7 @@ class ConversationCalls(Opened):
         name = path.relative_to(folder).as_posix()
         await opened.storage.follower.refresh(session.scope, file=name, source=session.key)  # which tells the others
         _, rows = await opened.storage.recaller.added_since(session.scope.key, session.revision or 0)
-        session.hold([(row.entry.id, row.entry.text) for row in rows if row.file == name])
+        session.mark_shown([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 
     async def end_session(
         self, session: Session, *, reason: str, error: Content | None = "", duration_ms: float | None = None
@@ -209,13 +209,13 @@ class ConversationCalls(Opened):
         if (session.ended and not session.ending) or opened.sessions.is_resumed(session):
             return
         session_id = session.session_id
-        session.ended = session.ending = True
+        session.close(ending=True)
         opened.sessions.closed(session)
         opened.bus.unsubscribe(session_id)
         async with session.accepting:  # what is being kept belongs to it
             pass
         await opened.lifecycle.end(session_id, session.scope, session.key, end)
-        session.ending = False
+        session.saved()
         opened.retention.look()
 
 

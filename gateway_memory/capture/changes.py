@@ -15,7 +15,7 @@ from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import day_file, is_writable
 from gateway_memory.store.markdown import new_id
-from gateway_memory.store.plan import Outcome, Plan, Retired, Stage
+from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
 from gateway_memory.store.ports.ledger import UndoEntry
 from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import SAID, MemoryRecord
@@ -42,11 +42,11 @@ class MemoryChanges:
         """Write memories as they are, with none of them merged: stage summaries, which stand for a moment each."""
         async with self._storage.documents.writing(scope):
             await self._storage.follower.refresh(scope)
-            outcomes = [Outcome(turn=0, action="add", reason=stage, id=memory.id) for memory in memories]
+            outcomes = [CandidateOutcome(turn=0, action="add", reason=stage, id=memory.id) for memory in memories]
             plan = Plan(scope=scope.key, folder=scope.folder, stage=stage, at=self._runtime.timestamp())
             await self._executor.execute(replace(plan, added=tuple(memories), outcomes=tuple(outcomes)))
 
-    async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> Outcome:
+    async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> CandidateOutcome:
         """Merge one candidate that the agent itself has named, and return what became of it. `source` has the id 0."""
         async with self._storage.documents.writing(scope):
             await self._storage.follower.refresh(scope)
@@ -77,7 +77,7 @@ class MemoryChanges:
                     at=self._runtime.timestamp(),
                     added=tuple(new for _, new in stages if new.text),
                     retired=(Retired(memory=memory, state="forgotten"), *(_retired(old, new) for old, new in stages)),
-                    outcomes=(Outcome(turn=turn, action="forgotten", reason=reason, id=memory.id),),
+                    outcomes=(CandidateOutcome(turn=turn, action="forgotten", reason=reason, id=memory.id),),
                 )
             )
 
@@ -143,7 +143,7 @@ class MemoryChanges:
                     at=self._runtime.timestamp(),
                     retired=tuple(Retired(memory=memory, state="expired") for memory in memories),
                     outcomes=tuple(
-                        Outcome(turn=0, action="expired", reason="date", id=memory.id) for memory in memories
+                        CandidateOutcome(turn=0, action="expired", reason="date", id=memory.id) for memory in memories
                     ),
                 )
                 await self._executor.execute(plan)
@@ -183,7 +183,7 @@ class MemoryChanges:
             stage="command",
             at=at,
             retired=(Retired(memory=said, state="forgotten"),),
-            outcomes=(Outcome(turn=turn.id, action="withheld", reason="asked", id=said.id),),
+            outcomes=(CandidateOutcome(turn=turn.id, action="withheld", reason="asked", id=said.id),),
         )
         async with self._storage.documents.writing(scope):
             await self._executor.execute(plan)

@@ -15,7 +15,7 @@ from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
-from gateway_memory.store.plan import Moved, Outcome, Plan
+from gateway_memory.store.plan import CandidateOutcome, Moved, Plan
 from gateway_memory.store.ports.ledger import Uses
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage
@@ -85,7 +85,8 @@ class Distiller:
                         Moved(memory=replace(each.memory, file=MEMORY_FILE), source=each.memory.file) for each in moved
                     ),
                     outcomes=tuple(
-                        Outcome(turn=0, action="moved", reason=each.reason, id=each.memory.id) for each in moved
+                        CandidateOutcome(turn=0, action="moved", reason=each.reason, id=each.memory.id)
+                        for each in moved
                     ),
                 )
                 await self._executor.execute(plan)

@@ -8,7 +8,7 @@ from itertools import groupby
 from extractor import Candidate, Decision, Known, Turn
 from gateway_memory.clock import local_time
 from gateway_memory.store.documents import MEMORY_FILE
-from gateway_memory.store.plan import Outcome, Retired
+from gateway_memory.store.plan import CandidateOutcome, Retired
 from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.follower import IMPORTANCE
@@ -23,7 +23,7 @@ class Draft:
 
     added: list[MemoryRecord] = field(default_factory=list)
     retired: list[Retired] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[CandidateOutcome] = field(default_factory=list)
     by_rules: list[MemoryRecord] = field(default_factory=list)
     """What the rules kept of these turns at once, and nothing has replaced yet."""
     settled: Mapping[Candidate, Decision] = field(default_factory=dict)

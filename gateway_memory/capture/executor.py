@@ -23,7 +23,7 @@ log = get_logger(__name__)
 class OpenSessions(Protocol):
     """The open sessions of this process, as plans concern them."""
 
-    def hold(self, memory: MemoryRecord) -> None:
+    def mark_shown(self, memory: MemoryRecord) -> None:
         """Tell the session that a memory comes from that it has it."""
 
     def hide(self, scope: str, hidden: Withheld) -> None:
@@ -71,7 +71,7 @@ class PlanExecutor:
             else:
                 events = await self._storage.notices.planned(number)
             for memory in plan.added:
-                self._sessions.hold(memory)
+                self._sessions.mark_shown(memory)
             with self._runtime.metrics.timed("ingest.files"):
                 patches = await self._storage.documents.edit(plan.target, plan.edits())
             for event in events:  # before the index follows: the other sessions hear an update, not of a changed file

@@ -10,7 +10,7 @@ from gateway_memory.capture.masked import asks_to_keep_masked
 from gateway_memory.capture.merger import Merger
 from gateway_memory.runtime import Runtime
 from gateway_memory.scope import OWNER_KEY, Scope
-from gateway_memory.store.plan import Outcome, Plan, Stage
+from gateway_memory.store.plan import CandidateOutcome, Plan, Stage
 from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage
@@ -48,14 +48,14 @@ class Filing:
         kept: list[tuple[PendingTurn, Candidate]] = []
         for turn, candidates in found:
             if not candidates:
-                draft.outcomes.append(Outcome(turn=turn.id, action="skipped", reason=empty))
+                draft.outcomes.append(CandidateOutcome(turn=turn.id, action="skipped", reason=empty))
             if stage == "rules" and asks_to_keep_masked(turn.user):
-                draft.outcomes.append(Outcome(turn=turn.id, action="masked", reason="secret"))
+                draft.outcomes.append(CandidateOutcome(turn=turn.id, action="masked", reason="secret"))
             read = read_turn(turn, self._runtime.zone)
             for candidate in candidates:
                 allowed = await compute(permitted, candidate, read, by_owner=scope.key == OWNER_KEY)
                 if allowed is None:
-                    draft.outcomes.append(Outcome(turn=turn.id, action="skipped", reason="not_permitted"))
+                    draft.outcomes.append(CandidateOutcome(turn=turn.id, action="skipped", reason="not_permitted"))
                 else:
                     kept.append((turn, allowed))
         plan = Plan(

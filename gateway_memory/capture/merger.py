@@ -10,7 +10,7 @@ from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.markdown import new_id, one_line
-from gateway_memory.store.plan import Outcome, Retired
+from gateway_memory.store.plan import CandidateOutcome, Retired
 from gateway_memory.store.ports.ledger import MEMORY_FULL
 from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
@@ -45,7 +45,7 @@ class Merger:
         decision = await compute(self._decision, candidate, compared, reworded, draft)
         if decision.action == "skip":
             draft.outcomes.append(
-                Outcome(turn=turn.id, action="skipped", reason=decision.reason, id=decision.target or "")
+                CandidateOutcome(turn=turn.id, action="skipped", reason=decision.reason, id=decision.target or "")
             )
             return 0
         settings = self._runtime.settings_of(turn.session_key).auto_extract
@@ -92,7 +92,7 @@ class Merger:
         action, reason = decision.action, decision.reason
         if reworded and action == "add":
             action, reason = "update", "reworded"
-        draft.outcomes.append(Outcome(turn=turn.id, action=action, reason=reason, id=identity))
+        draft.outcomes.append(CandidateOutcome(turn=turn.id, action=action, reason=reason, id=identity))
         return size if curated else 0
 
     async def _rewords(self, scope: Scope, candidate: Candidate, turn: PendingTurn, memory: MemoryRecord) -> bool:

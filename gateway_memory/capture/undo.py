@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gateway_memory.store.plan import Moved, Outcome, Plan, Retired
+from gateway_memory.store.plan import CandidateOutcome, Moved, Plan, Retired
 from gateway_memory.store.ports.ledger import UndoEntry
 from gateway_memory.store.record import SAID, MemoryRecord
 
@@ -77,9 +77,9 @@ def inverse(
         return Refused(at=plan.at, edited=edited) if edited else None
     whole = (len(added), len(retired)) == (len(plan.added), len(plan.retired))
     whole = whole and [item.memory.text for item in moved] == [item.memory.text for item in plan.moved]
-    outcomes = [Outcome(turn=0, action="undone", reason="command", id=memory.id) for memory in added]
-    outcomes += [Outcome(turn=0, action="restored", reason="command", id=item.memory.id) for item in retired]
-    outcomes += [Outcome(turn=0, action="restored", reason="command", id=item.memory.id) for item in moved]
+    outcomes = [CandidateOutcome(turn=0, action="undone", reason="command", id=memory.id) for memory in added]
+    outcomes += [CandidateOutcome(turn=0, action="restored", reason="command", id=item.memory.id) for item in retired]
+    outcomes += [CandidateOutcome(turn=0, action="restored", reason="command", id=item.memory.id) for item in moved]
     return Plan(
         scope=plan.scope,
         folder=plan.folder,

@@ -23,8 +23,7 @@ async def _switch(ports: CommandPorts, session: Session, name: str, *, on: bool)
     if wanted not in names and wanted not in ("", "all", "全部"):
         raise NotDone(phrase(session, "switch_unknown", name=shown(name), known=", ".join(FEATURES)))
     features = [names[wanted]] if wanted in names else FEATURES
-    session.switched |= dict.fromkeys(features, on)
-    session.said += 1
+    session.switch(features, on=on)
     await ports.switched(session)
     if session.incognito:
         return phrase(session, "incognito")

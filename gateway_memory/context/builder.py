@@ -82,9 +82,9 @@ class ContextBuilder:
             self._recall(session, message, now, until), self._file_changes(session, span * _REFRESH_SHARE)
         )
         if new:
-            session.generation, session.changes, session.revision, rows = new
-            changes = tuple(row for row in rows if not session.was_told(row.entry.id, row.entry.text))
-            session.hold([(row.entry.id, row.entry.text) for row in changes])
+            session.follow(new.generation, new.revision, new.changes)
+            changes = tuple(row for row in new.rows if not session.was_shown(row.entry.id, row.entry.text))
+            session.mark_shown([(row.entry.id, row.entry.text) for row in changes])
             # A line that is new may be the answer.
             again = await self._recall(session, message, now, until)
             found = again if again and again.outcome != "timeout" else found
@@ -110,10 +110,10 @@ class ContextBuilder:
         if session.on("autoRecall"):
             outcome, recalled = (found.outcome, found.hits) if found else ("timeout", ())
             recalled = tuple(hit for hit in self._standing(recalled, now) if traits_of(hit.category).recalled)
-            fresh = [hit for hit in recalled if not session.holds(hit.id, hit.text)]
+            fresh = [hit for hit in recalled if not session.shows(hit.id, hit.text)]
             if fresh:
                 blocks.append(recalled_block(fresh, self._runtime.zone, budget))
-                session.hold([(hit.id, hit.text) for hit in fresh])
+                session.mark_shown([(hit.id, hit.text) for hit in fresh])
         self._runtime.metrics.count(f"recall.{outcome}")
         left = min(deadline - loop.time(), span * _TOLD_SHARE)  # without any, what is asked would count as told
         due = left > 0 and self._storage.ledger.may_be_due(session.scope.key, MEMORY_FULL)
@@ -200,12 +200,12 @@ class ContextBuilder:
             return ()
         found: list[MemoryChange] = []
         for change in session.inbox.take(now.timestamp()):
-            told = session.was_told(change.id, change.text)
+            told = session.was_shown(change.id, change.text)
             if change.action == "removed" and told:
-                session.let_go(change.id, change.text)
+                session.unmark(change.id, change.text)
                 found.append(change)
             elif change.action == "added" and not told:
-                session.hold([(change.id, change.text)])
+                session.mark_shown([(change.id, change.text)])
                 found.append(change)
         return tuple(found)
 

@@ -143,7 +143,7 @@ class Lifecycle:
         idle = self._runtime.clock() - timedelta(hours=self._runtime.settings.sessions.idle_hours)
         found = await self._storage.sessions.abandoned(idle_before=idle.timestamp(), starting=starting)
         for session in found:
-            self._sessions.let_go(session.session_id)
+            self._sessions.close_idle(session.session_id)
             try:
                 scope = self._runtime.scope_of(session.scope)
                 await self.end(session.session_id, scope, session.key, End(reason="abandoned"), patient=not starting)

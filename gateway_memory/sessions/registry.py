@@ -48,7 +48,8 @@ class SessionRegistry:
         session = Session(key=key, scope=scope, settings=self.settings_of(key), memory=memory)
         session.reset(session_id)
         session.switched = features(switches or {})
-        session.ended, session.beside = False, True
+        session.beside = True
+        session.start()
         return session
 
     def opened(self, session: Session) -> None:
@@ -71,11 +72,11 @@ class SessionRegistry:
         if session.session_id not in self._open:
             self._by_key.pop((session.key, session.scope.key), None)
 
-    def let_go(self, session_id: str) -> None:
+    def close_idle(self, session_id: str) -> None:
         """Note that a session was closed because nothing happened in it: its next message opens a new one."""
         session = self._open.get(session_id)
         if session:
-            session.ended = True
+            session.close()
             self.closed(session)
 
     def prompts(self, key: str) -> Prompts | None:
@@ -105,17 +106,17 @@ class SessionRegistry:
         """Return the scopes that open sessions of this process have."""
         return list({session.scope.key: session.scope for session in self._by_key.values()}.values())
 
-    def hold(self, memory: MemoryRecord) -> None:
+    def mark_shown(self, memory: MemoryRecord) -> None:
         """Tell the session that a memory comes from, if it is open, that it has it."""
         session = self._open.get(memory.session_id)
         if session:
-            session.hold([(memory.id, memory.text)])
+            session.mark_shown([(memory.id, memory.text)])
 
     def hide(self, scope: str, hidden: Withheld) -> None:
         """Tell a scope's sessions what was forgotten: their openings say it no longer."""
         for session in self._by_key.values():
             if session.scope.key == scope:
-                session.hidden = hidden
+                session.hide(hidden)
 
 
 def features(said: Mapping[str, bool]) -> dict[Feature, bool]:

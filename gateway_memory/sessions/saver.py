@@ -25,7 +25,7 @@ from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import day_file
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
-from gateway_memory.store.plan import Outcome
+from gateway_memory.store.plan import CandidateOutcome
 from gateway_memory.store.ports.sessions import End
 from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
@@ -72,7 +72,7 @@ class Saver:
         type: MemoryType,  # noqa: A002 - the option's name
         entities: tuple[str, ...],
         confidence: float,
-    ) -> Outcome | None:
+    ) -> CandidateOutcome | None:
         """Keep a fact that the agent names, or a stage summary (S); None where nothing of it may be kept."""
         text = clean(content).text
         if not text or not session.may_save:
@@ -122,7 +122,7 @@ class Saver:
         self._runtime.metrics.count("sessions.summaries.heuristic")
         return await compute(summarize, given)
 
-    async def keep_stage(self, scope: Scope, key: str, session_id: str, text: str) -> Outcome | None:
+    async def keep_stage(self, scope: Scope, key: str, session_id: str, text: str) -> CandidateOutcome | None:
         """Keep a stage summary in the log of the day; it is never loaded, recalled or distilled.
 
         None where nothing of it may be kept: a guest's says nothing to the machine, like their session's summary.
@@ -142,7 +142,7 @@ class Saver:
         )
         await self._changes.keep(scope, "summary", [memory])
         self._runtime.metrics.count("sessions.stages")
-        return Outcome(turn=0, action="add", reason="summary", id=memory.id)
+        return CandidateOutcome(turn=0, action="add", reason="summary", id=memory.id)
 
     async def save(self, scope: Scope, session_id: str, summary: Summary, layer: Layer, end: End | None = None) -> bool:
         """Append the session's record; False where it has one, or nothing of it may be kept."""

@@ -57,12 +57,12 @@ class SessionStarter:
             self._hearing.subscribe(session)
             waiting = set() if opened else await self._hearing.restore(session, now.timestamp())
             await self._storage.ledger.look_for_notices()
-            session.generation = self._storage.recaller.generation
+            generation = self._storage.recaller.generation
             await self._context.runner.completes("expire", _OPENING_SECONDS, self._changes.expire(session.scope))
-            session.revision = await self._context.changes.first(session, _OPENING_SECONDS)
+            session.follow(generation, await self._context.changes.first(session, _OPENING_SECONDS))
             if session.settings.opening.enabled:
                 await self._context.runner.completes("opening", _OPENING_SECONDS, self._open(session, waiting, now))
-            session.ended = False
+            session.start()
             log.info("session.open", session_id=session_id, type=session.type)
 
     async def switched(self, session: Session) -> None:
@@ -88,7 +88,7 @@ class SessionStarter:
         if found.ended and session.session_id == session_id:
             if session.beside:
                 raise UsageError(f"session {session_id!r} has ended; nothing more is saved of it")
-            session.ended = True
+            session.close()
             self._sessions.closed(session)
             self._hearing.unsubscribe(session_id)
             await self.start(session)
@@ -110,4 +110,4 @@ class SessionStarter:
         if session.session_id == session_id:
             session.opening = opening
             # Its conversation goes on after a restart: what waited for it is told, though a new opening has it too.
-            session.hold([item for item in held if item[0] not in waiting])
+            session.mark_shown([item for item in held if item[0] not in waiting])

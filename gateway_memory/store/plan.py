@@ -11,7 +11,7 @@ from gateway_memory.store.markdown import Addition
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.record import MemoryRecord
 
-__all__ = ["Moved", "Outcome", "Plan", "Receipt", "Retired", "Stage"]
+__all__ = ["CandidateOutcome", "Moved", "Plan", "Receipt", "Retired", "Stage"]
 
 Stage = Literal["rules", "batch", "command", "expiry", "undo", "save", "summary", "distill", "import"]
 
@@ -34,7 +34,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CandidateOutcome:
     """One line of a receipt: what became of a turn (or of one candidate of it), and the reason."""
 
     turn: int
@@ -52,7 +52,7 @@ class Receipt:
     number: int
     stage: Stage
     at: float
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CandidateOutcome, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Plan:
     turns: tuple[int, ...] = ()
     added: tuple[MemoryRecord, ...] = ()
     retired: tuple[Retired, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[CandidateOutcome, ...] = ()
     moved: tuple[Moved, ...] = ()
     failed: bool = False
     """Whether the model failed: then the turns wait for `retry` instead of being done."""
@@ -122,7 +122,7 @@ class Plan:
         raw["added"] = tuple(_record(item) for item in raw["added"])
         raw["retired"] = tuple(Retired(**{**item, "memory": _record(item["memory"])}) for item in raw["retired"])
         raw["moved"] = tuple(Moved(**{**item, "memory": _record(item["memory"])}) for item in raw.get("moved", ()))
-        raw["outcomes"] = tuple(Outcome(**item) for item in raw["outcomes"])
+        raw["outcomes"] = tuple(CandidateOutcome(**item) for item in raw["outcomes"])
         raw["restores"] = tuple(Patch.from_json(item) for item in raw.get("restores", ()))
         return cls(**raw)
 

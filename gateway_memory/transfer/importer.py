@@ -11,7 +11,7 @@ from gateway_memory.runtime import Runtime
 from gateway_memory.scope import OWNER_KEY, Scope, is_name
 from gateway_memory.store.documents import MEMORY_FILE, day_file
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
-from gateway_memory.store.plan import Outcome, Plan
+from gateway_memory.store.plan import CandidateOutcome, Plan
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage
 from gateway_memory.transfer.items import Ignored, Item, MemoryItem, NoteItem, Problem, SummaryItem
@@ -133,7 +133,8 @@ class Importer:
                             at=self._runtime.timestamp(),
                             added=tuple(added),
                             outcomes=tuple(
-                                Outcome(turn=0, action="add", reason="import", id=memory.id) for memory in added
+                                CandidateOutcome(turn=0, action="add", reason="import", id=memory.id)
+                                for memory in added
                             ),
                         )
                     )

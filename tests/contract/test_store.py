@@ -17,7 +17,7 @@ from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.store.disk.slots import Slot
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit
 from gateway_memory.store.markdown import Addition, parse
-from gateway_memory.store.plan import Outcome, Plan, Retired, Stage
+from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
 from gateway_memory.store.ports.ledger import MEMORY_FULL
 from gateway_memory.store.ports.sessions import End, Observation
 from gateway_memory.store.ports.store import Store
@@ -59,7 +59,7 @@ def record(identity: str, **values: object) -> MemoryRecord:
 
 
 def plan(*added: MemoryRecord, turns: tuple[int, ...] = (), stage: Stage = "rules", at: float = 9.0) -> Plan:
-    outcomes = tuple(Outcome(turn=0, action="add", reason="new", id=each.id) for each in added)
+    outcomes = tuple(CandidateOutcome(turn=0, action="add", reason="new", id=each.id) for each in added)
     return Plan(
         scope="owner",
         folder="",

@@ -10,7 +10,7 @@ from inside import parts
 
 from extractor import Candidate, Turn
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.store.plan import Outcome
+from gateway_memory.store.plan import CandidateOutcome
 from recall import Stored
 
 
@@ -20,7 +20,7 @@ def debounced(seconds: float, **values: object) -> Config:
     return Config(defaults=replace(defaults, auto_extract=extraction))
 
 
-async def until(stage: str, memory: GatewayMemory) -> tuple[Outcome, ...]:
+async def until(stage: str, memory: GatewayMemory) -> tuple[CandidateOutcome, ...]:
     """Wait, without flushing, until a batch has its receipt; return its outcomes."""
     async with asyncio.timeout(10):
         while True:

@@ -14,7 +14,7 @@ from gateway_memory.store.journal.unreadable import decoded
 from gateway_memory.store.journal.uses import useful
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.patch import Patch
-from gateway_memory.store.plan import Outcome, Plan, Receipt
+from gateway_memory.store.plan import CandidateOutcome, Plan, Receipt
 from gateway_memory.store.ports.ledger import HistoryLine, Spent, UndoEntry, Uses
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.withheld import Withheld
@@ -123,7 +123,7 @@ class SqliteLedger:
             named.setdefault(key, set()).update(outcome.id for outcome in receipt.outcomes if outcome.id)
         texts = {key: await self.memories(key, sorted(ids)) for key, ids in named.items()}
 
-        def told(key: str, outcome: Outcome) -> Outcome:
+        def told(key: str, outcome: CandidateOutcome) -> CandidateOutcome:
             memory = texts.get(key, {}).get(outcome.id)
             return replace(outcome, text=memory.text) if memory else outcome
 
@@ -179,7 +179,7 @@ class SqliteLedger:
 def _receipt(row: Sequence[Any]) -> tuple[str, Receipt]:
     number, scope, outcomes, stage, at = row
     found = tuple(
-        Outcome(turn=int(turn), action=str(action), reason=str(reason), id=str(identity))
+        CandidateOutcome(turn=int(turn), action=str(action), reason=str(reason), id=str(identity))
         for turn, action, reason, identity in json.loads(outcomes)
     )
     return scope, Receipt(number=number, stage=stage, at=at, outcomes=found)
