@@ -175,6 +175,15 @@ def scaled(values: Floats, among: NDArray[np.bool_] | None, least_range: float) 
     return result
 
 
+def recency(at: NDArray[np.float64]) -> Floats:
+    """Return what each row gets for being new, by how many rows are newer (by `at`, then by insertion)."""
+    order = np.argsort(at, kind="stable")
+    newer = np.empty(len(order), np.float32)
+    newer[order] = np.arange(len(order) - 1, -1, -1, dtype=np.float32)
+    scores: Floats = np.float32(RECENCY_WEIGHT) * np.exp2(-newer / np.float32(RECENCY_HALVING_ROWS))
+    return scores
+
+
 def beside(sessions: NDArray[np.uint32]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which rows, from the second on, are of the previous row's session; and from the third, of the one before.
 

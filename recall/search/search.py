@@ -16,7 +16,7 @@ from recall.search.hits import CandidateRow, hits_of, with_a_preference
 from recall.search.query import Query, prepare_query
 from recall.search.query_vector import QueryVector
 from recall.search.request import SearchRequest
-from recall.text.topics import QUESTION, STANDING
+from recall.text.topics import STANDING
 from recall.types import Hit
 
 Floats = NDArray[np.float32]
@@ -77,8 +77,7 @@ def lexical_scores(index: Index, request: SearchRequest, zone: tzinfo | None) ->
         idf = rank.inverse_document_frequencies(counts, len(rows))
         weights = idf * np.array(list(query.weights.values()), np.float32)
         most = float(weights.sum())
-        lengths = rows.lengths.values
-        norms = rank.length_norms(lengths, float(lengths.sum()) / len(rows))
+        norms = rows.constants().length_norms
         for segment, starts, ends in found:
             rank.bm25_into(scores, segment, starts, ends, weights, norms)
     allowed: NDArray[np.bool_] = rows.searchable.values
@@ -161,7 +160,8 @@ def _best(lexical: LexicalScores, scores: Floats, terms: Terms, limit: int) -> t
     if not lexical.all_allowed:
         scores[~lexical.allowed] = -np.inf
     count = min(max(_CANDIDATES, limit), total)
-    best = np.argpartition(scores, total - count)[total - count :] if count < total else np.arange(total)
+    # Of the negated scores, whose order recency makes, the first are found forty times as fast as the last.
+    best = np.argpartition(-scores, count - 1)[:count] if count < total else np.arange(total)
     if not lexical.all_allowed:
         best = best[np.isfinite(scores[best])]
     # Preferences that apply are candidates even where neither words nor vectors are near.
@@ -213,11 +213,11 @@ def _evidence(query: Query, scores: Floats, near: _Reranked) -> float:
 
 
 def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, terms: Terms) -> Floats:
-    rows, query = lexical.rows, lexical.query
+    rows, query, constants = lexical.rows, lexical.query, lexical.rows.constants()
     allowed = None if lexical.all_allowed else lexical.allowed
     scores = rank.scaled(lexical.scores, allowed, lexical.most * rank.LEAST_WORDS_SHARE)
     scores *= np.float32(rank.WORDS_WEIGHT)
-    scores = rank.with_neighbours(scores, rank.beside(rows.sessions.values))
+    scores = rank.with_neighbours(scores, constants.beside)
     terms.added("words", scores)
     if vector is not None and rows.vectors:
         embedded = _embedded(rows, allowed)
@@ -229,11 +229,11 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
             scores += cosines
     terms.added("meaning", scores)
     if not query.looks_back:
-        scores += rows.recency()
+        scores += constants.recency
         terms.added("recency", scores)
-    scores += rank.standing(rows.lengths.values, (rows.traits.values & QUESTION) != 0, rows.importance.values)
+    scores += constants.standing
     terms.added("form", scores)
-    if query.own and rows.speakers.values.any():
+    if query.own and constants.has_speakers:
         scores += np.float32(rank.SPEAKER_WEIGHT) * np.isin(rows.speakers.values, lexical.terms)
         terms.added("speaker", scores)
     if query.spans:
