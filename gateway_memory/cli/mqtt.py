@@ -170,7 +170,7 @@ async def _examine(settings: MqttSettings, wire: Wire) -> str:
             f"A message to {topic} did not come back: the broker's ACL does not allow to {barred} it, "
             "and says nothing. docs/mqtt.md has one that does."
         )
-    if wire.tells_text and settings.trust_broker:
+    if wire.sends_text and settings.trust_broker:
         sys.stdout.write("! trustBroker is true: whoever may publish at this broker can put words into your prompts.\n")
     return ""
 

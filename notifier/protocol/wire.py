@@ -80,7 +80,7 @@ class Wire:
     ) -> None:
         self.workspace = workspace
         self.instance = instance
-        self.tells_text = bool(secrets) or trust_broker
+        self.sends_text = bool(secrets) or trust_broker
         self._secrets = dict(secrets)
         self._signs = next(iter(self._secrets), "")
         self._trust_broker = trust_broker
@@ -106,11 +106,11 @@ class Wire:
         scope = scope_hash(self.workspace, event.scope)
         changes: list[dict[str, Any]] = [{"id": change.id, "action": change.action} for change in event.changes]
         fields: dict[str, Any] = {"origin": event.origin, "number": event.number, "at": _ms(event.at), "scope": scope}
-        if self.tells_text:
+        if self.sends_text:
             fields["name"] = event.scope
-            for change, told in zip(event.changes, changes, strict=True):
+            for change, described in zip(event.changes, changes, strict=True):
                 by_hand = {"by_hand": True} if change.by_hand else {}
-                told |= {"text": change.text, "at": _ms(change.at), "replaces": change.replaces, **by_hand}
+                described |= {"text": change.text, "at": _ms(change.at), "replaces": change.replaces, **by_hand}
         topic = self._topic(to, "again") if to else self._topic(scope, "changed")
         return topic, self._seal("changed", fields | {"changes": changes}, now)
 
@@ -221,8 +221,8 @@ class Wire:
         name = _line(fields["name"])
         if scope_hash(self.workspace, name) != scope:
             raise ValueError("scope")
-        told = tuple(_change(identity, change) for identity, change in zip(ids, changes, strict=True))
-        event = Event(scope=name, at=at, changes=told, origin=origin, number=number)
+        described = tuple(_change(identity, change) for identity, change in zip(ids, changes, strict=True))
+        event = Event(scope=name, at=at, changes=described, origin=origin, number=number)
         return EventMessage(sender=sender, origin=origin, number=number, event=event, trusted=trusted, count=len(ids))
 
 
