@@ -1,8 +1,9 @@
-"""From settings to a notifier over MQTT. Imported only where MQTT is switched on, or by its commands."""
+"""Makes the notifier over MQTT from settings. Imported only where MQTT is switched on, or by its commands."""
 
 import os
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Final
 
 from gateway_memory.errors import ConfigError, StoreError
@@ -11,6 +12,7 @@ from gateway_memory.sync.storage import Storage
 from gateway_memory.tasks import run_beside
 from notifier import Event, MqttSettings, NotifierError
 from notifier.notifier import Notifier
+from notifier.ports import Host
 from notifier.protocol.wire import Wire, read_secrets
 from notifier.transport.credentials import Credentials, credentials
 from notifier.transport.mqtt import connect
@@ -22,7 +24,7 @@ _SEND_SECONDS: Final = 2.0
 
 
 def read_login(settings: MqttSettings) -> Credentials:
-    """Return user and password. Raises ConfigError where a variable that is named isn't set."""
+    """Return user and password. Raises ConfigError if an environment variable that the settings name is not set."""
     try:
         return credentials(settings)
     except KeyError as error:
@@ -30,7 +32,10 @@ def read_login(settings: MqttSettings) -> Credentials:
 
 
 def make_wire(settings: MqttSettings, *, journal: str, instance: str) -> Wire:
-    """Return what writes and reads messages. Raises ConfigError where the secret can't be used."""
+    """Return what writes and reads messages. Raises ConfigError if the secret can't be used.
+
+    journal: the id of the store. instance: this process's origin.
+    """
     secrets: Mapping[str, bytes] = {}
     if settings.secret_env:
         text = os.environ.get(settings.secret_env)
@@ -50,7 +55,7 @@ def make_wire(settings: MqttSettings, *, journal: str, instance: str) -> Wire:
 
 
 def client_id(instance: str) -> str:
-    """Return what an instance is called at the broker, which keeps messages under this name while it is away."""
+    """Return an instance's client id at the broker, which stores messages for it while it is disconnected."""
     return f"gateway-memory-{instance}"
 
 
@@ -61,9 +66,9 @@ async def open_notifier(
     storage: Storage,
     publish: Callable[[Event], None],
 ) -> Notifier:
-    """Return a notifier for an open store, which runs until the stack is closed and sends what it can until then.
+    """Start the notifier of an open store. When the stack is closed it sends what waits, for two seconds at most.
 
-    publish: hands an event of another process to the sessions of this one.
+    publish: delivers an event of another process to the sessions of this one.
 
     Raises:
         ConfigError: an environment variable that the settings name isn't set, or its secret can't be used.
@@ -78,26 +83,16 @@ async def open_notifier(
         except NotifierError:
             raise
         except StoreError as error:
-            runtime.on_error("sync", error)  # the next message looks again
+            runtime.on_error("sync", error)  # the next message scans the files again
 
     notifier = Notifier(
         wire=wire,
         event_log=notices,
-        heard=await notices.heard(),
-        connect=lambda: connect(
-            settings,
-            login,
-            client_id=client_id(notices.instance),
-            filters=wire.filters,
-            keep=True,
-            receive=notifier.take,
-            refused=notifier.refused,
+        received_upto=await notices.received_upto(),
+        connect=partial(
+            connect, settings, login, client_id=client_id(notices.instance), filters=wire.filters, keep=True
         ),
-        publish=publish,
-        follow=follow,
-        acquire_origin=notices.acquire_origin,
-        clock=runtime.timestamp,
-        on_error=runtime.on_error,
+        host=Host(publish=publish, follow=follow, clock=runtime.timestamp, on_error=runtime.on_error),
     )
     runtime.metrics.sources.append(notifier.gauges)
     run_beside(stack, notifier.run(), "notifier")

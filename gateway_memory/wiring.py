@@ -112,7 +112,7 @@ async def open_memory(
     if notifier:
         announcer.add(notifier)
     _watch(stack, workspace, runtime, storage, sessions.scopes)
-    context = ContextBuilder(runtime, storage, bus.heard)
+    context = ContextBuilder(runtime, storage, bus.delivered_upto)
     capture = _open_capture(
         stack, runtime, storage, announcer, sessions, _open_models(stack, runtime.settings, extract)
     )
@@ -123,7 +123,7 @@ async def open_memory(
     retention = Retention(runtime, storage.turns, storage.notices)
     await retention.keep()
     run_beside(stack, retention.run(), "retention")
-    hearing = Hearing(storage, bus, notifier.keep if notifier else None)
+    hearing = Hearing(storage, bus, notifier.commit if notifier else None)
     starter = SessionStarter(runtime, storage, sessions, context, capture.changes, hearing)
     commands = CommandPorts(
         memory=memory,

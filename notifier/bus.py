@@ -14,14 +14,14 @@ __all__ = ["Bus"]
 class Bus:
     """Delivers events to inboxes and subscriptions by scope, so that no other scope can hear of them.
 
-    heard: by origin, the highest number of the events that were published here.
+    delivered_upto: by origin, the highest number of the events that were published here.
     """
 
     def __init__(self) -> None:
         self._listeners: defaultdict[str, dict[str, tuple[str, Inbox]]] = defaultdict(dict)
         self._subscriptions: defaultdict[str, WeakSet[Subscription]] = defaultdict(WeakSet)
         self.published = 0
-        self.heard: dict[str, int] = {}
+        self.delivered_upto: dict[str, int] = {}
 
     def subscribe(self, session_id: str, key: str, scopes: Iterable[str], inbox: Inbox) -> None:
         """Deliver changes of the scopes that a session may read. key: its key, which events name as source."""
@@ -54,7 +54,7 @@ class Bus:
         """Queue each change for every session of its scope except the one that caused it, and for every stream."""
         self.published += 1
         if event.number:
-            self.heard[event.origin] = max(event.number, self.heard.get(event.origin, 0))
+            self.delivered_upto[event.origin] = max(event.number, self.delivered_upto.get(event.origin, 0))
         for key, inbox in self._listeners.get(event.scope, {}).values():
             for change in event.changes:
                 if change.source != key:

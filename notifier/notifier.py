@@ -1,8 +1,8 @@
 """Carries events between processes over MQTT, and reconnects to the broker whenever the connection is lost."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from random import SystemRandom
 from typing import Final, Never, Protocol
 
@@ -12,11 +12,11 @@ from notifier.delivery.receiver import Receiver
 from notifier.delivery.sender import Link, Sender
 from notifier.delivery.tracker import ASKED_AT_ONCE
 from notifier.log import get_logger
-from notifier.ports import EventLog, NotifierStatus, State
+from notifier.ports import EventLog, Host, NotifierStatus, State
 from notifier.protocol.wire import Wire
 from notifier.types import Event, NotifierError
 
-__all__ = ["Duplex", "Notifier"]
+__all__ = ["Connect", "Duplex", "Notifier"]
 
 log = get_logger(__name__)
 
@@ -29,20 +29,31 @@ _ANSWER_SECONDS: Final = 0.1
 
 
 class Duplex(Link, Protocol):
-    """A connection that sends and receives. It hands incoming messages to `Notifier.take`."""
+    """A connection that sends and receives."""
 
     async def lost(self) -> Never:
         """Wait until the connection is lost, and raise NotifierError."""
         ...
 
 
+class Connect(Protocol):
+    """Opens a connection, or raises NotifierError when its context is entered."""
+
+    def __call__(
+        self, *, receive: Callable[[str, bytes], None], refused: Callable[[str], None]
+    ) -> AbstractAsyncContextManager[Duplex]:
+        """Return a connection.
+
+        receive: takes the topic and payload of each message, in order; it neither waits nor raises. refused: takes the
+        broker's reason when it acknowledges a publication and drops it.
+        """
+        ...
+
+
 class Notifier:
     """The MQTT channel: sends this process's events, and hands events of other processes to the sessions here.
 
-    It works while `run` does.
-
-    connect: opens a connection, or raises NotifierError. heard: what `event_log.heard` returned. publish, follow,
-    acquire_origin: see Receiver and Sender. clock: epoch seconds. on_error: counts a failure by its place.
+    It works while `run` does. received_upto: what `event_log.received_upto` returned.
     """
 
     name = "mqtt"
@@ -53,25 +64,19 @@ class Notifier:
         *,
         wire: Wire,
         event_log: EventLog,
-        heard: Mapping[str, int],
-        connect: Callable[[], AbstractAsyncContextManager[Duplex]],
-        publish: Callable[[Event], None],
-        follow: Callable[[str], Awaitable[None]],
-        acquire_origin: Callable[[str], AbstractContextManager[object] | None],
-        clock: Callable[[], float],
-        on_error: Callable[[str, BaseException], None],
+        received_upto: Mapping[str, int],
+        connect: Connect,
+        host: Host,
     ) -> None:
         self._wire = wire
         self._event_log = event_log
         self._connect = connect
-        self._clock = clock
-        self._on_error = on_error
-        self._receiver = Receiver(
-            wire=wire, event_log=event_log, heard=heard, publish=publish, follow=follow, clock=clock, on_error=on_error
-        )
-        self._sender = Sender(wire=wire, event_log=event_log, acquire_origin=acquire_origin, clock=clock)
+        self._clock = host.clock
+        self._on_error = host.on_error
+        self._receiver = Receiver(wire=wire, event_log=event_log, received_upto=received_upto, host=host)
+        self._sender = Sender(wire=wire, event_log=event_log, clock=host.clock)
         self._state: State = "connecting"
-        self._since = clock()
+        self._since = host.clock()
         self._reason = ""
 
     def announce(self, event: Event) -> None:
@@ -79,13 +84,9 @@ class Notifier:
         if event.origin == self._wire.instance:
             self._sender.announce(event)
         else:
-            self._receiver.ring(event.origin)
+            self._receiver.expect(event.origin)
 
-    def take(self, topic: str, payload: bytes) -> None:
-        """Take in a message that the connection has read. It neither waits nor raises."""
-        self._receiver.take(topic, payload)
-
-    def refused(self, reason: str) -> None:
+    def _refused(self, reason: str) -> None:
         """Count a publication that the broker acknowledged and dropped. reason: the broker's."""
         self._receiver.drop("refused_by_broker")
         self._reason = f"the broker drops what we publish: {reason}"
@@ -111,9 +112,9 @@ class Notifier:
             **{f"notify.dropped.{reason}": float(number) for reason, number in status.dropped.items()},
         }
 
-    async def keep(self) -> None:
-        """Commit now what the sessions here were told; `run` does it in the background otherwise."""
-        await self._receiver.keep()
+    async def commit(self) -> None:
+        """Commit now what was delivered to the sessions here; `run` does it in the background otherwise."""
+        await self._receiver.commit()
 
     async def drained(self, seconds: float) -> None:
         """If connected, wait until all events are sent, for some seconds. Then commit what was sent and received."""
@@ -124,7 +125,7 @@ class Notifier:
             except TimeoutError:
                 log.warning("notify.closed_early")
         await self._sender.mark_now()
-        await self._receiver.keep()
+        await self._receiver.commit()
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -155,7 +156,7 @@ class Notifier:
         """Use one connection until it is lost. Raises where it could not be opened."""
         connected = False
         try:
-            async with self._connect() as link:
+            async with self._connect(receive=self._receiver.take, refused=self._refused) as link:
                 connected = True
                 self._become("connected")
                 log.info("notify.connected")
@@ -173,7 +174,7 @@ class Notifier:
 
     async def _talk(self, link: Duplex) -> None:
         for origin in await self._event_log.sent():
-            self._receiver.ring(origin)  # what other processes of this journal announced meanwhile
+            self._receiver.expect(origin)  # what other processes of this journal announced meanwhile
         async with asyncio.TaskGroup() as group:
             group.create_task(link.lost(), name="gateway-memory-notify-lost")
             for work in (

@@ -1,13 +1,14 @@
-"""The event log that the notifier needs, and the notifier's status."""
+"""What the notifier needs of its host, and its status."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from notifier.types import Event
 
-__all__ = ["EventLog", "NotifierStatus", "State"]
+__all__ = ["EventLog", "Host", "NotifierStatus", "State"]
 
 State = Literal["connecting", "connected", "waiting"]
 
@@ -31,13 +32,32 @@ class EventLog(Protocol):
         """Return the lowest number of an origin that is still stored; the last number plus one where none is."""
         ...
 
-    async def heard(self) -> dict[str, int]:
+    async def received_upto(self) -> dict[str, int]:
         """Return the last number that this process has received, by origin."""
         ...
 
-    async def commit(self, events: Sequence[Event], heard: Mapping[str, int], now: float) -> None:
+    async def commit_received(self, events: Sequence[Event], received_upto: Mapping[str, int], now: float) -> None:
         """Store events of other journals, and the last received numbers, in one transaction. now: epoch seconds."""
         ...
+
+    def acquire_origin(self, origin: str) -> AbstractContextManager[object] | None:
+        """Return the lock to hold while sending for an origin; None where another living process sends for it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """What the notifier calls in the process that runs it.
+
+    publish: delivers an event of another process to the sessions of this one. follow: updates the index from a scope's
+    files, which another process of this workspace has changed. clock: returns epoch seconds. on_error: counts a failure
+    by its place.
+    """
+
+    publish: Callable[[Event], None]
+    follow: Callable[[str], Awaitable[None]]
+    clock: Callable[[], float]
+    on_error: Callable[[str, BaseException], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

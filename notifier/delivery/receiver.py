@@ -1,7 +1,7 @@
-"""Incoming messages: verified, put in order, handed to the sessions, then committed.
+"""Incoming messages: verified, put in order, delivered to the sessions, then committed.
 
-Sessions hear of an event before it is on disk, so that the disk delays nobody. If the process dies in between, so
-do its sessions; after the restart the event is missing, and is requested again.
+An event is delivered before it is on disk, so that the disk delays nobody. If the process dies in between, so do its
+sessions; after the restart the event is missing, and is requested again.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from notifier.delivery.tracker import Gap, Tracker
 from notifier.log import get_logger
-from notifier.ports import EventLog
+from notifier.ports import EventLog, Host
 from notifier.protocol.messages import Ask, DroppedError, EventMessage, Gone, Hello
 from notifier.protocol.wire import Wire
 from notifier.types import Event, journal_of
@@ -23,11 +23,11 @@ __all__ = ["Receiver"]
 
 log = get_logger(__name__)
 
-_UNCOMMITTED: Final = 2000
+_MOST_UNCOMMITTED: Final = 2000
 """Events that may wait for their commit. Any more are dropped, show up as a gap, and are requested again."""
-_RUNG_AT_ONCE: Final = 500
+_READ_AT_ONCE: Final = 500
 _LONGEST_RETRY_SECONDS: Final = 30
-_KEEP_SECONDS: Final = 0.1
+_COMMIT_SECONDS: Final = 0.1
 """How long events wait for their commit, so that one commit serves many."""
 _FOLLOW_SECONDS: Final = 0.05
 """How long the index waits before it follows the files. A reply that comes earlier scans them itself."""
@@ -36,39 +36,28 @@ _FOLLOW_SECONDS: Final = 0.05
 class Receiver:
     """Takes messages in without waiting; `run` does what needs the disk.
 
-    heard: the last event number that this process has received, by origin. publish: tells the sessions of this process.
-    follow: updates the index from a scope's files, which another process of this workspace has changed. clock: epoch
-    seconds. on_error: counts a failure by its place.
+    received_upto: the last event number that this process has received, by origin.
     """
 
-    def __init__(
-        self,
-        *,
-        wire: Wire,
-        event_log: EventLog,
-        heard: Mapping[str, int],
-        publish: Callable[[Event], None],
-        follow: Callable[[str], Awaitable[None]],
-        clock: Callable[[], float],
-        on_error: Callable[[str, BaseException], None],
-    ) -> None:
+    def __init__(self, *, wire: Wire, event_log: EventLog, received_upto: Mapping[str, int], host: Host) -> None:
         self._wire = wire
         self._event_log = event_log
         self._journal = journal_of(wire.instance)
-        self._publish = publish
-        self._follow = follow
-        self._clock = clock
-        self._on_error = on_error
-        self._here = {origin: number for origin, number in heard.items() if journal_of(origin) == self._journal}
+        self._host = host
+        self._read_upto = {
+            origin: number for origin, number in received_upto.items() if journal_of(origin) == self._journal
+        }
+        """The last number that was read from our own journal, by origin: one for each process of the workspace."""
         self._tracker: Tracker[Event | None] = Tracker(
-            {origin: number for origin, number in heard.items() if origin not in self._here}
+            {origin: number for origin, number in received_upto.items() if origin not in self._read_upto}
         )
-        self._bells: set[str] = set()
-        self._rung = asyncio.Event()
-        self._kept: list[Event] = []
-        self._heard: dict[str, int] = {}
-        self._to_keep = asyncio.Event()
-        self._keeping = asyncio.Lock()
+        self._unread: set[str] = set()
+        """Origins of our own journal that may have new events."""
+        self._to_read = asyncio.Event()
+        self._uncommitted: list[Event] = []
+        self._uncommitted_upto: dict[str, int] = {}
+        self._to_commit = asyncio.Event()
+        self._committing = asyncio.Lock()
         self._scopes: set[str] = set()
         self._to_follow = asyncio.Event()
         self.missing = asyncio.Event()
@@ -83,7 +72,7 @@ class Receiver:
     def take(self, topic: str, payload: bytes) -> None:
         """Take one message in."""
         try:
-            message = self._wire.read(topic, payload, self._clock())
+            message = self._wire.read(topic, payload, self._host.clock())
             if isinstance(message, Ask):
                 self._ask(message)
             elif isinstance(message, Hello):
@@ -101,11 +90,11 @@ class Receiver:
         if reason not in ("echo", "duplicate"):
             log.warning("notify.dropped", reason=reason)
 
-    def ring(self, origin: str) -> None:
+    def expect(self, origin: str) -> None:
         """Note that another process of this journal may have committed events, which are to be read."""
         if origin != self._wire.instance:
-            self._bells.add(origin)
-            self._rung.set()
+            self._unread.add(origin)
+            self._to_read.set()
 
     def due(self) -> list[Gap]:
         """Return the gaps that are to be requested now."""
@@ -116,33 +105,33 @@ class Receiver:
         due_at = self._tracker.next_due()
         return None if due_at is None else max(0.0, due_at - time.monotonic())
 
-    def _believed(self, *, trusted: bool) -> None:
+    def _require_trust(self, *, trusted: bool) -> None:
         if not trusted:
             raise DroppedError("untrusted")
 
     def _changed(self, message: EventMessage) -> None:
         if journal_of(message.origin) == self._journal:  # its text is in our own journal, whoever sent the message
-            if message.number <= self._here.get(message.origin, 0):
+            if message.number <= self._read_upto.get(message.origin, 0):
                 raise DroppedError("duplicate")
-            self.ring(message.origin)
+            self.expect(message.origin)
             return
-        self._believed(trusted=message.trusted and (message.event is not None or message.stale))
-        if len(self._kept) >= _UNCOMMITTED:
+        self._require_trust(trusted=message.trusted and (message.event is not None or message.stale))
+        if len(self._uncommitted) >= _MOST_UNCOMMITTED:
             self._tracker.head(message.origin, message.number, time.monotonic())
             self.missing.set()
             raise DroppedError("overflow")
-        given = self._tracker.offer(message.origin, message.number, message.event, time.monotonic())
-        if given is None:
+        released = self._tracker.offer(message.origin, message.number, message.event, time.monotonic())
+        if released is None:
             raise DroppedError("duplicate")
         if message.stale:
             self.drop("stale")
-        self._give(message.origin, given)
+        self._release(message.origin, released)
 
     def _hello(self, message: Hello) -> None:
         for origin, number in message.heads.items():
             if journal_of(origin) == self._journal:
-                if number > self._here.get(origin, 0):
-                    self.ring(origin)
+                if number > self._read_upto.get(origin, 0):
+                    self.expect(origin)
             elif message.trusted and journal_of(origin) == journal_of(message.sender):
                 self._tracker.head(origin, number, time.monotonic())
         self.missing.set()
@@ -150,44 +139,44 @@ class Receiver:
             self.wanted.set()
 
     def _ask(self, message: Ask) -> None:
-        self._believed(trusted=message.trusted)
-        if journal_of(message.origin) == self._journal and len(self.asked) < _UNCOMMITTED:
+        self._require_trust(trusted=message.trusted)
+        if journal_of(message.origin) == self._journal and len(self.asked) < _MOST_UNCOMMITTED:
             self.asked[message.sender, message.origin] = message
             self.to_answer.set()
 
     def _gone(self, message: Gone) -> None:
-        self._believed(trusted=message.trusted)
+        self._require_trust(trusted=message.trusted)
         if journal_of(message.origin) != journal_of(message.sender) or journal_of(message.origin) == self._journal:
             raise DroppedError("malformed")
-        self.dropped["gone"] += max(0, message.upto - self._tracker.heard(message.origin))
-        self._give(message.origin, self._tracker.gone(message.origin, message.upto, time.monotonic()))
+        self.dropped["gone"] += max(0, message.upto - self._tracker.received_upto(message.origin))
+        self._release(message.origin, self._tracker.gone(message.origin, message.upto, time.monotonic()))
 
-    def _give(self, origin: str, events: list[Event | None]) -> None:
+    def _release(self, origin: str, events: list[Event | None]) -> None:
         for event in events:
             if event is not None:
-                self._tell(event)
-                self._kept.append(event)
-        self._keep(origin, self._tracker.heard(origin))
+                self._deliver(event)
+                self._uncommitted.append(event)
+        self._note_received(origin, self._tracker.received_upto(origin))
         self.missing.set()
 
-    def _tell(self, event: Event) -> None:
+    def _deliver(self, event: Event) -> None:
         self.received += 1
         try:
-            self._publish(event)
+            self._host.publish(event)
         except Exception as error:  # noqa: BLE001 - a failing listener must not stop the others
             log.error("notify.listener_failed", error=type(error).__name__)
-            self._on_error("notify", error)
+            self._host.on_error("notify", error)
 
-    def _keep(self, origin: str, number: int) -> None:
-        self._heard[origin] = number
-        self._to_keep.set()
+    def _note_received(self, origin: str, number: int) -> None:
+        self._uncommitted_upto[origin] = number
+        self._to_commit.set()
 
     async def run(self) -> None:
         """Do what needs the disk, until cancelled."""
         async with asyncio.TaskGroup() as group:
             for name, event, work, pause in (
-                ("keep", self._to_keep, self.keep, _KEEP_SECONDS),
-                ("read", self._rung, self._answer_bells, 0.0),
+                ("commit", self._to_commit, self.commit, _COMMIT_SECONDS),
+                ("read", self._to_read, self._read_journal, 0.0),
                 ("follow", self._to_follow, self._follow_files, _FOLLOW_SECONDS),
             ):
                 group.create_task(self._forever(event, work, pause), name=f"gateway-memory-notify-{name}")
@@ -197,7 +186,7 @@ class Receiver:
             error = state.outcome.exception() if state.outcome else None
             if error:
                 log.warning("notify.will_retry", error=type(error).__name__, attempt=state.attempt_number)
-                self._on_error("notify", error)
+                self._host.on_error("notify", error)
 
         waits = wait_random_exponential(multiplier=0.5, max=_LONGEST_RETRY_SECONDS)
         while True:
@@ -211,35 +200,35 @@ class Receiver:
                 log.warning("notify.will_retry", error=type(error).__name__, attempt=0)
                 await AsyncRetrying(wait=waits, before_sleep=note)(work)
 
-    async def keep(self) -> None:
-        """Commit the events that the sessions were told, and how far each origin was received."""
-        async with self._keeping:
-            events, heard = list(self._kept), dict(self._heard)
-            if not heard:
+    async def commit(self) -> None:
+        """Commit the events that were delivered, and up to which number each origin was received."""
+        async with self._committing:
+            events, upto = list(self._uncommitted), dict(self._uncommitted_upto)
+            if not upto:
                 return
-            await self._event_log.commit(events, heard, self._clock())
-            del self._kept[: len(events)]
-            for origin, number in heard.items():
-                if self._heard.get(origin) == number:
-                    del self._heard[origin]
+            await self._event_log.commit_received(events, upto, self._host.clock())
+            del self._uncommitted[: len(events)]
+            for origin, number in upto.items():
+                if self._uncommitted_upto.get(origin) == number:
+                    del self._uncommitted_upto[origin]
 
-    async def _answer_bells(self) -> None:
-        while self._bells:
-            origin = next(iter(self._bells))
-            self._bells.discard(origin)
+    async def _read_journal(self) -> None:
+        while self._unread:
+            origin = next(iter(self._unread))
+            self._unread.discard(origin)
             try:
-                events = await self._event_log.ready(origin, self._here.get(origin, 0), _RUNG_AT_ONCE)
+                events = await self._event_log.ready(origin, self._read_upto.get(origin, 0), _READ_AT_ONCE)
                 for event in events:
-                    self._here[origin] = event.number
-                    self._tell(event)
+                    self._read_upto[origin] = event.number
+                    self._deliver(event)
                     self._scopes.add(event.scope)
                 if events:
-                    self._keep(origin, events[-1].number)
+                    self._note_received(origin, events[-1].number)
                     self._to_follow.set()
-                if len(events) == _RUNG_AT_ONCE:  # later events ring again by themselves
-                    self._bells.add(origin)
+                if len(events) == _READ_AT_ONCE:  # there may be more
+                    self._unread.add(origin)
             except BaseException:
-                self._bells.add(origin)
+                self._unread.add(origin)
                 raise
 
     async def _follow_files(self) -> None:
@@ -247,7 +236,7 @@ class Receiver:
             scope = next(iter(self._scopes))
             self._scopes.discard(scope)
             try:
-                await self._follow(scope)
+                await self._host.follow(scope)
             except BaseException:
                 self._scopes.add(scope)
                 raise

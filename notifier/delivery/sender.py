@@ -3,7 +3,6 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import Final, Protocol
 
@@ -35,21 +34,12 @@ class Link(Protocol):
 class Sender:
     """Sends the events of this instance, and those that a dead process of the same journal left behind.
 
-    acquire_origin: returns the lock to hold while sending for an origin; None where its own process is alive. clock:
-    epoch seconds.
+    clock: epoch seconds.
     """
 
-    def __init__(
-        self,
-        *,
-        wire: Wire,
-        event_log: EventLog,
-        acquire_origin: Callable[[str], AbstractContextManager[object] | None],
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, *, wire: Wire, event_log: EventLog, clock: Callable[[], float]) -> None:
         self._wire = wire
         self._event_log = event_log
-        self._acquire_origin = acquire_origin
         self._clock = clock
         self._in_hand: deque[Event] = deque()
         self._link: Link | None = None
@@ -121,7 +111,7 @@ class Sender:
         """Note an acknowledgement. One that comes before an earlier event's waits for that one."""
         if self._under_way.get(number) is not acknowledged:
             return  # of an earlier connection
-        while self._under_way and _has_it(next(iter(self._under_way.values()))):
+        while self._under_way and _is_acknowledged(next(iter(self._under_way.values()))):
             self.upto = next(iter(self._under_way))
             self.sent += 1
             del self._under_way[self.upto]
@@ -143,7 +133,7 @@ class Sender:
     async def _send_left(self, link: Link, origin: str, upto: int) -> None:
         if not await self._event_log.ready(origin, upto, 1):
             return
-        held = self._acquire_origin(origin)
+        held = self._event_log.acquire_origin(origin)
         if held is None:
             return
         with held:
@@ -182,7 +172,7 @@ class Sender:
 
     async def again(self, link: Link, *, to: str, origin: str, first: int, last: int) -> int:
         """Send events again to an instance that misses them; return how many. 0 where their own process does it."""
-        held = self._acquire_origin(origin)
+        held = self._event_log.acquire_origin(origin)
         if held is None:
             return 0
         with held:
@@ -198,5 +188,5 @@ class Sender:
             return len(wanted)
 
 
-def _has_it(acknowledged: asyncio.Future[None]) -> bool:
+def _is_acknowledged(acknowledged: asyncio.Future[None]) -> bool:
     return acknowledged.done() and not acknowledged.cancelled() and acknowledged.exception() is None

@@ -26,7 +26,7 @@ class Gap:
 
 @dataclass(slots=True)
 class _Origin(Generic[T]):
-    heard: int
+    received_upto: int
     head: int
     held: dict[int, T]
     lowest: int = 0
@@ -38,26 +38,28 @@ class _Origin(Generic[T]):
 class Tracker(Generic[T]):
     """Releases each event once, in the order of its origin's numbers. An event that comes early is held back.
 
-    heard: the last released number by origin. limit: the most events that are held for an origin; any more are dropped,
-    and requested again when it is their turn.
+    received_upto: the last released number by origin. limit: the most events that are held for an origin; any more are
+    dropped, and requested again when it is their turn.
     """
 
-    def __init__(self, heard: Mapping[str, int], *, limit: int = 2000) -> None:
+    def __init__(self, received_upto: Mapping[str, int], *, limit: int = 2000) -> None:
         self._limit = limit
-        self._origins: dict[str, _Origin[T]] = {name: _Origin(number, number, {}) for name, number in heard.items()}
+        self._origins: dict[str, _Origin[T]] = {
+            name: _Origin(number, number, {}) for name, number in received_upto.items()
+        }
 
-    def heard(self, origin: str) -> int:
+    def received_upto(self, origin: str) -> int:
         """Return the last released number of an origin."""
         found = self._origins.get(origin)
-        return found.heard if found else 0
+        return found.received_upto if found else 0
 
     def offer(self, origin: str, number: int, item: T, now: float) -> list[T] | None:
         """Take an event in; return the events that are released by it, in order. None for a duplicate."""
         of = self._of(origin)
-        if number <= of.heard or number in of.held:
+        if number <= of.received_upto or number in of.held:
             return None
         self._rises(of, number, now)
-        if number != of.heard + 1 and len(of.held) >= self._limit:
+        if number != of.received_upto + 1 and len(of.held) >= self._limit:
             return []
         of.held[number] = item
         of.lowest = min(of.lowest or number, number)
@@ -72,10 +74,10 @@ class Tracker(Generic[T]):
         of = self._of(origin)
         upto = min(upto, of.head)
         given: list[T] = []
-        while of.heard < upto:
-            of.heard += 1
-            if of.heard in of.held:
-                given.append(of.held.pop(of.heard))
+        while of.received_upto < upto:
+            of.received_upto += 1
+            if of.received_upto in of.held:
+                given.append(of.held.pop(of.received_upto))
         of.lowest = min(of.held, default=0)
         return given + self._release(of, now)
 
@@ -84,10 +86,10 @@ class Tracker(Generic[T]):
         gaps: list[Gap] = []
         for name, of in self._origins.items():
             last = _last_missing(of)
-            if last <= of.heard or of.due_at > now:
+            if last <= of.received_upto or of.due_at > now:
                 continue
-            last = min(last, of.heard + ASKED_AT_ONCE)
-            gaps.append(Gap(origin=name, first=of.heard + 1, last=last))
+            last = min(last, of.received_upto + ASKED_AT_ONCE)
+            gaps.append(Gap(origin=name, first=of.received_upto + 1, last=last))
             of.asked_upto = last
             of.due_at = now + of.wait_seconds
             of.wait_seconds = min(2 * of.wait_seconds, LONGEST_SECONDS)
@@ -95,24 +97,24 @@ class Tracker(Generic[T]):
 
     def next_due(self) -> float | None:
         """Return when the next request is due; None where nothing is missing."""
-        return min((of.due_at for of in self._origins.values() if _last_missing(of) > of.heard), default=None)
+        return min((of.due_at for of in self._origins.values() if _last_missing(of) > of.received_upto), default=None)
 
     def _of(self, origin: str) -> _Origin[T]:
         return self._origins.setdefault(origin, _Origin(0, 0, {}))
 
     def _rises(self, of: _Origin[T], number: int, now: float) -> None:
-        if _last_missing(of) <= of.heard:  # nothing was missing: a new gap may still be in transit
+        if _last_missing(of) <= of.received_upto:  # nothing was missing: a new gap may still be in transit
             of.due_at, of.wait_seconds = now + PATIENCE_SECONDS, PATIENCE_SECONDS
         of.head = max(of.head, number)
 
     def _release(self, of: _Origin[T], now: float) -> list[T]:
         given: list[T] = []
-        while of.heard + 1 in of.held:
-            of.heard += 1
-            given.append(of.held.pop(of.heard))
+        while of.received_upto + 1 in of.held:
+            of.received_upto += 1
+            given.append(of.held.pop(of.received_upto))
         of.lowest = min(of.held, default=0) if given else of.lowest
         if given:
-            answered = of.asked_upto and of.heard >= of.asked_upto
+            answered = of.asked_upto and of.received_upto >= of.asked_upto
             of.due_at, of.wait_seconds = now if answered else now + PATIENCE_SECONDS, PATIENCE_SECONDS
             if answered:
                 of.asked_upto = 0
@@ -120,5 +122,5 @@ class Tracker(Generic[T]):
 
 
 def _last_missing(of: _Origin[T]) -> int:
-    """Return the last missing number: before the first held event, or the head. `heard` where nothing is missing."""
+    """Return the last missing number: before the first held event, or the head. `received_upto` if none is missing."""
     return of.lowest - 1 if of.held else of.head

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 
 import pytest
 
@@ -48,10 +48,13 @@ class Log:
     async def oldest(self, origin: str) -> int:
         return min((kept.number for kept in self.events if kept.origin == origin), default=1)
 
-    async def heard(self) -> dict[str, int]:
+    async def received_upto(self) -> dict[str, int]:
         return {}
 
-    async def commit(self, events: Sequence[Event], heard: Mapping[str, int], now: float) -> None:
+    async def commit_received(self, events: Sequence[Event], received_upto: Mapping[str, int], now: float) -> None:
+        raise NotImplementedError
+
+    def acquire_origin(self, origin: str) -> AbstractContextManager[object] | None:
         raise NotImplementedError
 
 
@@ -85,7 +88,7 @@ def log() -> Log:
 @pytest.fixture
 def sender(log: Log) -> Sender:
     wire = Wire(workspace="team", instance=INSTANCE, secrets={}, trust_broker=False, oldest_seconds=60)
-    return Sender(wire=wire, event_log=log, acquire_origin=lambda _: None, clock=lambda: 1.0)
+    return Sender(wire=wire, event_log=log, clock=lambda: 1.0)
 
 
 @asynccontextmanager

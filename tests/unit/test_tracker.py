@@ -53,10 +53,10 @@ def test_what_is_gone_is_waited_for_no_longer() -> None:
     for number in (4, 6, 9):
         assert tracker.offer("a", number, number, 0) == []
     assert tracker.gone("a", 5, 0) == [4, 6]
-    assert tracker.heard("a") == 6
+    assert tracker.received_upto("a") == 6
     assert tracker.gone("a", 3, 0) == []
     assert tracker.gone("a", 10**9, 0) == [9], "nobody can say more is gone than there was"
-    assert tracker.heard("a") == 9
+    assert tracker.received_upto("a") == 9
 
 
 @given(

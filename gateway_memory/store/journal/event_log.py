@@ -1,7 +1,7 @@
-"""The journal's part that notifies: events by origin and number, and how far processes and sessions have come in them.
+"""Events in the journal: by origin and number, up to which a process has received and a session was shown them.
 
-An origin is one process's slot of one journal, "<journal>.<slot>": stable over restarts, since whoever holds the slot's
-lock goes on where the last one stopped.
+An origin "<journal>.<slot>" is one process slot of one journal. It outlives restarts: the next process that holds the
+slot's lock continues its numbers.
 """
 
 import hashlib
@@ -21,15 +21,16 @@ __all__ = ["EventLog"]
 
 _BUSY_SECONDS: Final = 10.0
 _MOVED_SECONDS: Final = 5.0
-_SEEN: Final = 1000
-"""Events of a scope that are looked through for what a session wasn't told."""
+_MOST_UNDELIVERED: Final = 1000
+"""The newest events of a scope that are returned to a session."""
 _EMPTY: Final = encode(Event(scope="", at=0.0, changes=()))
 
 
 class EventLog:
-    """Works on the journal's connection; `ready` on one of its own, so that no commit delays it.
+    """The port `Notices` in SQLite. What the sender reads has a connection of its own, so that no commit delays it.
 
-    sends: whether anything is to leave this process. history: events of each origin that are kept to be sent again.
+    slot: the process's lease. sends: whether events leave this process. history: how many sent events of each origin
+    are stored, to be sent again on request.
     """
 
     def __init__(self, connection: Connection, path: Path, *, slot: Lease, sends: bool, history: int) -> None:
@@ -44,11 +45,11 @@ class EventLog:
 
     @property
     def instance(self) -> str:
-        """What this process is called as an origin."""
+        """This process's origin."""
         return f"{self.journal}.{self._slot}"
 
     async def open(self) -> None:
-        """Learn the journal's id; a slot that was never held before starts where the others are."""
+        """Read the journal's id. A new slot starts with what the other processes have received."""
 
         def work(database: sqlite3.Connection) -> str:
             journal = str(database.execute("SELECT journal FROM identity").fetchone()[0])
@@ -66,7 +67,7 @@ class EventLog:
             self._reader = await Connection.open(self._path, busy_seconds=_BUSY_SECONDS)
 
     def acquire_origin(self, origin: str) -> AbstractContextManager[object] | None:
-        """Return what lets this process send an origin's events: its own, or those of a process that is gone."""
+        """Return the lock to hold while sending for an origin; None where another living process sends for it."""
         if origin == self.instance:
             return nullcontext()
         return self._lease.orphan(int(origin.partition(".")[2])) if journal_of(origin) == self.journal else None
@@ -85,7 +86,7 @@ class EventLog:
     def add(
         self, database: sqlite3.Connection, events: Sequence[Event], *, plan: int | None, now: float
     ) -> list[Event]:
-        """Number events and keep them, within the caller's transaction. With a plan, they wait for `carried_out`."""
+        """Number events and store them, in the caller's transaction. Those of a plan wait for `mark_ready`."""
         numbered: list[Event] = []
         for event in events:
             ((head, sent),) = database.execute(
@@ -98,19 +99,19 @@ class EventLog:
                 "INSERT INTO events (origin, number, scope, kept_at, body, plan) VALUES (?, ?, ?, ?, ?, ?)",
                 (self.instance, head, event.scope, now, body, plan),
             )
-            upto = min(sent, head - self._history)  # what waits to be sent is no history yet
+            upto = min(sent, head - self._history)  # never delete an unsent event
             database.execute("DELETE FROM events WHERE origin = ? AND number <= ?", (self.instance, upto))
             numbered.append(decode(body, origin=self.instance, number=head))
         return numbered
 
     @staticmethod
-    def carried_out(database: sqlite3.Connection, plan: int) -> None:
-        """Make a plan's events ready, within the caller's transaction."""
+    def mark_ready(database: sqlite3.Connection, plan: int) -> None:
+        """Make the events of a plan that was carried out ready, in the caller's transaction."""
         database.execute("UPDATE events SET plan = NULL WHERE plan = ?", (plan,))
 
     @staticmethod
-    def called_off(database: sqlite3.Connection, plan: int) -> None:
-        """Empty the events of a plan that will never be carried out, within the caller's transaction."""
+    def discard(database: sqlite3.Connection, plan: int) -> None:
+        """Empty the events of a plan that will never be carried out, in the caller's transaction."""
         database.execute("UPDATE events SET body = ?, plan = NULL WHERE plan = ?", (_EMPTY, plan))
 
     async def planned(self, plan: int) -> list[Event]:
@@ -124,7 +125,7 @@ class EventLog:
     async def _events(self, rows: Sequence[Sequence[Any]]) -> list[Event]:
         """Return the events of rows (origin, number, body).
 
-        One that can't be decoded is set aside, and an empty one takes its number: a hole would hold up those behind.
+        One that can't be decoded is set aside, and an empty one takes its number: a gap would hold up later ones.
         """
         found: list[Event] = []
         bad: list[Sequence[Any]] = []
@@ -146,25 +147,25 @@ class EventLog:
         return found
 
     async def notice(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
-        """Keep events about edits that somebody else may have made, and return them numbered.
+        """Store events about edits by hand, and return them numbered.
 
-        What our own plans removed is left out, and so is what any process has noticed before.
+        Changes that our own plans made are left out, and so are those that any process has stored before.
         """
 
         def work(database: sqlite3.Connection) -> list[Event]:
-            new = tuple(change for change in changes if _noticed(database, scope, change, now))
+            new = tuple(change for change in changes if _record_edit(database, scope, change, now))
             return self.add(database, list(split(Event(scope=scope, at=now, changes=new))), plan=None, now=now)
 
         return await self._connection.transact(work)
 
     async def missing(self, scope: str, ids: Sequence[str]) -> set[str]:
-        """Return those of these memories that are in no file, as far as the journal knows."""
+        """Return those of these memories that the journal knows to be in no file."""
         marks = ",".join("?" * len(ids))
         query = f"SELECT id FROM memories WHERE scope = ? AND state != 'active' AND id IN ({marks})"
         return {str(row[0]) for row in await self._connection.rows(query, (scope, *ids))}
 
     async def edited_since(self, scope: str, at: float) -> bool:
-        """Return whether an edit by hand was noticed after a time (epoch seconds), as far back as events are kept."""
+        """Return whether a stored event tells of an edit by hand after a time (epoch seconds)."""
         query = "SELECT origin, number, body FROM events WHERE scope = ? AND kept_at > ?"
         events = await self._events(await self._connection.rows(query, (scope, at)))
         return any(change.by_hand for event in events for change in event.changes)
@@ -172,7 +173,7 @@ class EventLog:
     # What the notifier needs
 
     async def sent(self) -> dict[str, int]:
-        """Return up to which number each origin of this journal is known to have been sent."""
+        """Return the last number that was sent, by origin of this journal."""
         return dict(await self._rows("SELECT origin, sent FROM sources"))
 
     async def mark_sent(self, origin: str, upto: int) -> None:
@@ -181,7 +182,7 @@ class EventLog:
         await self._connection.transact(lambda database: database.execute(query, (upto, origin)).rowcount)
 
     async def ready(self, origin: str, after: int, limit: int) -> list[Event]:
-        """Return an origin's events that are ready, from the first one after a number, in order and without a hole."""
+        """Return an origin's ready events after a number, in order and without a gap, at most `limit`."""
         rows = await self._rows(
             "SELECT origin, number, body, plan FROM events WHERE origin = ? AND number > ? ORDER BY number LIMIT ?",
             (origin, after, limit),
@@ -189,26 +190,26 @@ class EventLog:
         return await self._events([row[:3] for row in takewhile(lambda row: row[3] is None, rows)])
 
     async def oldest(self, origin: str) -> int:
-        """Return the lowest number of an origin that is still kept; one past the last where none is."""
+        """Return the lowest number of an origin that is still stored; the last number plus one where none is."""
         ((lowest, head),) = await self._rows(
             "SELECT (SELECT min(number) FROM events WHERE origin = ?1), (SELECT head FROM sources WHERE origin = ?1)",
             (origin,),
         )
         return int(lowest if lowest is not None else (head or 0) + 1)
 
-    async def heard(self) -> dict[str, int]:
-        """Return up to which number this process has had each origin's events."""
+    async def received_upto(self) -> dict[str, int]:
+        """Return the last number that this process has received, by origin."""
         return dict(await self._connection.rows("SELECT origin, number FROM heard WHERE slot = ?", (self._slot,)))
 
-    async def commit(self, events: Sequence[Event], heard: Mapping[str, int], now: float) -> None:
-        """Keep events of other journals, and how far this process has come, in one transaction."""
+    async def commit_received(self, events: Sequence[Event], received_upto: Mapping[str, int], now: float) -> None:
+        """Store events of other journals, and the last received numbers, in one transaction. now: epoch seconds."""
         rows = [(event.origin, event.number, event.scope, now, encode(event)) for event in events]
 
         def work(database: sqlite3.Connection) -> None:
-            database.executemany(  # another process of this workspace may have been here first
+            database.executemany(  # another process of this workspace may have stored them already
                 "INSERT OR IGNORE INTO events (origin, number, scope, kept_at, body) VALUES (?, ?, ?, ?, ?)", rows
             )
-            for origin, number in heard.items():
+            for origin, number in received_upto.items():
                 query = (
                     "INSERT INTO heard VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET number = max(number, excluded.number)"
                 )
@@ -220,7 +221,7 @@ class EventLog:
 
         await self._connection.transact(work)
 
-    # What sessions were told
+    # What was delivered to sessions
 
     async def mark_delivered(self, session_id: str, upto: Mapping[str, int]) -> None:
         """Note that a session was shown all events up to these numbers, by origin."""
@@ -229,28 +230,28 @@ class EventLog:
         await self._connection.transact(lambda database: database.executemany(query, rows).rowcount)
 
     async def undelivered(self, session_id: str, *, since: float) -> list[Event]:
-        """Return the events of an open session's scope that were not delivered to it, oldest first: what waits for it.
+        """Return the events of an open session's scope that were not delivered to it, oldest first.
 
-        since: epoch seconds; older ones have expired. What came before the session was opened isn't news to it.
+        since: epoch seconds; older events have expired. Events from before the session was opened are left out.
         """
         rows = await self._connection.rows(
             "SELECT e.origin, e.number, e.body FROM sessions s JOIN events e ON e.scope = s.scope "
             "LEFT JOIN told t ON t.session_id = s.session_id AND t.origin = e.origin "
             "WHERE s.session_id = ? AND e.kept_at >= max(s.opened_at, ?) AND e.number > coalesce(t.number, 0) "
             "ORDER BY e.id DESC LIMIT ?",
-            (session_id, since, _SEEN),
+            (session_id, since, _MOST_UNDELIVERED),
         )
         return await self._events(rows[::-1])
 
     async def waiting(self) -> tuple[int, float]:
-        """Return how many events of this journal wait to be sent, and since when (epoch seconds, 0 where none does)."""
+        """Return how many events of this journal wait to be sent, and the oldest one's epoch seconds (0: none)."""
         ((number, oldest),) = await self._connection.rows(
             "SELECT count(*), coalesce(min(kept_at), 0) FROM events JOIN sources USING (origin) WHERE number > sent"
         )
         return int(number), float(oldest)
 
     async def tidy(self, *, before: float) -> None:
-        """Let go of events that are too old to be told, and of what ended sessions were told."""
+        """Delete events from before a time (epoch seconds), and what was recorded of ended sessions."""
 
         def work(database: sqlite3.Connection) -> None:
             database.execute("DELETE FROM events WHERE kept_at < ? AND plan IS NULL", (before,))
@@ -265,11 +266,11 @@ class EventLog:
         await self._connection.transact(work)
 
 
-def _noticed(database: sqlite3.Connection, scope: str, change: MemoryChange, now: float) -> bool:
-    """Write down an edit by hand, and return whether it is one and is news."""
+def _record_edit(database: sqlite3.Connection, scope: str, change: MemoryChange, now: float) -> bool:
+    """Record a change if it is an edit by hand that no process has recorded; return whether it was."""
     found = database.execute("SELECT state FROM memories WHERE scope = ? AND id = ?", (scope, change.id)).fetchone()
     state, removed = found[0] if found else "", change.action == "removed"
-    if removed and (state not in ("", "active") or _moves(database, scope, change.id, now)):
+    if removed and (state not in ("", "active") or _is_moving(database, scope, change.id, now)):
         return False
     digest = "" if removed else hashlib.blake2b(change.text.encode(), digest_size=8).hexdigest()
     query = (
@@ -288,8 +289,8 @@ def _noticed(database: sqlite3.Connection, scope: str, change: MemoryChange, now
     return True
 
 
-def _moves(database: sqlite3.Connection, scope: str, identity: str, now: float) -> bool:
-    """Return whether we move a memory just now: somebody may have looked when it had left one file for the other."""
+def _is_moving(database: sqlite3.Connection, scope: str, identity: str, now: float) -> bool:
+    """Return whether a plan moves a memory just now, so that it was in neither file for a moment."""
     if database.execute("SELECT 1 FROM plans WHERE instr(body, ?)", (f'"id": "{identity}"',)).fetchone():
         return True
     query = "SELECT 1 FROM history WHERE scope = ? AND memory = ? AND event IN ('distill', 'restored') AND at > ?"

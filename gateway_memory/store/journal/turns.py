@@ -180,7 +180,7 @@ class SqliteTurns:
 
             def work(database: sqlite3.Connection) -> None:
                 for number in lost:
-                    self._event_log.called_off(database, number)
+                    self._event_log.discard(database, number)
 
             await self._connection.transact(work)
         return found
@@ -200,7 +200,7 @@ class SqliteTurns:
             self._check_lease(database, plan.turns)
             if number is not None:
                 database.execute("DELETE FROM plans WHERE id = ?", (number,))
-                self._event_log.carried_out(database, number)
+                self._event_log.mark_ready(database, number)
             database.executemany(advance, [(turn,) for turn in plan.turns])
             query = "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?)"
             made = database.execute(query, receipt).lastrowid

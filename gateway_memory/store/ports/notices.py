@@ -1,7 +1,6 @@
-"""Events for other sessions and processes."""
+"""The port of the store for events, which other sessions and processes are shown."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Protocol
 
 from notifier import Event, MemoryChange
@@ -11,7 +10,7 @@ __all__ = ["Notices"]
 
 
 class Notices(EventLog, Protocol):
-    """Events by origin and number. An origin is a process; its numbers have no hole. Calls may raise StoreError."""
+    """Events by origin and number. An origin is a process; its numbers have no gap. Calls may raise StoreError."""
 
     @property
     def journal(self) -> str:
@@ -19,31 +18,31 @@ class Notices(EventLog, Protocol):
 
     @property
     def instance(self) -> str:
-        """What this process is called as an origin."""
-
-    def acquire_origin(self, origin: str) -> AbstractContextManager[object] | None:
-        """Return what lets this process send an origin's events: its own, or those of a process that is gone."""
+        """This process's origin."""
 
     async def planned(self, plan: int) -> list[Event]:
         """Return the events of a plan that isn't carried out, in order."""
 
     async def notice(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
-        """Keep events about edits that somebody else may have made, and return them numbered.
+        """Store events about edits by hand, and return them numbered.
 
-        What our own plans removed is left out, and so is what any process has noticed before.
+        Changes that our own plans made are left out, and so are those that any process has stored before.
         """
 
     async def missing(self, scope: str, ids: Sequence[str]) -> set[str]:
-        """Return those of these memories that are in no document, as far as the store knows."""
+        """Return those of these memories that the store knows to be in no document."""
 
     async def edited_since(self, scope: str, at: float) -> bool:
-        """Return whether an edit by hand was noticed after a time (epoch seconds), as far back as events are kept."""
+        """Return whether a stored event tells of an edit by hand after a time (epoch seconds)."""
 
     async def mark_delivered(self, session_id: str, upto: Mapping[str, int]) -> None:
         """Note that a session was shown all events up to these numbers, by origin."""
 
     async def undelivered(self, session_id: str, *, since: float) -> list[Event]:
-        """Return the events of an open session's scope that were not delivered to it since a time, oldest first."""
+        """Return the events of an open session's scope that were not delivered to it, oldest first.
+
+        since: epoch seconds; older events have expired. Events from before the session was opened are left out.
+        """
 
     async def tidy(self, *, before: float) -> None:
-        """Delete events that are too old to be told, and what ended sessions were told."""
+        """Delete events from before a time (epoch seconds), and what was recorded of ended sessions."""
