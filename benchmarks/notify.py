@@ -1,11 +1,11 @@
-"""How fast gateways hear of each other, through a Mosquitto of its own on this machine.
+"""Latency and throughput of events between gateways, through a Mosquitto of its own on this machine.
 
 `python benchmarks/notify.py` measures, in one process with real journals on disk:
-- end to end at a steady rate, from `announce` (the event is on disk already, with the memory that it is about) to the
-  inbox of a session of another gateway; beside it two bare aiomqtt clients with payloads of the same size on the same
-  broker, in turns of a few hundred events. Shared: one workspace, ids on the wire. Apart: two workspaces, signed text.
-- one gateway speaking to 1 … 20 others; one process telling 1,000 sessions; a burst of 10,000 events;
-- before_reply beside a broker that accepts connections and never answers, and without one, in turns.
+- the latency at a steady rate, from `announce` (the event is on disk already) to the inbox of a session of another
+  gateway. Rounds of it alternate with rounds of two bare aiomqtt clients on the same broker, with payloads of the same
+  size. Shared: one workspace, ids on the wire. Apart: two workspaces, signed text.
+- one gateway sending to 1 to 19 others; one process with 1,000 sessions; a burst of 10,000 events;
+- before_reply with a broker that accepts connections and never answers, alternating with no broker.
 """
 
 import argparse
@@ -70,22 +70,22 @@ class Broker:
                 return
 
 
-class Clocked:
-    """Stands where an inbox does, and notes when each change came."""
+class Arrivals:
+    """Takes the place of an inbox, and records when each change arrives."""
 
     def __init__(self) -> None:
-        self.came: dict[str, float] = {}
+        self.at: dict[str, float] = {}
 
     def __len__(self) -> int:
         return 0
 
     def put(self, change: MemoryChange, at: float) -> None:  # noqa: ARG002 - as an inbox
-        """Note the time."""
-        self.came[change.id] = time.perf_counter()
+        """Record the time."""
+        self.at[change.id] = time.perf_counter()
 
 
 def config(port: int, *, apart: bool) -> Config:
-    """Return settings with a broker at a port (0: none), and words alone: nothing here is about recall."""
+    """Return settings with a broker at a port (0: none), and lexical search only."""
     own: dict[str, Any] = {"workspace_id": "bench", "secret_env": SECRET} if apart else {}
     mqtt = MqttSettings(enabled=port > 0, host="127.0.0.1", port=port or 1, history_events=20_000, **own)
     recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
@@ -94,7 +94,7 @@ def config(port: int, *, apart: bool) -> Config:
 
 @asynccontextmanager
 async def gateways(port: int, folder: Path, number: int, *, apart: bool) -> AsyncIterator[list[GatewayMemory]]:
-    """Open so many connected gateways."""
+    """Open a number of gateways, and wait until they are connected."""
     async with AsyncExitStack() as stack:
         opened = [
             await stack.enter_async_context(
@@ -115,8 +115,8 @@ def _notifier(memory: GatewayMemory) -> Notifier:
     return notifier
 
 
-async def keep(memory: GatewayMemory, names: list[str]) -> list[Event]:
-    """Put events on disk, as ingest does with the memory's plan."""
+async def store_events(memory: GatewayMemory, names: list[str]) -> list[Event]:
+    """Store events, as a plan's transaction does."""
     turns, notices, now = memory._opened().storage.turns, memory._opened().storage.notices, time.time()  # noqa: SLF001
     assert isinstance(turns, SqliteTurns)
     assert isinstance(notices, EventLog)
@@ -126,28 +126,28 @@ async def keep(memory: GatewayMemory, names: list[str]) -> list[Event]:
     )
 
 
-async def arrived(clock: Clocked, names: list[str], seconds: float = 60) -> None:
-    """Wait until all have come."""
+async def wait_for(arrivals: Arrivals, names: list[str], seconds: float = 60) -> None:
+    """Wait until all have arrived."""
     async with asyncio.timeout(seconds):
-        while not all(name in clock.came for name in names[-1:]) or len(clock.came) < len(names):  # noqa: ASYNC110
+        while not all(name in arrivals.at for name in names[-1:]) or len(arrivals.at) < len(names):  # noqa: ASYNC110
             await asyncio.sleep(0.005)
 
 
 async def bare(port: int, events: int, rate: float, size: int) -> list[float]:
     """Return the latencies of two aiomqtt clients, QoS 1, at a rate."""
-    came: dict[int, float] = {}
-    left: dict[int, float] = {}
+    arrived_at: dict[int, float] = {}
+    sent_at: dict[int, float] = {}
     async with (
-        aiomqtt.Client("127.0.0.1", port, protocol=aiomqtt.ProtocolVersion.V5) as hears,
-        aiomqtt.Client("127.0.0.1", port, protocol=aiomqtt.ProtocolVersion.V5) as speaks,
+        aiomqtt.Client("127.0.0.1", port, protocol=aiomqtt.ProtocolVersion.V5) as receiver,
+        aiomqtt.Client("127.0.0.1", port, protocol=aiomqtt.ProtocolVersion.V5) as sender,
     ):
-        await hears.subscribe("bare", qos=1)
-        speaks.pending_calls_threshold = events  # it would write a line for each
+        await receiver.subscribe("bare", qos=1)
+        sender.pending_calls_threshold = events  # it logs a warning beyond that
 
         async def listen() -> None:
-            async for message in hears.messages:
-                came[int(bytes(message.payload)[:6])] = time.perf_counter()
-                if len(came) == events:
+            async for message in receiver.messages:
+                arrived_at[int(bytes(message.payload)[:6])] = time.perf_counter()
+                if len(arrived_at) == events:
                     return
 
         listening = asyncio.create_task(listen())
@@ -155,70 +155,74 @@ async def bare(port: int, events: int, rate: float, size: int) -> list[float]:
         started = time.perf_counter()
         for number in range(events):
             await asyncio.sleep(max(0.0, started + number / rate - time.perf_counter()))
-            left[number] = time.perf_counter()
+            sent_at[number] = time.perf_counter()
             payload = b"%06d" % number + b"x" * (size - 6)
-            sending.append(asyncio.create_task(speaks.publish("bare", payload, qos=1)))
+            sending.append(asyncio.create_task(sender.publish("bare", payload, qos=1)))
         await asyncio.gather(listening, *sending)
-    return [came[number] - left[number] for number in range(events)]
+    return [arrived_at[number] - sent_at[number] for number in range(events)]
 
 
-async def ours(pair: list[GatewayMemory], events: int, rate: float, turn: int) -> tuple[list[float], list[float]]:
+async def between_gateways(
+    pair: list[GatewayMemory], events: int, rate: float, round_: int
+) -> tuple[list[float], list[float]]:
     """Return the latencies from `announce`, and from before the event was on disk."""
-    clock = Clocked()
-    speaker, listener = pair
-    listener._opened().bus.subscribe("clock", "clock", ["owner"], clock)  # type: ignore[arg-type] # noqa: SLF001
-    names = [f"t{turn}n{number:06d}" for number in range(events)]
-    left: dict[str, float] = {}
-    begun: dict[str, float] = {}
+    arrivals = Arrivals()
+    sender, receiver = pair
+    receiver._opened().bus.subscribe("arrivals", "arrivals", ["owner"], arrivals)  # type: ignore[arg-type] # noqa: SLF001
+    names = [f"t{round_}n{number:06d}" for number in range(events)]
+    sent_at: dict[str, float] = {}
+    started_at: dict[str, float] = {}
 
-    async def say(name: str) -> None:
-        begun[name] = time.perf_counter()
-        (event,) = await keep(speaker, [name])
-        left[name] = time.perf_counter()
-        _notifier(speaker).announce(event)
+    async def announce(name: str) -> None:
+        started_at[name] = time.perf_counter()
+        (event,) = await store_events(sender, [name])
+        sent_at[name] = time.perf_counter()
+        _notifier(sender).announce(event)
 
     started = time.perf_counter()
     for number, name in enumerate(names):
         await asyncio.sleep(max(0.0, started + number / rate - time.perf_counter()))
-        await say(name)
-    await arrived(clock, names)
-    listener._opened().bus.unsubscribe("clock")  # noqa: SLF001
-    return [clock.came[name] - left[name] for name in names], [clock.came[name] - begun[name] for name in names]
+        await announce(name)
+    await wait_for(arrivals, names)
+    receiver._opened().bus.unsubscribe("arrivals")  # noqa: SLF001
+    return [arrivals.at[name] - sent_at[name] for name in names], [
+        arrivals.at[name] - started_at[name] for name in names
+    ]
 
 
-async def end_to_end(port: int, folder: Path, rate: float, events: int, turns: int) -> dict[str, Any]:
-    """Measure both topologies and the bare clients in turns."""
+async def end_to_end(port: int, folder: Path, rate: float, events: int, rounds: int) -> dict[str, Any]:
+    """Measure both topologies and the bare clients, in alternating rounds."""
     found: dict[str, list[float]] = {"bare": [], "shared": [], "shared, with the disk": [], "apart": []}
     found["apart, with the disk"] = []
     async with (
         gateways(port, folder / "s", 2, apart=False) as shared,
         gateways(port, folder / "a", 2, apart=True) as apart,
     ):
-        for turn in range(turns):
+        for round_ in range(rounds):
             found["bare"] += await bare(port, events, rate, 450)
             for name, pair in (("shared", shared), ("apart", apart)):
-                announced, whole = await ours(pair, events, rate, turn)
+                announced, whole = await between_gateways(pair, events, rate, round_)
                 found[name] += announced
                 found[f"{name}, with the disk"] += whole
     return {name: {"p50": percentile(row, 0.5), "p95": percentile(row, 0.95)} for name, row in found.items()}
 
 
 async def fan_out(port: int, folder: Path, listeners: int, events: int) -> dict[str, float]:
-    """Measure one gateway speaking to several at 20 events a second."""
-    async with gateways(port, folder / f"fan{listeners}", listeners + 1, apart=True) as (speaker, *others):
-        clocks = [Clocked() for _ in others]
-        for other, clock in zip(others, clocks, strict=True):
-            other._opened().bus.subscribe("clock", "clock", ["owner"], clock)  # type: ignore[arg-type] # noqa: SLF001
+    """Measure one gateway sending to several at 20 events a second."""
+    async with gateways(port, folder / f"fan{listeners}", listeners + 1, apart=True) as (sender, *others):
+        all_arrivals = [Arrivals() for _ in others]
+        for other, arrivals in zip(others, all_arrivals, strict=True):
+            other._opened().bus.subscribe("arrivals", "arrivals", ["owner"], arrivals)  # type: ignore[arg-type] # noqa: SLF001
         names = [f"f{number:06d}" for number in range(events)]
-        left = {}
+        sent_at = {}
         for name in names:
-            (event,) = await keep(speaker, [name])
-            left[name] = time.perf_counter()
-            _notifier(speaker).announce(event)
+            (event,) = await store_events(sender, [name])
+            sent_at[name] = time.perf_counter()
+            _notifier(sender).announce(event)
             await asyncio.sleep(0.05)
-        for clock in clocks:
-            await arrived(clock, names)
-        taken = [clock.came[name] - left[name] for clock in clocks for name in names]
+        for arrivals in all_arrivals:
+            await wait_for(arrivals, names)
+        taken = [arrivals.at[name] - sent_at[name] for arrivals in all_arrivals for name in names]
         return {"p50": percentile(taken, 0.5), "p95": percentile(taken, 0.95)}
 
 
@@ -237,32 +241,32 @@ def in_process(sessions: int) -> dict[str, float]:
 
 
 async def burst(port: int, folder: Path, events: int) -> dict[str, float]:
-    """Measure how long a burst takes to be heard, and what it takes of memory."""
-    async with gateways(port, folder / "burst", 2, apart=True) as (speaker, listener):
-        clock = Clocked()
-        listener._opened().bus.subscribe("clock", "clock", ["owner"], clock)  # type: ignore[arg-type] # noqa: SLF001
+    """Measure how long a burst takes to arrive, and how much the resident memory grows."""
+    async with gateways(port, folder / "burst", 2, apart=True) as (sender, receiver):
+        arrivals = Arrivals()
+        receiver._opened().bus.subscribe("arrivals", "arrivals", ["owner"], arrivals)  # type: ignore[arg-type] # noqa: SLF001
         names = [f"b{number:06d}" for number in range(events)]
-        kept = await keep(speaker, names)
+        stored = await store_events(sender, names)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         started = time.perf_counter()
-        for event in kept:
-            _notifier(speaker).announce(event)
-        await arrived(clock, names, 120)
+        for event in stored:
+            _notifier(sender).announce(event)
+        await wait_for(arrivals, names, 120)
         seconds = time.perf_counter() - started
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
         return {"seconds": seconds, "events_per_second": events / seconds, "rss_grown_mb": grown / 1024}
 
 
-async def silent_broker(folder: Path, messages: int, turns: int) -> dict[str, Any]:
+async def silent_broker(folder: Path, messages: int, rounds: int) -> dict[str, Any]:
     """Measure before_reply with no broker and with one that never answers, and how long each takes to open."""
     server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
     silent = int(server.sockets[0].getsockname()[1])
     replies: dict[str, list[float]] = {"none": [], "silent": []}
     opened: dict[str, list[float]] = {"none": [], "silent": []}
-    for turn in range(turns):
+    for round_ in range(rounds):
         for name, port in (("none", 0), ("silent", silent)):
             started = time.perf_counter()
-            async with GatewayMemory(config(port, apart=False), folder / f"{name}{turn}") as memory:
+            async with GatewayMemory(config(port, apart=False), folder / f"{name}{round_}") as memory:
                 opened[name].append(time.perf_counter() - started)
                 session = await memory.start_session("one", user=OWNER)
                 for number in range(30):
@@ -288,7 +292,7 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
         broker = Broker(folder)
         try:
             result: dict[str, Any] = {
-                "end_to_end_ms": await end_to_end(broker.port, folder, args.rate, args.events, args.turns)
+                "end_to_end_ms": await end_to_end(broker.port, folder, args.rate, args.events, args.rounds)
             }
             result["gateways_ms"] = {
                 listeners: await fan_out(broker.port, folder, listeners, 40) for listeners in (1, 2, 5, 10, 19)
@@ -337,8 +341,8 @@ def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rate", type=float, default=200, help="events a second (default: %(default)s)")
-    parser.add_argument("--events", type=int, default=400, help="of each turn (default: %(default)s)")
-    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--events", type=int, default=400, help="of each round (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--burst", type=int, default=10_000)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
