@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import contextlib
 import gc
 import json
 import logging
@@ -104,7 +105,11 @@ def schedulers() -> list[int]:
     """The scheduling classes of all threads."""
     if not hasattr(os, "sched_getscheduler"):
         return []
-    return sorted({os.sched_getscheduler(int(each.name)) for each in Path("/proc/self/task").iterdir()})
+    found = set()
+    for each in Path("/proc/self/task").iterdir():
+        with contextlib.suppress(ProcessLookupError):  # it ended just now
+            found.add(os.sched_getscheduler(int(each.name)))
+    return sorted(found)
 
 
 HOST_LOGGERS = ("host", "openai", "openai._base_client", "anthropic._base_client", "httpx", "asyncio", "structlog")
