@@ -11,7 +11,7 @@ from random import Random
 from attacks import PEOPLE, Try, config, shell
 
 from gateway_memory import GatewayMemory, GatewayMemoryError
-from recall.settings import EmbedderSettings
+from recall import EmbedderSettings
 
 __all__ = ["durability"]
 

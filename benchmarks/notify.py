@@ -33,9 +33,8 @@ from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.turns import SqliteTurns
-from notifier import Bus, Event, Inbox, MemoryChange, MqttSettings, NotifierSettings
-from notifier.notifier import Notifier
-from recall.settings import EmbedderSettings, RecallSettings
+from notifier import Bus, Event, Inbox, MemoryChange, MqttSettings, Notifier, NotifierSettings
+from recall import EmbedderSettings, RecallSettings
 
 MOSQUITTO = shutil.which("mosquitto", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 SECRET = "GATEWAY_MEMORY_BENCHMARK_SECRET"

@@ -10,12 +10,18 @@ from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.runtime import Runtime
 from gateway_memory.sync.storage import Storage
 from gateway_memory.tasks import run_beside
-from notifier import Event, MqttSettings, NotifierError
-from notifier.notifier import Notifier
-from notifier.ports import Host
-from notifier.protocol.wire import Wire, read_secrets
-from notifier.transport.credentials import Credentials, credentials
-from notifier.transport.mqtt import connect
+from notifier import (
+    Credentials,
+    Event,
+    Host,
+    MqttSettings,
+    Notifier,
+    NotifierError,
+    Wire,
+    connect,
+    credentials,
+    read_secrets,
+)
 
 __all__ = ["client_id", "make_wire", "open_notifier", "read_login"]
 

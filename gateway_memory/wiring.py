@@ -40,7 +40,7 @@ from gateway_memory.transfer.importer import Importer
 from notifier import Announcer, Bus, BusChannel, Channel
 
 if TYPE_CHECKING:
-    from notifier.notifier import Notifier
+    from notifier import Notifier
 
 __all__ = ["OpenMemory", "open_memory"]
 

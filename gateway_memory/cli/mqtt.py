@@ -16,11 +16,7 @@ from gateway_memory.config.load import load_config
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.mqtt import client_id, make_wire, read_login
 from gateway_memory.store.journal.in_place import journal_id
-from notifier import Event, MqttSettings
-from notifier.protocol.messages import DroppedError, EventMessage
-from notifier.protocol.wire import Wire
-from notifier.transport.errors import LinkError
-from notifier.transport.mqtt import connect
+from notifier import DroppedError, Event, EventMessage, LinkError, MqttSettings, Wire, connect
 
 __all__ = ["run_doctor", "run_listen"]
 

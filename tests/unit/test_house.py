@@ -185,3 +185,12 @@ def test_modules_are_short() -> None:
     tables: set[str] = set()
     long = {name: lines for name, _ in modules() if (lines := len((ROOT / name).read_text("utf-8").splitlines())) > 300}
     assert long.keys() == tables, long
+
+
+def test_only_the_packages_of_leaves_are_public() -> None:
+    for name, tree in modules():
+        if name.startswith("gateway_memory/"):
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    package, _, inner = node.module.partition(".")
+                    assert package not in PACKAGES - {"gateway_memory"} or not inner, f"{name}: {node.module}"

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from notifier import Event, MemoryChange
-from notifier.ports import EventLog
+from notifier import Event, EventLog, MemoryChange
 
 __all__ = ["Notices"]
 
