@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from gateway_memory.context.deadline_runner import DeadlineRunner
 from gateway_memory.session import Session
+from gateway_memory.sync.follower import is_announced
 from gateway_memory.sync.storage import Storage
 from recall import Stored
 
@@ -63,4 +64,4 @@ class ChangeDetector:
         if session.changes == changes:
             return None
         revision, rows = await self._storage.recaller.added_since(session.scope.key, session.revision)
-        return FileChanges(generation, changes, revision, tuple(row for row in rows if row.entry.type != "S"))
+        return FileChanges(generation, changes, revision, tuple(filter(is_announced, rows)))

@@ -22,7 +22,7 @@ from gateway_memory.sync.edits import Edited, Edits
 from gateway_memory.tasks import compute
 from recall import Entry, Recaller, Stamp, Stored, consume_exception
 
-__all__ = ["IMPORTANCE", "Follower"]
+__all__ = ["IMPORTANCE", "Follower", "is_announced"]
 
 IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
 _MOST_SCOPES: Final = 1000
@@ -212,8 +212,13 @@ def _is_same(entry: Entry, memory: MemoryRecord | None) -> bool:
     return memory is not None and memory.text == entry.text
 
 
+def is_announced(row: Stored) -> bool:
+    """Return whether sessions hear of a row: see `MemoryRecord.announced`."""
+    return row.entry.type != "S" and traits_of(row.entry.category).announced
+
+
 def _is_told(row: Stored) -> bool:
-    return row.entry.kind == "item" and row.entry.type != "S"
+    return row.entry.kind == "item" and is_announced(row)
 
 
 @dataclass(slots=True)
