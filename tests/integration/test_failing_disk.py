@@ -72,7 +72,7 @@ class Disk:
         self.fails_at = 0
         self.stays = False
         self.error: Exception = FULL
-        for owner, name in ((Connection, "_atomic"), (Connection, "_fetch"), (Database, "writing")):
+        for owner, name in ((Connection, "_atomic"), (Connection, "_reading"), (Database, "writing")):
             self._wrap(patch, owner, name, database=True)
         for name in ("open", "write", "fsync", "rename"):
             self._wrap(patch, os, name, database=False)
