@@ -1,6 +1,5 @@
 """What holds for every test: no key of this machine's owner is used, and no call leaves the machine."""
 
-import os
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -8,13 +7,17 @@ from typing import Any
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+from thorough import THOROUGH
 
 from recall.encoding.encoder import bundled_encoder
 
-# deadline: a shared or slow machine is no defect; what must be fast has its benchmark
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+# Examples have no deadline, since a slow or shared machine is no defect; what must be fast has its benchmark. The usual
+# run tries the same examples each time, so that it fails for a change alone.
+settings.register_profile(
+    "usual", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, database=None
+)
+settings.register_profile("thorough", settings.get_profile("usual"), derandomize=False, max_examples=2000)
+settings.load_profile("thorough" if THOROUGH else "usual")
 
 PROVIDER_VARIABLES = (
     "OPENAI_API_KEY",

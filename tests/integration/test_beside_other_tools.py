@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from thorough import amount
 
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.store.disk import kernel, replacing
@@ -17,7 +18,7 @@ from gateway_memory.store.documents import FileEdit
 from gateway_memory.store.markdown import Addition, parse
 
 SCRIPT = Path(__file__).parents[1] / "programs" / "appending.py"
-LINES = int(os.environ.get("GATEWAY_MEMORY_APPENDED_LINES", "1500"))
+LINES = amount(1500, 20_000)
 
 
 @pytest.fixture

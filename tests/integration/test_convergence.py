@@ -1,11 +1,7 @@
-"""Three gateway processes on one workspace learn at once: files and indexes come to the same, also without a broker.
-
-GATEWAY_MEMORY_CONVERGENCE=1000 has each learn a thousand memories; by default it is a hundred.
-"""
+"""Three gateway processes on one workspace learn at once: files and indexes come to the same, also without a broker."""
 
 import asyncio
 import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -13,8 +9,9 @@ from pathlib import Path
 import converging_gateway
 import pytest
 from mosquitto import MOSQUITTO, Mosquitto
+from thorough import amount
 
-MEMORIES = int(os.environ.get("GATEWAY_MEMORY_CONVERGENCE", "100"))
+MEMORIES = amount(100, 1000)
 WITH_BROKER = pytest.param(True, marks=pytest.mark.skipif(MOSQUITTO is None, reason="no mosquitto is installed"))
 
 

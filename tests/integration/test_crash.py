@@ -8,6 +8,7 @@ from pathlib import Path
 
 import dying_gateway
 import pytest
+from editor import WORDS_ALONE
 from inside import parts
 
 from gateway_memory import OWNER, GatewayMemory, load_config
@@ -23,7 +24,7 @@ def lines(workspace: Path) -> list[str]:
 
 async def processed(workspace: Path) -> list[str]:
     """Start again on the workspace, as a supervisor would, and return the memories' lines."""
-    async with GatewayMemory(load_config(), workspace) as memory:
+    async with GatewayMemory(load_config(WORDS_ALONE), workspace) as memory:
         await memory.flush()
         session = await memory.start_session("listener", user=OWNER)
         for expected in ("8443", "PostgreSQL", "peanuts", "Python"):
@@ -48,7 +49,7 @@ async def test_a_killed_gateway_loses_and_doubles_nothing(step: str, tmp_path: P
 
 async def test_the_next_process_takes_over_what_a_dead_one_left(tmp_path: Path) -> None:
     """The survivor was there all along, under another slot: it finds the orphan by its lock."""
-    async with GatewayMemory(load_config(), tmp_path) as survivor:
+    async with GatewayMemory(load_config(WORDS_ALONE), tmp_path) as survivor:
         done = subprocess.run(
             [sys.executable, str(SCRIPT), str(tmp_path), "plan written"], check=False, capture_output=True, timeout=60
         )

@@ -1,7 +1,6 @@
 """Bytes flip on disks: an unreadable row is set aside and counted, a damaged index made again; sessions start."""
 
 import asyncio
-import os
 import random
 import shutil
 import sqlite3
@@ -11,11 +10,12 @@ from pathlib import Path
 
 import pytest
 from inside import parts
+from thorough import amount
 
 from gateway_memory import OWNER, Config, GatewayMemory, JournalDamagedError
 from recall import EmbedderSettings
 
-FLIPS = int(os.environ.get("GATEWAY_MEMORY_FLIPS", "120"))
+FLIPS = amount(32, 960)
 JSON_COLUMNS = (
     ("events", "body"),
     ("plans", "body"),

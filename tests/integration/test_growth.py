@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from inside import parts
+from thorough import amount
 
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.config.settings import MemorySync
@@ -58,11 +59,16 @@ async def live(memory: GatewayMemory, numbers: range, *, person: bool) -> None:
 
 
 @pytest.mark.parametrize("person", [False, True])
-async def test_nothing_grows_with_sessions_and_persons_that_were(tmp_path: Path, *, person: bool) -> None:
+async def test_nothing_grows_with_sessions_and_persons_that_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, person: bool
+) -> None:
+    number = amount(300, 1200)
+    for limit in ("gateway_memory.sync.follower._MOST_SCOPES", "recall.index.index._RESIDENT_SCOPES"):
+        monkeypatch.setattr(limit, number // 4)  # so that as many sessions as these reach it
     async with GatewayMemory(CONFIG, tmp_path) as memory:
-        await live(memory, range(1200), person=person)
+        await live(memory, range(number), person=person)
         before = sizes(memory)
-        await live(memory, range(1200, 2400), person=person)
+        await live(memory, range(number, 2 * number), person=person)
         after = sizes(memory)
     grown = {place: (before.get(place, 0), size) for place, size in after.items() if size > before.get(place, 0) + 100}
     assert grown == {}

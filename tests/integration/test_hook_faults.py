@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from editor import WORDS_ALONE, WORTH, command, environment, hook, records, run, transcript
+from thorough import sample
 
 from gateway_memory import GatewayMemory, load_config
 from gateway_memory.hooks.run import EVENTS
@@ -202,7 +203,8 @@ def test_a_signal_in_the_middle_leaves_valid_json_and_whole_files(
     event: str, number: signal.Signals, tmp_path: Path
 ) -> None:
     path = transcript(tmp_path / "t.jsonl", ("user", WORTH))
-    for later in (0.0, 0.3, 0.7) if event == "sessionEnd" else (0.0, 0.02):
+    moments = (0.0, 0.3, 0.7) if event == "sessionEnd" else (0.0, 0.02)
+    for later in sample(moments, 1, f"{event} {number}"):
         folder = tmp_path / str(later)
         folder.mkdir()
         workspace = remembering(folder)

@@ -18,6 +18,7 @@ from extractor import ExtractorSettings, Known, Model, ModelError, Turn
 from extractor.model.evidence import candidates_of, merges_of, read_object
 from extractor.model.summary import summary_of
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
+from recall import EmbedderSettings
 
 NOW = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 SAID = "I moved to Lisbon with my sister Marta last spring"
@@ -123,9 +124,12 @@ async def test_parts_of_text_are_an_answer(provider: Provider, extraction: Extra
     "body", [None, [], 7, "text", {}, {"choices": None, "content": None}, DEEP, {"usage": {}}], ids=str
 )
 async def test_a_turn_is_never_parked_by_what_a_server_sends(
-    provider: Provider, extraction: ExtractorSettings, body: Any, tmp_path: Path
+    provider: Provider, extraction: ExtractorSettings, body: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = Config(defaults=replace(load_config().defaults, auto_extract=extraction))
+    monkeypatch.setattr("extractor.model.model.FIRST_WAIT_SECONDS", 0.001)
+    defaults = load_config().defaults
+    recall = replace(defaults.auto_recall, embedder=EmbedderSettings(provider="none"))
+    config = Config(defaults=replace(defaults, auto_extract=extraction, auto_recall=recall))
     number = len(str(body)) % len(NUMBERS)
     fields = usage_fields(extraction)
     provider.always = lambda asked: (

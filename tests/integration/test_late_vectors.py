@@ -141,7 +141,7 @@ async def test_preceding_turns_without_a_vector_are_waited_for(
 
 
 async def test_it_searches_only_while_recall_is_open(recaller: Recaller) -> None:
-    searching = asyncio.create_task(search(recaller))
+    searching = asyncio.create_task(search(recaller, seconds=1.0))
     await asyncio.sleep(0.01)
     await recaller.close()
     assert (await searching).outcome == "timeout"

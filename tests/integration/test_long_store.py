@@ -1,13 +1,15 @@
-"""Two thousand turns, a third of them repeats and echoes: each fact is kept once, and the same again adds nothing."""
+"""Many turns, a third of them repeats and echoes: each fact is kept once, and the same again adds nothing."""
 
 import random
 from dataclasses import replace
 from pathlib import Path
 
+from thorough import amount
+
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from recall import EmbedderSettings
 
-TURNS, FACTS = 2_000, 250
+TURNS, FACTS = amount(640, 2_000), amount(80, 250)
 THINGS = ["locker", "shelf", "crate", "garden gate", "storage unit", "mailbox", "desk drawer", "rack", "cabin", "boat"]
 STATES = ["is painted blue", "belongs to Ingrid", "holds the winter tyres", "sticks in the rain", "needs a new hinge"]
 HAN_THINGS = ["柜子", "货架", "仓库", "信箱", "抽屉"]

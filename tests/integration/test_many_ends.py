@@ -1,4 +1,4 @@
-"""A thousand sessions that end in every way, of two processes at a time that are killed now and then."""
+"""Sessions that end in every way, of two processes at a time that are killed now and then."""
 
 import asyncio
 import json
@@ -10,15 +10,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
+from ending import CONFIG
 from inside import journal_rows
+from thorough import amount
 
-from gateway_memory import Config, GatewayMemory
+from gateway_memory import GatewayMemory
 from gateway_memory.store.summaries import read_records
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "ending_gateway.py"
-SESSIONS = int(os.environ.get("ENDING_SESSIONS", "60"))
-"""1,000 with ENDING_SESSIONS=1000, which takes some minutes."""
+SESSIONS = amount(60, 1000)
 _IN_ONE_LIFE = 10
 
 
@@ -35,15 +35,13 @@ def live(workspace: Path, seed: int) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-async def test_every_session_worth_saving_has_one_record_whatever_ended_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_every_session_worth_saving_has_one_record_whatever_ended_it(tmp_path: Path) -> None:
     told: list[dict[str, Any]] = []
     for seed in range(0, -(-SESSIONS // _IN_ONE_LIFE), 2):
         both = await asyncio.gather(*(asyncio.to_thread(live, tmp_path, seed + more) for more in (0, 1)))
         told += [row for rows in both for row in rows]
     later = datetime.now().astimezone() + timedelta(days=2)  # what nobody ended has been silent for long by then
-    async with GatewayMemory(Config(), tmp_path, clock=lambda: later) as memory:
+    async with GatewayMemory(CONFIG, tmp_path, clock=lambda: later) as memory:
         counts = await memory.session_counts()
         open_ones = await journal_rows(memory, "SELECT count(*) FROM sessions WHERE ended_at IS NULL")
         saved = await journal_rows(memory, "SELECT session_id FROM saved_sessions")
@@ -55,5 +53,4 @@ async def test_every_session_worth_saving_has_one_record_whatever_ended_it(
     assert {row[0] for row in saved} == {row["session"] for row in told if row["worth"]}
     assert [row for row in told if row["asked"] != row["due"]] == [], "asked exactly where the predicate holds"
     share = counts["followups"] / len(told)
-    with capsys.disabled():
-        sys.stdout.write(f"\n{len(told)} sessions, {counts}, follow-ups {share:.1%}\n")
+    print(f"{len(told)} sessions, {counts}, follow-ups {share:.1%}")  # noqa: T201 - shown by -rP

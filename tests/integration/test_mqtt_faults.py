@@ -1,7 +1,4 @@
-"""Whatever dies, each event is told once on each gateway, in order: real processes and a real broker.
-
-GATEWAY_MEMORY_FAULT_ROUNDS=20 runs all seeded rounds; by default each case has two.
-"""
+"""Whatever dies, each event is told once on each gateway, in order: real processes and a real broker."""
 
 import asyncio
 import subprocess

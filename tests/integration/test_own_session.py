@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from editor import WORTH, environment, records, run
+from editor import WORDS_ALONE, WORTH, environment, records, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,7 +52,7 @@ def obey(prompt: str, cwd: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(("whose", "folder"), EVERYBODY)
 async def test_a_follow_up_that_is_obeyed_is_the_sessions_own(tmp_path: Path, whose: Whose, folder: str) -> None:
     workspace = tmp_path / "it's a workspace"
-    async with GatewayMemory(load_config(), workspace) as memory:
+    async with GatewayMemory(load_config(WORDS_ALONE), workspace) as memory:
         session = await memory.start_session("agent:main:work", **whose)
         await memory.observe(session, kind="user", content=WORTH)
         prompt = await memory.stop(session, "completed")
@@ -110,9 +110,8 @@ def test_whatever_the_names_are_a_shell_reads_the_command_as_it_is_meant(name: s
 
 
 def saved(workspace: Path, *more: str, session: str) -> dict[str, Any]:
-    done = run(
-        "save-fact", "--workspace", str(workspace), f"--session={session}", "--content", "The cat is Tigger", *more
-    )
+    place = ("--workspace", str(workspace), "--config", WORDS_ALONE)
+    done = run("save-fact", *place, f"--session={session}", "--content", "The cat is Tigger", *more)
     answer: dict[str, Any] = json.loads(done.stdout)
     assert (done.returncode == 0) == (answer["status"] != "error")
     return answer
@@ -122,7 +121,7 @@ async def test_a_session_that_is_unknown_ended_or_anothers_is_refused_in_words(t
     workspace = tmp_path / "w"
     assert "there is no memory here" in saved(workspace, session="s")["message"]
     assert not workspace.exists()
-    async with GatewayMemory(load_config(), workspace) as memory:
+    async with GatewayMemory(load_config(WORDS_ALONE), workspace) as memory:
         zoe = await memory.start_session("zoe's", user="zoe")
         ended = await memory.start_session("ended", user=OWNER)
         await memory.end_session(ended, reason="completed")

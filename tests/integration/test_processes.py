@@ -8,10 +8,11 @@ from pathlib import Path
 
 import speaking_gateway
 from inside import parts
+from thorough import amount
 
 from gateway_memory import OWNER, GatewayMemory, load_config
 
-TURNS = 500
+TURNS = amount(150, 500)
 
 
 async def test_two_processes_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
@@ -37,7 +38,7 @@ async def test_two_processes_lose_nothing_and_double_nothing(tmp_path: Path) -> 
     async with GatewayMemory(load_config(), tmp_path) as memory:
         session = await memory.start_session("reader", user=OWNER)
         assert await parts(memory).storage.recaller.count("owner") == len(wanted)
-        assert "locker b499 " in (await memory.search(session, "locker b499", limit=1))[0].text
+        assert f"locker b{TURNS - 1} " in (await memory.search(session, f"locker b{TURNS - 1}", limit=1))[0].text
 
 
 async def test_an_open_session_of_another_process_is_told_by_the_files(tmp_path: Path) -> None:

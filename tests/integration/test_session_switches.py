@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from editor import hook, records, run, transcript
+from editor import WORDS_ALONE, hook, records, run, transcript
 from ending import CONFIG, WORTH, Clock, said
 from inside import journal_rows
 from scripted_provider import Provider, Say, serving
@@ -179,8 +179,9 @@ async def test_what_is_exported_of_an_end_comes_back_with_an_import(tmp_path: Pa
         session = await memory.start_session("a", user=OWNER)
         await said(memory, session, WORTH)
         await memory.end_session(session, reason="error", error="连接断开", duration_ms=45000)
-    assert run("export", "--workspace", str(tmp_path / "one"), "--output", str(tmp_path / "out")).returncode == 0
-    assert run("import", "jsonl", str(tmp_path / "out"), "--workspace", str(tmp_path / "two")).returncode == 0
+    one, two = (("--workspace", str(tmp_path / name), "--config", WORDS_ALONE) for name in ("one", "two"))
+    assert run("export", *one, "--output", str(tmp_path / "out")).returncode == 0
+    assert run("import", "jsonl", str(tmp_path / "out"), *two).returncode == 0
     assert records(tmp_path / "two") == records(tmp_path / "one")
 
 

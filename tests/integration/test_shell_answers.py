@@ -6,10 +6,13 @@ import pty
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from editor import WORDS_ALONE
+from thorough import sample
 
 from gateway_memory.cli.main import main
 
@@ -33,11 +36,18 @@ def tell(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
     return code, out, err
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+OPENING = ("list", "status --json")
+ENDING_AT_ONCE = ("search tea --max-results 2", "completion bash", "--help")
+CLOSED = (">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-")
+
+
 @pytest.mark.parametrize(
-    "command", ["list", "status --json", "search tea --max-results 2", "completion bash", "--help"]
+    ("command", "closed"),
+    [*sample([*product(OPENING, CLOSED)], 3), *sample([*product(ENDING_AT_ONCE, CLOSED)], 6)],
 )
 def test_a_closed_output_is_no_traceback(workspace: Path, command: str, closed: str) -> None:
+    if command in OPENING:
+        command += f" --config {WORDS_ALONE}"
     shell = f"{sys.executable} -m gateway_memory.cli.entry {command} 2>{workspace / 'said'} {closed}"
     assert subprocess.run(["sh", "-c", shell], check=False, timeout=60).returncode == 0  # noqa: S607
     assert "Traceback" not in (workspace / "said").read_text("utf-8")

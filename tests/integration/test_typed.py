@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inside import parts
 from scripted_provider import Say, entry, serving
+from thorough import sample
 
 from extractor import ExtractorSettings
 from gateway_memory import OWNER, Config, GatewayMemory, Session, UsageError
@@ -231,11 +232,12 @@ async def test_halves_of_characters_break_no_storage(tmp_path: Path) -> None:
 @pytest.mark.parametrize("hard", HARD)
 async def test_a_reply_is_prepared_for_whatever_is_typed(tmp_path: Path, hard: str) -> None:
     """Dates at the calendar's ends are read from messages too, at any time that the clock may show."""
-    for now in (
+    clocks = [
         datetime(1970, 1, 1, 12, tzinfo=UTC),
         datetime(2026, 11, 22, tzinfo=UTC),
         datetime(8999, 12, 31, tzinfo=UTC),
-    ):
+    ]
+    for now in sample(clocks, 1, hard.encode("utf-8", "backslashreplace").decode()):
         words_alone = RecallSettings(embedder=EmbedderSettings(provider="none"))
         config = Config(defaults=MemorySync(time_zone="Pacific/Kiritimati", auto_recall=words_alone))
         clock = lambda at=now: at + timedelta(seconds=1)  # noqa: E731 - the clock of one test

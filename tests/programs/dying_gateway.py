@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from editor import WORDS_ALONE
 from inside import parts
 
 from gateway_memory import OWNER, GatewayMemory, load_config
@@ -62,7 +63,7 @@ STEPS: dict[str, Callable[[GatewayMemory], None]] = {
 
 
 async def main(workspace: str, step: str) -> None:
-    async with GatewayMemory(load_config(), workspace) as memory:
+    async with GatewayMemory(load_config(WORDS_ALONE), workspace) as memory:
         session = await memory.start_session("speaker", user=OWNER)
         async with parts(memory).processor._working:  # all turns are accepted before the first is processed
             for said in SAID:

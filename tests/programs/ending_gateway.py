@@ -13,7 +13,9 @@ import signal
 import sys
 from pathlib import Path
 
-from gateway_memory import OWNER, Config, GatewayMemory
+from ending import CONFIG
+
+from gateway_memory import OWNER, GatewayMemory
 from gateway_memory.observability.logs import configure_logging
 
 REASONS = ["completed", "aborted", "error", "window_close", "user_close", "reset"]
@@ -52,7 +54,7 @@ async def main() -> None:
     configure_logging(verbose=False)
     workspace, seed, sessions = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     chance = random.Random(seed)  # noqa: S311 - a seeded test
-    async with GatewayMemory(Config(), workspace) as memory:
+    async with GatewayMemory(CONFIG, workspace) as memory:
         for number in range(sessions):
             await live(memory, f"s{seed}x{number}", chance, dies=number + 1 == sessions)
 

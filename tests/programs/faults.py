@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Self
 
 import mqtt_gateway
+from thorough import amount
 
-ROUNDS = int(os.environ.get("GATEWAY_MEMORY_FAULT_ROUNDS", "2"))
+ROUNDS = amount(2, 20)
 SECRET = {"TEAM_SECRET": "k1:a secret for the tests only"}
 APART = ("workspace_id=team", "secret_env=TEAM_SECRET")
 
