@@ -1,1 +1,1 @@
-"""The calls that a host makes on an open memory, in groups."""
+"""The public calls of an open memory, in groups."""

@@ -1,4 +1,4 @@
-"""The calls that ask: searches, commands, and what became of turns and memories."""
+"""The calls that read: searches, commands, changes, receipts and session records."""
 
 from datetime import date, datetime
 from typing import Any
@@ -21,7 +21,7 @@ __all__ = ["AskingCalls"]
 
 @only_our_errors
 class AskingCalls(Opened):
-    """What a gateway, its tools and its operators ask."""
+    """Read calls for gateways, their tools and their operators."""
 
     async def search(
         self,
@@ -29,24 +29,27 @@ class AskingCalls(Opened):
         query: Content | None,
         *,
         limit: int = 5,
-        type: str | None = None,  # noqa: A002 - W, B or O, as the files call it
+        type: str | None = None,  # noqa: A002 - `type` is the name in the files: W, B or O
         category: str | None = None,
         since: date | str | None = None,
         until: date | str | None = None,
         session_key: str | None = None,
         explain: bool = False,
     ) -> tuple[Hit, ...]:
-        """Return the memories that have to do with a query, best first: for a model's tool; none where it is incognito.
+        """Return the memories that match a query, best first. An incognito session gets none.
 
-        A hit whose score is below `minScore` is weak; a memory that has nothing in common with the query is none.
-        Without a query, the newest that the filters let through, with a score of 1.
+        A hit with a score below `minScore` is weak. A memory that shares nothing with the query is not returned.
+        Without a query, return the newest memories that pass the filters, each with a score of 1.
 
-        category: preference, decision, fact or instruction. since, until: the first and the last day (a date,
-        "2026-10-01", or a time).
-        session_key: of the session that it was said in. explain: `parts` of the hits tell what makes their rank.
+        limit: the maximum number of hits, at least 1.
+        type: W, B or O. category: preference, decision, fact or instruction.
+        since, until: the first and the last day, inclusive: a date, "2026-10-01" or a time.
+        session_key: the key of the session in which the memory was said.
+        explain: fill `parts` of each hit with the components of its score.
 
         Raises:
-            UsageError: there is no such type or day, or the limit is below 1.
+            UsageError: the type or the day is invalid, or the limit is below 1.
+            StoreError: the memory could not be read.
         """
         opened = self._opened(session)
         only = as_filter(
@@ -59,33 +62,39 @@ class AskingCalls(Opened):
         )
         limit, asked = count_of(limit, "limit"), as_query(text_of(query, "query")).text
         await opened.starter.start(session)
-        if session.incognito:  # a query may go to a server that makes its vector
+        if session.incognito:  # an embedding server would receive the query
             return ()
         return await opened.context.find(session, asked, limit, opened.runtime.clock(), only=only, explain=explain)
 
     async def command(self, session: Session, text: Content | None) -> str | None:
-        """Answer a `/memory …` command in the user's language; None where the text is none.
+        """Run a `/memory …` command and return the answer in the user's language; None if the text is not a command.
 
         Raises:
-            StoreError: what is commanded could not be written.
-            UsageError: the text is none at all.
+            StoreError: the command could not be written.
+            UsageError: `text` is not text.
         """
         answer = await self.answer(session, text)
         return None if answer is None else answer.text
 
     async def answer(self, session: Session, text: Content | None) -> Answer | None:
-        """Answer as `command` does, and say whether what was asked is done."""
+        """Run a command as `command` does, and also return whether it succeeded.
+
+        Raises:
+            StoreError: the command could not be written.
+            UsageError: `text` is not text.
+        """
         opened = self._opened(session)
         said = text_of(text, "text")
         return await opened.commands.answer(session, said) if session.settings.commands.enabled else None
 
     async def record(self, session: Session, command: str, rest: str = "") -> dict[str, Any]:
-        """Return what `status`, `list`, `search`, `history` or `receipts` tells as what JSON can hold.
+        """Return the result of a command as a value for JSON.
 
-        rest: what a person would write behind the command's name.
+        command: status, list, search, history or receipts.
+        rest: the text that a person would write after the command's name.
 
         Raises:
-            UsageError: there is no such command or memory.
+            UsageError: the command or the memory does not exist.
         """
         opened = self._opened(session)
         try:
@@ -101,15 +110,17 @@ class AskingCalls(Opened):
         room: str | None = None,
         max_waiting: int = 1000,
     ) -> Subscription:
-        """Return the changes of one scope from now on: `async for change in memory.changes(session)`.
+        """Subscribe to the changes of one scope: `async for change in memory.changes(session)`.
 
-        The scope is that of the session, or of `user` or `room` as for `start_session`. A change has `id`, `text`,
-        `action` ("added" or "removed"), `source` (the key of the session that caused it) and what it `replaces`; what
-        the sessions hear is told, their own words too. At most `max_waiting` wait to be taken: past them the oldest is
-        dropped, and counted in `dropped`. It ends when this memory closes, or by its `close()`.
+        The scope is that of the session, or of `user` or `room` as in `start_session`. A change has `id`, `text`,
+        `action` ("added" or "removed"), `source` (the key of the session that caused it) and `replaces` (the id of the
+        memory that it replaces). The subscription gets the same events as the sessions, including a session's own
+        changes. It starts now, and ends at its `close()` or when this memory closes.
+
+        max_waiting: the size of the queue. When it is full, the oldest change is dropped and counted in `dropped`.
 
         Raises:
-            UsageError: not exactly one scope is named.
+            UsageError: not exactly one scope is named, or `max_waiting` is below 1.
         """
         opened = self._opened(*([] if session is None else [session]))
         if session is not None and (user is not None or room is not None):
@@ -118,21 +129,36 @@ class AskingCalls(Opened):
         return opened.bus.changes(scope.key, count_of(max_waiting, "max_waiting"))
 
     async def receipts(self, *, limit: int, after: int = 0) -> list[Receipt]:
-        """Return what became of turns: the newest receipts with a number above `after`, newest first."""
+        """Return the results of processed turns: the receipts with a number above `after`, newest first.
+
+        limit: the maximum number of receipts.
+
+        Raises:
+            UsageError: the limit is below 1.
+            StoreError: the journal could not be read.
+        """
         opened = self._opened()
         return await opened.storage.ledger.receipts(limit=count_of(limit, "limit"), after=after)
 
     async def session_record(self, session: Session) -> dict[str, Any] | None:
-        """Return the record that a session was saved as, None where it has none."""
+        """Return the saved record of a session, or None.
+
+        Raises:
+            StoreError: the records could not be read.
+        """
         opened = self._opened(session)
         records = await opened.storage.records.read(session.scope)
         return next((each for each in reversed(records) if each["session_id"] == session.session_id), None)
 
     async def session_counts(self) -> dict[str, int]:
-        """Return how the workspace's sessions ended and which layer saved them: see `session_state.counts`."""
+        """Return how the sessions of the workspace ended and what saved them: see `Sessions.counts`.
+
+        Raises:
+            StoreError: the journal could not be read.
+        """
         opened = self._opened()
         return await opened.lifecycle.counts()
 
     def now(self) -> datetime:
-        """Return what time it is, by the clock that was given."""
+        """Return the current time (aware), by the configured clock."""
         return self._runtime.clock()

@@ -1,4 +1,4 @@
-"""The calls of a conversation: its start, before and after each reply, what happens in it, and its end."""
+"""The calls of a conversation: start, before and after each reply, observations, and end."""
 
 import asyncio
 from dataclasses import replace
@@ -26,12 +26,17 @@ _VISIT_SECONDS: Final = 10.0
 
 @only_our_errors
 class ConversationCalls(Opened):
-    """What a gateway calls as a conversation goes."""
+    """Calls that a gateway makes during a conversation."""
 
     async def start_session(self, key: str, *, user: Owner | str | None = None, room: str | None = None) -> Session:
-        """Open a session, or resume the key's open one.
+        """Open a session, or resume the open session of the key.
 
-        Exactly one of `user=OWNER`, `user="name"` and `room="name"` says whose it is.
+        key: the host's session key.
+        user, room: exactly one of `user=OWNER`, `user="name"` and `room="name"` selects the scope.
+
+        Raises:
+            UsageError: the key is empty, or not exactly one scope is named.
+            StoreError: the session could not be opened.
         """
         opened = self._opened()
         if not is_name(key):
@@ -49,12 +54,15 @@ class ConversationCalls(Opened):
     async def attach_session(
         self, session_id: str, *, user: Owner | str | None = None, room: str | None = None
     ) -> Session:
-        """Return the open session of an id, whichever process has it: for what its agent's own tools ask for.
+        """Return a handle to an open session by its id, for the tools of the session's agent.
 
-        It is not resumed by this: its process keeps it. user, room: whose it must be; none of both takes whose it is.
+        The session may be open in another process. The call does not resume it.
+
+        user, room: the scope to which the session must belong. Without them, any scope is accepted.
 
         Raises:
-            UsageError: there is no such session, it has ended, or it is somebody else's.
+            UsageError: the session does not exist, has ended, or belongs to another scope.
+            StoreError: the journal could not be read.
         """
         opened = self._opened()
         unknown = f"session {session_id!r}: this memory knows no such session; take the id from its prompt"
@@ -73,16 +81,25 @@ class ConversationCalls(Opened):
         return opened.sessions.beside(found.key, scope, session_id=session_id, memory=self, switches=found.switches)
 
     async def visit(self, *, user: Owner | str | None = None, room: str | None = None) -> Session:
-        """Return a session for commands from outside of any conversation, such as a shell's; it leaves no record."""
+        """Return a session for commands outside a conversation, such as those of a shell. It leaves no record.
+
+        user, room: select the scope, as in `start_session`.
+
+        Raises:
+            UsageError: not exactly one scope is named.
+        """
         opened = self._opened()
         scope = resolve_scope(user=user, room=room)
         await opened.context.runner.run("sync", _VISIT_SECONDS, opened.storage.follower.refresh(scope))
         return opened.sessions.beside(f"agent:{self.agent}:shell", scope, session_id="shell", memory=self)
 
     def rule_text(self, session: Session, *, chinese: bool | None = None) -> str:
-        """Return the rule for the prompt of a session's agent: how it saves by our commands, complete as they stand.
+        """Return the prompt rule that tells a session's agent which commands save memories.
 
-        chinese: by default, what the user writes. "" where no command can reach this memory, since it has no workspace.
+        The commands are complete and can be run unchanged. The rule is "" for a memory without a workspace, which no
+        command can reach.
+
+        chinese: the language of the rule; by default, the language of the user.
         """
         opened = self._opened(session)
         chinese = session.language == "zh" if chinese is None else chinese
@@ -90,13 +107,16 @@ class ConversationCalls(Opened):
         return prompts.rule(session.session_id, chinese=chinese) if prompts else ""
 
     async def before_reply(self, session: Session, message: Content | None, *, at: datetime | None = None) -> Context:
-        """Return what to add to this reply's prompt, within `timeoutMs`. A part that fails is left out, and logged.
+        """Return the context to add to the prompt of this reply, within `timeoutMs`.
 
-        message: a string, or content parts as OpenAI's and Anthropic's APIs have them, of which the text counts; None
-        says nothing. So it is wherever a text is handed over.
+        A part that fails is left out and logged.
+
+        message: a string, or content parts in the format of the OpenAI and Anthropic APIs, of which only the text is
+        used. None is the empty message. Other calls accept text in the same forms.
+        at: the time of the message (aware); by default, now.
 
         Raises:
-            UsageError: the message is no text, or `at` no time.
+            UsageError: `message` is not text, or `at` is not a valid time.
         """
         opened = self._opened(session)
         said = as_query(text_of(message, "message"))
@@ -109,7 +129,7 @@ class ConversationCalls(Opened):
                 self.metrics.message_seen(opened.runtime.clock())
             try:
                 context = await _told(opened, session, said.text, at, deadline)
-            except Exception as error:  # noqa: BLE001 - the reply matters more than its memory
+            except Exception as error:  # noqa: BLE001 - a reply matters more than its context
                 log.error("context.failed", error=type(error).__name__, place=place_of(error))
                 opened.runtime.on_error("context", error)
                 context = Context()
@@ -128,14 +148,17 @@ class ConversationCalls(Opened):
         at: datetime | None = None,
         turn_id: str = "",
     ) -> int:
-        """Accept a turn: it is on disk when this returns, and is processed behind.
+        """Accept a turn. It is durable when this returns, and is processed in the background.
 
-        turn_id: the host's own id of the turn. The same id twice under one session key is one turn.
-        Returns the turn's number, by which receipts name it; 0 where the session's turns are not kept.
+        user, reply: the texts of the turn, as in `before_reply`.
+        at: the time of the turn (aware); by default, now.
+        turn_id: the host's own id of the turn. Two calls with the same id under one session key store one turn.
+
+        Returns the number of the turn, which receipts refer to; 0 if the session does not keep its turns.
 
         Raises:
-            StoreError: the turn could not be written (the disk is full, say); nothing of it was kept.
-            UsageError: the turn is no text, `at` no time, or `turn_id` no id.
+            StoreError: the turn could not be written, for instance because the disk is full. Nothing was stored.
+            UsageError: a text, `at` or `turn_id` is invalid.
         """
         opened = self._opened(session)
         said, answered = text_of(user, "user"), text_of(reply, "reply")
@@ -149,12 +172,16 @@ class ConversationCalls(Opened):
     async def observe(
         self, session: Session, *, kind: str, content: Content | None, tool: str | None = "", private: bool = False
     ) -> None:
-        """Keep what happened in a session in its log, clipped by what it is; a private observation has no content.
+        """Store an observation in the session's log, shortened according to its kind.
 
-        kind: user, assistant, tool, decision, error, todo, or the host's own. content: a tool's output, also as JSON.
+        kind: user, assistant, tool, decision, error, todo, or a kind of the host's own.
+        content: a text, or a tool's output, which may be JSON.
+        tool: the name of the tool.
+        private: store the observation without its content.
 
         Raises:
-            UsageError: one of them is no text.
+            UsageError: an argument is not text.
+            StoreError: the observation could not be written.
         """
         opened = self._opened(session)
         kind, tool = text_of(kind, "kind"), text_of(tool, "tool")
@@ -163,13 +190,17 @@ class ConversationCalls(Opened):
             return
         async with session.accepting:
             await opened.starter.start_to_keep(session)
-            if session.on("observations"):  # another process may have heard that it is not
+            if session.on("observations"):  # another process may have switched it off meanwhile
                 await opened.intake.keep_observation(session, kind, content, tool, private=private)
 
     async def file_written(self, session: Session, file: str) -> None:
-        """Say that the host's own tool changed a memory file for this session: the other sessions are told.
+        """Report that the host's own tool changed a memory file in this session, so that other sessions are notified.
 
-        `file` is relative to the session's folder ("MEMORY.md", "memory/2026-11-21.md"), or absolute inside it.
+        file: relative to the session's folder ("MEMORY.md", "memory/2026-11-21.md"), or absolute inside it.
+
+        Raises:
+            UsageError: `file` is not a Markdown file inside the session's folder.
+            StoreError: the file could not be read.
         """
         opened = self._opened(session)
         if not is_name(file) or "\0" in file or well_formed(file) != file:
@@ -179,26 +210,29 @@ class ConversationCalls(Opened):
         if not path.is_relative_to(folder) or path.suffix != ".md":
             raise UsageError(f"file={file!r}: expected MEMORY.md or memory/….md inside {folder}")
         await opened.starter.start(session)
-        if session.incognito:  # the others find the change as an edit of nobody's
+        if session.incognito:  # the other sessions see an edit without a source
             return
         name = path.relative_to(folder).as_posix()
-        await opened.storage.follower.refresh(session.scope, file=name, source=session.key)  # which tells the others
+        await opened.storage.follower.refresh(session.scope, file=name, source=session.key)  # notifies the others too
         _, rows = await opened.storage.recaller.added_since(session.scope.key, session.revision or 0)
         session.mark_shown([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 
     async def end_session(
         self, session: Session, *, reason: str, error: Content | None = "", duration_ms: float | None = None
     ) -> None:
-        """Close a session, and save its summary unless it is saved; the next message under its key opens a new one.
+        """End a session and save its summary if it has none. The next message under its key opens a new session.
 
-        reason: completed, aborted, error, window_close, user_close, reset (`/new`), or the host's own. error: what
-        went wrong, in the host's words; kept like all text, without secrets, and of an incognito session not at all.
-        duration_ms: how long the host says that it lasted, in milliseconds; else it is measured. A second end changes
-        nothing; one that was cancelled, or that raised, can be done again. Takes seconds at most, and never raises for
-        a summary that could not be made.
+        The call takes seconds at most, and never raises because a summary could not be made. Ending a session twice has
+        no effect. An end that was cancelled or that raised can be repeated.
+
+        reason: completed, aborted, error, window_close, user_close, reset (`/new`), or a reason of the host's own.
+        error: what went wrong, in the host's words. It is stored without secrets, and not stored for an incognito
+        session.
+        duration_ms: the duration of the session in milliseconds; by default, it is measured.
 
         Raises:
-            UsageError: one of them is no text, or no duration.
+            UsageError: a text or the duration is invalid.
+            StoreError: the end could not be written.
         """
         opened = self._opened(session)
         end = End.of(
@@ -212,7 +246,7 @@ class ConversationCalls(Opened):
         session.close(ending=True)
         opened.sessions.closed(session)
         opened.bus.unsubscribe(session_id)
-        async with session.accepting:  # what is being kept belongs to it
+        async with session.accepting:  # wait for writes of this session that are in progress
             pass
         await opened.lifecycle.end(session_id, session.scope, session.key, end)
         session.saved()

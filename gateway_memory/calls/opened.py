@@ -1,4 +1,4 @@
-"""A memory that is open, and the checks of every call."""
+"""The base of the calls: access to the open memory, and the checks of each call."""
 
 import asyncio
 from pathlib import Path
@@ -13,7 +13,7 @@ __all__ = ["Opened"]
 
 
 class Opened:
-    """What the groups of calls share."""
+    """The state that all groups of calls share."""
 
     agent: str
     metrics: Metrics
@@ -24,21 +24,21 @@ class Opened:
 
     @property
     def workspace(self) -> Path:
-        """The folder of the memory.
+        """The folder of the workspace.
 
         Raises:
-            UsageError: it has none, and keeps everything in memory.
+            UsageError: the memory has no workspace and keeps everything in memory.
         """
         if self._folder is None:
             raise UsageError("this memory has no workspace: it keeps everything in memory")
         return self._folder
 
     def _opened(self, *sessions: object) -> OpenMemory:
-        """Return the parts of the open memory, for a call with these sessions.
+        """Return the parts of the open memory after checking the sessions of a call.
 
         Raises:
-            ClosedError: the memory is closed, or lives on another event loop.
-            UsageError: one of them is no session of this memory.
+            ClosedError: the memory is closed, or belongs to another event loop.
+            UsageError: a value is not a session of this memory.
         """
         if self._parts is None:
             raise ClosedError("this memory is closed: use it inside `async with GatewayMemory(…)`")

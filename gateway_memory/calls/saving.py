@@ -1,4 +1,4 @@
-"""The calls that save: an agent's own facts and summaries, and work that is done now and not behind."""
+"""The calls that save: an agent's own facts and summaries, and work that must finish now."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _EMBED_SECONDS: Final = 60.0
 
 @only_our_errors
 class SavingCalls(Opened):
-    """What an agent saves by its own will, and what a host wants done now."""
+    """Calls with which an agent saves memories, and a host completes background work."""
 
     async def save_summary(
         self,
@@ -34,9 +34,16 @@ class SavingCalls(Opened):
         decisions: Sequence[str] | None = (),
         todos: Sequence[str] | None = (),
     ) -> bool:
-        """Save the session's one record in the agent's own words.
+        """Save the session's only record in the agent's own words.
 
-        False where it has one already, and where nothing of it may be kept: after the user's `/memory off`.
+        topic, summary: the texts of the record.
+        decisions, todos: one text each.
+
+        Returns False if the session already has a record, or if the user has switched saving off.
+
+        Raises:
+            UsageError: a value is not text.
+            StoreError: the record could not be written.
         """
         opened = self._opened(session)
         topic, summary = text_of(topic, "topic"), text_of(summary, "summary")
@@ -49,17 +56,23 @@ class SavingCalls(Opened):
         session: Session,
         *,
         content: Content | None,
-        type: MemoryType = "W",  # noqa: A002 - W, B, O, S, as the files call it
+        type: MemoryType = "W",  # noqa: A002 - `type` is the name in the files: W, B, O or S
         entities: Sequence[str] | None = (),
         confidence: float = 0.9,
     ) -> str:
-        """Keep a fact that the agent names (S: a stage summary); return its id.
+        """Save a fact that the agent states, and return its id.
 
-        "" where nothing of it may be kept: it is private as a whole, or addresses the machine, or gives a guest's
-        standing instruction, or the user has said `/memory off`.
+        Nothing is saved, and "" is returned, if the whole text is private, is a command to the assistant's machine, or
+        is a standing instruction from a guest, or if the user has switched saving off.
+
+        content: the text of the fact.
+        type: W, B, O, or S for a stage summary.
+        entities: the names that the fact is about.
+        confidence: from 0 to 1.
 
         Raises:
-            UsageError: there is no such type, the confidence is not from 0 to 1, or something is no text.
+            UsageError: the type is unknown, the confidence is out of range, or a value is not text.
+            StoreError: the fact could not be written.
         """
         opened = self._opened(session)
         if type not in get_args(MemoryType):
@@ -71,11 +84,16 @@ class SavingCalls(Opened):
         return outcome.id if outcome else ""
 
     async def before_compaction(self, session: Session, *, usage: float, messages: int) -> str:
-        """Keep a stage summary before a context is compacted; return the prompt for an agent that can save, or "".
+        """Save a stage summary before a context is compacted, and return the prompt for an agent that can save, or "".
 
-        usage: percent of the context; messages: how many it holds. Within some seconds. What the session was shown may
-        be injected again from now on; a host that compacts later, after further replies, says so when it has:
-        `session.compacted()`.
+        The call takes some seconds at most. Memories that the session was shown may be injected again afterwards. A
+        host that compacts only after further replies calls `session.compacted()` when it has done so.
+
+        usage: the used part of the context, in percent.
+        messages: the number of messages in the context.
+
+        Raises:
+            StoreError: the journal could not be read or written.
         """
         opened = self._opened(session)
         await opened.starter.start_to_keep(session)
@@ -83,27 +101,37 @@ class SavingCalls(Opened):
         return await opened.lifecycle.before_compaction(session, usage=usage, messages=messages)
 
     async def stop(self, session: Session, status: str) -> str:
-        """Return what to ask the agent when it stops, or "": once a session, and only where nothing of it is saved.
+        """Return a follow-up prompt for an agent that stops, or "".
 
-        status: "completed" or "aborted"; with any other nothing is asked.
+        The prompt is given once a session, and only if nothing of the session is saved.
+
+        status: "completed" or "aborted". With any other status there is no prompt.
+
+        Raises:
+            StoreError: the journal could not be read or written.
         """
         opened = self._opened(session)
         return "" if session.ended else await opened.lifecycle.stop(session, status)
 
     async def distill(self, session: Session, *, dry_run: bool = False) -> list[Distilled]:
-        """Move the facts of the session's scope that have earned it up to MEMORY.md now; return them, with why.
+        """Move the facts of the session's scope that qualify to MEMORY.md now; return them with the reasons.
 
-        dry_run: only return them. Session ends do this by themselves while `distill.enabled`.
+        The end of a session does the same while `distill.enabled`.
+
+        dry_run: only return the facts.
+
+        Raises:
+            StoreError: the facts could not be read or written.
         """
         opened = self._opened(session)
         await opened.starter.start(session)
         return await opened.distiller.run(session.scope, session.settings.distill, dry_run=dry_run)
 
     async def flush(self) -> None:
-        """Process everything that waits, now, and wait until it can be found by meaning too.
+        """Process all waiting turns now, and wait until semantic search finds the results.
 
         Raises:
-            StoreError: something could not be written; it waits on in the journal.
+            StoreError: something could not be written. It stays in the journal and is retried.
         """
         opened = self._opened()
         await opened.processor.flush()
@@ -115,9 +143,12 @@ class SavingCalls(Opened):
             log.warning("memory.flush_without_vectors", error=type(error).__name__)
 
     async def retry(self) -> tuple[int, int]:
-        """Have the turns read again on which the model failed, and wait for it.
+        """Process the turns again on which the model failed, and wait for the result.
 
-        Returns how many they were, and on how many it failed again.
+        Returns the number of those turns, and the number on which the model failed again.
+
+        Raises:
+            StoreError: something could not be written.
         """
         opened = self._opened()
         waiting = await opened.storage.turns.failed()

@@ -1,4 +1,4 @@
-"""The edge of the package: whatever a disk or a database does, a host sees our own errors alone."""
+"""Translate errors of disks and databases into StoreError at the edge of the package."""
 
 import functools
 import inspect
@@ -17,9 +17,9 @@ _ENTERED: Final = ("__aenter__", "__aexit__")
 
 
 def only_our_errors(owner: type[T]) -> type[T]:
-    """Let each public call of a class that can be awaited raise StoreError in place of errors of disks and databases.
+    """Make each public coroutine method of a class raise StoreError instead of errors of disks and databases.
 
-    Its instances tell their `_folder`.
+    Instances must have a `_folder`, which the message names.
     """
     for name, call in list(vars(owner).items()):
         if inspect.iscoroutinefunction(call) and (not name.startswith("_") or name in _ENTERED):

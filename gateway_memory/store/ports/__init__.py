@@ -1,6 +1,6 @@
-"""What the memory needs of a store: protocols with named verbs and plain values.
+"""The ports of the store: protocols with named operations and plain values.
 
-No SQL, connection, path or closure crosses a port, and its errors are ours (`StoreError`). Adapters: Markdown files
-(`store.disk`) or memory (`store.disk.in_memory`) for documents, SQLite (`store.journal`) for everything else, in a file
-or in memory. The rows of the index are a port of `recall`.
+No SQL, connection, path or closure crosses a port, and a port raises only our errors (`StoreError`). The adapters for
+documents are Markdown files (`store.disk`) and memory (`store.disk.in_memory`). The adapter for everything else is
+SQLite (`store.journal`), in a file or in memory. The rows of the index are a port of `recall`.
 """

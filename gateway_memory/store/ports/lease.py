@@ -1,4 +1,4 @@
-"""The place that a process has among those that share a store."""
+"""The port for the slots of the processes that share a store."""
 
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -7,14 +7,14 @@ __all__ = ["Lease"]
 
 
 class Lease(Protocol):
-    """A process's place among those that share a store."""
+    """The slot that this process leases among the processes that share a store."""
 
     @property
     def number(self) -> int:
-        """Which place it is; no other living process has it."""
+        """The number of the slot. No other living process has the same number."""
 
     def is_alone(self) -> bool:
         """Return whether no other process has the store open."""
 
     def orphan(self, number: int) -> AbstractContextManager[object] | None:
-        """Hold the place of a process that is gone, until the context ends; None while it lives."""
+        """Return a context that holds the slot of a dead process, or None while that process lives."""

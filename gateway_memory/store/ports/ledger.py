@@ -1,4 +1,4 @@
-"""What is known of memories and money: what became of each memory, what undo needs, what models cost."""
+"""The port for the ledger: the history of memories, the data for undo, and the costs of models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from gateway_memory.store.withheld import Withheld
 __all__ = ["MEMORY_FULL", "HistoryLine", "Ledger", "Spent", "UndoEntry", "Uses"]
 
 MEMORY_FULL: Final = "memory_md_full"
-"""The one-time notice of a scope whose MEMORY.md takes no more."""
+"""The name of the one-time notice that MEMORY.md of a scope is full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What a day's model calls took; `reserved` tokens belong to calls that have not come back."""
+    """The usage of models on one day. `reserved` tokens belong to calls that have not returned."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -28,7 +28,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryLine:
-    """One thing that became of a memory; `other` is the memory that it replaced, or that replaced it."""
+    """One event in the history of a memory. `other` is the memory that it replaced, or that replaced it."""
 
     at: float
     event: str
@@ -37,7 +37,7 @@ class HistoryLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoEntry:
-    """What a receipt changed, and how its documents were edited."""
+    """The changes of a receipt, and the patches that revert its edits."""
 
     receipt: int
     plan: Plan
@@ -46,7 +46,7 @@ class UndoEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uses:
-    """How often a memory was recalled and said again, and on how many days one of the two."""
+    """How often a memory was recalled and repeated, and the number of days with either."""
 
     recalled: int = 0
     repeated: int = 0
@@ -54,77 +54,84 @@ class Uses:
 
 
 class Ledger(Protocol):
-    """Every call may raise StoreError; then nothing was changed. Times in epoch seconds, days as YYYY-MM-DD."""
+    """Every call may raise StoreError, and has then changed nothing. Times are epoch seconds, days YYYY-MM-DD."""
 
     # Memories
 
     async def memories(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
-        """Return what is known of these memories, by id."""
+        """Return the stored data of these memories, by id."""
 
     async def of_turns(self, scope: str, turns: Sequence[int]) -> list[MemoryRecord]:
-        """Return the memories that stand and were read from these turns."""
+        """Return the active memories that were extracted from these turns."""
 
     async def stages(self, scope: str) -> list[MemoryRecord]:
-        """Return the stage summaries that stand, each with its session."""
+        """Return the active stage summaries, each with its session."""
 
     async def expired(self, scope: str, day: str) -> list[str]:
-        """Return the ids of the memories that stand and whose last day was before `day`."""
+        """Return the ids of the active memories whose last day is before `day`."""
 
     async def states(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Return (state, replaced by) of each of these memories that is known."""
+        """Return (state, id of the replacement) of each of these memories that is known."""
 
     async def withheld(self, scope: str) -> Withheld:
-        """Return what was forgotten in a scope and is not remembered again."""
+        """Return what was forgotten in a scope and has not been restored."""
 
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
-        """Return what became of a memory, oldest first."""
+        """Return the history of a memory, oldest first."""
 
     async def receipts(self, *, limit: int, after: int = 0, turn: int = 0, scope: str = "") -> list[Receipt]:
-        """Return the newest receipts numbered above `after`, newest first, with the texts of the memories they name.
+        """Return receipts with a number above `after`, newest first, with the texts of the memories that they name.
 
-        turn, scope: only those of it; 0 and "" for all.
+        limit: the maximum number of receipts.
+        turn, scope: return only the receipts of this turn and scope; 0 and "" for all.
         """
 
     async def last_extraction(self) -> float:
-        """Return when turns were last read, by rules or by a model; 0 if never."""
+        """Return when rules or a model last extracted from turns, in epoch seconds; 0 if never."""
 
     async def undoable(self, scope: str, limit: int) -> list[UndoEntry]:
-        """Return the newest changes of a scope that an undo may take back, newest first."""
+        """Return the newest changes of a scope that an undo may revert, newest first."""
 
     async def useful(self, scope: str, *, min_uses: int, min_days: int, zone: tzinfo | None) -> list[tuple[str, Uses]]:
-        """Return the memories that may have earned a place in MEMORY.md, the most used first.
+        """Return the memories that may qualify for MEMORY.md, the most used first.
 
-        Those of use so often on so many days, and the important ones; none that was moved there before.
-        zone: in which a day is counted; None is the host's.
+        These are the memories with enough uses on enough days, and the important ones. Memories that were moved there
+        before are left out.
+
+        min_uses, min_days: the minimum numbers of uses and of days with a use.
+        zone: the zone in which days are counted; None is the host's.
         """
 
-    # What models cost
+    # Costs of models
 
     async def reserve(self, day: str, *, calls: int, tokens: int, wanted: int) -> bool:
-        """Count a call against a day's limits, with the tokens that it may take; False, and nothing, past a limit.
+        """Reserve a call and its tokens against the limits of a day. Past a limit, reserve nothing and return False.
 
-        What is reserved stays counted until `settle`, also when the process dies: rather too little is spent.
+        A reservation counts until `settle`, even if the process dies, so that the limits hold.
+
+        calls, tokens: the limits of the day.
+        wanted: the tokens that the call may use.
         """
 
     async def settle(self, day: str, *, reserved: int, input_tokens: int, output_tokens: int) -> None:
-        """Count what a call took in place of what was reserved for it. No number takes a budget back."""
+        """Replace a reservation with the tokens that the call used. Negative numbers never increase the budget."""
 
     async def spent(self, day: str) -> Spent:
-        """Return what was spent on a day."""
+        """Return the usage of a day."""
 
     # One-time notices of a scope, each delivered by exactly one process
 
     async def set_notice(self, scope: str, name: str) -> None:
-        """Note that something holds of a scope, until `clear_notice`; it is told once."""
+        """Set a notice of a scope, until `clear_notice`. It is delivered once."""
 
     async def clear_notice(self, scope: str, name: str) -> None:
-        """Note that it holds no longer."""
+        """Clear a notice."""
 
     def may_be_due(self, scope: str, name: str) -> bool:
-        """Return whether `take_notice` is worth a call: by what this process has set, or found when it looked last."""
+        """Return whether `take_notice` is worth a call, by what this process has set or last read."""
 
     async def look_for_notices(self) -> None:
-        """Take note of what other processes have set."""
+        """Read the notices that other processes have set."""
 
     async def take_notice(self, scope: str, name: str) -> bool:
-        """Return whether it is to be told now: it holds and nobody has told it yet."""
+        """Return whether to deliver the notice now: it is set and no process has delivered it."""

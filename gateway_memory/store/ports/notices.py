@@ -1,4 +1,4 @@
-"""The port of the store for events, which other sessions and processes are shown."""
+"""The port for events, which are delivered to other sessions and processes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -9,39 +9,43 @@ __all__ = ["Notices"]
 
 
 class Notices(EventLog, Protocol):
-    """Events by origin and number. An origin is a process; its numbers have no gap. Calls may raise StoreError."""
+    """Events by origin and number. An origin is a process, and its numbers have no gaps. Calls may raise StoreError."""
 
     @property
     def journal(self) -> str:
-        """The id of the store, the same for all of its processes."""
+        """The id of the store, which all of its processes share."""
 
     @property
     def instance(self) -> str:
-        """This process's origin."""
+        """The origin of this process."""
 
     async def planned(self, plan: int) -> list[Event]:
-        """Return the events of a plan that isn't carried out, in order."""
+        """Return the events of a plan that is not completed, in order."""
 
     async def notice(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
-        """Store events about edits by hand, and return them numbered.
+        """Store events about edits by hand, and return them with their numbers.
 
-        Changes that our own plans made are left out, and so are those that any process has stored before.
+        Changes that our own plans made, and changes that any process has stored before, are left out.
+
+        now: epoch seconds.
         """
 
     async def missing(self, scope: str, ids: Sequence[str]) -> set[str]:
-        """Return those of these memories that the store knows to be in no document."""
+        """Return those of these memories that, by the store, are in no document."""
 
     async def edited_since(self, scope: str, at: float) -> bool:
-        """Return whether a stored event tells of an edit by hand after a time (epoch seconds)."""
+        """Return whether a stored event reports an edit by hand after a time (epoch seconds)."""
 
     async def mark_delivered(self, session_id: str, upto: Mapping[str, int]) -> None:
-        """Note that a session was shown all events up to these numbers, by origin."""
+        """Record that a session was shown all events up to these numbers, by origin."""
 
     async def undelivered(self, session_id: str, *, since: float) -> list[Event]:
         """Return the events of an open session's scope that were not delivered to it, oldest first.
 
-        since: epoch seconds; older events have expired. Events from before the session was opened are left out.
+        Events from before the session was opened are left out.
+
+        since: epoch seconds; older events have expired.
         """
 
     async def tidy(self, *, before: float) -> None:
-        """Delete events from before a time (epoch seconds), and what was recorded of ended sessions."""
+        """Delete events from before a time (epoch seconds), and the delivery state of ended sessions."""

@@ -1,4 +1,4 @@
-"""What is known of sessions: which are open, what was seen in them, what they have left, and how they ended."""
+"""The port for sessions: which are open, their observations and results, and how they ended."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ COUNTED: Final = frozenset(
     "ended open errors followups doubles_prevented staged state.saved state.unsaved state.nothing layer.agent "
     "layer.followup layer.end layer.imported".split()
 )
-"""What `counts` tells that has a fixed name; a record's layer may be whatever its writer calls it."""
+"""The fixed names in `counts`. A record's layer may be any name that its writer chooses."""
 _LONGEST_REASON: Final = 80
 _LONGEST_ERROR: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """Something that happened in a session. A private one has no content at all."""
+    """An observation of a session. A private one has no content."""
 
     kind: str
     content: str = ""
@@ -29,7 +29,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """What a session has left behind, oldest first: its facts, those that are decisions, its stage summaries."""
+    """The results of a session, oldest first: facts, those facts that are decisions, and stage summaries."""
 
     facts: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """How a session ends, as its host says. error: what went wrong, "" for nothing."""
+    """How a session ends, as reported by its host. error: what went wrong, or ""."""
 
     reason: str
     error: str = ""
@@ -46,7 +46,7 @@ class End:
 
     @classmethod
     def of(cls, *, reason: str, error: str, duration_ms: int | None) -> "End":
-        """Return an end whose words may be kept."""
+        """Return an end whose texts are cleaned and shortened for storage."""
         from extractor import clean  # which most hooks can do without
 
         return cls(
@@ -58,7 +58,7 @@ class End:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenSession:
-    """A session that has not ended; times in epoch seconds."""
+    """A session that has not ended. Times are epoch seconds."""
 
     session_id: str
     key: str
@@ -69,7 +69,7 @@ class OpenSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownSession:
-    """What is known of a session under its id. switches: what the user said of its features, by name."""
+    """The stored data of a session. switches: the features that the user switched, by name."""
 
     session_id: str
     key: str
@@ -79,59 +79,59 @@ class KnownSession:
 
 
 class Sessions(Protocol):
-    """Every call may raise StoreError; then nothing was changed. Times in epoch seconds."""
+    """Every call may raise StoreError, and has then changed nothing. Times are epoch seconds."""
 
     async def open(self, key: str, scope: str, session_id: str, at: float) -> tuple[str, bool]:
-        """Return the id of the key's open session, and whether it was opened by this call, under `session_id`."""
+        """Return the id of the key's open session, and whether this call opened it, with the id `session_id`."""
 
     async def find(self, session_id: str) -> KnownSession | None:
-        """Return the session of an id, None where there was none."""
+        """Return the session of an id, or None."""
 
     async def switches(self, session_id: str) -> Mapping[str, bool]:
-        """Return what the user said of a session's features, also in a predecessor that was abandoned."""
+        """Return the features that the user switched in a session, or in its abandoned predecessor."""
 
     async def switch(self, session_id: str, said: Mapping[str, bool]) -> None:
-        """Keep what the user said of a session's features, for every process."""
+        """Store the features that the user switched in a session, for every process."""
 
     async def observe(self, scope: str, session_id: str, observation: Observation, at: float) -> None:
-        """Keep what was observed in a session."""
+        """Store an observation of a session."""
 
     async def read(self, scope: str, session_id: str) -> tuple[list[Observation], Left]:
-        """Return what was seen in a session, and what it has left and still stands, without what was forgotten."""
+        """Return the observations of a session and its results that are still active, without forgotten text."""
 
     async def observed_since_stage(self, scope: str, session_id: str) -> int:
-        """Return how many observations a session has since its last stage summary."""
+        """Return the number of observations of a session since its last stage summary."""
 
     async def has_left_anything(self, scope: str, session_id: str) -> bool:
-        """Return whether a fact or a stage summary of a session stands, of whichever day."""
+        """Return whether a fact or a stage summary of a session is active, on any day."""
 
     async def note_memory(self, scope: str, session_id: str, memory: str, kind: str, at: float) -> None:
-        """Note that a session has said a memory, also where it stood already. kind: W, B, O or S."""
+        """Record that a session said a memory, even if the memory existed before. kind: W, B, O or S."""
 
     async def take_followup(self, session_id: str) -> bool:
-        """Take the one follow-up that an open session has; False where it was taken before."""
+        """Take the only follow-up of an open session; return False if it was taken before."""
 
     async def was_followed_up(self, session_id: str) -> bool:
-        """Return whether the session's agent was asked to save it."""
+        """Return whether the session's agent was asked to save the session."""
 
     async def close(self, session_id: str, end: End, *, state: EndState, at: float) -> float | None:
-        """End a session; return how many seconds it lasted, None where it had ended before or is unknown."""
+        """End a session, and return its duration in seconds; None if it is unknown or had ended before."""
 
     async def abandoned(self, *, idle_before: float, starting: bool) -> list[OpenSession]:
-        """Return the open sessions that were idle since a time, or whose process is gone.
+        """Return the open sessions that were idle since a time, or whose process is dead.
 
-        starting: this process has opened none yet, so those under its own lease are a dead process's.
+        starting: this process has opened no session yet, so sessions under its own lease belong to a dead process.
         """
 
     async def release(self) -> None:
-        """Leave this process's open sessions to whoever resumes them."""
+        """Release this process's open sessions, so that another process can resume them."""
 
     async def counts(self) -> dict[str, int]:
-        """Return how sessions ended and who saved them.
+        """Return how sessions ended and what saved them.
 
-        ended, open, errors (ends with an error message), state.<state>, layer.<layer>, staged (sessions with a stage
-        summary), followups, doubles_prevented.
+        The keys are ended, open, errors (ends with an error message), state.<state>, layer.<layer>, staged (sessions
+        with a stage summary), followups and doubles_prevented.
         """
 
     async def scopes(self) -> list[str]:
-        """Return the keys of the scopes that sessions or memories were met of."""
+        """Return the keys of the scopes that have sessions or memories."""

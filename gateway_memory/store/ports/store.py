@@ -13,7 +13,7 @@ __all__ = ["Store"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """What an adapter opens: everything that a memory keeps, but for the rows of its index."""
+    """The ports that an adapter opens: all stored data except the rows of the index."""
 
     documents: Documents
     records: Records

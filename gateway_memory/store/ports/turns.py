@@ -1,4 +1,4 @@
-"""Accepted turns, and the work that they ask for."""
+"""The port for accepted turns and the work on them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,15 +12,16 @@ from notifier import Event
 __all__ = ["NewTurn", "PendingTurn", "Queue", "Reply", "TurnState", "Turns"]
 
 TurnState = Literal["accepted", "ruled"]
-"""What a turn waits for: the rules, or the batch that a model reads."""
+"""The next stage of a turn: the rules, or the batch that a model reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTurn:
-    """A turn as it is accepted; times in epoch seconds.
+    """A turn to accept. Times are epoch seconds.
 
-    turn_id: made by the caller. The same id in the same session key and scope is the same turn.
-    recalled: the ids of the memories that were found for its reply. seen: what is observed of it.
+    turn_id: the caller's id. The same id in the same session key and scope is the same turn.
+    recalled: the ids of the memories that were recalled for the reply.
+    seen: the observations of the turn.
     """
 
     turn_id: str
@@ -37,7 +38,7 @@ class NewTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingTurn:
-    """A turn that was accepted and isn't done yet; `id` is its number, times in epoch seconds."""
+    """An accepted turn that is not yet processed. `id` is its number; times are epoch seconds."""
 
     id: int
     scope: str
@@ -60,9 +61,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
-    """What waits, of all processes. Times in epoch seconds, 0 where nothing waits.
+    """The waiting work of all processes. Times are epoch seconds, 0 if nothing waits.
 
-    rules, batch, parked, failed: turns. outbox: events that are to be sent. unreadable: damaged rows set aside.
+    rules, batch, parked, failed: turns.
+    outbox: events to send.
+    unreadable: damaged rows that were set aside.
     """
 
     rules: int = 0
@@ -76,52 +79,53 @@ class Queue:
 
 
 class Turns(Protocol):
-    """Every call may raise StoreError; then nothing was changed.
+    """Every call may raise StoreError, and has then changed nothing.
 
-    A process holds its turns by a lease. Once the lease has passed to another process, `finish` refuses.
+    A process holds its turns by a lease. Once another process has taken over the lease, `finish` raises LeaseLostError.
     """
 
     async def accept(self, turn: NewTurn) -> int:
-        """Keep a turn until it is processed; it is durable when this returns. Returns its number."""
+        """Store a turn until it is processed, and return its number. It is durable when this returns."""
 
     async def claim(self, state: TurnState, *, session_id: str | None = None, limit: int = 256) -> list[PendingTurn]:
         """Return turns of this process's lease that wait for a stage, oldest first."""
 
     async def save_plan(self, plan: Plan, events: Sequence[Event] = ()) -> tuple[int, list[Event]]:
-        """Write a plan ahead, with what will be announced; return its number, and the events with theirs."""
+        """Write a plan ahead, with its events; return its number, and the events with their numbers."""
 
     async def plans(self) -> list[tuple[int, Plan]]:
-        """Return the plans of this process's lease that are not known to be carried out, oldest first."""
+        """Return the plans of this process's lease that are not recorded as completed, oldest first."""
 
     async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
-        """Record at once that a plan is carried out: turns, receipt, history, undo; its events may leave now.
+        """Record in one transaction that a plan is completed: its turns, receipt, history, undo data and events.
 
-        number: of a plan that was written ahead. patches: how its documents were edited.
+        number: the number of a plan that was written ahead.
+        patches: the edits of the plan's documents.
 
         Raises:
-            LeaseLostError: another process has taken the turns over; nothing was recorded.
+            LeaseLostError: another process has taken over the turns; nothing was recorded.
         """
 
     async def park(self, turn: int) -> None:
-        """Put a turn aside that something broke on; it waits for `unpark`."""
+        """Set a turn aside on which processing failed. It waits for `unpark`."""
 
     async def unpark(self) -> None:
-        """Let this process's parked turns wait for their stage again."""
+        """Return this process's parked turns to their stage."""
 
     async def adopt(self) -> int:
-        """Take over the turns and plans of processes that are gone; return how many processes that were."""
+        """Take over the turns and plans of dead processes, and return the number of those processes."""
 
     async def failed(self) -> int:
-        """Return how many turns wait for `retry` since their model failed, of all processes."""
+        """Return the number of turns, of all processes, whose model failed and that wait for `retry`."""
 
     async def retry(self) -> list[str]:
-        """Let them wait for their batch again, in this process; return the ids of their sessions."""
+        """Return failed turns to the batch stage in this process; return the ids of their sessions."""
 
     async def last_reply(self, session_id: str) -> Reply | None:
-        """Return the last reply of a session, None before the first one."""
+        """Return the last reply of a session, or None before the first reply."""
 
     async def queue(self) -> Queue:
-        """Return what waits, of all processes."""
+        """Return the waiting work of all processes."""
 
     async def tidy(self, *, before: float) -> None:
         """Delete turns whose model failed before a time (epoch seconds), and old observations and receipts."""
