@@ -58,7 +58,7 @@ check_neighbours()
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: a hook, a process of its own, needs next to none of them."""
+    """Import a public name on first access. A hook runs in its own process and needs almost none of them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'errors')}"), name)

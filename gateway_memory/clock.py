@@ -8,22 +8,22 @@ __all__ = ["day_of", "local_time", "noon_of"]
 
 _FIRST: Final = datetime(2, 1, 1, tzinfo=UTC).timestamp()
 _LAST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
-"""In every zone, times between these have a date that Python can tell; what lies beyond is shown as one of them."""
+"""Every zone can represent times between these as a date in Python. Times beyond are shown as one of them."""
 
 
 def local_time(at: float, zone: tzinfo | None) -> datetime:
-    """Return the aware time of an instant in epoch seconds; `zone` None is the host's own, daylight saving included."""
+    """Return the aware time of an instant in epoch seconds. `zone` None is the host's zone, with daylight saving."""
     return datetime.fromtimestamp(min(_LAST, max(_FIRST, at)), UTC).astimezone(zone)
 
 
 def day_of(at: float, zone: tzinfo | None) -> str:
-    """Return the day of an instant, as YYYY-MM-DD."""
+    """Return the day of an instant (epoch seconds) as YYYY-MM-DD."""
     return f"{local_time(at, zone):%Y-%m-%d}"
 
 
 def noon_of(day: str, zone: tzinfo | None) -> float | None:
-    """Return noon of a day (YYYY-MM-DD) in epoch seconds; None where it is no day, as 2026-13-45."""
+    """Return noon of a day (YYYY-MM-DD) in epoch seconds, or None if the day does not exist, such as 2026-13-45."""
     try:
         return datetime.strptime(day, "%Y-%m-%d").replace(hour=12, tzinfo=zone).timestamp()
-    except (ValueError, OverflowError):  # 0001-01-01 is no time at all
+    except (ValueError, OverflowError):  # noon of 0001-01-01 can be out of range
         return None

@@ -1,4 +1,4 @@
-"""What a gateway may see raised: its own mistakes, and an unusable workspace. All else is logged and counted."""
+"""The errors that a host may see: its own mistakes, and an unusable workspace. Others are logged and counted."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class GatewayMemoryError(Exception):
-    """The base of all errors of gateway-memory."""
+    """The base class of all errors of gateway-memory."""
 
 
 class ConfigError(GatewayMemoryError):
@@ -27,15 +27,15 @@ class ConfigError(GatewayMemoryError):
 
 
 class UsageError(GatewayMemoryError):
-    """A call was made with arguments that make no sense together."""
+    """The arguments of a call are invalid or contradict each other."""
 
 
 class ClosedError(GatewayMemoryError):
-    """The memory is not open: use it inside `async with`, on the event loop that opened it."""
+    """The memory is not open. Use it inside `async with`, on the event loop that opened it."""
 
 
 class StoreError(GatewayMemoryError):
-    """A turn or a memory could not be written; nothing was half-written."""
+    """A turn or a memory could not be read or written. Nothing was written partially."""
 
 
 class WorkspaceError(StoreError):
@@ -43,22 +43,22 @@ class WorkspaceError(StoreError):
 
 
 class JournalDamagedError(StoreError):
-    """The journal is damaged, or gone while it was open; the message says whether it was set aside.
+    """The journal is damaged, or was removed while it was open. The message says whether it was set aside.
 
-    The Markdown files are untouched.
+    The Markdown files are unchanged.
     """
 
 
 class LeaseLostError(StoreError):
-    """Another process has taken over the work of this one; nothing was recorded."""
+    """Another process has taken over the work of this process. Nothing was recorded."""
 
 
 class SchemaFromFutureError(StoreError):
-    """The journal was written by a newer version of gateway-memory."""
+    """A newer version of gateway-memory wrote the journal."""
 
 
 class ShadowedPackageError(GatewayMemoryError, ImportError):
-    """Another package bears the name of one of ours, and Python finds it first (or ours is gone)."""
+    """Python finds another package under the name of one of ours, or finds no file for ours."""
 
     def __init__(self, name: str, *, expected: Path, found: Path | None) -> None:
         where = (
@@ -69,7 +69,7 @@ class ShadowedPackageError(GatewayMemoryError, ImportError):
 
 
 def store_failed(place: object, error: BaseException) -> StoreError:
-    """Return the error to raise where a store failed. place: the file or folder. Raise it from `error`."""
+    """Return the error for a failed store. place: the file or folder. Raise it from `error`."""
     return StoreError(
         f"{place} could not be read or written ({error}). What was accepted is not lost, it waits in the journal: make "
         "room, or put right what is wrong, and do it again"
@@ -79,7 +79,7 @@ def store_failed(place: object, error: BaseException) -> StoreError:
 def place_of(error: BaseException) -> str:
     """Return where an error was raised, as "file.py:12".
 
-    That is what a log may hold: a traceback's values, and some errors' texts, may be what was said.
+    A log may contain this. Values in a traceback and the texts of some errors may contain messages.
     """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

@@ -1,4 +1,4 @@
-"""GatewayMemory: opened and closed here; the calls stand in `calls`."""
+"""GatewayMemory opens and closes a memory. Its calls are defined in `calls`."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -33,17 +33,20 @@ log = get_logger(__name__)
 class GatewayMemory(ConversationCalls, AskingCalls, SavingCalls):
     """The memory of one workspace, on one event loop: `async with GatewayMemory(config, workspace="…") as memory`.
 
-    config: what `load_config` returns. workspace: the folder of the Markdown files, made where there is none; None
-    keeps everything in memory, and leaves nothing on disk. agent: whose overrides in `agents.list` hold for sessions
-    whose key names no agent. clock: what time it is (aware). extract: the debounced stage's model.
-    channels: who hears of changes beside the sessions and MQTT.
+    config: the result of `load_config`.
+    workspace: the folder of the Markdown files, created if it is missing. None keeps everything in memory.
+    agent: the agent in `agents.list` whose overrides apply to sessions whose key names no agent.
+    clock: returns the current time (aware).
+    extract: the host's own model for the debounced stage.
+    channels: receive changes in addition to the sessions and MQTT.
 
-    Raises, when it is entered:
-        WorkspaceError: the folder can't be made, read or written.
-        JournalDamagedError: journal.sqlite was damaged; it was set aside, so that the next start works.
-        SchemaFromFutureError: a newer version has written the journal.
+    Raises, on entry:
+        WorkspaceError: the folder can't be created, read or written.
+        JournalDamagedError: journal.sqlite was damaged. It was set aside, so that the next start succeeds.
+        SchemaFromFutureError: a newer version wrote the journal.
+        ConfigError: something that the config names is missing.
 
-    Any call raises StoreError where something can't be read or written, and works again once it can.
+    Any call raises StoreError if a read or a write fails, and works again once the cause is removed.
     """
 
     def __init__(
@@ -96,10 +99,18 @@ class GatewayMemory(ConversationCalls, AskingCalls, SavingCalls):
 
     @property
     def importer(self) -> Importer:
-        """What takes in another memory's items."""
+        """The importer of another memory's items.
+
+        Raises:
+            ClosedError: the memory is closed.
+        """
         return self._opened().importer
 
     @property
     def exporter(self) -> Exporter:
-        """What reads everything that is remembered."""
+        """The exporter of all memories.
+
+        Raises:
+            ClosedError: the memory is closed.
+        """
         return self._opened().exporter

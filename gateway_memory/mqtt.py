@@ -1,4 +1,4 @@
-"""Makes the notifier over MQTT from settings. Imported only where MQTT is switched on, or by its commands."""
+"""Create the notifier over MQTT from settings. Only imported if MQTT is enabled, or by the commands of MQTT."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -38,9 +38,10 @@ def read_login(settings: MqttSettings) -> Credentials:
 
 
 def make_wire(settings: MqttSettings, *, journal: str, instance: str) -> Wire:
-    """Return what writes and reads messages. Raises ConfigError if the secret can't be used.
+    """Return the wire, which encodes and decodes messages. Raises ConfigError if the secret can't be used.
 
-    journal: the id of the store. instance: this process's origin.
+    journal: the id of the store.
+    instance: the origin of this process.
     """
     secrets: Mapping[str, bytes] = {}
     if settings.secret_env:
@@ -61,7 +62,7 @@ def make_wire(settings: MqttSettings, *, journal: str, instance: str) -> Wire:
 
 
 def client_id(instance: str) -> str:
-    """Return an instance's client id at the broker, which stores messages for it while it is disconnected."""
+    """Return the client id of an instance. The broker stores messages for it while it is disconnected."""
     return f"gateway-memory-{instance}"
 
 
@@ -72,9 +73,9 @@ async def open_notifier(
     storage: Storage,
     publish: Callable[[Event], None],
 ) -> Notifier:
-    """Start the notifier of an open store. When the stack is closed it sends what waits, for two seconds at most.
+    """Start the notifier of an open store. On close, the stack sends waiting events for at most two seconds.
 
-    publish: delivers an event of another process to the sessions of this one.
+    publish: delivers an event of another process to the sessions of this process.
 
     Raises:
         ConfigError: an environment variable that the settings name isn't set, or its secret can't be used.
@@ -89,7 +90,7 @@ async def open_notifier(
         except NotifierError:
             raise
         except StoreError as error:
-            runtime.on_error("sync", error)  # the next message scans the files again
+            runtime.on_error("sync", error)  # the next message triggers another scan
 
     notifier = Notifier(
         wire=wire,

@@ -1,4 +1,4 @@
-"""What a person reads in the chat, in English and Chinese."""
+"""The texts that a person reads in the chat, in English and Chinese."""
 
 from typing import Final, Literal
 
@@ -10,7 +10,7 @@ Language = Literal["zh", "en"]
 
 CHAT: Final = "/memory"
 SHELL: Final = "gateway-memory"
-"""What stands before a command's name: in the chat, and in a shell."""
+"""The prefix of a command's name: in the chat, and in a shell."""
 
 PHRASES: Final[dict[str, tuple[str, str]]] = {
     "comma": (", ", "、"),
@@ -214,7 +214,7 @@ _SECRETS: Final[dict[str, str]] = {
     "cookie": "Cookie",
     "bearer token": "令牌",
 }
-"""Kinds of secrets in Chinese; a kind that is missing here is shown by its issuer's name, as in English."""
+"""Kinds of secrets in Chinese. A kind that is missing here is shown by its issuer's name, as in English."""
 
 
 def secret_name(language: Language, kind: str) -> str:
@@ -223,10 +223,10 @@ def secret_name(language: Language, kind: str) -> str:
 
 
 def language_of(text: str) -> Language:
-    """Return the language that a text is in, mostly."""
+    """Return the main language of a text."""
     return "zh" if is_mostly_chinese(text) else "en"
 
 
 def say(language: Language, phrase: str, /, **values: object) -> str:
-    """Return a phrase in a language, with its values filled in. `memory`: what stands before a command's name."""
+    """Return a phrase in a language, with its values filled in. `memory`: the prefix of a command's name."""
     return PHRASES[phrase][language == "zh"].format(**{"memory": CHAT, **values})

@@ -1,4 +1,4 @@
-"""What every part of an open memory needs: the time, the zone, the settings, and where to note what happens."""
+"""The services that every part of an open memory needs: clock, zone, settings, metrics and error reports."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,10 +14,12 @@ __all__ = ["Runtime"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """Shared by the parts of one memory.
+    """The values that the parts of one memory share.
 
-    clock: what time it is (aware). zone: in which days are counted; None is the host's. settings_of: the settings of a
-    session key, "" for the memory's own agent. scope_of: the scope that its key names.
+    clock: returns the current time (aware).
+    zone: the zone in which days are counted; None is the host's.
+    settings_of: returns the settings of a session key; "" is the memory's own agent.
+    scope_of: returns the scope of a scope key.
     """
 
     clock: Callable[[], datetime]
@@ -32,7 +34,7 @@ class Runtime:
         return self.settings_of("")
 
     def timestamp(self) -> float:
-        """Return what time it is, in epoch seconds."""
+        """Return the current time in epoch seconds."""
         return self.clock().timestamp()
 
     def day_of(self, at: float) -> str:
@@ -40,9 +42,9 @@ class Runtime:
         return day_of(at, self.zone)
 
     def today(self) -> str:
-        """Return the day that it is, as YYYY-MM-DD."""
+        """Return the current day as YYYY-MM-DD."""
         return self.day_of(self.timestamp())
 
     def on_error(self, place: str, error: BaseException) -> None:
-        """Note a failure that nothing else shows, for `/memory status`."""
+        """Count a failure that has no other report, for `/memory status`."""
         self.metrics.fail(self.clock(), place, error)

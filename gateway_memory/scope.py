@@ -1,4 +1,4 @@
-"""Whose memory it is: the owner's, a person's, a group's."""
+"""Scopes: the memories of the owner, of a person, or of a group."""
 
 import hashlib
 import re
@@ -23,12 +23,12 @@ OWNER_KEY: Final = "owner"
 
 
 OWNER: Final = Owner()
-"""The person whose workspace it is: `start_session(key, user=OWNER)`."""
+"""The owner of the workspace: `start_session(key, user=OWNER)`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memory: `key` ("owner", "user:zoe", "room:discord-5") and `folder`, relative to the workspace."""
+    """One owner, person or group: `key` ("owner", "user:zoe", "room:discord-5") and `folder` in the workspace."""
 
     key: str
     folder: str
@@ -38,15 +38,15 @@ OWNER_SCOPE: Final = Scope(OWNER_KEY, "")
 
 
 def is_name(value: object) -> TypeGuard[str]:
-    """Return whether a host's argument can name a person, a room or a session; hosts without type checks pass anything.
+    """Return whether a value can name a person, a room or a session. Hosts without type checks pass any value.
 
-    A name is a string of valid Unicode with at least one visible character and no control character. Two names that
-    can't be written in UTF-8 would be told apart by nothing that is stored.
+    A name is a string of valid Unicode with at least one visible character and no control character. Names that can't
+    be encoded in UTF-8 would collide in storage.
     """
     if not isinstance(value, str):
         return False
     categories = {unicodedata.category(character) for character in value}
-    # Cc: control characters; Cs: lone surrogates; C, Z and M: nothing that a person could see by itself.
+    # Cc: control characters; Cs: lone surrogates; C, Z and M: nothing visible by itself.
     shown = {
         unicodedata.category(character) for character in value if character not in "\u115f\u1160\u2800\u3164\uffa0"
     }
@@ -54,10 +54,10 @@ def is_name(value: object) -> TypeGuard[str]:
 
 
 def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
-    """Return the scope that a session writes and reads.
+    """Return the scope that a session reads and writes.
 
     Raises:
-        UsageError: not exactly one of `user` and `room` is given, or the name is none (see `is_name`).
+        UsageError: not exactly one of `user` and `room` is given, or the name is invalid (see `is_name`).
     """
     if (user is None) == (room is None):
         raise UsageError('start_session needs exactly one of user=OWNER, user="name" and room="name"')

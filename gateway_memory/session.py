@@ -1,4 +1,4 @@
-"""Who is talking, where it is written, and what may be read."""
+"""A session: its user, its scope, its settings, and its state in this process."""
 
 import asyncio
 import hashlib
@@ -19,7 +19,7 @@ __all__ = ["FEATURES", "Feature", "Session", "session_types", "without_secrets"]
 
 Feature = Literal["autoExtract", "autoRecall", "notify", "incrementalSync", "observations"]
 FEATURES: Final[tuple[Feature, ...]] = ("autoExtract", "autoRecall", "notify", "incrementalSync", "observations")
-"""What `/memory on` and `/memory off` can switch for one session."""
+"""The features that `/memory on` and `/memory off` switch for one session."""
 
 _ALSO: Final[dict[str, tuple[str, ...]]] = {
     "direct": (),
@@ -33,15 +33,15 @@ _ALSO: Final[dict[str, tuple[str, ...]]] = {
     "subagent": (),
     "acp": (),
 }
-"""The kinds in OpenClaw's session keys, and what else each of them is."""
+"""The kinds in OpenClaw's session keys, and the additional types of each."""
 _KIND_WITHIN: Final = 3
-"""A kind stands behind a channel and an account at the most."""
+"""A kind follows at most a channel and an account."""
 _PRECEDING_TURNS: Final = 3
 _RECENT_LENGTH: Final = 500
 
 
 def without_secrets(key: str) -> str:
-    """Return a session key as it may be kept: where it holds a secret, without that, and still one of its own."""
+    """Return a session key without secrets. A digest keeps it unique."""
     cleaned = clean(key)
     if not (cleaned.secrets or cleaned.private_spans):
         return key
@@ -50,21 +50,22 @@ def without_secrets(key: str) -> str:
 
 
 def session_types(key: str, scope: Scope) -> tuple[str, ...]:
-    """Return what `excludeSessionTypes` calls a session, the most exact type first.
+    """Return the types of a session for `excludeSessionTypes`, the most specific first.
 
-    OpenClaw's documented keys are read: `agent:<id>:<main key>`, `agent:<id>:[<channel>:[<account>:]]direct:<peer>`
-    (also `dm`), `…:group:<id>`, `…:channel:<id>`, each with `:thread:<id>` or `:topic:<id>` behind it,
-    `agent:<id>:cron:<job>`, `cron:<job>`, `hook:<id>`, `node-<id>`, `…:subagent:<id>`. A channel is a group
-    too, and so is a room; a thread is also of the type of what it hangs on. Any other key is a direct conversation.
+    The function reads OpenClaw's documented keys: `agent:<id>:<main key>`,
+    `agent:<id>:[<channel>:[<account>:]]direct:<peer>` (also `dm`), `…:group:<id>`, `…:channel:<id>`, each with an
+    optional `:thread:<id>` or `:topic:<id>`, `agent:<id>:cron:<job>`, `cron:<job>`, `hook:<id>`, `node-<id>`,
+    `…:subagent:<id>`. A channel is also a group, and so is a room. A thread also has the type of its parent. Any other
+    key is a direct conversation.
     """
     if scope.key.startswith("room:"):
         return ("group",)
     parts = key.lower().split(":")
-    is_agent = parts[0] == "agent" and len(parts) > 2  # noqa: PLR2004 - agent, its id, and what follows
+    is_agent = parts[0] == "agent" and len(parts) > 2  # noqa: PLR2004 - agent, its id, and the rest
     place = parts[2:] if is_agent else parts
     if place[0].startswith("node-"):
         return ("node",)
-    # A peer may be called "group" or "cron": the first word that is a kind tells, and it has something behind it.
+    # A peer may be named "group" or "cron". The kind is the first such word with something after it.
     at = next((at for at, part in enumerate(place[:_KIND_WITHIN]) if part in _ALSO and place[at + 1 :]), None)
     if at is None:
         if not is_agent:
@@ -83,11 +84,11 @@ def agent_of(key: str) -> str | None:
 
 
 class Session:
-    """One open conversation. A gateway reads `key`, `session_id` and `opening`; the rest belongs to GatewayMemory."""
+    """One open conversation. A gateway reads `key`, `session_id` and `opening`; the rest is internal."""
 
     def __init__(self, *, key: str, scope: Scope, settings: MemorySync, memory: object) -> None:
         self.memory = memory
-        """Whose session it is: no other memory takes it."""
+        """The memory that made this session. No other memory accepts it."""
         self.key = key
         self.scope = scope
         self.settings = settings
@@ -95,34 +96,34 @@ class Session:
         self.session_id = ""
         self._opening = ""
         self.hidden: Withheld | None = None
-        """What was forgotten since the opening was made."""
+        """The text that was forgotten since the opening was built."""
         self.ended = True
         self.ending = False
-        """Whether its end was begun, and is not known to be done."""
+        """Whether the end has begun and is not yet known to be completed."""
         self.starting = asyncio.Lock()
         self.accepting = asyncio.Lock()
-        """What was said first is kept first, however long it is; and an end waits for what is being kept."""
+        """Serializes writes: messages are stored in order, and an end waits for writes in progress."""
         self.language: Literal["zh", "en"] = "en"
         self.commands_as = CHAT
-        """What its commands are called, before their names."""
+        """The prefix of commands in answers to this session."""
         self.inbox = Inbox(settings.notify.max_pending_updates, max_age_seconds=settings.notify.pending_max_age_seconds)
         self.restored: dict[str, int] = {}
-        """Up to which number, by origin, the inbox was filled with what waited over a restart."""
+        """The highest numbers, by origin, of the events that a restart restored to the inbox."""
         self.revision: int | None = None
-        """Up to which revision of its scope's index it was told what is new; None before it has looked."""
+        """The revision of the scope's index up to which the session was shown changes; None before the first look."""
         self.generation = 0
-        """Which index that revision is of."""
+        """The generation of the index to which the revision belongs."""
         self.changes = -1
-        """Which change of the scope's files this session was the last to be told of."""
+        """The number of the last change of the scope's files that this session was shown."""
         self.recent: deque[str] = deque(maxlen=_PRECEDING_TURNS)
-        """The user's last messages, newest last: they help a query that leans on them."""
+        """The user's last messages, newest last. They complete a query that refers to them."""
         self.recalled: tuple[str, ...] = ()
-        """The memories that were found for the reply that is being given."""
+        """The ids of the memories that were recalled for the current reply."""
         self.switched: dict[Feature, bool] = {}
         self.said = self.kept = 0
-        """How often the user switched something here, and how often when it was written down, for every process."""
+        """How often the user switched features here, and that count when the switches were last stored."""
         self.beside = False
-        """Whether another process may have the conversation: this one serves its agent's tools."""
+        """Whether another process may own the conversation. This session then serves the tools of its agent."""
         self._ever_shown: set[tuple[str, int]] = set()
         self._shown: set[tuple[str, int]] = set()
 
@@ -131,7 +132,7 @@ class Session:
 
     @property
     def opening(self) -> str:
-        """The text for the system prompt; empty while everything is off, since nothing is recalled then."""
+        """The text for the system prompt. Empty for an incognito session, which recalls nothing."""
         if self.incognito:
             return ""
         return self.hidden.cut(self._opening) if self.hidden else self._opening
@@ -142,24 +143,24 @@ class Session:
 
     @property
     def type(self) -> str:
-        """The most exact of the session's types."""
+        """The most specific type of the session."""
         return self.types[0]
 
     @property
     def incognito(self) -> bool:
-        """Whether nothing of this session is kept, and nothing recalled."""
+        """Whether this session stores nothing and recalls nothing."""
         return not any(self.on(feature) for feature in FEATURES)
 
     @property
     def may_save(self) -> bool:
-        """Whether its agent may save facts and summaries: not after the user's `/memory off`, or `off autoExtract`.
+        """Whether the session's agent may save facts and summaries: unless the user switched `autoExtract` or all off.
 
-        A host whose config extracts nothing by itself may still have an agent that saves.
+        The config does not matter: a host may disable extraction and still have an agent that saves.
         """
         return self.switched.get("autoExtract", True)
 
     def reset(self, session_id: str) -> None:
-        """Become a new incarnation, which was shown nothing yet."""
+        """Start a new incarnation, which was shown nothing yet."""
         self.session_id = session_id
         self.ending = False
         self._opening = ""
@@ -172,32 +173,32 @@ class Session:
         self.inbox.take()
 
     def start(self) -> None:
-        """Note that the incarnation has started."""
+        """Record that the incarnation has started."""
         self.ended = False
 
     def close(self, *, ending: bool = False) -> None:
-        """Note that the incarnation is over. ending: what it leaves is still being saved, until `saved`."""
+        """Record that the incarnation is over. ending: its results are still being saved, until `saved`."""
         self.ended, self.ending = True, ending or self.ending
 
     def saved(self) -> None:
-        """Note that what it leaves is saved; it may have been started again meanwhile."""
+        """Record that the results are saved. The session may have started again meanwhile."""
         self.ending = False
 
     def follow(self, generation: int, revision: int | None, changes: int = -1) -> None:
-        """Note up to where the session was told what is new in its scope's files, and in which index."""
+        """Record up to which revision, of which index, the session was shown the changes of its scope's files."""
         self.generation, self.revision, self.changes = generation, revision, changes
 
     def hide(self, hidden: "Withheld") -> None:
-        """Leave out of the opening what was forgotten."""
+        """Remove forgotten text from the opening."""
         self.hidden = hidden
 
     def switch(self, features: Sequence[Feature], *, on: bool) -> None:
-        """Switch features as the user says."""
+        """Switch features on the user's request."""
         self.switched |= dict.fromkeys(features, on)
         self.said += 1
 
     def on(self, feature: Feature) -> bool:
-        """Return whether a feature works in this session: by the config, unless `/memory on` or `off` said so."""
+        """Return whether a feature is enabled: by the user's `/memory on` or `off`, else by the config."""
         settings = self.settings
         configured = {
             "autoExtract": settings.auto_extract.enabled,
@@ -209,9 +210,9 @@ class Session:
         return self.switched.get(feature, configured[feature])
 
     def hears(self, message: str) -> None:
-        """Note the user's words: the language that we answer in, and what the next query may lean on.
+        """Record a message of the user: its language, for answers, and its text, for later queries.
 
-        What is said incognito is part of no later query.
+        An incognito session does not store the text.
         """
         if has_han(message[:_RECENT_LENGTH]):
             self.language = "zh"
@@ -221,32 +222,32 @@ class Session:
             self.recent.append(message[:_RECENT_LENGTH])
 
     def mark_shown(self, items: Sequence[tuple[str, str]]) -> None:
-        """Note memories (id, text) that this session was shown, or has said itself: they are not injected again."""
+        """Record memories (id, text) that this session was shown or has said, so that they are not injected again."""
         noted = {(identity, _key(text)) for identity, text in items}
         self._ever_shown |= noted
         self._shown |= noted
 
     def unmark(self, identity: str, text: str) -> None:
-        """Note that the session was told that a memory is gone: were it put back, that would be news."""
+        """Record that the session was told that a memory was removed. If it is restored, it is news again."""
         self._ever_shown.discard((identity, _key(text)))
         self._shown.discard((identity, _key(text)))
 
     def shows(self, identity: str, text: str) -> bool:
-        """Return whether the memory stands in the session's context, in these words."""
+        """Return whether the session's context contains the memory with this text."""
         return (identity, _key(text)) in self._shown
 
     def was_shown(self, identity: str, text: str) -> bool:
-        """Return whether the session has, or had before a compaction, this memory in these words: it is no news."""
+        """Return whether the session was ever shown this memory with this text, even before a compaction."""
         return (identity, _key(text)) in self._ever_shown
 
     def compacted(self) -> None:
-        """Say that the host has compacted this session's context: what was in it may be injected again.
+        """Report that the host has compacted this session's context. Its memories may be injected again.
 
-        What it was told stays no news: a compaction makes no `[Memory Changes]`, and a memory that is forgotten is
-        still withdrawn, since the host's summary may hold it.
+        Memories that were shown before are still no news, so a compaction causes no `[Memory Changes]`. A forgotten
+        memory is still withdrawn, since the host's summary may contain it.
         """
         self._shown.clear()
 
 
 def _key(text: str) -> int:
-    return hash(" ".join(text.split()))  # an event's text is one line where the file's may be several
+    return hash(" ".join(text.split()))  # an event has the text in one line, a file possibly in several

@@ -1,4 +1,4 @@
-"""Work beside the event loop: tasks, and threads of our own, so that the host's default executor stays free."""
+"""Background tasks, and a thread pool of our own, so that the host's default executor stays free."""
 
 import asyncio
 import threading
@@ -23,7 +23,7 @@ _CANCEL_SECONDS: Final = 1.0
 
 
 class _SharedPool:
-    """A pool of threads that all memories of the process share; it lives as long as somebody holds it."""
+    """A thread pool that all memories of the process share. It exists while somebody holds it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -50,26 +50,26 @@ _POOL: Final = _SharedPool()
 
 @contextmanager
 def compute_threads() -> Iterator[None]:
-    """Keep the threads of `compute` from one call to the next, while a memory is open."""
+    """Keep the threads of `compute` between calls while a memory is open."""
     with _POOL.held():
         yield
 
 
 async def compute(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run work that blocks or computes for milliseconds in a thread, and return what it returns."""
+    """Run blocking or CPU-bound work in a thread, and return its result."""
     with _POOL.held() as pool:
         return await asyncio.get_running_loop().run_in_executor(pool, partial(work, *args, **kwargs))
 
 
 def run_beside(stack: AsyncExitStack, work: Coroutine[Any, Any, None], name: str) -> None:
-    """Run a coroutine as a task until the stack is closed."""
+    """Run a coroutine as a background task until the stack is closed."""
     running = asyncio.create_task(work, name=f"gateway-memory-{name}")
     stack.push_async_callback(_stop, running, name)
 
 
 async def _stop(running: asyncio.Task[None], name: str) -> None:
     while not running.done():
-        running.cancel()  # again: wait_for and a failing TaskGroup can swallow a cancel
+        running.cancel()  # repeat the cancel: wait_for and a failing TaskGroup can swallow it
         await asyncio.wait([running], timeout=_CANCEL_SECONDS)
     if not running.cancelled() and (failure := running.exception()):
         log.error("memory.task_died", task=name, error=type(failure).__name__, place=place_of(failure))

@@ -1,4 +1,4 @@
-"""An open memory: its parts are made in the order in which they need each other, and closed in reverse."""
+"""Create the parts of an open memory in the order of their dependencies, and close them in reverse."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -51,7 +51,7 @@ _GRACE_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """What happens after a reply, and what changes memories by name."""
+    """The parts that process replies and change memories by name."""
 
     changes: MemoryChanges
     reader: Reader
@@ -63,7 +63,7 @@ class Capture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenMemory:
-    """What the calls of an open memory need; everything runs already."""
+    """The parts that the calls of an open memory use. All background tasks are running."""
 
     runtime: Runtime
     storage: Storage
@@ -92,15 +92,17 @@ async def open_memory(
     extract: Extract | None,
     channels: Sequence[Channel],
 ) -> OpenMemory:
-    """Open everything, and leave closing it to the stack.
+    """Open all parts, and leave closing them to the stack.
 
-    workspace: the folder of the documents, None to keep everything in memory. memory: whose commands are answered.
-    extract: the host's own model. channels: who hears of changes beside the sessions and MQTT.
+    workspace: the folder of the documents; None keeps everything in memory.
+    memory: the memory whose commands are answered.
+    extract: the host's own model.
+    channels: receive changes in addition to the sessions and MQTT.
 
     Raises:
-        WorkspaceError: the folder can't be made, read or written.
+        WorkspaceError: the folder can't be created, read or written.
         StoreError: the store can't be opened.
-        ConfigError: something that the config names isn't there.
+        ConfigError: something that the config names is missing.
     """
     stack.enter_context(compute_threads())
     bus = Bus()
@@ -190,7 +192,7 @@ def _open_capture(
 
 
 def _open_models(stack: AsyncExitStack, settings: MemorySync, extract: Extract | None) -> Models:
-    """Return what reads batches and what makes summaries: the same model, unless the config names another one."""
+    """Return the models for batches and for summaries: the same model, unless the config names another one."""
     extraction, named = settings.auto_extract, settings.sessions.summary_model
     model = Model(extraction) if extract is None and has_model(extraction) else None
     summaries = model
@@ -226,17 +228,17 @@ def _watch(
 
 
 async def _release(storage: Storage) -> None:
-    """Leave the open sessions to be resumed: a process that closes in order abandons none."""
+    """Release the open sessions, so that another process can resume them. An orderly close abandons none."""
     try:
         await storage.sessions.release()
-    except StoreError as error:  # then they are closed as abandoned; all has to be closed now
+    except StoreError as error:  # they are closed as abandoned later; closing must continue
         log.warning("memory.sessions_not_released", error=type(error).__name__)
 
 
 async def _finish(processor: TurnProcessor) -> None:
-    """Finish what is in flight within the grace period; the rest is stored, and resumes at the next start."""
+    """Process waiting turns within the grace period. The rest is stored and resumes at the next start."""
     try:
         async with asyncio.timeout(_GRACE_SECONDS):
             await processor.flush()
-    except Exception as error:  # noqa: BLE001 - the turns are stored whatever it was, and all has to be closed
+    except Exception as error:  # noqa: BLE001 - the turns are stored in any case, and closing must continue
         log.warning("memory.closed_early", error=type(error).__name__)
