@@ -1,1 +1,1 @@
-"""After a reply: turns are accepted, read, merged, written, and can be taken back."""
+"""Process replies: accept, read, merge and write turns, and undo their changes."""

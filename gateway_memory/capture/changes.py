@@ -1,4 +1,4 @@
-"""What is asked for by name: forget, undo, expire, save. Each makes a plan, and has it carried out."""
+"""Changes by request: forget, undo, expire, save. Each builds a plan and executes it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,11 +26,11 @@ from recall import Stored
 __all__ = ["MemoryChanges"]
 
 _UNDONE_WITHIN: Final = 200
-"""Changes back from the newest in which an undo looks."""
+"""The number of newest changes that an undo considers."""
 
 
 class MemoryChanges:
-    """Changes the memories of any scope."""
+    """Change the memories of any scope."""
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
         self._runtime = runtime
@@ -39,7 +39,7 @@ class MemoryChanges:
         self._executor = executor
 
     async def keep(self, scope: Scope, stage: Stage, memories: Sequence[MemoryRecord]) -> None:
-        """Write memories as they are, with none of them merged: stage summaries, which stand for a moment each."""
+        """Write memories without merging them. Stage summaries each describe one moment."""
         async with self._storage.documents.writing(scope):
             await self._storage.follower.refresh(scope)
             outcomes = [CandidateOutcome(turn=0, action="add", reason=stage, id=memory.id) for memory in memories]
@@ -47,7 +47,7 @@ class MemoryChanges:
             await self._executor.execute(replace(plan, added=tuple(memories), outcomes=tuple(outcomes)))
 
     async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> CandidateOutcome:
-        """Merge one candidate that the agent itself has named, and return what became of it. `source` has the id 0."""
+        """Merge one candidate from the agent itself, and return the outcome. `source` has the id 0."""
         async with self._storage.documents.writing(scope):
             await self._storage.follower.refresh(scope)
             draft = Draft()
@@ -64,7 +64,7 @@ class MemoryChanges:
         return draft.outcomes[-1]
 
     async def forget(self, scope: Scope, stored: Stored, *, reason: str = "command", turn: int = 0) -> None:
-        """Take a memory out of its file; the journal keeps it, so that an undo can put it back."""
+        """Remove a memory from its file. The journal keeps it, so that an undo can restore it."""
         async with self._storage.documents.writing(scope):
             await self._storage.follower.refresh(scope)
             memory = await self._merger.memory(scope, stored)
@@ -82,7 +82,7 @@ class MemoryChanges:
             )
 
     async def _without_stages(self, scope: Scope, forgotten: MemoryRecord) -> list[tuple[MemoryRecord, MemoryRecord]]:
-        """Return the stage summaries that say what is being forgotten, each with what takes its place."""
+        """Return the stage summaries that contain the forgotten text, each with its replacement."""
         at = self._runtime.timestamp()
         hidden = Withheld(Forgotten(text=words, at=at) for words in (forgotten.text, forgotten.quote))
         return [
@@ -92,9 +92,9 @@ class MemoryChanges:
         ]
 
     async def undo(self, scope: Scope, *, only: str = "") -> tuple[float, Plan] | Refused | None:
-        """Take back the newest change that stands, of a scope or of one memory; None where there is none.
+        """Undo the newest active change of a scope or of one memory; return None if there is none.
 
-        Returns when the change was made, and the plan that took it back.
+        Returns the time of the change, and the plan that undid it.
         """
         refused: Refused | None = None
         async with self._storage.documents.writing(scope):
@@ -103,7 +103,7 @@ class MemoryChanges:
                 plan = await self._inverse(scope, change, only)
                 if isinstance(plan, Refused):
                     refused = refused or plan
-                elif plan and refused:  # an older change is not what was meant
+                elif plan and refused:  # the user did not mean an older change
                     earlier = [item.memory for item in plan.retired] + [item.memory for item in plan.moved]
                     return replace(refused, earlier=[*earlier, *plan.added][0])
                 elif plan:
@@ -126,7 +126,7 @@ class MemoryChanges:
         return inverse(change, standing, placed, at=self._runtime.timestamp(), only=only)
 
     async def expire(self, scope: Scope) -> int:
-        """Take out of the files what held until yesterday, and return how many that were."""
+        """Remove expired memories from the files, and return their number."""
         day = self._runtime.today()
         if not await self._storage.ledger.expired(scope.key, day):
             return 0
@@ -150,9 +150,10 @@ class MemoryChanges:
         return len(memories)
 
     async def forget_named(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
-        """Do what "forget that …" asks; `/memory forget` shows the memories that may be meant, where none is certain.
+        """Execute a request "forget that …", and return whether a memory was certain to be meant.
 
-        What was never a memory may have been said all the same: it is withheld from records and openings.
+        If none is certain, `/memory forget` shows the candidates. Text that was never a memory may still have been
+        said, so it is withheld from records and openings.
         """
         await self._storage.follower.refresh(scope)
         found = named(
@@ -160,12 +161,12 @@ class MemoryChanges:
         )
         if found.certain:
             await self.forget(scope, found.certain, reason="asked", turn=turn.id)
-        elif without_commands(what) == what:  # what commands the machine is no wish of the user's
+        elif without_commands(what) == what:  # a command to the machine is not a wish of the user
             await self._withhold_said(scope, turn, what)
         return found.certain is not None
 
     async def _withhold_said(self, scope: Scope, turn: PendingTurn, what: str) -> None:
-        if (await self._storage.ledger.withheld(scope.key)).says(what):  # by the command that was the same message, say
+        if (await self._storage.ledger.withheld(scope.key)).says(what):  # e.g. by a command in the same message
             return
         at = self._runtime.timestamp()
         said = MemoryRecord(

@@ -1,4 +1,4 @@
-"""Distillation: facts of the log that have earned it move up to MEMORY.md. One way, and never a stage summary."""
+"""Distillation: move facts that qualify from the day logs to MEMORY.md. Stage summaries never move."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ log = get_logger(__name__)
 Reason = Literal["important", "recalled", "repeated"]
 
 _AT_ONCE: Final = 20
-"""Facts that move at one time: a person should be able to read what was added to the notes about them."""
+"""The maximum number of facts in one run. A person should be able to read the additions to their notes."""
 _LOOK_SECONDS: Final = 3.0
-"""A session's end waits no longer for what has earned it to be compared; the next end goes on."""
+"""The time limit for comparing facts at a session's end. The next end continues."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distilled:
-    """A fact that has earned it, and why. outcome: "moved", "known" (MEMORY.md says it), "full" (it has no room)."""
+    """A fact that qualifies, and why. outcome: "moved", "known" (already in MEMORY.md) or "full" (no space left)."""
 
     memory: MemoryRecord
     reason: Reason
@@ -44,9 +44,9 @@ class Distilled:
 
 
 def earned(memory: MemoryRecord, uses: Uses, settings: DistillSettings) -> Reason | None:
-    """Return why a memory of the log has earned a place in MEMORY.md, None where it has not.
+    """Return why a memory of a day log qualifies for MEMORY.md, or None if it does not.
 
-    It must be sure enough and have no end, and be important, or of use often enough on days enough.
+    It must have enough confidence and no expiry. It must also be important, or have enough uses on enough days.
     """
     if not memory.distilled or memory.expires or memory.confidence < settings.min_confidence:
         return None
@@ -58,7 +58,7 @@ def earned(memory: MemoryRecord, uses: Uses, settings: DistillSettings) -> Reaso
 
 
 class Distiller:
-    """Moves facts of one workspace."""
+    """Move the facts of one workspace."""
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
         self._runtime = runtime
@@ -67,7 +67,7 @@ class Distiller:
         self._executor = executor
 
     async def run(self, scope: Scope, settings: DistillSettings, *, dry_run: bool = False) -> list[Distilled]:
-        """Move what has earned it, and return it, the most used first. dry_run: only return it."""
+        """Move the facts that qualify, and return them, the most used first. dry_run: only return them."""
         candidates = await self._candidates(scope, settings)
         if not candidates:
             return []
@@ -94,7 +94,7 @@ class Distiller:
         return found
 
     async def _candidates(self, scope: Scope, settings: DistillSettings) -> list[tuple[str, Uses]]:
-        """Return the ids that may have earned it, the most used first."""
+        """Return the ids that may qualify, the most used first."""
         return await self._storage.ledger.useful(
             scope.key, min_uses=settings.min_uses, min_days=settings.min_days, zone=self._runtime.zone
         )
@@ -127,7 +127,7 @@ class Distiller:
         return found
 
     async def _stands_there(self, scope: Scope, memory: MemoryRecord, moved: Sequence[MemoryRecord]) -> bool:
-        """Return whether a line of MEMORY.md, or one that moves there now, says the same or something about it."""
+        """Return whether MEMORY.md, or a fact that moves there now, has the same statement or a related one."""
         near = await self._storage.recaller.nearest(scope.key, memory.text, NEAREST, timeout_seconds=NEAREST_SECONDS)
         compared = [known(item) for item in near if item.stored.file == MEMORY_FILE]
         compared += [drafted(other, memory.text) for other in moved]

@@ -1,4 +1,4 @@
-"""What a batch of turns has decided so far, and what its candidates are compared with."""
+"""The decisions about a batch of turns so far, and the memories to which its candidates are compared."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,15 +19,15 @@ __all__ = ["Draft", "by_scope", "drafted", "known", "read_turn"]
 
 @dataclass(slots=True)
 class Draft:
-    """Grows candidate by candidate: later ones are compared with the earlier ones too."""
+    """A draft that grows with each candidate. Later candidates are also compared to earlier ones."""
 
     added: list[MemoryRecord] = field(default_factory=list)
     retired: list[Retired] = field(default_factory=list)
     outcomes: list[CandidateOutcome] = field(default_factory=list)
     by_rules: list[MemoryRecord] = field(default_factory=list)
-    """What the rules kept of these turns at once, and nothing has replaced yet."""
+    """The memories that the rules extracted from these turns and that nothing has replaced yet."""
     settled: Mapping[Candidate, Decision] = field(default_factory=dict)
-    """What the model said of candidates of which the rules were unsure."""
+    """The model's decisions about candidates of which the rules were unsure."""
 
 
 def by_scope(turns: Sequence[PendingTurn]) -> list[tuple[str, list[PendingTurn]]]:
@@ -37,12 +37,12 @@ def by_scope(turns: Sequence[PendingTurn]) -> list[tuple[str, list[PendingTurn]]
 
 
 def read_turn(turn: PendingTurn, zone: tzinfo | None) -> Turn:
-    """Return a turn of the journal as the extractor reads it."""
+    """Return a turn of the journal in the extractor's form."""
     return Turn(id=turn.id, user=turn.user, reply=turn.reply, at=local_time(turn.at, zone))
 
 
 def known(near: Near) -> Known:
-    """Return a memory of the index as the merge sees it."""
+    """Return a memory of the index in the form that merging uses."""
     entry = near.stored.entry
     return Known(
         id=entry.id,
@@ -55,7 +55,7 @@ def known(near: Near) -> Known:
 
 
 def drafted(memory: MemoryRecord, text: str) -> Known:
-    """Return a memory of this very batch, which the index doesn't know yet: compared by its words alone."""
+    """Return a memory of the current batch, which is not indexed yet. It is compared by its words only."""
     return Known(
         id=memory.id,
         text=memory.text,

@@ -1,4 +1,4 @@
-"""A plan is carried out: written → indexed → announced. Each step can be done again: a crash is a replay."""
+"""Execute a plan: write, index, announce. Each step is idempotent, so that a plan can be replayed after a crash."""
 
 import asyncio
 from typing import TYPE_CHECKING, Protocol
@@ -21,19 +21,19 @@ log = get_logger(__name__)
 
 
 class OpenSessions(Protocol):
-    """The open sessions of this process, as plans concern them."""
+    """The open sessions of this process, as far as plans affect them."""
 
     def mark_shown(self, memory: MemoryRecord) -> None:
-        """Tell the session that a memory comes from that it has it."""
+        """Tell the session that a memory comes from that it has the memory."""
 
     def hide(self, scope: str, hidden: Withheld) -> None:
-        """Tell a scope's sessions what was forgotten: their openings say it no longer."""
+        """Remove forgotten text from the openings of a scope's sessions."""
 
 
 class PlanExecutor:
-    """Does what plans say, and tells the open sessions of it.
+    """Execute plans, and notify the open sessions.
 
-    interrupted: is set when a plan was not carried out to its end, whoever wanted it: it has to be recovered.
+    interrupted: set when a plan was not completed. It must then be recovered.
     """
 
     def __init__(self, runtime: Runtime, storage: Storage, announcer: Announcer, sessions: OpenSessions) -> None:
@@ -44,18 +44,18 @@ class PlanExecutor:
         self.interrupted = asyncio.Event()
 
     async def recover(self) -> int:
-        """Carry out again what was planned; return how many plans there were."""
+        """Execute unfinished plans again, and return their number."""
         replayed = 0
         for number, planned in await self._storage.turns.plans():
             async with self._storage.documents.writing(planned.target):
-                plan = dict(await self._storage.turns.plans()).get(number)  # whoever made it may have done it by now
+                plan = dict(await self._storage.turns.plans()).get(number)  # its owner may have completed it meanwhile
                 if plan:
                     await self.execute(plan, number)
                     replayed += 1
         return replayed
 
     async def execute(self, plan: Plan, number: int | None = None) -> None:
-        """Do what a plan says, or what is left of it. Call it only within the documents' `writing`."""
+        """Execute a plan, or the rest of one. Call it only within the documents' `writing`."""
         try:
             await self._execute(plan, number)
         except BaseException:
@@ -74,7 +74,7 @@ class PlanExecutor:
                 self._sessions.mark_shown(memory)
             with self._runtime.metrics.timed("ingest.files"):
                 patches = await self._storage.documents.edit(plan.target, plan.edits())
-            for event in events:  # before the index follows: the other sessions hear an update, not of a changed file
+            for event in events:  # before indexing: sessions must receive the update, not an edit of the file
                 self._announcer.written(event)
             with self._runtime.metrics.timed("ingest.index"):
                 await self._storage.follower.refresh(plan.target)
@@ -97,15 +97,15 @@ class PlanExecutor:
         )
 
     async def withhold(self, scope: Scope) -> None:
-        """Let records and openings say nothing that was forgotten, and all that is remembered again.
+        """Remove forgotten text from records and openings, and restore text that is no longer forgotten.
 
         Call it only within the documents' `writing`.
         """
         self._sessions.hide(scope.key, await self._storage.records.withhold(scope))
 
     def _events(self, plan: Plan) -> list[Event]:
-        """Return what is announced: nothing where nothing changed, or where those who caused it have `notify` off."""
-        if plan.stage == "import":  # thousands of lines are no news; recall and openings have them
+        """Return the events of a plan: none if nothing changed, or if the sources have `notify` off."""
+        if plan.stage == "import":  # an import is not news: recall and openings have its memories
             return []
         replaced = {item.replaced_by: item.memory.id for item in plan.retired if item.replaced_by}
         changes = [

@@ -1,4 +1,4 @@
-"""Candidates of turns become memories: permitted → merged with what is there → a plan, which is carried out."""
+"""Turn candidates into memories: check permission, merge with existing memories, build a plan, and execute it."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ __all__ = ["Filing"]
 
 
 class Filing:
-    """Files what a stage has found in its turns, and closes the turns for that stage: one plan a scope."""
+    """File the results of a stage, and complete the turns of that stage, with one plan a scope."""
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
         self._runtime = runtime
@@ -39,10 +39,12 @@ class Filing:
         by_rules: Collection[MemoryRecord] = (),
         settled: Mapping[Candidate, Decision] | None = None,
     ) -> None:
-        """Carry out a plan for turns and the candidates that were found in each.
+        """Execute a plan for turns and the candidates that were found in each.
 
-        empty: the reason that is noted of a turn without any. failed: the model gave no answer, so the turns wait for
-        `retry`. by_rules: what the rules kept of these turns. settled: what the model said of doubtful candidates.
+        empty: the reason to record for a turn without candidates.
+        failed: the model gave no answer, so that the turns wait for `retry`.
+        by_rules: the memories that the rules extracted from these turns.
+        settled: the model's decisions about doubtful candidates.
         """
         draft = Draft(by_rules=list(by_rules), settled=settled or {})
         kept: list[tuple[PendingTurn, Candidate]] = []

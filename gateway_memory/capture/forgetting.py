@@ -1,4 +1,4 @@
-"""What "forget that …" or "忘掉…" names: one memory for certain, or several that it may mean."""
+"""Parse "forget that …" and "忘掉…": find the one memory that is certainly meant, or the candidates."""
 
 import re
 from collections.abc import Sequence
@@ -37,32 +37,32 @@ _STATES: Final = re.compile(r"(?:i|we|my|our)\b|我", re.IGNORECASE)
 _NOT_TOLD: Final = re.compile(r"[?？]|\b(?:to|how|what|why|when|if)\b.{0,3}\Z|吗\W*\Z", re.IGNORECASE)
 
 CERTAIN: Final = 0.6
-"""Word Jaccard from which a memory is the one that is meant …"""
+"""The minimum word Jaccard similarity of the memory that is meant …"""
 STANDS_OUT: Final = 0.2
-"""… if it is so much nearer than the next."""
+"""… and its minimum lead over the next one."""
 POSSIBLE: Final = 0.2
 NEAR_IN_MEANING: Final = 0.59
-"""Cosine from which a memory in other words, or in the other language, is shown; never one to be forgotten by it."""
+"""The minimum cosine similarity of a memory in other words or another language that is shown. It is never certain."""
 _SHOWN: Final = 5
 _LONGEST: Final = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Named:
-    """What a request names: the one memory that is certain, or the ones that it may be, the likeliest first."""
+    """The result of a request: the one memory that is certain, or the candidates, the likeliest first."""
 
     certain: Stored | None = None
     possible: tuple[Stored, ...] = ()
 
 
 def asked_to_forget(message: str) -> str | None:
-    """Return what a message asks to be forgotten, None where it asks for no such thing. One line, no question."""
+    """Return the text that a message asks to forget, or None. The message must be one line and no question."""
     line = message.strip()
     if "\n" in line or len(line) > _LONGEST or _NOT_TOLD.search(line):
         return None
     if english := _ENGLISH.match(line):
         return english["what"].strip()
-    simple = line.translate(_SIMPLIFIED)  # one character for one, so that a place in it is a place in the line
+    simple = line.translate(_SIMPLIFIED)  # one character maps to one character, so that offsets stay valid
     if (chinese := _CHINESE.match(simple)) and _MEMORY_WORD.search(simple):
         start, end = chinese.span("what" if chinese["what"] else "before")
         return line[start:end].strip()
@@ -70,7 +70,7 @@ def asked_to_forget(message: str) -> str | None:
 
 
 def named(what: str, near: Sequence[Near]) -> Named:
-    """Return which memories a request names, given those nearest to it."""
+    """Return the memories that a request names, given its nearest memories."""
     items = [item for item in near if item.stored.entry.kind == "item" and is_writable(item.stored.file)]
     scored = sorted(((_share(what, item), item.stored) for item in items), key=lambda pair: -pair[0])
     possible = tuple(stored for share, stored in scored if share >= POSSIBLE)
@@ -85,13 +85,13 @@ def named(what: str, near: Sequence[Near]) -> Named:
 
 
 def _denies(what: str, text: str) -> bool:
-    """Whether a memory says the contrary of what is named: "I like tea" is not "I don't like tea"."""
+    """Return whether a memory contradicts the request: "I like tea" is not "I don't like tea"."""
     sides = {polarity(what), polarity(text)} if _STATES.match(what) else set()
     return sides == {True, False}
 
 
 def _share(what: str, item: Near) -> float:
-    """How much of the request the memory says: Jaccard, or nearly one where all of it stands there in these words."""
+    """Return how much of the request the memory contains: Jaccard, or 0.9 if it contains the request verbatim."""
     asked, text = ("".join(c for c in part.casefold() if c.isalnum()) for part in (what, item.stored.entry.text))
     within = 0.9 if len(asked) > 1 and asked in text else 0.0
     return max(within, text_overlap(what, item.stored.entry.text))

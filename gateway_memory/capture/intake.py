@@ -1,4 +1,4 @@
-"""What happens in sessions is kept: their turns, which are processed behind, and what else was observed."""
+"""Store what happens in sessions: turns, which are processed in the background, and observations."""
 
 import asyncio
 import secrets
@@ -19,11 +19,11 @@ from gateway_memory.tasks import compute
 __all__ = ["TurnIntake"]
 
 _CLEANED_AT_ONCE: Final = 8000
-"""Characters: a longer text, which takes milliseconds, is cleaned beside the event loop."""
+"""Characters. Cleaning a longer text takes milliseconds, so that it runs in a thread."""
 
 
 class TurnIntake:
-    """Keeps what happens in the sessions of one memory. Call it within the session's `accepting`: its order is kept."""
+    """Store turns and observations. Call it within the session's `accepting`, which preserves their order."""
 
     def __init__(self, runtime: Runtime, storage: Storage, processor: TurnProcessor, retention: Retention) -> None:
         self._runtime = runtime
@@ -32,12 +32,13 @@ class TurnIntake:
         self._retention = retention
 
     async def accept_turn(self, session: Session, user: str, reply: str, *, at: float | None, turn_id: str) -> int:
-        """Return the number of a turn that is durable now, 0 where the session's turns are not kept.
+        """Store a turn durably, and return its number; 0 if the session does not keep its turns.
 
-        at: when it was said, in epoch seconds; None for now. turn_id: the host's, "" for one of our own.
+        at: when it was said, in epoch seconds; None for now.
+        turn_id: the host's id, or "" to create one.
 
         Raises:
-            StoreError: the turn could not be written; nothing of it was kept.
+            StoreError: the turn could not be written; nothing was stored.
         """
         if not session.on("autoExtract"):
             return 0
@@ -76,13 +77,13 @@ class TurnIntake:
         return number
 
     def _kept(self, turn: asyncio.Future[int]) -> None:
-        """Have a turn processed once it is on disk, also where whoever said it waits no longer."""
+        """Start processing a turn once it is durable, even if its caller was cancelled."""
         if not turn.cancelled() and turn.exception() is None:
             self._runtime.metrics.count("turns.accepted")
             self._processor.wake()
 
     async def keep_observation(self, session: Session, kind: str, content: str, tool: str, *, private: bool) -> None:
-        """Keep what was observed, clipped by what it is; a private observation has no content."""
+        """Store an observation, shortened according to its kind. A private observation has no content."""
         at, session_id = self._runtime.timestamp(), session.session_id
         if len(content) <= _CLEANED_AT_ONCE:
             seen = observed(kind, content, tool, private=private)

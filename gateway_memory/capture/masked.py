@@ -1,4 +1,4 @@
-"""Whoever asks to keep something that holds a secret is told that it was masked: silence would pass for consent."""
+"""Tell users who ask to keep a secret that it was masked. Without a notice they would assume that it was stored."""
 
 import re
 from collections.abc import Iterable
@@ -28,18 +28,18 @@ _NOT_TO_KEEP: Final = re.compile(
 
 
 def asks_to_keep_masked(text: str) -> bool:
-    """Return whether a cleaned message asks to keep something of which a secret was masked."""
+    """Return whether a cleaned message asks to keep something that contained a masked secret."""
     return bool(_MASKED.search(text) and _TO_KEEP.search(text) and not _NOT_TO_KEEP.search(text))
 
 
 def names_of(kinds: Iterable[str], language: Language) -> str:
-    """Return the kinds of secrets as a user reads them."""
+    """Return the kinds of secrets in the user's language."""
     names = dict.fromkeys(secret_name(language, kind) for kind in kinds)
     return say(language, "comma").join(names)
 
 
 def masked_block(said: Cleaned) -> str:
-    """Return what the assistant is asked to tell in its reply to a message, "" where there is nothing to tell."""
+    """Return the notice that the assistant is asked to give in its reply, or ""."""
     if not said.secrets or not asks_to_keep_masked(said.text):
         return ""
     language = language_of(_MASKED.sub("", said.text))

@@ -1,4 +1,4 @@
-"""What one candidate does to a scope's memories: compared with the nearest, and noted in the draft of a plan."""
+"""Merge one candidate with a scope's memories: compare it to the nearest, and add the decision to a draft."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -21,18 +21,18 @@ from recall import Stored
 __all__ = ["LINE_OVERHEAD", "Merger"]
 
 LINE_OVERHEAD: Final = 40
-"""Bytes that a line takes beside its text: the bullet, the comment, the line end."""
+"""The bytes of a line besides its text: the bullet, the comment and the line end."""
 
 
 class Merger:
-    """Decides, and writes nothing but the draft. Call it only while the workspace's lock is held."""
+    """Make decisions and write only to the draft. Call it only while the workspace's lock is held."""
 
     def __init__(self, runtime: Runtime, storage: Storage) -> None:
         self._runtime = runtime
         self._storage = storage
 
     async def merge(self, scope: Scope, turn: PendingTurn, candidate: Candidate, draft: Draft, room: int) -> int:
-        """Decide about one candidate, note it in the draft, and return the bytes that it takes of MEMORY.md."""
+        """Decide about one candidate, add the result to the draft, and return the bytes that it takes in MEMORY.md."""
         text = one_line(candidate.content)
         near = {
             item.stored.entry.id: item
@@ -52,11 +52,11 @@ class Merger:
         identity = new_id()
         drafted_before = next((memory for memory in draft.added if memory.id == decision.target), None)
         curated = candidate.importance == "high" or settings.memory_md_threshold == "normal"
-        if drafted_before:  # said and corrected within one batch: the first never reaches a file
+        if drafted_before:  # corrected within one batch: the first version never reaches a file
             draft.added.remove(drafted_before)
         elif decision.target in near:
             stored = near[decision.target].stored
-            if not is_writable(stored.file):  # a person's own note stays as they wrote it
+            if not is_writable(stored.file):  # never change a person's own note
                 decision = Decision(action="add", target=None, reason="not_ours")
             else:
                 old = await self.memory(scope, stored)
@@ -96,7 +96,7 @@ class Merger:
         return size if curated else 0
 
     async def _rewords(self, scope: Scope, candidate: Candidate, turn: PendingTurn, memory: MemoryRecord) -> bool:
-        """Return whether the model read out of a turn what the rules had kept of it, and nobody has edited since."""
+        """Return whether a candidate rewords an unedited memory that the rules read from the same turn."""
         if not candidate.quote or memory.turn != turn.id or not same_words(candidate.quote, memory.text):
             return False
         stored = await self._storage.recaller.get(scope.key, memory.id)
@@ -106,7 +106,7 @@ class Merger:
     def _decision(
         candidate: Candidate, compared: Sequence[Known], reworded: Sequence[MemoryRecord], draft: Draft
     ) -> Decision:
-        """Return what is done with a candidate: the rules decide, and the model where they were unsure."""
+        """Return the decision about a candidate: by the rules, or by the model if the rules were unsure."""
         if reworded and candidate.importance != "high" and any(memory.file == MEMORY_FILE for memory in reworded):
             return Decision(action="skip", target=reworded[0].id, reason="protected")
         decision = decide(candidate, compared)
@@ -117,7 +117,7 @@ class Merger:
         return asked if asked.target is None or asked.target in standing else decision
 
     async def room(self, scope: Scope) -> int:
-        """Return how many bytes MEMORY.md may still grow by."""
+        """Return the number of bytes by which MEMORY.md may still grow."""
         _, size = (await self._storage.documents.scan(scope)).get(MEMORY_FILE, (0, 0))
         room = self._runtime.settings.store.max_memory_md_bytes - size
         if room > LINE_OVERHEAD:
@@ -125,6 +125,6 @@ class Merger:
         return room
 
     async def memory(self, scope: Scope, stored: Stored) -> MemoryRecord:
-        """Return a memory with what the store knows of it, in its words and at its place of today."""
+        """Return a memory with its stored data, and with its current text and file."""
         known = await self._storage.ledger.memories(scope.key, [stored.entry.id])
         return record_of(stored, known.get(stored.entry.id))

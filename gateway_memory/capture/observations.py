@@ -1,4 +1,4 @@
-"""What of an observation is kept: as much of a tool's output as its kind is worth, and tags that it is found by."""
+"""Shorten observations: keep the useful part of a tool's output, and tags for search."""
 
 import json
 import re
@@ -39,9 +39,9 @@ _SYMBOL: Final = re.compile(
 
 
 def observed(kind: str, content: str, tool: str = "", *, private: bool = False) -> Observation:
-    """Return what is kept of what happened: without anything private or secret; nothing of a private content.
+    """Return the observation to store, without private or secret text. A private observation has no content.
 
-    Clipping reads a tool's JSON, so what it takes out of there is cleaned again.
+    Clipping decodes a tool's JSON, so its result is cleaned again.
     """
     kept = "" if private else clean(clip(kind, tool, clean(content).text)).text
     name = clean(tool).text[:_LONGEST_NAME]
@@ -51,15 +51,17 @@ def observed(kind: str, content: str, tool: str = "", *, private: bool = False) 
 
 
 def clip(kind: str, tool: str, content: str) -> str:
-    """Return what is kept of a content: a read file's path and size, a diff's hunks, a command's exit and last lines.
+    """Return the useful part of a content: a file's path and size, a diff's hunks, a command's exit and last lines.
 
-    Anything else keeps its beginning and end. At most about 2,000 characters. `content` may be a tool's JSON.
+    Any other content keeps its beginning and end. The result has at most about 2,000 characters.
+
+    content: a text, or a tool's JSON.
     """
     fields = _fields(content)
     if kind == "tool" and tool:
         text = _text(fields, content)
-        only_asked = bool(fields) and text is content  # a call without what came of it, as transcripts have them
-        # An edit's name says it first: "write_file" and "edit_notebook" read nothing.
+        only_asked = bool(fields) and text is content  # a call without its result, as in transcripts
+        # Test for edits first: "write_file" and "edit_notebook" also match other patterns.
         if _EDIT.search(tool):
             return _shorten(_with_path(fields, _hunks(text)))
         if _READ.search(tool):

@@ -1,4 +1,4 @@
-"""Carries accepted turns through their two stages, and takes over the work of a process that died."""
+"""Process accepted turns in two stages, and take over the work of dead processes."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -22,18 +22,18 @@ __all__ = ["Stage", "TurnProcessor"]
 log = get_logger(__name__)
 
 _BATCH: Final = 64
-"""Turns that one run of the rules takes: one file write and one transaction serve them all."""
+"""The number of turns in one run of the rules. They share one file write and one transaction."""
 _GATHER_SECONDS: Final = 0.05
 _GATHERINGS: Final = 6
 _ADOPT_SECONDS: Final = 5.0
 _LONGEST_RETRY_SECONDS: Final = 30.0
 
 TRANSIENT: Final = (OSError, StoreError, RecallError)
-"""A full disk, a lock held for too long: the turn waits, and is tried again."""
+"""Errors such as a full disk or a lock timeout. The turn waits and is retried."""
 
 
 class Stage(Protocol):
-    """What is done with turns that wait for it. name: in logs. state: of the turns that it takes."""
+    """A stage of processing. name: for logs. state: the state of the turns that it processes."""
 
     name: str
     state: TurnState
@@ -43,9 +43,10 @@ class Stage(Protocol):
 
 
 class TurnProcessor:
-    """Runs until it is cancelled. A turn that a stage fails on stays in the store.
+    """A background worker, which runs until it is cancelled. A turn on which a stage fails stays in the store.
 
-    rules: takes accepted turns at once. batch: takes one session's ruled turns after the debounce.
+    rules: processes accepted turns at once.
+    batch: processes the turns of one session after the debounce.
     """
 
     def __init__(
@@ -69,18 +70,18 @@ class TurnProcessor:
         self._working = asyncio.Lock()
 
     def wake(self) -> None:
-        """Say that a turn was accepted."""
+        """Report that a turn was accepted."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Recover, then work until cancelled."""
+        """Recover unfinished plans, then process turns until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._adopt_loop(), name="gateway-memory-adopt")
             group.create_task(self._rules_loop(), name="gateway-memory-rules")
             group.create_task(self._batch_loop(), name="gateway-memory-batch")
 
     async def caught_up(self, session_id: str, seconds: float) -> None:
-        """Wait until the rules have read what a session has said, for so long at most."""
+        """Wait until the rules have processed the turns of a session, for at most `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 while True:
@@ -93,10 +94,10 @@ class TurnProcessor:
             log.warning("worker.behind")
 
     async def flush(self) -> None:
-        """Process everything that this process has waiting, now.
+        """Process all waiting turns of this process now.
 
         Raises:
-            StoreError: it could not be written; it waits on in the store.
+            StoreError: something could not be written. It stays in the store.
         """
         async with self._work():
             while turns := await self._storage.turns.claim("accepted", limit=_BATCH):
@@ -106,7 +107,7 @@ class TurnProcessor:
 
     @asynccontextmanager
     async def _work(self) -> AsyncIterator[None]:
-        """Be the only one who works. What was planned comes first: else its turns would be planned again."""
+        """Hold the work lock. Recover plans first, since their turns would otherwise be planned again."""
         async with self._working:
             await self._executor.recover()
             yield
@@ -119,7 +120,7 @@ class TurnProcessor:
             await self._until_it_works("rules", self._rules_once)
 
     async def _burst(self) -> None:
-        """Wait for turns, and for those that follow at once: filing a few at a time would slow down the rest."""
+        """Wait for turns, and briefly for more: filing a few at a time would slow down the rest."""
         await self._wake.wait()
         for _ in range(_GATHERINGS):
             self._wake.clear()
@@ -133,7 +134,7 @@ class TurnProcessor:
             await self._replay()
 
     async def _replay(self) -> None:
-        """Carry out what was planned and not finished, before its turns are looked at again."""
+        """Execute unfinished plans before their turns are processed again."""
         replayed = await self._executor.recover()
         for turn in await self._storage.turns.claim("ruled", limit=100_000):
             self._debouncer.touch(turn.session_id, _now())
@@ -175,12 +176,12 @@ class TurnProcessor:
             await self._carefully(self._batch, turns)
 
     async def _carefully(self, stage: Stage, turns: Sequence[PendingTurn]) -> None:
-        """Run a stage; where something in it breaks, turn by turn, so that one bad turn holds up no other."""
+        """Run a stage. On an error, run it turn by turn, so that one bad turn does not block the others."""
         try:
             await stage.run(turns)
         except TRANSIENT:
             raise
-        except Exception as error:  # noqa: BLE001 - what breaks is tried turn by turn below
+        except Exception as error:  # noqa: BLE001 - a failed batch is retried turn by turn below
             log.error("worker.stage_failed", error=type(error).__name__, place=place_of(error), turns=len(turns))
             self._runtime.on_error(stage.name, error)
             await self._executor.recover()
@@ -191,11 +192,11 @@ class TurnProcessor:
                 for turn in left:
                     await self._carefully(stage, [turn])
             elif left:
-                await self._storage.turns.park(left[0].id)  # it is tried again at the next start
+                await self._storage.turns.park(left[0].id)  # it is retried at the next start
                 self._wake.set()
 
     async def _until_it_works(self, place: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Do it, and again while it fails: what was accepted is in the store, and this task must outlive any disk."""
+        """Retry until it succeeds. Accepted turns are stored, and this task must survive any failure of the disk."""
 
         def note(state: RetryCallState) -> None:
             error = state.outcome.exception() if state.outcome else None

@@ -1,4 +1,4 @@
-"""The debounced stage's reading of a batch: the model within its budget, and what that means for the turns."""
+"""Read a batch in the debounced stage: ask the model within its budget, and return the result for the turns."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -33,24 +33,24 @@ __all__ = ["Extract", "Models", "Reader", "Reading"]
 log = get_logger(__name__)
 
 Extract = Callable[[Sequence[Turn], Sequence[Stored]], Awaitable[Sequence[Candidate]]]
-"""A host's own model: a batch of turns and the nearest memories in, candidates out."""
+"""A host's own model: takes a batch of turns and the nearest memories, and returns candidates."""
 
 NEAREST: Final = 5
 NEAREST_SECONDS: Final = 0.25
-"""How long a merge waits for the encoder before it compares by words alone: other sessions know within a second."""
+"""The time that a merge waits for the encoder before it compares by words only. Sessions expect updates in a second."""
 _ASKED_ABOUT: Final = 4
-"""The newest turns of a batch whose nearest memories the model is told."""
+"""The number of newest turns of a batch whose nearest memories the model is given."""
 _TOLD: Final = 20
 _COMPARE_TOKENS: Final = 12_000
 _SUMMARY_TOKENS: Final = 50_000
-"""24,000 characters of any script, a repair and both answers."""
+"""Enough for 24,000 characters of any script, a repair and both answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What was read. failed: the model gave no answer, so the turns wait for `retry`.
+    """The result of reading a batch. failed: the model gave no answer, so that the turns wait for `retry`.
 
-    settled: what the model said about candidates of which the rules were unsure.
+    settled: the model's decisions about candidates of which the rules were unsure.
     """
 
     candidates: Sequence[Candidate] = ()
@@ -61,7 +61,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
-    """What reads batches: the host's own model, or the configured one; and what makes summaries."""
+    """The models for batches (the host's own, or the configured one) and for summaries."""
 
     extract: Extract | None = None
     model: Model | None = None
@@ -69,7 +69,7 @@ class Models:
 
 
 class Reader:
-    """Asks the models; without any the rules alone stand."""
+    """Call the models. Without a model, only the rules extract memories."""
 
     def __init__(self, runtime: Runtime, storage: Storage, models: Models) -> None:
         self._runtime = runtime
@@ -81,7 +81,9 @@ class Reader:
     async def read(
         self, scope: Scope, settings: ExtractorSettings, turns: Sequence[Turn], hidden: frozenset[str]
     ) -> Reading:
-        """Read a batch. hidden: the memories that the rules have just made of it, which the model isn't told.
+        """Read a batch, and return its candidates.
+
+        hidden: the ids of memories that the rules have just made from the batch. The model is not given them.
 
         Raises whatever a host's own model raises.
         """
@@ -121,7 +123,7 @@ class Reader:
         return Reading(candidates=[candidate for candidate in found if candidate.content])
 
     async def summary(self, settings: ExtractorSettings, given: SummaryInput) -> Summary | None:
-        """Ask the model for a session's summary; None without one, past the budget, and on any failure of it."""
+        """Return the model's summary of a session; None without a model, past the budget, or on a failure."""
         if self._summaries is None or not await self._reserve(settings, _SUMMARY_TOKENS):
             return None
         usage = Usage()
@@ -136,7 +138,7 @@ class Reader:
         return summary
 
     async def compared(self, scope: Scope, text: str, hidden: frozenset[str]) -> list[Known]:
-        """Return the memories nearest to a text, as the merge sees them."""
+        """Return the memories nearest to a text in the form that merging uses."""
         near = await self._storage.recaller.nearest(scope.key, text, NEAREST, timeout_seconds=NEAREST_SECONDS)
         return [known(item) for item in near if item.stored.entry.id not in hidden]
 
@@ -153,7 +155,7 @@ class Reader:
     async def _settled(
         self, scope: Scope, settings: ExtractorSettings, candidates: Sequence[Candidate], hidden: frozenset[str]
     ) -> dict[Candidate, Decision]:
-        """Ask once about all candidates of which the rules are unsure; without an answer they are added."""
+        """Ask the model once about all candidates of which the rules are unsure. Without an answer they are added."""
         doubtful: dict[Candidate, list[Known]] = {}
         for candidate in candidates:
             doubts = await compute(unsure, candidate, await self.compared(scope, candidate.content, hidden))
@@ -200,6 +202,6 @@ def _cleaned(candidate: Candidate) -> Candidate:
 def _speaker(scope: Scope) -> str:
     kind, _, name = scope.key.partition(":")
     if kind == "user":
-        plain = re.sub(r"[^\w .-]+", " ", name)[:40]  # a name is chosen by whoever bears it
+        plain = re.sub(r"[^\w .-]+", " ", name)[:40]  # a user chooses the name, so remove markup
         return f'a guest called "{plain}", not the owner of the assistant'
     return "one of several people in a group" if kind == "room" else "the owner of the assistant"

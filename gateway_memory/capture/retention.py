@@ -1,4 +1,4 @@
-"""What has been kept for long enough is deleted, also while a process runs for months."""
+"""Delete expired data, also while a process runs for months."""
 
 import asyncio
 from typing import Final
@@ -19,7 +19,7 @@ _DAY_SECONDS: Final = 86400.0
 
 
 class Retention:
-    """Tidies one store each hour of the runtime's clock, which may be turned."""
+    """Tidy one store once an hour by the runtime's clock, which may be adjusted."""
 
     def __init__(self, runtime: Runtime, turns: Turns, notices: Notices) -> None:
         settings = runtime.settings
@@ -36,12 +36,12 @@ class Retention:
         self._tidying = asyncio.Lock()
 
     def look(self) -> None:
-        """Have it tidied behind, if it is time: for calls that nobody should wait in."""
+        """Tidy in the background if it is due, without delaying the caller."""
         if self._due():
             self._wake.set()
 
     async def keep(self) -> None:
-        """Tidy if it is time. A failure is noted, and the next look tries again."""
+        """Tidy if it is due. A failure is recorded, and the next call retries."""
         async with self._tidying:
             if not self._due():
                 return
@@ -56,7 +56,7 @@ class Retention:
             self._last = now
 
     async def run(self) -> None:
-        """Tidy when it is time, until cancelled."""
+        """Tidy whenever it is due, until cancelled."""
         while True:
             try:
                 async with asyncio.timeout(_LOOKS_SECONDS):

@@ -1,4 +1,4 @@
-"""The two stages of a turn: rules at once, and after a debounce the prefilter and the model over a batch."""
+"""The two stages of a turn: the rules at once, and after a debounce the prefilter and the model over a batch."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ _REPLIES_KEPT: Final = 1000
 
 
 class RulesStage:
-    """The stage at once: what the user plainly said, by rules."""
+    """The immediate stage: extract plain statements of the user by rules."""
 
     name = "rules"
     state: TurnState = "accepted"
@@ -34,7 +34,7 @@ class RulesStage:
         self._changes = changes
 
     async def run(self, turns: Sequence[PendingTurn]) -> None:
-        """Extract from each turn by rules, and do what asks to be forgotten. One plan a scope."""
+        """Extract from each turn by rules, and execute requests to forget. One plan a scope."""
         for key, group in by_scope(turns):
             scope = self._runtime.scope_of(key)
             found: list[tuple[PendingTurn, Sequence[Candidate]]] = []
@@ -47,7 +47,7 @@ class RulesStage:
 
 
 class BatchStage:
-    """The debounced stage over one session's turns: the prefilter, and the model where there is one."""
+    """The debounced stage over the turns of one session: the prefilter, and the model if there is one."""
 
     name = "batch"
     state: TurnState = "ruled"
@@ -58,10 +58,10 @@ class BatchStage:
         self._filing = filing
         self._reader = reader
         self._replied: dict[str, str] = {}
-        """What was replied last, by session: a message tells more where it answers."""
+        """The last reply, by session. It gives context to a message that answers it."""
 
     async def run(self, turns: Sequence[PendingTurn]) -> None:
-        """Judge whether the turns hold anything, and read them if so."""
+        """Judge whether the turns contain anything to remember, and if so read them."""
         for key, group in by_scope(turns):
             scope = self._runtime.scope_of(key)
             settings = self._runtime.settings_of(group[0].session_key).auto_extract
@@ -77,7 +77,7 @@ class BatchStage:
             by_rules = await self._storage.ledger.of_turns(scope.key, [turn.id for turn in group])
             asked = [turn for turn in read if not asked_to_forget(turn.user)]
             reading = await self._reader.read(scope, settings, asked, frozenset(memory.id for memory in by_rules))
-            # A candidate that names no turn is filed under the batch's last one: the batch is one piece of evidence.
+            # File a candidate that names no turn under the batch's last one: the batch is one piece of evidence.
             ids = {turn.id for turn in group}
             of_turn: dict[int, list[Candidate]] = {turn.id: [] for turn in group}
             for candidate in reading.candidates:
@@ -95,7 +95,7 @@ class BatchStage:
 
 
 def _without(turn: PendingTurn, hidden: Withheld) -> PendingTurn:
-    """Return a turn without what was forgotten after it: no model reads that, and nothing of it is learnt again."""
+    """Return a turn without text that was forgotten since. No model reads that text, so it is not learned again."""
     since = turn.accepted_at
     words = hidden.words_of(turn.user, turn.reply, since=since)
     user, reply = (hidden.cut(text, since=since, words=words) for text in (turn.user, turn.reply))

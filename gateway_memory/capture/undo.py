@@ -1,4 +1,4 @@
-"""Taking back what a receipt changed: the files as they were, byte for byte where nobody has edited them since."""
+"""Undo the changes of a receipt. Files are restored byte for byte if nobody has edited them since."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ __all__ = ["Refused", "Standing", "inverse"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How a memory stands: its state and what replaced it by the journal, and its words in the files, "" if gone."""
+    """The state of a memory and its replacement in the journal, and its text in the files ("" if gone)."""
 
     state: str
     replaced_by: str = ""
@@ -21,10 +21,10 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """Why the newest change is not taken back: of all that it added a person has made something else since.
+    """The reason why the newest change is not undone: a person has edited everything that it added.
 
-    edited: (the memory as it was kept, its words now; "" where it was deleted). earlier: the memory whose change can be
-    taken back instead, None where there is none.
+    edited: (the memory as stored, its current text or "" if deleted).
+    earlier: a memory whose change can be undone instead, or None.
     """
 
     at: float
@@ -40,10 +40,14 @@ def inverse(
     at: float,
     only: str = "",
 ) -> Plan | Refused | None:
-    """Return the plan that takes a change back, None where nothing of it stands any more.
+    """Return the plan that undoes a change, or None if nothing of it is active any more.
 
-    What was edited by hand since is kept. standing: how the change's memories stand. placed: those that it moved, as
-    the files hold them. only: the one memory that is meant, with what it replaced or was replaced by.
+    Later edits by hand are kept.
+
+    standing: the current states of the change's memories.
+    placed: the moved memories, as the files have them.
+    at: epoch seconds.
+    only: restrict the undo to this memory, with its replacement or what it replaced.
     """
     plan = change.plan
     present = [memory for memory in plan.added if _state(standing, memory) in ("active", "deleted")]
@@ -56,7 +60,7 @@ def inverse(
     ]
     if only:
         meant = {only} | {item.replaced_by for item in retired if item.memory.id == only}
-        # Summaries that said what was forgotten follow it.
+        # Summaries that contained the forgotten text follow it.
         present = [memory for memory in present if memory.id in meant]
         added = [memory for memory in added if memory.id in meant or memory.type == "S"]
         retired = [
@@ -69,7 +73,7 @@ def inverse(
         for item in plan.moved
         if (now := placed.get(item.memory.id)) and now.file == item.memory.file and only in ("", now.id)
     ]
-    # One that was deleted by hand is only of interest for what it had replaced.
+    # A memory that was deleted by hand only matters for what it had replaced.
     freed = {item.replaced_by for item in retired}
     added = [memory for memory in added if standing[memory.id].text or memory.id in freed]
     if not added and not retired and not moved:
@@ -88,7 +92,7 @@ def inverse(
         added=tuple(replace(item.memory) for item in retired if item.memory.category != SAID),
         retired=(
             *(Retired(memory=memory, state="undone") for memory in added),
-            # It was no memory and becomes none: it is only withheld no longer.
+            # It was never a memory and becomes none: it is only no longer withheld.
             *(replace(item, state="expired") for item in retired if item.memory.category == SAID),
         ),
         moved=tuple(moved),
