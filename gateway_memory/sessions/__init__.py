@@ -1,1 +1,1 @@
-"""Starts and ends of sessions, and what is saved of them."""
+"""The start and end of sessions, and the records that are saved of them."""

@@ -1,4 +1,4 @@
-"""What a session hears of the others: from now on, and what waited for it over a restart."""
+"""Deliver the changes of other sessions to a session: new ones, and those that waited over a restart."""
 
 from collections.abc import Awaitable, Callable
 
@@ -10,7 +10,7 @@ __all__ = ["Hearing"]
 
 
 class Hearing:
-    """Connects sessions with the bus. catch_up: stores what other processes have sent already."""
+    """Connect sessions with the bus. catch_up: stores the events that other processes have sent already."""
 
     def __init__(self, storage: Storage, bus: Bus, catch_up: Callable[[], Awaitable[None]] | None) -> None:
         self._storage = storage
@@ -18,23 +18,23 @@ class Hearing:
         self._catch_up = catch_up
 
     def subscribe(self, session: Session) -> None:
-        """Let a session hear of the others, or not, as it is switched."""
+        """Subscribe a session to the changes of its scope, if its notifications are enabled."""
         self._bus.unsubscribe(session.session_id)
         if session.on("notify"):
             self._bus.subscribe(session.session_id, session.key, [session.scope.key], session.inbox)
 
     def unsubscribe(self, session_id: str) -> None:
-        """Let a session hear nothing more."""
+        """End the subscription of a session."""
         self._bus.unsubscribe(session_id)
 
     async def restore(self, session: Session, now: float) -> set[str]:
-        """Give a session that was open before a restart the updates that waited for it; return their ids.
+        """Restore the updates that waited for a session over a restart, and return the ids of their memories.
 
         now: epoch seconds.
         """
         if not session.on("notify"):
             return set()
-        if self._catch_up:  # what came before this session was there is looked up where it is kept
+        if self._catch_up:  # store the events that were sent before this subscription
             await self._catch_up()
         since = now - session.settings.notify.pending_max_age_seconds
         events = await self._storage.notices.undelivered(session.session_id, since=since)

@@ -1,4 +1,4 @@
-"""How sessions end: saved once, by the first layer that can, whatever ended them."""
+"""End sessions. Whatever ends a session, it is saved once, by the first layer that can."""
 
 import asyncio
 from contextlib import suppress
@@ -25,13 +25,13 @@ log = get_logger(__name__)
 
 _FLUSH_SECONDS: Final = 10.0
 _SUMMARY_SECONDS: Final = 12.0
-"""What an end waits for the last turns, and for a model: together within the 30 s that an editor's hook has."""
+"""The time limits of an end for the last turns and for the model. Together they fit the 30 s of an editor's hook."""
 _RULES_SECONDS: Final = 1.0
 _IDLE_ROUND_SECONDS: Final = 300.0
 
 
 class Lifecycle:
-    """The ends of one memory's sessions. sessions: is told of those that were closed for their idleness."""
+    """The ends of one memory's sessions. sessions: is notified of sessions that were closed as idle."""
 
     def __init__(
         self,
@@ -53,26 +53,26 @@ class Lifecycle:
         runtime.metrics.sources.append(self.gauges)
 
     async def run(self) -> None:
-        """Close idle sessions now and then, until cancelled."""
+        """Close idle sessions periodically, until cancelled."""
         while True:
             await asyncio.sleep(_IDLE_ROUND_SECONDS)
             await self.close_abandoned(starting=False)
             await self.counts()
 
     async def counts(self) -> dict[str, int]:
-        """Return how the workspace's sessions ended: see the port `Sessions`; what `gauges` tells from then on."""
+        """Return how the workspace's sessions ended (see `Sessions.counts`), and update `gauges`."""
         found = await self._storage.sessions.counts()
         self._counts = {f"sessions.{name}": float(found[name]) for name in found.keys() & COUNTED}
         return found
 
     def gauges(self) -> dict[str, float]:
-        """Return the numbers of sessions when they were last counted, which each end does, by dotted name."""
+        """Return the numbers of sessions at the last count, by dotted name. Each end counts them."""
         return self._counts
 
     # Layer 2: before a compaction
 
     async def before_compaction(self, session: Session, *, usage: float, messages: int) -> str:
-        """Keep a stage summary of what was seen since the last one; return the prompt for an agent that can act."""
+        """Save a stage summary of the observations since the last one; return the prompt for an agent that can save."""
         if not (session.may_save and session.settings.sessions.stage_summaries):
             return ""
         seen, left = await self._storage.sessions.read(session.scope.key, session.session_id)
@@ -92,13 +92,13 @@ class Lifecycle:
     # Layer 4: the prompt at a stop
 
     async def stop(self, session: Session, status: str) -> str:
-        """Return the follow-up prompt, where nothing of the session is saved and there is something worth saving."""
+        """Return the follow-up prompt if nothing of the session is saved and its observations are worth saving."""
         settings = session.settings.sessions
         wanted = session.may_save and settings.followups and settings.records
         if status not in ("completed", "aborted") or not wanted:
             return ""
         prompts = self._sessions.prompts(session.key)
-        await self._processor.caught_up(session.session_id, _RULES_SECONDS)  # what the last turn leaves counts
+        await self._processor.caught_up(session.session_id, _RULES_SECONDS)  # results of the last turn count as saved
         seen = await self._followup_due(session) if prompts else None
         if prompts is None or seen is None:
             return ""
@@ -108,9 +108,9 @@ class Lifecycle:
     # Layer 3: the end
 
     async def end(self, session_id: str, scope: Scope, key: str, end: End, *, patient: bool = True) -> None:
-        """Close a session: its record is written unless an earlier layer has written it. May be called twice.
+        """Close a session, and write its record unless an earlier layer has written one. May be called twice.
 
-        patient: its last turns and the model are waited for, within bounds.
+        patient: wait for the last turns and the model, within time limits.
         """
         async with self._ending.setdefault(session_id, asyncio.Lock()):
             try:
@@ -135,10 +135,10 @@ class Lifecycle:
             await self._distill(scope, key)
 
     async def close_abandoned(self, *, starting: bool) -> int:
-        """Close the sessions whose end never came: those of dead processes, and those silent for too long.
+        """Close the sessions without an end: those of dead processes, and those that were idle for too long.
 
-        starting: this process has opened none yet, so what bears its slot is a dead one's; and nothing waits for a
-        model then.
+        starting: this process has opened no session yet, so sessions under its slot belong to a dead process. The call
+        then does not wait for a model.
         """
         idle = self._runtime.clock() - timedelta(hours=self._runtime.settings.sessions.idle_hours)
         found = await self._storage.sessions.abandoned(idle_before=idle.timestamp(), starting=starting)
@@ -147,20 +147,20 @@ class Lifecycle:
             try:
                 scope = self._runtime.scope_of(session.scope)
                 await self.end(session.session_id, scope, session.key, End(reason="abandoned"), patient=not starting)
-            except Exception as error:  # noqa: BLE001 - one session's trouble must not keep the others open
+            except Exception as error:  # noqa: BLE001 - an error in one session must not keep the others open
                 log.error("session.end_failed", error=type(error).__name__, place=place_of(error))
         return len(found)
 
-    # Within
+    # Internal
 
     async def _distill(self, scope: Scope, key: str) -> None:
         try:
             await self._distiller.run(scope, self._runtime.settings_of(key).distill)
-        except Exception as error:  # noqa: BLE001 - the session has ended; the next end moves what this one did not
+        except Exception as error:  # noqa: BLE001 - the session has ended; the next end moves the rest
             log.warning("session.not_distilled", error=type(error).__name__, place=place_of(error))
 
     async def _settle(self, session_id: str) -> None:
-        """Let the session's last turns be read first, so that its facts stand in its summary; not for ever."""
+        """Process the session's last turns first, within a time limit, so that its summary contains their facts."""
         waits = [
             await self._storage.turns.claim(state, session_id=session_id, limit=1) for state in ("accepted", "ruled")
         ]
@@ -172,7 +172,7 @@ class Lifecycle:
                     await self._processor.flush()
             except TimeoutError:
                 raise
-            except Exception as error:  # noqa: BLE001 - the turns wait on in the journal; the session ends all the same
+            except Exception as error:  # noqa: BLE001 - the turns stay in the journal, and the session must end
                 log.warning("session.turns_wait", error=type(error).__name__, place=place_of(error))
 
     async def _last_layer(self, session_id: str, scope: Scope, key: str, end: End, *, seconds: float) -> EndState:
@@ -189,15 +189,15 @@ class Lifecycle:
             if summary is None:
                 return "nothing"
             await self._saver.save(scope, session_id, summary, "end", end)
-        except Exception as error:  # noqa: BLE001 - a session must end, also on a full disk
+        except Exception as error:  # noqa: BLE001 - a session must end, even on a full disk
             log.error("session.unsaved", error=type(error).__name__, place=place_of(error))
             return "unsaved"
         return "saved"
 
     async def _followup_due(self, session: Session) -> list[Observation] | None:
-        """Take the session's one follow-up, and return what was seen in it; None where none is due.
+        """Take the session's only follow-up, and return its observations; None if no follow-up is due.
 
-        It is due when the session has no record, no fact and no stage summary, and there is something worth saving.
+        A follow-up is due if the session has no record, fact or stage summary, and its observations are worth saving.
         """
         scope, session_id = session.scope, session.session_id
         if await self._storage.records.is_saved(scope, session_id):

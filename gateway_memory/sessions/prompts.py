@@ -1,4 +1,4 @@
-"""What an agent is told about saving: the rule for its prompt, before a compaction, and the follow-up at a stop."""
+"""The prompts about saving: the rule for an agent, the request before a compaction, and the follow-up at a stop."""
 
 import shlex
 from dataclasses import dataclass
@@ -91,9 +91,10 @@ When something should be known later, save it in the same turn, silently: `{fact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompts:
-    """The prompts for the sessions of one workspace. Their commands run as they stand, from wherever the agent is.
+    """The prompts for the sessions of one workspace. Their commands are complete and run from any folder.
 
-    workspace, config: paths, "" where the commands' own defaults hold. agent: whose overrides in the config hold.
+    workspace, config: paths, or "" for the commands' own defaults.
+    agent: the agent whose overrides in the config apply.
     """
 
     workspace: str = ""
@@ -101,11 +102,11 @@ class Prompts:
     agent: str = ""
 
     def rule(self, session_id: str, *, chinese: bool) -> str:
-        """Return the rule for the agent's prompt: the first layer, at no turn of its own."""
+        """Return the rule for the agent's prompt. It is the first layer and needs no turn of its own."""
         return _RULE[chinese].format(commands=self._commands(session_id))
 
     def tools(self, session_id: str, *, chinese: bool) -> str:
-        """Return two lines that tell an agent which commands there are, for a session's start."""
+        """Return two lines for a session's start that tell an agent its commands."""
         return _TOOLS[chinese].format(
             search=_SEARCH.format(command=own_command(), place=self._place(agent=False)),
             fact=self._filled(_FACT, session_id),
@@ -113,7 +114,7 @@ class Prompts:
         )
 
     def flush(self, session_id: str, *, usage: object, messages: object, chinese: bool) -> str:
-        """Return what the agent is asked before a compaction. usage: percent; messages: how many."""
+        """Return the request before a compaction. usage: percent; messages: the number of messages."""
         fact, stage = self._filled(_FACT, session_id), self._filled(_STAGE, session_id)
         return _FLUSH[chinese].format(usage=usage, messages=messages, fact=fact, stage=stage)
 
@@ -134,8 +135,9 @@ class Prompts:
 
 
 def rule_text(session: str, *, chinese: bool = False, workspace: str = "") -> str:
-    """Return the rule that a host puts into its agent's prompt; `memory.rule_text(session)` fills in all of it.
+    """Return the rule for an agent's prompt. `memory.rule_text(session)` fills in all arguments.
 
-    session: its `session_id`. workspace: the folder that the commands name; "" where the agent's environment says it.
+    session: the `session_id`.
+    workspace: the folder that the commands name, or "" if the agent's environment names it.
     """
     return Prompts(workspace=workspace).rule(session, chinese=chinese)

@@ -1,4 +1,4 @@
-"""The sessions of one memory: which there are, which are open, and what their keys say."""
+"""The sessions of one memory by key, the open ones by id, and the settings of their keys."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +14,10 @@ __all__ = ["SessionRegistry", "features"]
 
 
 class SessionRegistry:
-    """SessionRegistry by key and scope, the open ones by id too.
+    """Sessions by key and scope. Open sessions are also kept by id.
 
-    agent: whose settings hold where a key names no agent. workspace: the memory's folder, None where it has none.
+    agent: the agent whose settings apply if a key names none.
+    workspace: the memory's folder, or None.
     """
 
     def __init__(self, config: Config, agent: str, workspace: Path | None) -> None:
@@ -27,7 +28,7 @@ class SessionRegistry:
         self._open: dict[str, Session] = {}
 
     def get(self, key: str, scope: Scope, *, memory: object) -> Session:
-        """Return the key's session in a scope, made where there is none."""
+        """Return the key's session in a scope. Create it if there is none."""
         session = self._by_key.get((key, scope.key))
         if session is None:
             settings = self.settings_of(key)
@@ -37,10 +38,10 @@ class SessionRegistry:
     def beside(
         self, key: str, scope: Scope, *, session_id: str, memory: object, switches: Mapping[str, bool] | None = None
     ) -> Session:
-        """Return a session for commands that come from outside of its conversation.
+        """Return a session for commands from outside its conversation.
 
-        It is the open one where this process has it. Else it is in no table here: it hears nothing and is not resumed,
-        so that whoever has the conversation keeps it.
+        If this process has the session open, return that one. Otherwise return an unregistered session, which receives
+        no changes and is not resumed, so that the owner of the conversation keeps it.
         """
         open_here = self._open.get(session_id)
         if open_here is not None:
@@ -53,36 +54,36 @@ class SessionRegistry:
         return session
 
     def opened(self, session: Session) -> None:
-        """Note that a session has begun an incarnation."""
+        """Register a session that has started an incarnation."""
         self._open[session.session_id] = self._by_key[session.key, session.scope.key] = session
 
     def closed(self, session: Session) -> None:
-        """Note that a session has ended."""
+        """Unregister a session that has ended."""
         if self._open.get(session.session_id) is session:
             del self._open[session.session_id]
         if self._by_key.get((session.key, session.scope.key)) is session:
             del self._by_key[session.key, session.scope.key]
 
     def is_resumed(self, session: Session) -> bool:
-        """Return whether a session whose end was broken off goes on as another one."""
+        """Return whether another session continues one whose end was interrupted."""
         return self._open.get(session.session_id, session) is not session
 
     def forget(self, session: Session) -> None:
-        """Forget a session that could not begin."""
+        """Unregister a session that could not start."""
         if session.session_id not in self._open:
             self._by_key.pop((session.key, session.scope.key), None)
 
     def close_idle(self, session_id: str) -> None:
-        """Note that a session was closed because nothing happened in it: its next message opens a new one."""
+        """Close an idle session. Its next message opens a new one."""
         session = self._open.get(session_id)
         if session:
             session.close()
             self.closed(session)
 
     def prompts(self, key: str) -> Prompts | None:
-        """Return the prompts for the agent of a session key, whose commands run under the same settings.
+        """Return the prompts for the agent of a session key, or None if the memory has no folder.
 
-        None where no command can reach the memory, since it lies in no folder.
+        Their commands run under the same settings as the session.
         """
         if self._workspace is None:
             return None
@@ -91,11 +92,11 @@ class SessionRegistry:
         return Prompts(workspace=str(self._workspace), config=config, agent=agent)
 
     def settings_of(self, key: str) -> MemorySync:
-        """Return the settings that hold for a session key."""
+        """Return the settings of a session key."""
         return self._config.for_agent(agent_of(key) or self._agent)
 
     def scope_of(self, key: str) -> Scope:
-        """Return the scope that a scope's key names, also one that no session of this process has."""
+        """Return the scope of a scope key, even if no session of this process has it."""
         kind, _, name = key.partition(":")
         return resolve_scope(
             user=OWNER if kind == "owner" else name if kind == "user" else None,
@@ -103,22 +104,22 @@ class SessionRegistry:
         )
 
     def scopes(self) -> list[Scope]:
-        """Return the scopes that open sessions of this process have."""
+        """Return the scopes of the open sessions of this process."""
         return list({session.scope.key: session.scope for session in self._by_key.values()}.values())
 
     def mark_shown(self, memory: MemoryRecord) -> None:
-        """Tell the session that a memory comes from, if it is open, that it has it."""
+        """Tell the session that a memory comes from, if it is open, that it has the memory."""
         session = self._open.get(memory.session_id)
         if session:
             session.mark_shown([(memory.id, memory.text)])
 
     def hide(self, scope: str, hidden: Withheld) -> None:
-        """Tell a scope's sessions what was forgotten: their openings say it no longer."""
+        """Remove forgotten text from the openings of a scope's sessions."""
         for session in self._by_key.values():
             if session.scope.key == scope:
                 session.hide(hidden)
 
 
 def features(said: Mapping[str, bool]) -> dict[Feature, bool]:
-    """Return what a user said of a session's features, as a session holds it."""
+    """Return the features that a user switched in a session, in the session's form."""
     return {feature: said[feature] for feature in FEATURES if feature in said}

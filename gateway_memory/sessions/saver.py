@@ -1,4 +1,4 @@
-"""What is saved of a session: its one record, the facts that its agent names, and its stage summaries."""
+"""Save a session: its one record, the facts that its agent states, and its stage summaries."""
 
 import asyncio
 from contextlib import suppress
@@ -41,7 +41,7 @@ _STAGE_LENGTH: Final = 900
 
 
 class Saver:
-    """Saves for one workspace's sessions, each record once."""
+    """Save the sessions of one workspace. Each session has one record."""
 
     def __init__(
         self, runtime: Runtime, storage: Storage, changes: MemoryChanges, executor: PlanExecutor, reader: Reader
@@ -55,7 +55,7 @@ class Saver:
     async def save_summary(
         self, session: Session, *, topic: str, summary: str, decisions: tuple[str, ...], todos: tuple[str, ...]
     ) -> bool:
-        """Save the session's record in the agent's words; False where it has one, or nothing of it may be kept."""
+        """Save the session's record in the agent's words; False if it has one, or if nothing may be saved."""
         if not (session.may_save and session.settings.sessions.records):
             return False
         given = written(topic, summary, decisions, todos)
@@ -69,11 +69,11 @@ class Saver:
         session: Session,
         *,
         content: str,
-        type: MemoryType,  # noqa: A002 - the option's name
+        type: MemoryType,  # noqa: A002 - the name of the option
         entities: tuple[str, ...],
         confidence: float,
     ) -> CandidateOutcome | None:
-        """Keep a fact that the agent names, or a stage summary (S); None where nothing of it may be kept."""
+        """Save a fact or a stage summary (S) that the agent states; None if nothing of it may be saved."""
         text = clean(content).text
         if not text or not session.may_save:
             return None
@@ -105,12 +105,12 @@ class Saver:
             return None
         outcome = await self._changes.save(session.scope, source, candidate)
 
-        if outcome.id:  # what the memory knew already is this session's fact too
+        if outcome.id:  # a memory that existed before is this session's fact too
             await self._storage.sessions.note_memory(session.scope.key, session.session_id, outcome.id, type, at)
         return outcome
 
     async def summarize(self, key: str, given: SummaryInput, *, seconds: float) -> Summary | None:
-        """Return a summary: by the model within so many seconds, else by rules; None where there is nothing to say."""
+        """Return a summary from the model within the time limit, else from rules; None if there is nothing to say."""
         summary = None
         if seconds and self._runtime.settings_of(key).sessions.summary_model != "rules":
             with suppress(TimeoutError):
@@ -123,9 +123,9 @@ class Saver:
         return await compute(summarize, given)
 
     async def keep_stage(self, scope: Scope, key: str, session_id: str, text: str) -> CandidateOutcome | None:
-        """Keep a stage summary in the log of the day; it is never loaded, recalled or distilled.
+        """Save a stage summary in the log of the day. It is never loaded, recalled or distilled.
 
-        None where nothing of it may be kept: a guest's says nothing to the machine, like their session's summary.
+        Return None if nothing of it may be saved. Commands to the machine are removed from a guest's summary.
         """
         text = text if scope.key == OWNER_KEY else await compute(without_commands, text)
         if not text:
@@ -145,7 +145,7 @@ class Saver:
         return CandidateOutcome(turn=0, action="add", reason="summary", id=memory.id)
 
     async def save(self, scope: Scope, session_id: str, summary: Summary, layer: Layer, end: End | None = None) -> bool:
-        """Append the session's record; False where it has one, or nothing of it may be kept."""
+        """Append the session's record; return False if it has one, or if nothing of it may be saved."""
         allowed = await compute(permitted_summary, summary, by_owner=scope.key == OWNER_KEY)
         if allowed is None:
             return False
@@ -171,7 +171,7 @@ class Saver:
         return saved
 
     async def tidy(self, scope: Scope) -> None:
-        """Keep the newest records of a scope, without what was forgotten or deleted by hand meanwhile."""
+        """Keep the newest records of a scope, and remove text that was forgotten or deleted by hand meanwhile."""
         async with self._storage.documents.writing(scope):
             await self._storage.records.tidy(scope, keep=self._runtime.settings.sessions.keep)
             await self._executor.withhold(scope)

@@ -1,4 +1,4 @@
-"""How a session begins: it is opened in the journal, hears what waited for it, and gets its opening."""
+"""Start a session: open it in the journal, deliver waiting updates, and build its opening."""
 
 import secrets
 from datetime import datetime
@@ -23,7 +23,7 @@ _OPENING_SECONDS: Final = 2.0
 
 
 class SessionStarter:
-    """Starts the sessions of one memory."""
+    """Start the sessions of one memory."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class SessionStarter:
         self._openings = OpeningBuilder(runtime, storage)
 
     async def start(self, session: Session) -> None:
-        """Open an incarnation of the session where none is open: at its start, and at a message after its end."""
+        """Open an incarnation of the session if none is open: at its start, or at a message after its end."""
         async with session.starting:
             if not session.ended:
                 return
@@ -66,24 +66,24 @@ class SessionStarter:
             log.info("session.open", session_id=session_id, type=session.type)
 
     async def switched(self, session: Session) -> None:
-        """Let what the user has just switched hold: at once, after a restart, and for every process."""
+        """Apply and store the features that the user has just switched, for every process and after a restart."""
         self._hearing.subscribe(session)
         number, said = session.said, {str(feature): on for feature, on in session.switched.items()}
         await self._storage.sessions.switch(session.session_id, said)
         session.kept = number
 
     async def start_to_keep(self, session: Session) -> None:
-        """Start as `start` does, for what is to be kept: by what other processes did with the session meanwhile.
+        """Prepare a session for a write: start it as `start` does, and apply what other processes changed meanwhile.
 
         Raises:
-            UsageError: it has ended, and it is not ours to open another one.
+            UsageError: the session has ended, and this process may not open another one.
         """
         if session.ended:
             await self.start(session)
             return
         number, session_id = session.said, session.session_id
         found = await self._storage.sessions.find(session_id)
-        if found is None or session.ending:  # it ends just now, and what came before its end belongs to it
+        if found is None or session.ending:  # it is ending now, and earlier writes belong to it
             return
         if found.ended and session.session_id == session_id:
             if session.beside:
@@ -96,7 +96,7 @@ class SessionStarter:
             session.switched = features(found.switches)
 
     async def _switched_before(self, session: Session, *, opened: bool) -> None:
-        """Let what the user switched hold: after a restart, and in the next incarnation of a session that goes on."""
+        """Apply the user's switches after a restart, and in the next incarnation of a session that continues."""
         if not session.switched:
             found = await self._storage.sessions.switches(session.session_id)
             session.switched = features(found)
@@ -104,10 +104,11 @@ class SessionStarter:
             await self.switched(session)
 
     async def _open(self, session: Session, waiting: set[str], now: datetime) -> None:
-        """Give a session its opening; a late one, of a disk that hangs, is there for whoever looks later."""
+        """Build the opening of a session. If a slow disk delays it, the session still gets it later."""
         session_id = session.session_id
         opening, held = await self._openings.build(session.scope, session.settings.opening, now)
         if session.session_id == session_id:
             session.opening = opening
-            # Its conversation goes on after a restart: what waited for it is told, though a new opening has it too.
+            # The conversation continues after a restart, so updates that waited are delivered although the opening has
+            # them.
             session.mark_shown([item for item in held if item[0] not in waiting])

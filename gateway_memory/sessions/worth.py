@@ -1,4 +1,4 @@
-"""Whether what was seen in a session is worth a summary. Pure and light: the hooks ask it at every stop."""
+"""Decide whether observations are worth a summary. Pure functions with light imports, since hooks call them often."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,26 +9,26 @@ from gateway_memory.store.ports.sessions import Observation
 __all__ = ["is_chinese", "much_happened", "worth_saving"]
 
 ENOUGH: Final = 40
-"""Letters of the user's own words that make a session worth a summary; a Han character counts as two and a half."""
+"""The letters in the user's own words that make a session worth a summary. A Han character counts as two and a half."""
 MUCH: Final = 150
-"""What a first stop must come up to: letters said, a tool as 30 of them, a decision, an error or a todo as 50."""
+"""The minimum at a first stop: each letter counts 1, a tool 30, and a decision, an error or a todo 50."""
 _TOOL: Final = 30
 _DEED: Final = 50
 
 
 def worth_saving(seen: Sequence[Observation]) -> bool:
-    """Return whether a session did or decided something, or whether the user said enough to go on with.
+    """Return whether a session did or decided something, or whether the user said enough for a summary.
 
-    A decision, an error, a todo, or a tool that was used, is enough. So are about 40 letters or 16 Han characters of
-    the user's that are no greetings. Private observations count for nothing.
+    A decision, an error, a todo or a tool call is enough. So are about 40 letters or 16 Han characters from the user
+    that are not greetings. Private observations do not count.
     """
     return any(_is_deed(each) for each in seen) or _said(seen) >= ENOUGH
 
 
 def much_happened(seen: Sequence[Observation]) -> bool:
-    """Return whether a session is worth asking about already when its agent stops for the first time.
+    """Return whether a session is worth a follow-up already at the agent's first stop.
 
-    An answered question, or a small order with a tool or two, is not: there is a next stop, and a session's end.
+    An answered question or a small task with a tool or two is not, since a later stop or the end can still save it.
     """
     done = sum(_TOOL if each.kind == "tool" else _DEED for each in seen if _is_deed(each))
     return _said(seen) + done >= MUCH
@@ -39,7 +39,7 @@ def _is_deed(each: Observation) -> bool:
 
 
 def _said(seen: Sequence[Observation]) -> float:
-    """Return how much the user said, in letters; a Han character counts as two and a half."""
+    """Return how much the user said, in letters. A Han character counts as two and a half."""
     said = 0.0
     for each in seen:
         content = each.content.strip()
@@ -49,5 +49,5 @@ def _said(seen: Sequence[Observation]) -> float:
 
 
 def is_chinese(seen: Sequence[Observation]) -> bool:
-    """Return whether the user writes Chinese, for the prompts that the agent is given."""
+    """Return whether the user writes Chinese, to select the language of prompts."""
     return is_mostly_chinese("".join(each.content[:400] for each in seen if each.kind == "user" and not each.private))
