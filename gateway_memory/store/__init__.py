@@ -1,1 +1,1 @@
-"""What is kept on disk: Markdown (the truth) and the journal (what must survive a crash)."""
+"""Persistent storage: Markdown documents (the source of truth) and the journal (state that must survive a crash)."""

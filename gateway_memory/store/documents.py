@@ -1,4 +1,4 @@
-"""The documents of a scope: what they are called, and what an edit makes of one. Plain functions over text."""
+"""The names of a scope's documents, and the result of an edit. Pure functions over text."""
 
 import re
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ class FileEdit:
     add: tuple[markdown.Addition, ...] = ()
     remove: tuple[str, ...] = ()
     restore: Patch | None = None
-    """An earlier edit that is taken back as it was made; where somebody edited since, lines are added and removed."""
+    """An earlier edit to revert exactly. If the document was edited since, lines are added and removed instead."""
 
 
 def day_file(day: str) -> str:
-    """Return the name of a day's log: `day` is YYYY-MM-DD."""
+    """Return the name of a day's log. `day` is YYYY-MM-DD."""
     return f"memory/{day}.md"
 
 
@@ -40,9 +40,10 @@ def is_writable(file: str) -> bool:
 
 
 def edited(content: bytes | None, change: FileEdit, *, title: str) -> tuple[bytes | None, Patch]:
-    """Return what an edit makes of a document, None where it shall be gone, and how to take the edit back.
+    """Return the content of a document after an edit, or None to delete it, and the patch that reverts the edit.
 
-    content: None where there is no such document. title: heads one that is empty.
+    content: None if the document does not exist.
+    title: the heading for an empty document.
     """
     before = (content or b"").decode("utf-8", "surrogateescape")
     after = taken_back(before, change.restore) if change.restore else None

@@ -1,8 +1,8 @@
-"""The truth: Markdown files that a person can read and edit. Parsing and editing as plain functions over text.
+"""Markdown files, which people can read and edit, are the source of truth. Pure functions parse and edit text.
 
-A memory is one list item, `- Prefers Python for scripts <!-- gm:k7f3q2a1 O 0.9 -->`. The comment carries the id and
-what differs from the defaults (type W, confidence 1.0); a line without a comment is a memory too, with an id made from
-its text. Everything else stays byte for byte: lines are cut at LF only and written back as they were read.
+A memory is one list item, `- Prefers Python for scripts <!-- gm:k7f3q2a1 O 0.9 -->`. The comment holds the id and the
+values that differ from the defaults (type W, confidence 1.0). A line without a comment is a memory too; its id is a
+digest of its text. Everything else is preserved byte for byte: lines are split at LF only and written back unchanged.
 """
 
 import hashlib
@@ -20,13 +20,13 @@ MemoryType = Literal["W", "B", "O", "S"]
 """World, biographical, opinion, stage summary."""
 
 MAX_TEXT_LENGTH = 2000
-"""Characters of one memory; also where a long paragraph is cut into pieces."""
+"""The maximum number of characters of one memory. A longer paragraph is split at this length."""
 
 _ITEM = re.compile(r"^(\s*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+(?:\[[ xX]\][ \t]+)?(.*))?$")
 _COMMENT = re.compile(r"\s*<!--\s*gm:([a-z0-9]{6,12})((?:\s+[^\s<>]+){0,8})\s*-->\s*$")
 _ESCAPED_COMMENT = re.compile(r"&((?:amp;)*)lt;!--")
 _BOX = re.compile(r"\\*\[[ xX]\](?:\s|$)")
-"""What a list item may begin with that makes it a task; behind a backslash it is a text."""
+"""The beginning of a list item that makes it a task. After a backslash it is text."""
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _SECTION = "## Remembered"
@@ -34,7 +34,7 @@ _SECTION = "## Remembered"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A memory (`item`) or a searchable paragraph; `first` to `last` are its lines, counted from 0, inclusive."""
+    """A memory (`item`) or a searchable paragraph. `first` to `last` are its lines, counted from 0, inclusive."""
 
     kind: Literal["item", "paragraph"]
     id: str
@@ -45,12 +45,12 @@ class Block:
     type: MemoryType = "W"
     confidence: float = 1.0
     marked: bool = False
-    """True where the id stands in a comment, so that the line was written (or is now kept) by us."""
+    """True if a comment holds the id, so that the line was written (or is now managed) by us."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addition:
-    """A line to be written."""
+    """A line to write."""
 
     id: str
     text: str
@@ -59,19 +59,19 @@ class Addition:
 
 
 def new_id() -> str:
-    """Return a fresh memory id: eight characters of base32, 40 random bits."""
+    """Return a new memory id: eight characters of base32, 40 random bits."""
     return b32encode(os.urandom(5)).decode().lower()
 
 
 def content_id(*parts: str) -> str:
-    """Return the id of a line that carries none: the same text has the same id, whatever its spaces."""
+    """Return the id of a line without an explicit id. It depends on the text, but not on its whitespace."""
     text = "\0".join(" ".join(unicodedata.normalize("NFKC", part).split()) for part in parts)
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=5).digest()
     return b32encode(digest).decode().lower()
 
 
 def one_line(text: str) -> str:
-    """Return the text as it may stand in a file: one line, no control characters or lone surrogates, not too long."""
+    """Return a text in the form for a file: one line, no control characters or lone surrogates, limited in length."""
     cleaned = "".join(
         " " if unicodedata.category(character) in ("Cc", "Zl", "Zp") else character
         for character in text[: 4 * MAX_TEXT_LENGTH]
@@ -82,7 +82,8 @@ def one_line(text: str) -> str:
 
 
 def render_item(addition: Addition) -> str:
-    """Return the line for a memory, without its line end. A comment in the text is escaped: it can forge no id."""
+    """Return the line of a memory without its line end. A comment in the text is escaped, so that it can't forge an id.
+    """
     text = _escaped(one_line(addition.text))
     marks = [f"gm:{addition.id}"]
     if addition.type != "W":
@@ -93,7 +94,7 @@ def render_item(addition: Addition) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as it may stand in a line: `_unescaped` gives it back, whatever it is."""
+    """Escape a text for a line. `_unescaped` inverts this for any text."""
     text = _ESCAPED_COMMENT.sub(lambda found: f"&amp;{found[0][1:]}", text).replace("<!--", "&lt;!--")
     return f"\\{text}" if _BOX.match(text) else text
 
@@ -107,8 +108,9 @@ def _unescaped(text: str) -> str:
 def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
     """Return the memories and paragraphs of a file, in order.
 
-    Ids are unique within it: of two equal ids the first keeps it.
-    `memories` False is for files that we never write to: their list items are paragraphs.
+    Ids are unique within the file: of two equal ids, the first line keeps it.
+
+    memories: False for files that we never write to. Their list items are paragraphs.
     """
     blocks: list[Block] = []
     taken: set[str] = set()
@@ -130,9 +132,9 @@ def parse(text: str, *, file: str, memories: bool = True) -> list[Block]:
 def edit(text: str, *, add: Sequence[Addition] = (), remove: Iterable[str] = (), file: str, title: str) -> str:
     """Return the text with lines removed and added.
 
-    What is already there or already gone is left so, which makes a replay harmless. New lines follow the last line of
-    ours; else they open a section of their own at the end (at the top where the end lies inside an unclosed code fence
-    or comment). `title` heads a file that is empty.
+    The edit is idempotent: lines that already exist or are already gone are skipped. New lines follow the last line
+    that we wrote. Otherwise they open a new section at the end, or at the top if the end is inside an unclosed code
+    fence or comment. `title` is the heading for an empty file.
     """
     lines = text.split("\n")
     blocks = [block for block in parse(text, file=file) if block.kind == "item"]
@@ -184,7 +186,7 @@ def _ends_inside(lines: Sequence[str]) -> bool:
 
 
 def _step(line: str, fence: str, *, comment: bool) -> tuple[str, bool, bool]:
-    """Return (open fence, open comment, whether the line lies inside or borders one of them)."""
+    """Return (open fence, open comment, whether the line is inside or borders one of them)."""
     if fence:
         closes = _FENCE.match(line)
         done = bool(
@@ -204,7 +206,7 @@ def _step(line: str, fence: str, *, comment: bool) -> tuple[str, bool, bool]:
 
 
 def _scan(lines: Sequence[str], *, memories: bool) -> list[Block]:  # noqa: C901 - one pass, one state
-    """Return the blocks with the id of their comment, or none."""
+    """Return the blocks with the id of their comment, or ""."""
     blocks: list[Block] = []
     heading, fence, comment = "", "", False
     run: list[str] = []
@@ -220,7 +222,7 @@ def _scan(lines: Sequence[str], *, memories: bool) -> list[Block]:  # noqa: C901
         in_fence = bool(fence)
         fence, comment, inside = _step(line, fence, comment=comment)
         if inside:
-            # Code is searchable with the prose around it, and never a list item.
+            # Code is searchable with the text around it, and is never a list item.
             if (fence or in_fence) and not comment:
                 if not run or run_item:
                     close(number - 1)

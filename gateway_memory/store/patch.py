@@ -1,4 +1,4 @@
-"""What an edit did to a file, small enough to keep: the lines that changed, and the whole as a digest."""
+"""A compact record of an edit: the changed lines, and a digest of the whole result."""
 
 import hashlib
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ __all__ = ["Patch", "patch_of", "taken_back"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
-    """From line `at` (counted from 0) of the new text on, `after` stands where `before` stood."""
+    """A replaced range: from line `at` (counted from 0) of the new text, `after` replaced `before`."""
 
     at: int
     before: tuple[str, ...]
@@ -20,7 +20,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patch:
-    """An edit of one file. made: the file was not there before. digest: of the text that came of it."""
+    """An edit of one file. made: the edit created the file. digest: of the resulting text."""
 
     file: str
     made: bool
@@ -29,7 +29,7 @@ class Patch:
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "Patch":
-        """Return the patch that `asdict` and JSON made a mapping of."""
+        """Return the patch from the mapping that `asdict` and JSON produced."""
         hunks = tuple(
             Hunk(at=hunk["at"], before=tuple(hunk["before"]), after=tuple(hunk["after"])) for hunk in raw["hunks"]
         )
@@ -37,7 +37,7 @@ class Patch:
 
 
 def patch_of(file: str, before: str, after: str, *, made: bool) -> Patch:
-    """Return what turns `after` into `before` again."""
+    """Return the patch that turns `after` back into `before`."""
     old, new = before.split("\n"), after.split("\n")
     matcher = SequenceMatcher(a=old, b=new, autojunk=False)
     hunks = tuple(
@@ -49,7 +49,7 @@ def patch_of(file: str, before: str, after: str, *, made: bool) -> Patch:
 
 
 def taken_back(text: str, patch: Patch) -> str | None:
-    """Return the text from before the patch, None where the text is not what the patch made, or it changed nothing."""
+    """Return the text before the patch; None if the text is not the patch's result, or if the patch changed nothing."""
     if not patch.hunks or _digest(text) != patch.digest:
         return None
     lines = text.split("\n")

@@ -1,4 +1,4 @@
-"""What a batch of turns has decided, whole enough to be carried out again after a crash: the write-ahead plan."""
+"""The write-ahead plan: the decisions about a batch of turns, complete enough to replay after a crash."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ Stage = Literal["rules", "batch", "command", "expiry", "undo", "save", "summary"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retired:
-    """A memory that leaves its file, and why; its last text stays in the journal."""
+    """A memory that is removed from its file, and the reason. The journal keeps its last text."""
 
     memory: MemoryRecord
     state: Literal["superseded", "forgotten", "expired", "undone"]
@@ -27,7 +27,7 @@ class Retired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """A memory that goes to another file and stays what it is, its id included: `memory.file` is where it goes."""
+    """A memory that moves to another file and keeps its id. `memory.file` is the target."""
 
     memory: MemoryRecord
     source: str
@@ -35,19 +35,19 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateOutcome:
-    """One line of a receipt: what became of a turn (or of one candidate of it), and the reason."""
+    """One line of a receipt: the result for a turn, or for one of its candidates, and the reason."""
 
     turn: int
     action: str
     reason: str
     id: str = ""
     text: str = ""
-    """The memory that came of it, as the journal knows it."""
+    """The text of the resulting memory, as stored in the journal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What one plan did; `number` grows with each, `at` is in epoch seconds."""
+    """The result of one plan. `number` increases with each receipt; `at` is epoch seconds."""
 
     number: int
     stage: Stage
@@ -57,7 +57,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What one stage does with its turns (or a command, with none)."""
+    """The changes that one stage makes for its turns, or a command for none."""
 
     scope: str
     folder: str
@@ -69,28 +69,28 @@ class Plan:
     outcomes: tuple[CandidateOutcome, ...] = ()
     moved: tuple[Moved, ...] = ()
     failed: bool = False
-    """Whether the model failed: then the turns wait for `retry` instead of being done."""
+    """Whether the model failed. The turns then wait for `retry` instead of being completed."""
     restores: tuple[Patch, ...] = ()
-    """The edits of the files that are taken back as they were made, where nobody has edited since."""
+    """Earlier edits to revert exactly, if nobody has edited the files since."""
 
     @property
     def writes(self) -> bool:
-        """Whether any file changes."""
+        """Whether the plan changes any file."""
         return bool(self.added or self.retired or self.moved)
 
     @property
     def target(self) -> Scope:
-        """Whose memories change."""
+        """The scope whose memories change."""
         return Scope(self.scope, self.folder)
 
     def records(self) -> Iterator[MemoryRecord]:
-        """Yield the memories that the plan is about."""
+        """Yield the memories that the plan changes."""
         yield from self.added
         yield from (item.memory for item in self.retired)
         yield from (item.memory for item in self.moved)
 
     def edits(self) -> list[FileEdit]:
-        """Return the edits of the Markdown files, one for each file."""
+        """Return the edits of the Markdown files, one a file."""
         removed = [item.memory for item in self.retired]
         removed += [replace(item.memory, file=item.source) for item in self.moved]
         added = [*self.added, *(item.memory for item in self.moved)]
@@ -111,12 +111,12 @@ class Plan:
         ]
 
     def to_json(self) -> str:
-        """Return the plan as the journal holds it."""
+        """Return the plan in the form that the journal stores."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
     def from_json(cls, body: str) -> "Plan":
-        """Return the plan that `to_json` wrote."""
+        """Return the plan from the result of `to_json`."""
         raw: dict[str, Any] = json.loads(body)
         raw["turns"] = tuple(raw["turns"])
         raw["added"] = tuple(_record(item) for item in raw["added"])

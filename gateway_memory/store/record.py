@@ -1,4 +1,4 @@
-"""One remembered line, with everything that is known of it: what is stored, exported, imported and shown."""
+"""The record of one memory, as it is stored, exported, imported and shown."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -11,7 +11,7 @@ from gateway_memory.store.markdown import MemoryType
 __all__ = ["RECORD_FIELDS", "SAID", "MemoryRecord"]
 
 SAID: Final = "said"
-"""The category of what was said and asked to be forgotten, and was never a memory: it stands in no document."""
+"""The category of text that the user said and asked to forget, but that was never a memory. No document contains it."""
 
 
 _NOT_EXPORTED: Final = ("session_key", "session_id", "turn", "quote")
@@ -19,11 +19,12 @@ _NOT_EXPORTED: Final = ("session_key", "session_id", "turn", "quote")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRecord:
-    """A memory. A new field needs a default: records that were written before have none of it.
+    """A memory. A new field needs a default, since older stored records lack it.
 
-    at: when it was said, in epoch seconds. turn: the number of the turn that it was read from, 0 where it was from
-    none. expires: the last day (YYYY-MM-DD) on which it holds, "" where it has no end. quote: the user's own words that
-    a model read it from, "" where none did.
+    at: when it was said, in epoch seconds.
+    turn: the number of the turn that it was extracted from, or 0.
+    expires: the last day (YYYY-MM-DD) on which it holds, or "".
+    quote: the user's own words from which a model extracted it, or "".
     """
 
     id: str
@@ -43,30 +44,30 @@ class MemoryRecord:
 
     @property
     def announced(self) -> bool:
-        """Whether other sessions hear of it: not of stage summaries, nor of what was never a memory."""
+        """Whether other sessions are notified of it. Stage summaries and text that was never a memory are excluded."""
         return self.type != "S" and self.category != SAID and traits_of(self.category).announced
 
     @property
     def distilled(self) -> bool:
-        """Whether it may move to MEMORY.md, once it has earned it."""
+        """Whether it may move to MEMORY.md if it qualifies."""
         return self.type != "S" and traits_of(self.category).distilled
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as a mapping that JSON can hold."""
+        """Return the record as a mapping for JSON."""
         return asdict(self)
 
     def exported(self) -> dict[str, Any]:
-        """Return what an export tells of it: every field but those that mean something in this store alone."""
+        """Return the record for an export: every field except those that are only meaningful in this store."""
         row = {name: value for name, value in asdict(self).items() if name not in _NOT_EXPORTED}
         at = datetime.fromtimestamp(self.at, UTC).isoformat()
         return {**row, "entities": list(self.entities), "at": at, "session": self.session_key}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "MemoryRecord":
-        """Return the record that `to_json` made a mapping of, also by an earlier version.
+        """Return the record from a mapping that `to_json` produced, possibly in an earlier version.
 
         Raises:
-            ValueError, TypeError: it is no such mapping.
+            ValueError, TypeError: the mapping is invalid.
         """
         record = cls(**{**raw, "entities": tuple(raw["entities"])})
         if not isinstance(raw["text"], str) or not isinstance(raw["at"], int | float):

@@ -1,4 +1,4 @@
-"""sessions.jsonl: one record a session, the newest last. Plain functions over the file's content."""
+"""sessions.jsonl: one record a session, the newest last. Pure functions over the file's content."""
 
 import json
 import os
@@ -31,7 +31,7 @@ _AT_THE_END: Final = ("reason", "duration_ms", "error_message")
 class SessionRecord:
     """One line of sessions.jsonl. timestamp: ISO 8601, UTC. summary: at most 3,200 characters, brief: 900.
 
-    layer: what saved it ("agent", "followup", "end"); auto_generated: no agent wrote it.
+    layer: what saved it ("agent", "followup" or "end"). auto_generated: no agent wrote it.
     """
 
     id: str
@@ -47,26 +47,26 @@ class SessionRecord:
     reason: str = ""
     duration_ms: int | None = None
     error_message: str = ""
-    """How the session ended, where the record was made at its end and its host says so."""
+    """How the session ended, if the record was made at the end and the host reported it."""
 
     def fields(self) -> dict[str, Any]:
-        """Return what its line holds; how it ended only where there is anything to say."""
+        """Return the fields of the record's line. The fields of the end are left out if they are empty."""
         return {name: value for name, value in asdict(self).items() if name not in _AT_THE_END or value}
 
     def to_line(self) -> bytes:
-        """Return the line, its end included."""
+        """Return the line, including its line end."""
         return line_of(self.fields())
 
 
 def new_record_id(now: datetime) -> str:
-    """Return a fresh record id in the documented form, sum-HHMMSSmmm-xxxx."""
+    """Return a new record id in the documented form, sum-HHMMSSmmm-xxxx."""
     return f"sum-{now.astimezone(UTC):%H%M%S}{now.microsecond // 1000:03d}-{os.urandom(2).hex()}"
 
 
 def last_record(path: Path) -> dict[str, Any] | None:
-    """Return the newest record, read from the end; damaged and deleted ones are passed over.
+    """Return the newest record, skipping damaged and deleted ones; None if there is none.
 
-    The cost is that of the last lines, however long the file is. None where there is no such record.
+    The file is read from its end, so the cost does not depend on its length.
     """
     try:
         with path.open("rb") as stream:
@@ -76,7 +76,7 @@ def last_record(path: Path) -> dict[str, Any] | None:
 
 
 def read_records(path: Path) -> tuple[list[dict[str, Any]], list[bytes]]:
-    """Return all records, oldest first, and the lines that are none."""
+    """Return all records, oldest first, and the lines that are not records."""
     try:
         return parsed(path.read_bytes())
     except FileNotFoundError:
@@ -84,7 +84,7 @@ def read_records(path: Path) -> tuple[list[dict[str, Any]], list[bytes]]:
 
 
 def parsed(content: bytes) -> tuple[list[dict[str, Any]], list[bytes]]:
-    """Return all records of a file's content, oldest first, and the lines that are none."""
+    """Return all records of a file's content, oldest first, and the lines that are not records."""
     records: list[dict[str, Any]] = []
     damaged: list[bytes] = []
     for line in content.split(b"\n"):
@@ -97,12 +97,12 @@ def parsed(content: bytes) -> tuple[list[dict[str, Any]], list[bytes]]:
 
 
 def line_of(record: dict[str, Any]) -> bytes:
-    """Return a record's line, its end included."""
+    """Return a record's line, including its line end."""
     return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
 def record_of(line: bytes) -> dict[str, Any] | None:
-    """Return the record of a line, None where it holds none."""
+    """Return the record of a line, or None."""
     if not line.startswith(b"{"):
         return None
     try:
@@ -119,7 +119,7 @@ def _backwards(descriptor: int) -> Iterator[dict[str, Any]]:
         start = max(0, position - _BLOCK)
         lines = (os.pread(descriptor, position - start, start) + rest).split(b"\n")
         position, rest = start, lines[0]
-        if len(rest) > _LONGEST_LINE:  # no record of ours: what stands before it is as far away as nothing
+        if len(rest) > _LONGEST_LINE:  # an overlong line is not a record; do not search before it
             return
         for line in reversed(lines[1:] if start else lines):
             record = record_of(line)

@@ -1,9 +1,8 @@
-"""What was forgotten is withheld from whatever else has said it: session records, observations, stage summaries.
+"""Remove forgotten text from other places that repeat it: session records, observations, stage summaries.
 
-A person forgets one line; a record of the session, or the turn that the line was read from, says the same in other
-words. So a sentence is left out where it holds most of the words that matter of something that was forgotten. Nothing
-is lost by it: what was left out is told again once the memory is there again. Plain functions and classes
-over text.
+A user forgets one line. The session's record, or the turn that the line was extracted from, says the same in other
+words. A sentence is therefore removed if it contains most of the significant words of forgotten text. Nothing is lost:
+if the memory is restored, the sentence is restored too. The functions and classes are pure and work on text.
 """
 
 import html
@@ -19,9 +18,9 @@ from typing import Any, Final
 __all__ = ["Forgotten", "Withheld", "canonical", "terms_of"]
 
 _SHARE: Final = 0.6
-"""How many of the words that matter a sentence must hold …"""
+"""The minimum share of the significant words of forgotten text that a sentence must contain …"""
 _WITHIN: Final = 0.8
-"""… or how many of its own may be of what was forgotten, where it is but a part of it."""
+"""… or the minimum share of its own words that must be from forgotten text, if it is only a part of it."""
 _FEWEST: Final = 3
 _STEM: Final = 5
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -30,10 +29,10 @@ _THOUSANDS: Final = re.compile(r"(?<=\d)[,，'’\u00a0\u202f](?=\d{3}(?!\d))")
 _SENTENCE: Final = re.compile(
     r"(?<=[。！？!?；;])|(?<=\.)(?<!\b[A-Z]\.)(?<!\b(?:Dr|Mr|Ms|St|No|vs)\.)(?<!\b(?:Mrs|e\.g|i\.e)\.)(?<!\bProf\.)(?=\s)"
 )
-"""The end of a sentence, which a title or an initial is not: "Dr. Quimby" stays whole."""
+"""The end of a sentence. A title or an initial does not end one: "Dr. Quimby" stays whole."""
 _CODE: Final = re.compile(r"(?=.*\d)(?!(?:19|20)\d\d$).{4,}")
 _TELLING: Final = re.compile(r"[^\x00-\u2e7f]{2}|\w{4,}")
-"""A word that may tell by itself what was forgotten, beside a sentence that does: a pair of wide letters, or a stem."""
+"""A word that can reveal forgotten text by itself, next to a sentence that does: a pair of wide letters, or a stem."""
 _WIDE_FROM: Final = "\u2e80"
 _TASTE: Final = "\0"
 _TASTE_ENGLISH: Final = re.compile(
@@ -54,7 +53,7 @@ _NO_TEXTS: Final = ("id", "session_id", "timestamp", "layer", "deleted_at")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten:
-    """Something that was forgotten: its words, when (epoch seconds), and what of them still stands in its stead."""
+    """Forgotten text, the time (epoch seconds), and the active text that has replaced it."""
 
     text: str
     at: float
@@ -62,7 +61,7 @@ class Forgotten:
 
 
 class Withheld:
-    """Tells whether a text says something that was forgotten, and leaves it out."""
+    """Detect and remove sentences that repeat forgotten text."""
 
     def __init__(self, forgotten: Iterable[Forgotten]) -> None:
         self._at: list[float] = []
@@ -83,17 +82,17 @@ class Withheld:
         return bool(self._terms)
 
     def says(self, text: str, *, since: float = 0.0, words: frozenset[str] = frozenset()) -> bool:
-        """Return whether a text says something that was forgotten at a time (epoch seconds) or later.
+        """Return whether a text repeats something that was forgotten at a time (epoch seconds) or later.
 
-        words: those by which alone it is told: see `words_of`.
+        words: words that are sufficient by themselves: see `words_of`.
         """
         terms = terms_of(text)
         return not terms.isdisjoint(words) or bool(self._said(terms, since))
 
     def words_of(self, *texts: str, since: float = 0.0) -> frozenset[str]:
-        """Return the words of what was forgotten and is said in these texts, which are of one turn or one record.
+        """Return the words of the forgotten text that these texts, of one turn or one record, repeat.
 
-        What a reply makes of it may hold a single one of them ("OK, tea is noted").
+        A reply may refer to it with a single word ("OK, tea is noted").
         """
         said = {
             number
@@ -105,7 +104,7 @@ class Withheld:
         return frozenset(term for number in said for term in self._own[number] if _TELLING.fullmatch(term))
 
     def cut(self, text: str, *, since: float = 0.0, words: frozenset[str] = frozenset()) -> str:
-        """Return a text without the sentences that say it, and without the lines that say it in several."""
+        """Return a text without the sentences that repeat forgotten text, and without lines that do so in several."""
         if not self:
             return text
         lines: list[str] = []
@@ -117,7 +116,7 @@ class Withheld:
         return "\n".join(lines)
 
     def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a session record without what says it."""
+        """Return a session record without forgotten text."""
         told = {name: value for name, value in row.items() if name not in _NO_TEXTS}
         words = self.words_of(*(text for value in told.values() for text in _texts(value)))
         return {name: self._value(value, words) if name in told else value for name, value in row.items()}
@@ -154,7 +153,7 @@ def _texts(value: object) -> list[str]:
 
 
 def terms_of(text: str) -> frozenset[str]:
-    """Return the words of a text that matter: stems of words, and pairs of characters where words have no spaces."""
+    """Return the significant words of a text: stems, and pairs of characters in scripts without spaces."""
     found: set[str] = set()
     for match in _WORD.finditer(_plain(text).casefold()):
         for wide, letters in groupby(match[0], key=lambda letter: letter >= _WIDE_FROM):
@@ -171,7 +170,7 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a text without the escapes of JSON and HTML, as a tool's output may be told, and numbers in one piece."""
+    """Decode escapes of JSON and HTML, which tool output contains, and join the digits of numbers."""
     text = _THOUSANDS.sub("", text)
     if "\\u" in text:
         text = _JSON_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
@@ -187,5 +186,5 @@ def _term(word: str) -> Iterable[str]:
 
 
 def canonical(row: Mapping[str, Any]) -> str:
-    """Return a record as one string, however its line was written."""
+    """Return a record as one string that does not depend on the format of its line."""
     return json.dumps(row, ensure_ascii=True, sort_keys=True)
