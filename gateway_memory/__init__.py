@@ -1,4 +1,4 @@
-"""Long-term memory for chat gateways: what one session learns, the others know."""
+"""Long-term memory for chat gateways, shared by all sessions."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

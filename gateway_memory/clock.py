@@ -1,4 +1,4 @@
-"""Times as people see them, in the configured zone."""
+"""Local times and days in the configured zone."""
 
 from datetime import UTC, datetime, tzinfo
 from typing import Final

@@ -39,7 +39,7 @@ class SavingCalls(Opened):
         topic, summary: the texts of the record.
         decisions, todos: one text each.
 
-        Returns False if the session already has a record, or if the user has switched saving off.
+        Returns False if the session already has a record, or if nothing may be saved, e.g. after `/memory off`.
 
         Raises:
             UsageError: a value is not text.

@@ -30,7 +30,7 @@ _UNDONE_WITHIN: Final = 200
 
 
 class MemoryChanges:
-    """Change the memories of any scope."""
+    """Changes the memories of any scope."""
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
         self._runtime = runtime

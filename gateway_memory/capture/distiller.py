@@ -58,7 +58,7 @@ def earned(memory: MemoryRecord, uses: Uses, settings: DistillSettings) -> Reaso
 
 
 class Distiller:
-    """Move the facts of one workspace."""
+    """Moves the facts of one workspace."""
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
         self._runtime = runtime

@@ -31,7 +31,7 @@ class OpenSessions(Protocol):
 
 
 class PlanExecutor:
-    """Execute plans, and notify the open sessions.
+    """Executes plans, and notifies the open sessions.
 
     interrupted: set when a plan was not completed. It must then be recovered.
     """

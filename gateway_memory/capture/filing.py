@@ -20,7 +20,7 @@ __all__ = ["Filing"]
 
 
 class Filing:
-    """File the results of a stage, and complete the turns of that stage, with one plan a scope."""
+    """Files the results of a stage, and completes the turns of that stage, with one plan a scope."""
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
         self._runtime = runtime

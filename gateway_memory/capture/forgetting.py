@@ -91,7 +91,7 @@ def _denies(what: str, text: str) -> bool:
 
 
 def _share(what: str, item: Near) -> float:
-    """Return how much of the request the memory contains: Jaccard, or 0.9 if it contains the request verbatim."""
+    """Return how much of the request the memory contains: Jaccard, and at least 0.9 for a verbatim match."""
     asked, text = ("".join(c for c in part.casefold() if c.isalnum()) for part in (what, item.stored.entry.text))
     within = 0.9 if len(asked) > 1 and asked in text else 0.0
     return max(within, text_overlap(what, item.stored.entry.text))

@@ -23,7 +23,7 @@ _CLEANED_AT_ONCE: Final = 8000
 
 
 class TurnIntake:
-    """Store turns and observations. Call it within the session's `accepting`, which preserves their order."""
+    """Stores turns and observations. Call it within the session's `accepting`, which preserves their order."""
 
     def __init__(self, runtime: Runtime, storage: Storage, processor: TurnProcessor, retention: Retention) -> None:
         self._runtime = runtime

@@ -25,7 +25,7 @@ LINE_OVERHEAD: Final = 40
 
 
 class Merger:
-    """Make decisions and write only to the draft. Call it only while the workspace's lock is held."""
+    """Makes decisions, and writes only to the draft. Call it only while the workspace's lock is held."""
 
     def __init__(self, runtime: Runtime, storage: Storage) -> None:
         self._runtime = runtime

@@ -61,7 +61,7 @@ def clip(kind: str, tool: str, content: str) -> str:
     if kind == "tool" and tool:
         text = _text(fields, content)
         only_asked = bool(fields) and text is content  # a call without its result, as in transcripts
-        # Test for edits first: "write_file" and "edit_notebook" also match other patterns.
+        # Test for edits first: tools such as "write_file" and "edit_notebook" read nothing.
         if _EDIT.search(tool):
             return _shorten(_with_path(fields, _hunks(text)))
         if _READ.search(tool):

@@ -69,7 +69,7 @@ class Models:
 
 
 class Reader:
-    """Call the models. Without a model, only the rules extract memories."""
+    """Calls the models. Without a model, only the rules extract memories."""
 
     def __init__(self, runtime: Runtime, storage: Storage, models: Models) -> None:
         self._runtime = runtime

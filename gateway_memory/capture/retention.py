@@ -19,7 +19,7 @@ _DAY_SECONDS: Final = 86400.0
 
 
 class Retention:
-    """Tidy one store once an hour by the runtime's clock, which may be adjusted."""
+    """Tidies one store once an hour by the runtime's clock, which may be adjusted."""
 
     def __init__(self, runtime: Runtime, turns: Turns, notices: Notices) -> None:
         settings = runtime.settings

@@ -1,1 +1,1 @@
-"""Where hosts meet the package: what they hand in, what they get raised, what stands in the way."""
+"""The interface to hosts: validation of their values, and of the installed packages."""

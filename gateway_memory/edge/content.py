@@ -1,4 +1,4 @@
-"""What a host hands over, as text: strings, and content parts as the model providers' APIs have them."""
+"""Convert a host's values to text and numbers: strings, and content parts in the form of model providers' APIs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -9,10 +9,10 @@ from gateway_memory.errors import UsageError
 __all__ = ["Content", "count_of", "instant_of", "milliseconds_of", "share_of", "text_of", "texts_of", "well_formed"]
 
 Content: TypeAlias = str | Mapping[str, Any] | Sequence[Any]
-"""A text: a string, or content parts. What type checkers can't tell apart is checked when it comes."""
+"""A text: a string, or content parts. Type checkers can't distinguish them, so they are checked at run time."""
 
 _SAID: Final = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
-"""By a part's type, where its words stand. All other parts (images, files, calls of tools, thoughts) say nothing."""
+"""The field with the text, by a part's type. Other parts (images, files, tool calls, thoughts) have no text."""
 _OF_TOOLS: Final = {
     "tool_result": "content",
     "web_search_tool_result": "content",
@@ -20,29 +20,30 @@ _OF_TOOLS: Final = {
     "function_call_output": "output",
     "custom_tool_call_output": "output",
 }
-"""Likewise for what came of a call: words of the tool's, not of the user's."""
+"""The same for results of tools. Their text is the tool's, not the user's."""
 _UNSAID: Final = (
     *("inline_data", "inlineData", "file_data", "fileData", "function_call", "functionCall"),
     *("function_response", "functionResponse", "executable_code", "executableCode"),
     *("code_execution_result", "codeExecutionResult"),
 )
-"""What Google's parts, which have no type, hold in place of words."""
+"""The fields of Google's parts, which have no type, that hold something other than text."""
 _DEEPEST: Final = 20
 _YEARS: Final = range(1900, 9001)
 _LONGEST_MS: Final = 10**13
 _MOST: Final = 2**31
-"""More than a workspace can hold: who asks for more than this gets all there is."""
+"""More than a workspace can hold. A larger number returns everything."""
 
 
 def text_of(content: object, name: str, *, tools: bool = False) -> str:
-    """Return the text of a message; None has none.
+    """Return the text of a message; "" for None.
 
-    content: a string; or a content part, a message, or a list of them, as mappings or as an SDK's objects, in the form
-    of OpenAI's Chat Completions or Responses, or of Anthropic's Messages. Only what was said counts, and, with `tools`,
-    what tools returned. name: what the caller's argument is called.
+    content: a string, a content part, a message, or a list of them, as mappings or as objects of an SDK, in the form of
+    OpenAI's Chat Completions or Responses API or of Anthropic's Messages API. Only text counts and, with `tools`, the
+    output of tools.
+    name: the name of the caller's argument, for errors.
 
     Raises:
-        UsageError: it is nothing of these.
+        UsageError: the content has another form.
     """
     if isinstance(content, str):
         return well_formed(content)
@@ -50,10 +51,10 @@ def text_of(content: object, name: str, *, tools: bool = False) -> str:
 
 
 def texts_of(contents: object, name: str) -> tuple[str, ...]:
-    """Return the texts of a list; a lone string is a list of one, and None an empty one.
+    """Return the texts of a list. A single string is a list of one, and None is an empty list.
 
     Raises:
-        UsageError: it is no list, or one of its items is no text.
+        UsageError: the value is not a list, or one of its items is not text.
     """
     if contents is None:
         return ()
@@ -65,10 +66,10 @@ def texts_of(contents: object, name: str) -> tuple[str, ...]:
 
 
 def instant_of(at: object, name: str = "at") -> float:
-    """Return a time in epoch seconds; one without a zone is in the host's.
+    """Return a time in epoch seconds. A time without a zone is in the host's zone.
 
     Raises:
-        UsageError: it is no time, or none that a conversation can have.
+        UsageError: the value is not a datetime, or its year is out of range.
     """
     if not isinstance(at, datetime):
         raise UsageError(f"{name} is of type {type(at).__name__}: expected a datetime")
@@ -78,10 +79,10 @@ def instant_of(at: object, name: str = "at") -> float:
 
 
 def count_of(number: object, name: str) -> int:
-    """Return how many things are asked for: at least one, and no more than can be.
+    """Return a requested number of items, limited to a maximum.
 
     Raises:
-        UsageError: it is no whole number from 1.
+        UsageError: the value is not a whole number from 1.
     """
     if not isinstance(number, int) or isinstance(number, bool):
         raise UsageError(f"{name} is of type {type(number).__name__}: expected a number from 1")
@@ -94,7 +95,7 @@ def milliseconds_of(number: object, name: str) -> int:
     """Return a duration in whole milliseconds.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the value is not a valid duration.
     """
     if not isinstance(number, int | float) or isinstance(number, bool) or not 0 <= number <= _LONGEST_MS:
         raise UsageError(f"{name}: expected a number of milliseconds from 0")
@@ -105,7 +106,7 @@ def share_of(number: object, name: str) -> float:
     """Return a number from 0 to 1.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the value is not such a number.
     """
     if not isinstance(number, int | float) or not 0 <= number <= 1:
         raise UsageError(f"{name}: expected a number from 0 to 1")
@@ -113,7 +114,7 @@ def share_of(number: object, name: str) -> float:
 
 
 def well_formed(text: str) -> str:
-    """Return a text as valid Unicode: halves of a character that belong together are joined, others replaced."""
+    """Return a text as valid Unicode: join surrogate pairs, and replace lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -136,7 +137,7 @@ def _texts(content: object, name: str, *, tools: bool, depth: int) -> Iterator[s
 
 
 def _words_of(part: object, name: str, *, tools: bool) -> object:
-    """Return where the words of a part or of a message stand: a text, or further parts."""
+    """Return the content of a part or a message: a text, or further parts."""
     kind = _field(part, "type")
     if not isinstance(kind, str):
         kind = None
@@ -152,7 +153,7 @@ def _words_of(part: object, name: str, *, tools: bool) -> object:
         found = _field(part, field)
         if found is not None:
             return found
-    # An assistant's message that holds only calls, or a part of Google's without words.
+    # An assistant's message with tool calls only, or a part in Google's form without text.
     if any(_field(part, field) is not None for field in ("role", *_UNSAID)):
         return None
     raise UsageError(
@@ -164,6 +165,6 @@ def _words_of(part: object, name: str, *, tools: bool) -> object:
 def _field(part: object, name: str) -> Any:
     try:
         value = part.get(name) if isinstance(part, Mapping) else getattr(part, name, None)
-    except Exception:  # noqa: BLE001 - an SDK's object may compute it, as Google's answers do
+    except Exception:  # noqa: BLE001 - a property of an SDK's object may raise, as in Google's answers
         return None
     return None if callable(value) else value

@@ -1,4 +1,4 @@
-"""Whether `extractor`, `recall` and `notifier` are the packages that were installed along with this one."""
+"""Check that `extractor`, `recall` and `notifier` are the packages that were installed with this one."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -7,10 +7,10 @@ __all__ = ["check_neighbours"]
 
 
 def check_neighbours() -> None:
-    """Look that no other module bears the name of one of our packages. Their names are common, and top-level.
+    """Check that no other module has the name of one of our packages, since their names are common and top-level.
 
     Raises:
-        ShadowedPackageError: one does; it would be imported in the place of ours.
+        ShadowedPackageError: another module has such a name and would be imported instead of ours.
     """
     home = Path(__file__).resolve().parents[2]
     for name in ("extractor", "recall", "notifier"):
@@ -22,9 +22,9 @@ def check_neighbours() -> None:
 
 
 def _place_of(name: str) -> Path | None:
-    """Return the file that `import name` takes, None where there is none."""
+    """Return the file that `import name` loads, or None."""
     try:
         spec = find_spec(name)
-    except ValueError:  # a module that was put together by hand
+    except ValueError:  # a module that was created without a file
         return None
     return Path(spec.origin) if spec is not None and spec.origin is not None else None

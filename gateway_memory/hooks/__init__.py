@@ -1,1 +1,1 @@
-"""Editors' hooks: one short process each, which imports next to nothing and never fails its editor."""
+"""Editors' hooks: each runs as a short process with few imports, and never fails its editor."""

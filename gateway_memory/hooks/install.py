@@ -1,4 +1,4 @@
-"""`gateway-memory hooks install | status | undo`: our entries in an editor's file, beside what others wrote there."""
+"""`gateway-memory hooks install | status | undo`: manage our entries in an editor's file, next to those of others."""
 
 import argparse
 import contextlib
@@ -25,7 +25,7 @@ _FILES: Final[dict[Editor, str]] = {"cursor": ".cursor/hooks.json", "claude-code
 _OURS: Final = re.compile(
     rf"(?:(?:^|[/\s'\"])gateway-memory['\"]?|-m gateway_memory(?:\.cli)?\.entry) hook (?:{'|'.join(EVENTS)})\b"
 )
-"""What an installation of ours writes, of today's form or of an earlier one without a path."""
+"""The command of our installations, in the current form or in an earlier one without a path."""
 _CHECK_SECONDS: Final = 30.0
 _RECORD: Final = ".gateway-memory-hooks.json"
 
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out a parsed `hooks` command; returns the exit code."""
+    """Execute a parsed `hooks` command, and return the exit code."""
     try:
         project = _project(args.project)
         config = args.config.expanduser().absolute() if getattr(args, "config", None) else None
@@ -74,13 +74,13 @@ def _project(project: Path | None) -> Path | None:
 
 
 def install(editor: Editor, project: Path | None, workspace: str | None, *, config: Path | None = None) -> str:
-    """Merge our hooks into the editor's file; doing it twice changes nothing. Returns what to tell.
+    """Merge our hooks into the editor's file, and return the message to show. Installing twice has no effect.
 
     project: None for the file of all projects.
 
     Raises:
-        ValueError: the file there is no JSON object of the expected form, or our command does not run from where an
-            editor stands; the file is left as it is.
+        ValueError: the file is not a JSON object of the expected form, or our command does not run in an editor's
+            environment. The file is unchanged.
     """
     path = _file(editor, project)
     before = _text(path)
@@ -91,7 +91,7 @@ def install(editor: Editor, project: Path | None, workspace: str | None, *, conf
         return f"{path}: the hooks are installed already, and their command runs"
     after, record = _rendered(document), path.with_name(_RECORD)
     known = _known(record)
-    if known.get("after") != _digest(before or ""):  # the first of our installations, or the file was edited since
+    if known.get("after") != _digest(before or ""):  # the first installation, or the file was edited since
         others = without_ours(found)
         known = {"before": before if others == found else _rendered(others), "made": not path.parent.exists()}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,10 +105,10 @@ def install(editor: Editor, project: Path | None, workspace: str | None, *, conf
 
 
 def _check(command: str, config: Path | None) -> None:
-    """Try the command as an editor would: by a shell that knows nothing of our virtual environment.
+    """Run the command as an editor would: in a shell without our virtual environment.
 
     Raises:
-        ValueError: it does not run, or the config has mistakes.
+        ValueError: the command does not run, or the config has mistakes.
     """
     environment = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
     tried = f"{command} config check {shlex.quote(str(config.absolute()))}" if config else f"{command} --help"
@@ -129,7 +129,7 @@ def _check(command: str, config: Path | None) -> None:
 
 
 def undo(editor: Editor, project: Path | None) -> str:
-    """Take our hooks out: the file as it was, byte for byte; where somebody edited it since, without our entries."""
+    """Remove our hooks. Restore the file byte for byte, or remove only our entries if it was edited since."""
     path = _file(editor, project)
     text, record = _text(path), path.with_name(_RECORD)
     known = _known(record)
@@ -148,7 +148,7 @@ def undo(editor: Editor, project: Path | None) -> str:
         told = f"{path}: our hooks are out"
     record.unlink(missing_ok=True)
     if known.get("made"):
-        with contextlib.suppress(OSError):  # somebody has put more into it
+        with contextlib.suppress(OSError):  # the folder contains other files
             path.parent.rmdir()
     return told
 
@@ -156,7 +156,7 @@ def undo(editor: Editor, project: Path | None) -> str:
 def merged(
     editor: Editor, document: dict[str, Any], workspace: str | None, config: Path | None = None
 ) -> dict[str, Any]:
-    """Return an editor's document with our hooks, once, behind what others wrote there."""
+    """Return an editor's document with our hooks once, after the entries of others."""
     result = without_ours(document)
     hooks = dict(result.get("hooks", {}))
     command = own_command()
@@ -176,7 +176,7 @@ def merged(
 
 
 def without_ours(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document without our entries; what others wrote stays in its order."""
+    """Return a document without our entries. Other entries keep their order."""
     hooks: dict[str, Any] = {}
     for event, entries in document.get("hooks", {}).items():
         left = [kept for entry in entries for kept in _without_command(entry)]
@@ -186,7 +186,7 @@ def without_ours(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_command(entry: Any) -> list[Any]:
-    """Return what is left of an entry, in a list: of ours nothing."""
+    """Return the rest of an entry without our commands as a list, which is empty for our own entry."""
     inner = entry.get("hooks") if isinstance(entry, dict) else None
     if isinstance(inner, list):
         left = [each for each in inner if not _is_ours(each)]
@@ -227,7 +227,7 @@ def _file(editor: Editor, project: Path | None) -> Path:
 
 
 def _text(path: Path) -> str | None:
-    """Return what stands in an editor's file, its line ends and a byte order mark included; None without a file."""
+    """Return the content of an editor's file, including line ends and a byte order mark; None without a file."""
     if not path.exists():
         return None
     try:
@@ -251,7 +251,7 @@ def _read(path: Path, text: str | None) -> dict[str, Any]:
 
 
 def _known(record: Path) -> dict[str, Any]:
-    """Return what our last installation noted, nothing where that can't be read: then the file itself tells."""
+    """Return the record of our last installation, or {} if it can't be read. The file itself is then authoritative."""
     try:
         known = json.loads(record.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -262,12 +262,12 @@ def _known(record: Path) -> dict[str, Any]:
 
 def _rendered(document: dict[str, Any]) -> str:
     text = json.dumps(document, indent=2, ensure_ascii=False)
-    # A lone surrogate stands in JSON as an escape alone.
+    # JSON can only represent a lone surrogate as an escape.
     return f"{text if well_formed(text) == text else json.dumps(document, indent=2)}\n"
 
 
 def _write(path: Path, text: str) -> None:
-    """Replace a file as a whole; what a link names, and with the rights that it has."""
+    """Replace a file atomically. Follow links, and keep the file's permissions."""
     path = path.resolve()
     temporary = path.with_name(f".{path.name}.tmp")
     try:

@@ -1,4 +1,4 @@
-"""The hooks after the start: they read the transcript first, and the last of them closes the session."""
+"""The hooks after the start. They read the transcript first, and the last one closes the session."""
 
 import contextlib
 import time
@@ -19,9 +19,9 @@ _LONGEST_MS: Final = 10**13
 
 
 def before_compaction(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None) -> str:
-    """Return what the agent is asked before its context is compacted, "" where there is nothing to keep.
+    """Return the request to the agent before its context is compacted, or "" if there is nothing to save.
 
-    Without a transcript nobody knows; but a context that is full holds something, and the agent can tell.
+    Without a transcript the content is unknown. A full context contains something, so the agent is asked to judge.
     """
     with _session(workspace, session_id, given, config) as journal:
         seen = journal.seen_in(session_id)
@@ -35,10 +35,10 @@ def before_compaction(workspace: Path, session_id: str, given: dict[str, Any], c
 
 
 def followup(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, status: object) -> str:
-    """Return the follow-up prompt where one is due: see `JournalInPlace.followup`.
+    """Return the follow-up prompt if one is due: see `JournalInPlace.followup`.
 
-    At the first stop only where much has happened; later, without a transcript, the agent itself tells whether there is
-    anything to save.
+    At the first stop, it is due only if much has happened. At later stops without a transcript, the agent judges
+    whether there is anything to save.
     """
     wanted = settings_of(workspace, config)["sessions"]
     with _session(workspace, session_id, given, config) as journal:
@@ -55,7 +55,7 @@ def followup(workspace: Path, session_id: str, given: dict[str, Any], config: Pa
 
 
 def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None) -> None:
-    """Close the session: its record is written unless it is saved. Facts are indexed along the way."""
+    """Close the session, and write its record unless it is saved. This also indexes new facts."""
     with _session(workspace, session_id, given, config, lives=False) as journal:
         if not journal.is_open(session_id):
             return
@@ -84,7 +84,7 @@ def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | 
 
 
 def _milliseconds(value: object) -> float | None:
-    """Return the duration that an editor tells, None where it is none."""
+    """Return the duration that an editor reports, or None if it is invalid."""
     told = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LONGEST_MS
     return float(value) if told and isinstance(value, int | float) else None
 
@@ -93,7 +93,7 @@ def _milliseconds(value: object) -> float | None:
 def _session(
     workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, lives: bool = True
 ) -> Iterator[JournalInPlace]:
-    """Open the journal with the session in it, and what its transcript has gained, or what else the editor tells."""
+    """Open the journal, register the session, and store new observations from its transcript or from the event."""
     with JournalInPlace.open(workspace) as journal:
         now = time.time()
         register(journal, session_id, now, lives=lives)
@@ -107,14 +107,14 @@ def _session(
 
 
 def _transcript(given: dict[str, Any]) -> Path | None:
-    """Return the transcript that an editor names, None where it names none or it is not there."""
+    """Return the transcript that an editor names, or None if there is none."""
     named = given.get("transcript_path")
     if not isinstance(named, str) or not named:
         return None
     try:
         path = Path(named).expanduser()
         return path if path.is_file() else None
-    except (OSError, ValueError, RuntimeError):  # a name that is too long, no name at all, or ~nobody
+    except (OSError, ValueError, RuntimeError):  # a name that is too long or invalid, or ~nobody
         return None
 
 

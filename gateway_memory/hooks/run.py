@@ -1,4 +1,4 @@
-"""`gateway-memory hook sessionStart|preCompact|stop|sessionEnd`: JSON in, JSON out, exit 0 whatever happens."""
+"""`gateway-memory hook sessionStart|preCompact|stop|sessionEnd`: JSON in, JSON out, and always exit code 0."""
 
 import json
 import os
@@ -12,20 +12,20 @@ from typing import Any, Final
 __all__ = ["EVENTS", "main", "workspace_of"]
 
 EVENTS: Final = {"sessionStart": 10, "preCompact": 5, "stop": 5, "sessionEnd": 30}
-"""Each hook and the seconds that its editor gives it."""
+"""Each hook and the seconds that its editor allows."""
 _MARGIN_SECONDS: Final = 1.0
 _LONGEST_INPUT: Final = 4_000_000
 _FOLDER: Final = ".memory"
 
 
 class _TimeUp(BaseException):
-    """The editor will not wait any longer; nothing may catch this on the way."""
+    """The editor's time limit is reached. Nothing may catch this on the way."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run one hook; always prints valid JSON, and returns 0. Why it did nothing stands in the workspace's log."""
+    """Run one hook, print valid JSON, and return 0. The workspace's log says why a hook did nothing."""
     started = time.monotonic()
-    # Claude Code writes its events' names with a capital.
+    # Claude Code capitalizes the names of its events.
     event = next((name for name in EVENTS if [name.lower()] == [each.lower() for each in arguments[:1]]), "")
     workspace: Path | None = None
     answer: dict[str, Any] = {}
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
         signal.setitimer(signal.ITIMER_REAL, EVENTS.get(event, 5) - _MARGIN_SECONDS)
         options = dict(zip(arguments[1::2], arguments[2::2], strict=False))
         named = options.get("--workspace")
-        workspace = _there_already(named)  # where it is noted that the input can't be read
+        workspace = _there_already(named)  # its log records unreadable input
         given = json.loads(sys.stdin.buffer.read(_LONGEST_INPUT) or b"{}")
         if not isinstance(given, dict):
             raise TypeError("the input is no JSON object")  # noqa: TRY301 - every mistake ends in the same place
@@ -44,10 +44,10 @@ def main(arguments: list[str]) -> int:
         config = options.get("--config")
         if not workspace.is_dir():
             workspace.mkdir(parents=True, exist_ok=True)
-            if workspace.name == _FOLDER:  # in a project: what is said there is nobody else's business
+            if workspace.name == _FOLDER:  # in a project: keep the memory out of version control
                 (workspace / ".gitignore").write_text("*\n", "utf-8")
         answer = _run(event, given, workspace, Path(config) if config else None)
-    except BaseException as error:  # noqa: BLE001 - an editor's work must go on, whatever ours does
+    except BaseException as error:  # noqa: BLE001 - an editor must never fail because of a hook
         problem = _described(error)
     for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
 
 
 def workspace_of(given: dict[str, Any], named: str | None) -> Path:
-    """Return the workspace that a hook works on: the one that is named, or `.memory` in the project's folder."""
+    """Return the workspace of a hook: the named one, or `.memory` in the project's folder."""
     named = named or os.environ.get("GATEWAY_MEMORY_WORKSPACE")
     if named:
         return Path(named).expanduser().absolute()
@@ -88,7 +88,7 @@ def _interrupt(number: int, _: FrameType | None) -> None:
 
 def _run(event: str, given: dict[str, Any], workspace: Path, config: Path | None) -> dict[str, Any]:
     session_id = str(given.get("conversation_id") or given.get("session_id") or "")[:200]
-    if not session_id.isprintable():  # a broken id is none; lone surrogates could not even be stored
+    if not session_id.isprintable():  # an unprintable id is ignored; lone surrogates could not even be stored
         session_id = ""
     claude = "hook_event_name" in given and "conversation_id" not in given
     if event == "sessionStart":
@@ -111,7 +111,7 @@ def _run(event: str, given: dict[str, Any], workspace: Path, config: Path | None
 
     if event == "preCompact":
         prompt = later.before_compaction(workspace, session_id, given, config)
-        # Claude Code takes no message here: what it compacts is in the transcript, which was just read.
+        # Claude Code accepts no message here. What it compacts is in the transcript, which was just read.
         return {"user_message": prompt} if prompt and not claude else {}
     if event == "stop":
         if given.get("stop_hook_active") or given.get("loop_count"):
@@ -125,7 +125,7 @@ def _run(event: str, given: dict[str, Any], workspace: Path, config: Path | None
 
 
 def _register(workspace: Path, session_id: str) -> None:
-    """Note the session; where the journal can't, the opening is still told."""
+    """Register the session. If the journal fails, the hook still returns the opening."""
     if not session_id:
         return
     from gateway_memory.errors import StoreError
@@ -140,7 +140,7 @@ def _register(workspace: Path, session_id: str) -> None:
 
 
 def _described(error: BaseException) -> str:
-    """Return the kind and place of an error's first cause: its text may be what was said."""
+    """Return the kind and place of an error's first cause. Its text may contain messages."""
     while error.__cause__ is not None:
         error = error.__cause__
     trace = error.__traceback__
@@ -151,7 +151,7 @@ def _described(error: BaseException) -> str:
 
 
 def _note(workspace: Path | None, event: str, problem: str, seconds: float) -> None:
-    """Leave when a hook ran, and in the log why one did nothing; where neither can be written, nothing."""
+    """Record when a hook ran, and log why one did nothing. If neither can be written, do nothing."""
     if workspace is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""The opening, for an editor: the same text that a gateway's session is told, read without index or event loop."""
+"""The opening for an editor: the same text that a gateway's session gets, built without an event loop."""
 
 import contextlib
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ from recall import count_tokens, render_block
 __all__ = ["opening"]
 
 _MIN_SHARE: Final = 0.35
-"""How much of the last session's words an older memory must hold to be told."""
+"""The minimum share of the last session's words that an older memory must contain to be shown."""
 
 
 def opening(workspace: Path, config: Path | None, now: float) -> str:
-    """Return the opening of the owner's next session, "" where openings are off. `now` in epoch seconds."""
+    """Return the opening of the owner's next session, "" if openings are off. now: epoch seconds."""
     settings = settings_of(workspace, config)
     wanted = settings["opening"]
     if not wanted["enabled"]:
@@ -54,7 +54,7 @@ def opening(workspace: Path, config: Path | None, now: float) -> str:
 
 
 def _last(workspace: Path) -> Mapping[str, Any] | None:
-    """Return the last session's record, without what was forgotten as far as the journal can tell."""
+    """Return the last session's record, without forgotten text if the journal can be read."""
     last = last_record(workspace / SESSIONS_FILE)
     with contextlib.suppress(StoreError, OSError):
         if last and (workspace / "journal.sqlite").exists():

@@ -1,4 +1,4 @@
-"""What a hook reads and writes without an event loop: the journal, the compiled config, the workspace's lock."""
+"""The state that a hook uses without an event loop: the journal, the compiled config and the session's registration."""
 
 import contextlib
 import hashlib
@@ -17,18 +17,18 @@ __all__ = ["hook_key", "register", "settings_of", "zone_of"]
 
 
 def hook_key(session_id: str) -> str:
-    """Return the session key under which an editor's session stands in the journal."""
+    """Return the session key of an editor's session in the journal."""
     return f"hook:{session_id}"
 
 
 def register(journal: JournalInPlace, session_id: str, at: float, *, lives: bool) -> None:
-    """Note an editor's session, under its own id, unless it is known.
+    """Register an editor's session under its own id, unless it is known.
 
-    lives: something happens in it, so it is open again where it had ended: an editor resumes a conversation under its
-    old id. Its record stays the only one.
+    lives: the session is active, so that it is reopened if it had ended. An editor resumes a conversation under its old
+    id, and the session keeps its only record.
 
     Raises:
-        UsageError: the id is that of a gateway's session, whose it may be.
+        UsageError: the id is that of a gateway's session, which may belong to another person.
     """
     if not journal.register(session_id, hook_key(session_id), at, lives=lives):
         raise UsageError("a session of this id is no editor's")
@@ -37,7 +37,7 @@ def register(journal: JournalInPlace, session_id: str, at: float, *, lives: bool
 def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
     """Return the checked settings of the config's defaults, by their keys.
 
-    Checking takes pydantic and half a second, so what was checked is kept as JSON under the file's digest.
+    Checking takes pydantic and half a second, so the result is cached as JSON under the file's digest.
 
     Raises:
         GatewayMemoryError: the config has mistakes.
@@ -66,7 +66,7 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
 
 
 def zone_of(settings: Mapping[str, Any]) -> tzinfo | None:
-    """Return the zone in which days are counted, None for the host's; settings: what `settings_of` returned."""
+    """Return the zone in which days are counted, None for the host's. settings: the result of `settings_of`."""
     if settings["timeZone"] == "local":
         return None
     from zoneinfo import ZoneInfo

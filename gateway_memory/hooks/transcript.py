@@ -1,4 +1,4 @@
-"""An editor's transcript, read from where the last hook stopped: its turns, tool calls and errors as observations."""
+"""Read an editor's transcript from the last offset, and store turns, tool calls and errors as observations."""
 
 import json
 import re
@@ -15,36 +15,36 @@ from gateway_memory.store.ports.sessions import Observation
 __all__ = ["observations_of", "read_last_message", "read_transcript"]
 
 LONGEST_READ: Final = 2_000_000
-"""Bytes that one hook reads: of a longer rest, the newest."""
+"""The maximum number of bytes that one hook reads: the newest ones of a longer rest."""
 _LONGEST_TEXT: Final = 20_000
 _NOT_SAID: Final = ("isMeta", "isSidechain", "isCompactSummary")
-"""Claude Code's marks of what nobody said in this session: its own notes, its subagents' talk, what it compacted."""
+"""Claude Code's marks of entries that nobody said in this session: its notes, its subagents, its compactions."""
 _QUERY: Final = re.compile(r"<user_query>\n?(.*?)(?:</user_query>|\Z)", re.DOTALL)
-"""Cursor puts a user's words so, beside the time and what it attached."""
+"""Cursor's markup of a user's words, next to the time and attachments."""
 _ADDED: Final = re.compile(
     r"<(system-reminder|command-(?:name|message|args|contents)|local-command-(?:stdout|stderr|caveat))>.*?(?:</\1>|\Z)",
     re.DOTALL,
 )
-"""What Claude Code adds to a user's words."""
+"""The markup that Claude Code adds to a user's words."""
 
 
 def read_transcript(journal: JournalInPlace, session_id: str, path: Path, at: float) -> int:
-    """Keep what is new in a transcript; return how many observations that is.
+    """Store the new part of a transcript, and return the number of observations.
 
-    The place where it stopped is kept in the same transaction, so nothing is kept twice. A last line without an end is
-    left for the next hook.
+    The new offset is stored in the same transaction, so that nothing is stored twice. An incomplete last line is left
+    for the next hook.
 
     Raises:
-        OSError, StoreError: it can't be read, or not be kept.
+        OSError, StoreError: the transcript can't be read, or the observations can't be stored.
     """
     return len(journal.read_on(session_id, at, lambda position: _read(path, position)))
 
 
 def _read(path: Path, position: int) -> tuple[list[Observation], int]:
-    """Return what a transcript tells from a byte on, and the byte behind its last whole line."""
+    """Return the observations of a transcript from a byte on, and the offset after its last whole line."""
     with path.open("rb") as stream:
         end = stream.seek(0, 2)
-        if end < position:  # another file in its place
+        if end < position:  # the file was replaced
             position = 0
         stream.seek(max(position, end - LONGEST_READ))
         content = stream.read(LONGEST_READ)
@@ -52,21 +52,21 @@ def _read(path: Path, position: int) -> tuple[list[Observation], int]:
     whole = content.rfind(b"\n") + 1
     lines = content[:whole].split(b"\n")
     if start > position:
-        lines = lines[1:]  # the rest of a line whose beginning was left out
+        lines = lines[1:]  # the rest of a line whose start was skipped
     return observations_of(lines), start + whole
 
 
 def read_last_message(journal: JournalInPlace, session_id: str, given: dict[str, Any], at: float) -> None:
-    """Keep what Claude Code's `Stop` tells of the reply, where there is no transcript to read."""
+    """Store the reply in Claude Code's `Stop` event if there is no transcript to read."""
     text = given.get("last_assistant_message")
     if isinstance(text, str) and text.strip():
         journal.observe(session_id, _kept("assistant", "", text), at)
 
 
 def observations_of(lines: Sequence[bytes]) -> list[Observation]:
-    """Return what a transcript's lines say, in Cursor's form or Claude Code's; nothing of what is another's.
+    """Return the observations of a transcript's lines, in Cursor's form or Claude Code's, of this session only.
 
-    A tool's call is kept with what came of it; one whose result isn't there yet, by itself.
+    A tool call is stored with its result, or alone if the result is missing.
     """
     seen: list[Observation] = []
     calls: dict[str, tuple[str, dict[str, Any]]] = {}
@@ -122,7 +122,7 @@ def _text_of(content: Any) -> str:
 
 
 def _said(text: str) -> str:
-    """Return the user's own words of a message in which the editor has put more."""
+    """Return the user's own words of a message to which the editor has added text."""
     return "\n".join(_QUERY.findall(text)) if "<user_query>" in text else _ADDED.sub("", text)
 
 

@@ -1,6 +1,6 @@
-"""A search by words for a process that lives a moment: over the index's rows as they stand, or the files themselves.
+"""Lexical search for a short-lived process, over the rows of the index or over the files.
 
-It loads no postings and no encoder: each text is looked through for the query's words and character pairs.
+It loads no postings and no encoder. It searches each text for the query's words and character pairs.
 """
 
 import contextlib
@@ -28,8 +28,8 @@ _LONGEST_WORD: Final = 40
 _TERMS: Final = 40
 
 
-class Line(NamedTuple):  # ten thousand of them are made at each start, which a dataclass takes four times as long for
-    """A memory: `at` in epoch seconds; score from 0 to 1, the share of the query's weight that it holds."""
+class Line(NamedTuple):  # a start creates ten thousand, for which a dataclass takes four times as long
+    """A memory. at: epoch seconds. score: from 0 to 1, the share of the query's weight that it contains."""
 
     id: str
     text: str
@@ -40,7 +40,7 @@ class Line(NamedTuple):  # ten thousand of them are made at each start, which a 
 
 
 def best(lines: Iterable[Line], query: str, *, limit: int, min_score: float) -> list[Line]:
-    """Return the lines that hold most of a query's words, weighted by how rare each is, best first."""
+    """Return the lines that contain most of a query's words, weighted by their rarity, best first."""
     terms = _terms(query)
     if not terms:
         return []
@@ -62,9 +62,9 @@ def best(lines: Iterable[Line], query: str, *, limit: int, min_score: float) -> 
 
 
 def lines_of(workspace: Path, zone: tzinfo | None, now: float) -> list[Line]:
-    """Return the owner's memories: as the index has them, or, where it has not followed the files, as these do.
+    """Return the owner's memories, from the index if it is up to date, else from the files.
 
-    zone: in which days are counted. now: in epoch seconds.
+    zone: the zone in which days are counted. now: epoch seconds.
     """
     if index_follows(workspace):
         with contextlib.suppress(RecallError), peek(workspace / INDEX_FILE) as index:
@@ -73,16 +73,16 @@ def lines_of(workspace: Path, zone: tzinfo | None, now: float) -> list[Line]:
 
 
 def index_follows(workspace: Path, *, embedded: bool = False) -> bool:
-    """Return whether the index was made from the owner's files as they stand: by their names, times and sizes.
+    """Return whether the index matches the owner's files by names, times and sizes.
 
-    embedded: whether every line has its vector, too.
+    embedded: also require that every line has its vector.
     """
     try:
         with peek(workspace / INDEX_FILE) as index:
             stamps = index.stamps(OWNER_KEY)
             if embedded and not index.is_embedded():
                 return False
-    except RecallError:  # there is none, or it is of another version: the files have it all
+    except RecallError:  # a missing index or another version; the files have everything
         return False
     found = {}
     with contextlib.suppress(OSError), os.scandir(workspace / "memory") as entries:
@@ -103,7 +103,7 @@ def _lines_of_files(workspace: Path, zone: tzinfo | None) -> Iterable[Line]:
         except OSError:
             continue
         noon = noon_of(path.stem, zone)
-        at = at if noon is None else noon  # a day's log is of its day, another note of when it was written
+        at = at if noon is None else noon  # a day's log has the time of its day, another note its modification time
         file = path.relative_to(workspace).as_posix()
         for block in parse(text, file=file):
             if block.type != "S":

@@ -1,4 +1,4 @@
-"""Loggers: the host's structlog where it is configured, else the standard library's below `gateway_memory`."""
+"""Loggers: the host's structlog if it is configured, else the standard library's below `gateway_memory`."""
 
 import logging
 from typing import Any
@@ -11,7 +11,7 @@ __all__ = ["get_logger"]
 
 
 class _Logger:
-    """Asks at each event whether structlog is configured: a host may do that after it has imported us."""
+    """Checks at each event whether structlog is configured, since a host may configure it after the import."""
 
     def __init__(self, name: str) -> None:
         self._standard = structlog.wrap_logger(
@@ -25,5 +25,5 @@ class _Logger:
 
 
 def get_logger(module: str) -> Any:
-    """Return the logger of a module, under its own name."""
+    """Return a logger with the name of a module."""
     return _Logger(module)

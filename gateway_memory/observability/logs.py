@@ -46,7 +46,7 @@ class DayLog:
         return event
 
     def _write(self, level: str, event: MutableMapping[str, Any]) -> None:
-        if not self._workspace.is_dir():  # only a command makes a workspace
+        if not self._workspace.is_dir():  # only a command creates a workspace
             return
         now = self._clock()
         folder = self._workspace / "logs"

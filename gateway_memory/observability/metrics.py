@@ -38,7 +38,7 @@ class Histogram:
 class Metrics:
     """Counters and latencies by dotted name, and the last failure with its time, place and kind.
 
-    Capture is alive as long as replies become turns, and turns are processed; `capture_alarm` tells when they do not.
+    Capture is alive while replies become turns, and turns are processed. `capture_alarm` reports when they do not.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Metrics:
         """Functions that return current gauges by dotted name."""
         self.last_failure: tuple[datetime, str, str] | None = None
         self.last_seen: datetime | None = None
-        """When the host last handed over a turn."""
+        """When the host last passed a turn."""
         self.last_processed: datetime | None = None
         """When a turn was last processed."""
         self._seen = self._processed = 0
@@ -61,13 +61,13 @@ class Metrics:
         self.counts[name] += number
 
     def fail(self, now: datetime, place: str, error: BaseException) -> None:
-        """Count a failure by its place, and remember its class."""
+        """Count a failure by its place, and store its class."""
         self.counts[f"failures.{place}"] += 1
         self.last_failure = (now, place, type(error).__name__)
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
-        """Add the block's duration to a histogram, also when it raises."""
+        """Add the block's duration to a histogram, even if it raises."""
         started = time.perf_counter()
         try:
             yield
@@ -93,13 +93,13 @@ class Metrics:
     # Liveness of capture
 
     def message_seen(self, now: datetime) -> None:
-        """Note that a reply is being prepared: a turn should follow."""
+        """Record that a reply is being prepared. A turn should follow."""
         if not self._messages:
             self._silent_since = now
         self._messages += 1
 
     def reply_seen(self, now: datetime, turn: int) -> None:
-        """Note that a turn was handed over. turn: its number, 0 if it is not kept."""
+        """Record that the host passed a turn. turn: its number, 0 if it is not stored."""
         self.last_seen, self._messages = now, 0
         if turn:
             if self._processed >= self._seen:
@@ -107,7 +107,7 @@ class Metrics:
             self._seen = max(self._seen, turn)
 
     def turns_processed(self, now: datetime, upto: int) -> None:
-        """Note that the turns up to a number have passed the first stage."""
+        """Record that the turns up to a number have passed the first stage."""
         self.last_processed = now
         self._processed = max(self._processed, upto)
         self._waiting_since = None if self._processed >= self._seen else now
@@ -116,13 +116,13 @@ class Metrics:
         return max(0.0, (now - self._waiting_since).total_seconds()) if self._waiting_since else 0.0
 
     def capture_alarm(self, now: datetime) -> str | None:
-        """Return why capture is not alive; None if it is.
+        """Return why capture is not alive, or None if it is.
 
         "stalled": turns wait, and none has been processed for a minute. "silent": 20 replies or more were prepared
-        within more than a minute, and no turn was handed over.
+        within more than a minute, and the host passed no turn.
         """
         if self._lag(now) > STALLED_SECONDS:
             return "stalled"
-        # With many sessions at once, the first reply takes a model some time: so the count alone is no alarm.
+        # With many sessions at once, the first replies take a model some time, so the count alone raises no alarm.
         silent = (now - self._silent_since).total_seconds() if self._silent_since else 0.0
         return "silent" if self._messages >= SILENT_MESSAGES and silent > STALLED_SECONDS else None

@@ -26,7 +26,7 @@ class MetricsCollector(Collector):
         self._now = now
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metric families: events by name, each gauge under its own name, stages by name."""
+        """Yield the metric families: a counter of events, a gauge each, and a histogram of stages."""
         events = CounterMetricFamily("gateway_memory_events", "What happened, by name", labels=["name"])
         for name, number in sorted(self._metrics.counts.copy().items()):
             events.add_metric([name], number)

@@ -10,7 +10,7 @@ __all__ = ["Hearing"]
 
 
 class Hearing:
-    """Connect sessions with the bus. catch_up: stores the events that other processes have sent already."""
+    """Connects sessions with the bus. catch_up: stores the events that other processes have sent already."""
 
     def __init__(self, storage: Storage, bus: Bus, catch_up: Callable[[], Awaitable[None]] | None) -> None:
         self._storage = storage

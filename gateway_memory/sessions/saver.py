@@ -41,7 +41,7 @@ _STAGE_LENGTH: Final = 900
 
 
 class Saver:
-    """Save the sessions of one workspace. Each session has one record."""
+    """Saves the sessions of one workspace. Each session has one record."""
 
     def __init__(
         self, runtime: Runtime, storage: Storage, changes: MemoryChanges, executor: PlanExecutor, reader: Reader

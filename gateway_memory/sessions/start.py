@@ -23,7 +23,7 @@ _OPENING_SECONDS: Final = 2.0
 
 
 class SessionStarter:
-    """Start the sessions of one memory."""
+    """Starts the sessions of one memory."""
 
     def __init__(
         self,

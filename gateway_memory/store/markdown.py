@@ -82,7 +82,7 @@ def one_line(text: str) -> str:
 
 
 def render_item(addition: Addition) -> str:
-    """Return the line of a memory without its line end. A comment in the text is escaped: it can't forge an id."""
+    """Return the line of a memory without its line end. Escape comments in the text, so that it can't forge an id."""
     text = _escaped(one_line(addition.text))
     marks = [f"gm:{addition.id}"]
     if addition.type != "W":

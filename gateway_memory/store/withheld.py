@@ -61,7 +61,7 @@ class Forgotten:
 
 
 class Withheld:
-    """Detect and remove sentences that repeat forgotten text."""
+    """Detects and removes sentences that repeat forgotten text."""
 
     def __init__(self, forgotten: Iterable[Forgotten]) -> None:
         self._at: list[float] = []

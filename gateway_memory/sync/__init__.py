@@ -1,1 +1,1 @@
-"""Files changed by hand: the index follows, and the sessions hear of it."""
+"""Synchronize the index with the files, and notify sessions of edits by hand."""

@@ -1,4 +1,4 @@
-"""Lines that a person or a tool wrote or deleted: announced once, by whichever process notices them first."""
+"""Announce lines that a person or a tool wrote or deleted. The first process that notices them announces them once."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,12 +16,12 @@ __all__ = ["Edited", "Edits"]
 log = get_logger(__name__)
 
 _ANNOUNCED_AT_ONCE: Final = 64
-"""Of a file that somebody filled with a thousand lines the last ones are told; recall finds the rest."""
+"""The maximum number of lines to announce at once: the last ones of a large edit. Recall finds the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
-    """Lines that were added or removed, or whose words changed (they count as added). `source` wrote `file`."""
+    """Lines that were added or removed. A line with changed text counts as added. `source` wrote `file`."""
 
     added: tuple[Stored, ...] = ()
     removed: tuple[Stored, ...] = ()
@@ -30,7 +30,7 @@ class Edited:
 
 
 class Edits:
-    """Announces what the follower finds."""
+    """Announces the edits that the follower finds."""
 
     def __init__(self, runtime: Runtime, notices: Notices, announcer: Announcer) -> None:
         self._runtime = runtime
@@ -38,7 +38,7 @@ class Edits:
         self._announcer = announcer
 
     async def found(self, scope: str, edited: Edited) -> None:
-        """Announce edits that are not ours. The index has followed them already, so a failure here holds nothing up."""
+        """Announce edits by hand. The index has them already, so a failure is only logged."""
         now = self._runtime.timestamp()
         changes = [
             MemoryChange(

@@ -1,4 +1,4 @@
-"""Keeps the index equal to the Markdown files, whoever writes, moves or deletes their lines."""
+"""Keep the index equal to the Markdown files, whoever writes, moves or deletes their lines."""
 
 import asyncio
 import time
@@ -26,15 +26,15 @@ __all__ = ["IMPORTANCE", "Follower", "is_announced"]
 
 IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
 _MOST_SCOPES: Final = 1000
-"""Scopes of which the stamps are kept in memory; the files of another one are compared with the index again."""
+"""The number of scopes whose stamps are cached. The files of other scopes are compared with the index again."""
 _RACY_NS: Final = 100_000_000
-"""A file saved twice within the clock's resolution keeps its stamp, so a file that was this young is read again."""
+"""A file saved twice within the clock's resolution keeps its stamp, so a file that is this young is read again."""
 
 
 class Follower:
-    """Compares stamps, then digests, and hands changed files to the index.
+    """Compares stamps, then digests, and indexes the changed files.
 
-    edits: is told of lines that somebody else has written or deleted; None where nobody hears of them.
+    edits: receives lines that others wrote or deleted; None if nobody is notified.
     """
 
     def __init__(
@@ -59,8 +59,10 @@ class Follower:
     async def refresh(self, scope: Scope, *, file: str = "", source: str = "") -> int:
         """Index what has changed in a scope's files since the last refresh.
 
-        Returns a number that rises with each change: while it stays, the files have no new line. Callers during a
-        refresh share the next one. source: the key of the session that has just written `file`.
+        Returns a number that increases with each change. While it stays equal, the files have no new line. Callers
+        during a refresh share the next one.
+
+        source: the key of the session that has just written `file`.
         """
         if source:
             async with self._of(scope).lock:
@@ -73,7 +75,7 @@ class Follower:
         return await asyncio.shield(refreshing)
 
     def _of(self, scope: Scope) -> "_Scope":
-        """Return the state of a scope; beyond `_MOST_SCOPES`, the one that was used longest ago is forgotten."""
+        """Return the state of a scope. Beyond `_MOST_SCOPES`, the least recently used state is dropped."""
         of = self._scopes.get(scope.key)
         if of is None:
             resting = (key for key, each in self._scopes.items() if not each.lock.locked() and each.next is None)
@@ -84,7 +86,7 @@ class Follower:
         return of
 
     def _is_known(self, of: "_Scope", found: Stamps) -> bool:
-        """Return whether the files are as they were at the last refresh, and none of them was young then."""
+        """Return whether the files are unchanged since the last refresh, and none of them was young then."""
         return (
             of.seen is not None
             and self._generation == self._recaller.generation
@@ -105,7 +107,7 @@ class Follower:
         self._changes += 1
         of.changes = self._changes
         known = await self._recaller.stamps(scope.key)  # another process may have indexed them already
-        if self._generation != self._recaller.generation:  # which that read may have found
+        if self._generation != self._recaller.generation:  # the read may have replaced the index
             self._generation = self._recaller.generation
             for each in self._scopes.values():
                 each.seen = None
@@ -114,13 +116,13 @@ class Follower:
             file for file, state in found.items() if file in young or file not in known or state != _state(known[file])
         ]
         found_edits = _Found()
-        # First, or a line that moved out of such a file would look like its copy and lose its id.
+        # Remove files first. Otherwise a line that moved out of one would look like a copy and lose its id.
         for name in known.keys() - found.keys():
             found_edits.removed += (await self._recaller.replace_file(scope.key, name, None, ())).removed
             known.pop(name)
         for name in sorted(changed, key=_rank):
             looked = of.seen is not None if name not in known else bool(known[name].digest)
-            # What stood there before we first looked is no edit.
+            # Lines from before the first look are not edits.
             await self._load(scope, name, known, found_edits if looked else _Found())
         of.seen = known
         edited = found_edits.by_hand(file, source)
@@ -129,7 +131,7 @@ class Follower:
         return of.changes
 
     async def _load(self, scope: Scope, file: str, known: dict[str, Stamp], edits: "_Found") -> None:
-        """Index a file, and note what was edited."""
+        """Index a file, and collect the edits in it."""
         young = self._of(scope).young
         young.discard(file)
         read = await self._documents.read(scope, file)
@@ -153,7 +155,7 @@ class Follower:
         edits.there += change.added
         edits.removed += change.removed
         ours = {row.entry.id for row in change.added if _is_same(row.entry, memories.get(row.entry.id))}
-        if ours:  # unless it was gone, and somebody has put it back
+        if ours:  # except those that were removed, and that somebody has restored
             ours -= await self._notices.missing(scope.key, sorted(ours))
         edits.added += [row for row in change.added if row.entry.id not in ours]
 
@@ -223,9 +225,9 @@ def _is_told(row: Stored) -> bool:
 
 @dataclass(slots=True)
 class _Scope:
-    """The state of a scope. seen: the stamps at the last refresh; young: the files that were young then.
+    """The state of a scope. seen: the stamps at the last refresh. young: the files that were young then.
 
-    changes: the number of its last change, counted over all scopes. next: the refresh that has not started yet.
+    changes: the number of the scope's last change, counted over all scopes. next: the refresh that has not started yet.
     """
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -237,14 +239,14 @@ class _Scope:
 
 @dataclass(slots=True)
 class _Found:
-    """What one look at a scope's files found: rows that are new, those of them that we did not write, and gone ones."""
+    """The result of one look at a scope's files: new rows, those of them that we did not write, and removed rows."""
 
     there: list[Stored] = field(default_factory=list)
     added: list[Stored] = field(default_factory=list)
     removed: list[Stored] = field(default_factory=list)
 
     def by_hand(self, file: str, source: str) -> Edited:
-        """Return the edits to announce: a line that only moved, or has another id, is no edit."""
+        """Return the edits to announce. A line that only moved, or only changed its id, is not an edit."""
         there = {row.entry.text for row in self.there} | {row.entry.id for row in self.there}
         gone = {row.entry.text for row in self.removed}
         return Edited(
@@ -256,7 +258,7 @@ class _Found:
 
 
 def _rank(file: str) -> tuple[bool, bool, str]:
-    """Return a sort key: MEMORY.md first, then the days, then other notes."""
+    """Return a sort key: MEMORY.md first, then the day logs, then other notes."""
     return file != MEMORY_FILE, not is_day_file(file), file
 
 

@@ -1,4 +1,4 @@
-"""Opening the store of a memory: files and SQLite in a workspace, or everything in memory."""
+"""Open the store of a memory: files and SQLite in a workspace, or everything in memory."""
 
 from collections import defaultdict
 from contextlib import AsyncExitStack
@@ -32,18 +32,19 @@ __all__ = ["open_storage", "open_store"]
 log = get_logger(__name__)
 
 _EMBEDDING_REST_SECONDS: Final = 30.0
-"""For so long an embedding server that keeps failing is left alone: words answer, and it may only be starting anew."""
+"""The pause after repeated failures of an embedding server, which may be restarting. Search is lexical meanwhile."""
 
 
 async def open_storage(
     stack: AsyncExitStack, workspace: Path | None, runtime: Runtime, announcer: Announcer
 ) -> Storage:
-    """Open the ports, the index and its follower; the stack closes them.
+    """Open the ports, the index and its follower. The stack closes them.
 
-    workspace: the folder, made where there is none; None keeps everything in memory. announcer: is told of edits.
+    workspace: the folder, created if it is missing; None keeps everything in memory.
+    announcer: announces edits by hand.
 
     Raises:
-        WorkspaceError: the folder can't be made, read or written.
+        WorkspaceError: the folder can't be created, read or written.
         StoreError: the journal can't be opened.
     """
     notify = runtime.settings.notify
@@ -67,7 +68,7 @@ async def open_storage(
 async def open_store(
     stack: AsyncExitStack, workspace: Path | None, *, sends: bool = False, history: int = 1000
 ) -> Store:
-    """Open the ports alone. sends: events leave this process. history: events of each origin that are kept."""
+    """Open only the ports. sends: events leave this process. history: the number of stored events of each origin."""
     if workspace is None:
         files = defaultdict[str, RecordsInMemory](RecordsInMemory)
         journal = await open_journal(

@@ -1,4 +1,4 @@
-"""All that a memory stores, and the index that follows it."""
+"""All stored data of a memory, and the index that follows it."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,12 +15,12 @@ from recall import Recaller, Stored
 __all__ = ["Storage", "record_of"]
 
 _OF_THE_DOCUMENT: Final = ("text", "file", "at", "type", "confidence")
-"""What a person may have changed in the document since it was stored."""
+"""The fields that a person may have changed in the document since the memory was stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Storage:
-    """The ports of one open memory, its index, and what keeps the index equal to the documents."""
+    """The ports of one open memory, its index, and the follower that keeps the index equal to the documents."""
 
     documents: Documents
     records: Records
@@ -33,7 +33,7 @@ class Storage:
 
 
 def record_of(stored: Stored, known: MemoryRecord | None) -> MemoryRecord:
-    """Return a memory of the index as a record: its words and place of today, and what else is known of it."""
+    """Return a memory of the index as a record: its current text and file, and its other stored data."""
     entry = stored.entry
     now = MemoryRecord(
         id=entry.id,

@@ -1,4 +1,4 @@
-"""Notices edits of the files as they are saved, by the watchfiles package (the extra `watch`)."""
+"""Notice edits of files as they are saved, by the watchfiles package (the extra `watch`)."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from importlib.util import find_spec
@@ -14,11 +14,11 @@ __all__ = ["check_watching", "watch"]
 log = get_logger(__name__)
 
 _SETTLE_MS: Final = 200
-"""Editors save in several steps; so long after the last one the files are looked at."""
+"""Editors save in several steps. The files are read this long after the last step."""
 
 
 def check_watching() -> None:
-    """Raise ConfigError where the package is missing."""
+    """Raise ConfigError if the package is missing."""
     if find_spec("watchfiles") is None:
         raise ConfigError("incrementalSync.watch needs the package watchfiles: pip install 'gateway-memory[watch]'")
 
@@ -26,7 +26,7 @@ def check_watching() -> None:
 async def watch(
     workspace: Path, scopes: Callable[[], Iterable[Scope]], refresh: Callable[[Scope], Awaitable[object]]
 ) -> None:
-    """Let the index follow whatever is saved, for ever. scopes: those that sessions have, at the time of the call."""
+    """Refresh the index whenever a file is saved, until cancelled. scopes: returns the scopes of the sessions."""
     from watchfiles import Change, DefaultFilter, awatch
 
     class Notes(DefaultFilter):
@@ -40,5 +40,5 @@ async def watch(
             if any(path.parent in (folder, folder / "memory") for path in paths):
                 try:
                     await refresh(scope)
-                except Exception as error:  # noqa: BLE001 - the next message looks again
+                except Exception as error:  # noqa: BLE001 - the next message retries
                     log.warning("watch.refresh_failed", error=type(error).__name__)

@@ -1,1 +1,1 @@
-"""What moves in or out: import, export, deletion."""
+"""Import, export and deletion."""

@@ -1,7 +1,7 @@
-"""Deleting one person's or group's memory everywhere that it lies, and showing that it is gone.
+"""Delete the memory of one person or group everywhere, and prove that it is gone.
 
-Works on a workspace that no process has open: without an event loop, table by table and file by file. Done twice, or
-again after a crash, it is the same as once.
+This works on a workspace that no process has open: without an event loop, table by table and file by file. It is
+idempotent, also after a crash.
 """
 
 import contextlib
@@ -29,10 +29,11 @@ _SHORTEST_NEEDLE: Final = 8
 
 @dataclass(slots=True, kw_only=True)
 class Proof:
-    """What lay where before and after, and what was looked through for it.
+    """The amounts before and after a deletion, and the search for remaining traces.
 
-    before, after: rows, lines or files by place. found: files in which a text or an id of the scope stands still.
-    left: links whose target lies elsewhere; only the link is ours to delete.
+    before, after: the number of rows, lines or files, by place.
+    found: files that still contain a text or an id of the scope.
+    left: links whose target is elsewhere. Only the link is deleted.
     """
 
     before: dict[str, int] = field(default_factory=dict)
@@ -53,7 +54,7 @@ def scope_named(name: str) -> Scope:
     """Return the scope of "owner", "user:NAME" or "room:NAME".
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: the name has another form.
     """
     kind, _, who = name.partition(":")
     if name == OWNER_KEY:
@@ -64,7 +65,7 @@ def scope_named(name: str) -> Scope:
 
 
 def survey(workspace: Path, scope: Scope) -> dict[str, int]:
-    """Return how much of a scope lies where, by place."""
+    """Return how much data of a scope is stored, by place."""
     counts = {"files": len(_files(workspace, scope)), "set aside": len(_set_aside(workspace))}
     with _journal(workspace) as journal:
         if journal:
@@ -75,13 +76,13 @@ def survey(workspace: Path, scope: Scope) -> dict[str, int]:
 
 
 def delete(workspace: Path, scope: Scope) -> Proof:
-    """Delete everything of a scope, and return the proof.
+    """Delete all data of a scope, and return the proof.
 
-    Journals that were set aside as damaged are deleted whole: nothing in them can be told apart.
+    Journals that were set aside as damaged are deleted completely, since their rows can't be separated by scope.
 
     Raises:
         UsageError: another process has the workspace open.
-        StoreError: something can't be read or deleted; what was deleted is gone, and it can be done again.
+        StoreError: something can't be read or deleted. The deletion is partial and can be repeated.
     """
     proof = Proof()
     try:
@@ -114,7 +115,7 @@ def delete(workspace: Path, scope: Scope) -> Proof:
 
 @contextlib.contextmanager
 def _alone(workspace: Path) -> Iterator[None]:
-    """Have the workspace for oneself: no process has it open, and none can start."""
+    """Hold the workspace exclusively: no process has it open, and none can start."""
     with all_slots(workspace / STATE_FOLDER / "slots") as held:
         if not held:
             raise UsageError(f"{workspace}: another process has this memory open; end it first")
@@ -151,7 +152,7 @@ def _set_aside(workspace: Path) -> list[Path]:
 
 
 def _vocabularies(workspace: Path) -> list[Path]:
-    """Return the encoder's vocabulary as earlier versions kept it: common words in it would count as traces."""
+    """Return the vocabulary files of earlier versions, whose common words would count as traces."""
     return sorted((workspace / STATE_FOLDER).glob("encoder.tables*"))
 
 
@@ -167,7 +168,7 @@ def _log_needles(journal: JournalInPlace, scope: Scope) -> list[bytes]:
 
 
 def _logs(workspace: Path, needles: Sequence[bytes]) -> list[tuple[Path, list[bytes], list[bytes]]]:
-    """Return the log files that name a scope or its sessions: their lines that do, and those that don't."""
+    """Return the log files that name a scope or its sessions, with the lines that do and the lines that don't."""
     found = []
     for path in sorted((workspace / "logs").glob("*.jsonl")):
         lines = path.read_bytes().splitlines(keepends=True)
@@ -181,7 +182,7 @@ def _logs(workspace: Path, needles: Sequence[bytes]) -> list[tuple[Path, list[by
 
 
 def _needles(workspace: Path, scope: Scope, journal: JournalInPlace | None) -> list[bytes]:
-    """Return texts and ids that stand nowhere but in this scope, in each form in which a file may hold them."""
+    """Return texts and ids that occur only in this scope, in each form in which a file may contain them."""
     texts = journal.texts(scope.key) if journal else set()
     mine = set(_files(workspace, scope))
     rest = b""

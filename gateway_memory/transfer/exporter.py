@@ -1,4 +1,4 @@
-"""Everything that a workspace remembers, as JSON lines or as a copy of its Markdown."""
+"""Export all memories of a workspace, as JSON lines or as a copy of its Markdown."""
 
 import json
 import os
@@ -22,10 +22,10 @@ _FOLDERS: Final = {"people": "user", "rooms": "room"}
 
 
 def scopes_of(folders: Sequence[str], keys: Sequence[str]) -> tuple[list[Scope], list[str]]:
-    """Return the scopes that a workspace holds, and the folders whose person or room nobody knows any more.
+    """Return the scopes of a workspace, and the folders whose person or room is unknown.
 
-    folders: those of people and rooms. keys: the scopes that were met; a folder's name alone gives its scope only where
-    nothing was replaced in it.
+    folders: those of people and rooms.
+    keys: the known scopes. A folder's name gives its scope only if no character was replaced in it.
     """
     scopes = [OWNER_SCOPE]
     known: dict[str, Scope] = {}
@@ -50,17 +50,17 @@ def scopes_of(folders: Sequence[str], keys: Sequence[str]) -> tuple[list[Scope],
 
 
 class Exporter:
-    """Reads one workspace."""
+    """Exports one workspace."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
     async def scopes(self) -> tuple[list[Scope], list[str]]:
-        """Return the scopes that there are, the owner's first, and the folders that belong to nobody known."""
+        """Return the scopes, the owner's first, and the folders whose owner is unknown."""
         return scopes_of(await self._storage.documents.folders(), await self._storage.sessions.scopes())
 
     async def rows(self) -> AsyncIterator[dict[str, Any]]:
-        """Yield everything that stands: memories (kind memory), summaries and notes, each with its scope."""
+        """Yield all active memories (kind memory), summaries and notes, each with its scope."""
         for scope in (await self.scopes())[0]:
             await self._storage.follower.refresh(scope)
             stored = [row for row in await self._storage.recaller.newest(scope.key, _ALL) if is_writable(row.file)]
@@ -79,10 +79,10 @@ class Exporter:
                 yield {**summary, "kind": "summary", "scope": scope.key}
 
     async def copy(self, target: Path) -> int:
-        """Copy the Markdown and sessions.jsonl of every scope as they stand; return how many files that were.
+        """Copy the Markdown and sessions.jsonl of every scope unchanged, and return the number of files.
 
         Raises:
-            UsageError: the folder is there and not empty, or can't be written.
+            UsageError: the folder exists and is not empty, or can't be written.
         """
         try:
             return await compute(_write, target, [file async for file in self._files()])
@@ -90,7 +90,7 @@ class Exporter:
             raise UsageError(f"{target}: {error.strerror or error}") from error
 
     async def _files(self) -> AsyncIterator[tuple[str, bytes, int]]:
-        """Yield what is copied: a name, its content, and when it was saved in ns (0 where nobody knows)."""
+        """Yield the files to copy: name, content, and modification time in ns (0 if unknown)."""
         for scope in (await self.scopes())[0]:
             async with self._storage.documents.writing(scope):
                 for file in sorted(await self._storage.documents.scan(scope)):
@@ -116,5 +116,5 @@ def _write(target: Path, files: Sequence[tuple[str, bytes, int]]) -> int:
 
 
 def to_line(row: dict[str, Any]) -> str:
-    """Return a row as a line of JSON, its end included."""
+    """Return a row as a line of JSON, including its line end."""
     return json.dumps(row, ensure_ascii=False).encode("utf-8", "replace").decode() + "\n"

@@ -1,4 +1,4 @@
-"""Taking in what another memory holds: nothing twice, nothing that was forgotten here, nothing over a limit."""
+"""Import the items of another memory, without duplicates, without text that was forgotten here, and within limits."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -19,17 +19,17 @@ from gateway_memory.transfer.items import Ignored, Item, MemoryItem, NoteItem, P
 __all__ = ["ImportReport", "Importer"]
 
 _AT_ONCE: Final = 2_000
-"""Memories of one plan: what one `/memory undo` takes back."""
+"""The number of memories in one plan, which one `/memory undo` reverts."""
 _CHUNK: Final = 500
 _ALL: Final = 1 << 40
 
 
 @dataclass(slots=True, kw_only=True)
 class ImportReport:
-    """What became of an import.
+    """The result of an import.
 
-    counts: memories.added, .known, .forgotten, .empty, .shortened, .to_log (there was no room in MEMORY.md);
-    summaries.added, .known; notes.added, .known; ignored.<kind>.
+    counts: memories.added, .known, .forgotten, .empty, .shortened, .to_log (MEMORY.md was full); summaries.added,
+    .known; notes.added, .known; ignored.<kind>.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -37,7 +37,7 @@ class ImportReport:
 
 
 class Importer:
-    """Takes items into one workspace."""
+    """Imports items into one workspace."""
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
         self._runtime = runtime
@@ -45,7 +45,7 @@ class Importer:
         self._merger = merger
         self._executor = executor
 
-    async def run(  # noqa: C901 - a case a kind
+    async def run(  # noqa: C901 - one case a kind
         self,
         items: Iterable[Item],
         *,
@@ -54,9 +54,11 @@ class Importer:
         dry_run: bool = False,
         progress: Callable[[int], object] = lambda _: None,
     ) -> ImportReport:
-        """Take items in, and report. scope: where those go that name none; forced: all of them.
+        """Import items, and return a report.
 
-        progress: is told of items as they are done. dry_run: only report.
+        scope: the scope of items that name none. forced: the scope of all items.
+        progress: called with the number of items that were processed.
+        dry_run: only report.
         """
         report = ImportReport()
         memories: defaultdict[Scope, list[MemoryItem]] = defaultdict(list)
@@ -95,7 +97,7 @@ class Importer:
         return report
 
     def _scope(self, item: Item, default: Scope) -> Scope | None:
-        """Return whose an item is, None where it names nobody that there can be."""
+        """Return the scope of an item, or None if it names an invalid one."""
         if isinstance(item, Problem | Ignored) or not item.scope:
             return default
         kind, _, name = item.scope.partition(":")
@@ -141,7 +143,7 @@ class Importer:
             progress(len(part))
 
     async def _gone(self, scope: Scope, ids: Sequence[str]) -> set[str]:
-        """Return what was here and has left by somebody's will or by time: it does not come back."""
+        """Return the ids of memories that were removed or have expired here. They are not imported again."""
         gone: set[str] = set()
         for start in range(0, len(ids), _CHUNK):
             states = await self._storage.ledger.states(scope.key, list(ids[start : start + _CHUNK]))
@@ -201,7 +203,7 @@ class Importer:
 
 
 class Standing:
-    """Ids and texts that stand, or were just taken in. Two lines of one export may say the same under two ids."""
+    """The ids and texts that exist or were just imported. Two lines of one export may have equal texts."""
 
     def __init__(self) -> None:
         self._ids: set[str] = set()
@@ -209,16 +211,16 @@ class Standing:
         self._texts_before: frozenset[str] = frozenset()
 
     def add(self, identity: str, text: str) -> None:
-        """Note a line."""
+        """Add a line."""
         self._ids.add(identity)
         self._texts.add(content_id(text))
 
     def before(self) -> None:
-        """Say that what was noted so far stood before the import."""
+        """Mark the lines that were added so far as older than the import."""
         self._texts_before = frozenset(self._texts)
 
     def takes(self, identity: str, text: str, *, own_id: bool) -> bool:
-        """Return whether a line is new, and note it."""
+        """Return whether a line is new, and add it."""
         if identity in self._ids or content_id(text) in (self._texts_before if own_id else self._texts):
             return False
         self.add(identity, text)

@@ -1,6 +1,6 @@
-"""One row of JSON as what it imports: our own export's, or a fact or a summary in the documented form.
+"""Convert one row of JSON to an item: a row of our own export, or a fact or a summary in the documented form.
 
-Nothing in it is believed: texts are cleaned as a turn's are; ids, types, dates and names are checked.
+The input is untrusted: texts are cleaned like those of a turn; ids, types, dates and names are checked.
 """
 
 import math
@@ -28,10 +28,10 @@ _NAME_LENGTH: Final = 200
 
 
 def item_of(raw: dict[str, Any], place: str, default_at: float) -> Item:
-    """Return what a row holds. default_at: its time where it says none, in epoch seconds.
+    """Return the item of a row. default_at: the time if the row has none, in epoch seconds.
 
     Raises:
-        ValueError, TypeError, OverflowError: it is none; the message says what was expected.
+        ValueError, TypeError, OverflowError: the row is invalid; the message says what was expected.
     """
     kind = raw.get("kind", raw.get("type"))
     if raw.get("deleted_at"):

@@ -1,4 +1,4 @@
-"""What an import takes in, whatever layout it was read from."""
+"""The items of an import, independent of the layout that they were read from."""
 
 from dataclasses import dataclass
 
@@ -10,9 +10,9 @@ __all__ = ["Ignored", "Item", "MemoryItem", "NoteItem", "Problem", "SummaryItem"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryItem:
-    """A memory to be taken in. scope: "" for the one that the import is for. curated: it stood in MEMORY.md.
+    """A memory to import. scope: "" for the scope of the import. curated: it was in MEMORY.md.
 
-    record: its id is "" where the source gives none that is ours, its time 0 where nobody knows it.
+    record: its id is "" if the source gives no id of our form. Its time is 0 if it is unknown.
     """
 
     place: str
@@ -23,7 +23,7 @@ class MemoryItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryItem:
-    """A session's record."""
+    """The record of a session."""
 
     place: str
     record: SessionRecord
@@ -42,7 +42,7 @@ class NoteItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A line that is not imported. place: "file:line"."""
+    """A line that can't be imported. place: "file:line"."""
 
     place: str
     reason: str
@@ -50,7 +50,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ignored:
-    """A line that is no memory and no summary, such as an event, or one that was deleted at the source."""
+    """A line that is neither a memory nor a summary, such as an event, or that was deleted at the source."""
 
     place: str
     kind: str = "event"

@@ -1,6 +1,6 @@
-"""What can be imported, read as it lies on disk: the editor's memory folder, an OpenClaw workspace, our own export.
+"""Read importable data from disk: the editor's memory folder, an OpenClaw workspace, or our own export.
 
-A line that is none is a `Problem` with its place, not the end of the import.
+An invalid line yields a `Problem` with its place, and the import continues.
 """
 
 import json
@@ -29,15 +29,15 @@ _MARK: Final = re.compile(
     r"<!--(\s{0,8}gm:[a-z0-9]{6,12}(?:[ \t]+[^\s<>]{1,12}){0,8}\s{0,8}-->[ \t\r]*)$", re.MULTILINE
 )
 _KEPT_MARK: Final = "\ue000"
-"""Stands for the beginning of our comment while a file is cleaned: in a message such a line is an echo, and cut."""
+"""Replaces the start of our comment while a file is cleaned. Cleaning removes such comments as echoes in a message."""
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def read_layout(layout: Layout, path: Path, zone: tzinfo | None = None) -> Iterator[Item]:
-    """Yield what a layout holds, in order. zone: in which the days of its logs are counted; None is the host's.
+    """Yield the items of a layout, in order. zone: the zone of the days of its logs; None is the host's.
 
     Raises:
-        UsageError: there is nothing of that layout at the path.
+        UsageError: the path contains no data of that layout.
     """
     try:
         if layout == "jsonl":
@@ -49,7 +49,7 @@ def read_layout(layout: Layout, path: Path, zone: tzinfo | None = None) -> Itera
         days = sorted((path / "memory").glob("*.md"))
         logs = [*sorted((path / "daily").glob("*.jsonl")), path / "facts.jsonl", path / "sessions.jsonl"]
         logs = [log for log in logs if log.is_file()]
-        # What a workspace links to from outside is not of its memory.
+        # Links to files outside the workspace are not part of its memory.
         within = path.resolve()
         curated, days, logs = (
             [file for file in files if file.resolve().is_relative_to(within)] for files in (curated, days, logs)
@@ -68,7 +68,7 @@ def read_layout(layout: Layout, path: Path, zone: tzinfo | None = None) -> Itera
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
-    """Yield a file's lines with their numbers from 1; None for one that is too long to be one of these."""
+    """Yield a file's lines with their numbers from 1; None instead of a line that is too long."""
     with path.open("rb") as stream:
         number = 0
         while line := stream.readline(LONGEST_LINE + 1):
@@ -135,7 +135,7 @@ def _markdown(path: Path, file: str, zone: tzinfo | None) -> Iterator[Item]:
 
 
 def prose_of(blocks: Iterable[Block]) -> str:
-    """Return what of a file is no list item, under the headings that it stood under."""
+    """Return the text of a file that is not in list items, under its headings."""
     prose: list[str] = []
     heading = ""
     for block in blocks:
@@ -148,12 +148,12 @@ def prose_of(blocks: Iterable[Block]) -> str:
 
 
 def note_file(stem: str) -> str:
-    """Return the name under which prose is kept: a note below memory/, never a day's log."""
+    """Return the file name of prose: a note below memory/, never a day's log."""
     name = re.sub(r"[^\w.-]+", "-", stem).strip(".-")[:80] or "note"
     return f"memory/{name}-notes.md" if _DAY.fullmatch(name) else f"memory/{name}.md"
 
 
 def _time_of(path: Path, zone: tzinfo | None) -> float:
-    """Return noon of the day that a file is called, else when it was saved."""
+    """Return noon of the day in a file's name, else its modification time."""
     noon = noon_of(path.stem, zone)
     return path.stat().st_mtime if noon is None else noon

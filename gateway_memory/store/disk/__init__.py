@@ -1,1 +1,1 @@
-"""Documents as files in a workspace: one writer at a time, whole files, and a place for each process."""
+"""Documents as files in a workspace: one writer at a time, atomic replacement, and a slot for each process."""

@@ -1,6 +1,6 @@
-"""Markdown documents as files: one writer at a time in the workspace, and never half a file.
+"""Markdown documents as files: one writer at a time in the workspace, and atomic replacement.
 
-Everything blocking runs in the store's own threads, so that a hung disk holds up neither the event loop nor the host's
+All blocking work runs in the store's own threads, so that a hung disk blocks neither the event loop nor the host's
 executor.
 """
 
@@ -46,7 +46,7 @@ class MarkdownFiles:
         self._looking: asyncio.TimerHandle | None = None
 
     def close(self) -> None:
-        """Let the threads go; a hung one is not waited for."""
+        """Shut the threads down without waiting for one that hangs."""
         if self._looking:
             self._looking.cancel()
         wait([self._writer.submit(replacing.look, closing=True)], timeout=_LAST_LOOK_SECONDS)
@@ -54,12 +54,12 @@ class MarkdownFiles:
         self._writer.shutdown(wait=False, cancel_futures=True)
 
     @asynccontextmanager
-    async def writing(self, scope: Scope) -> AsyncIterator[None]:  # noqa: ARG002 - a file system has one lock for all
+    async def writing(self, scope: Scope) -> AsyncIterator[None]:  # noqa: ARG002 - one lock for all scopes
         async with self._lock:
             acquiring = asyncio.ensure_future(self._write(self._file_lock.acquire))
             try:
                 await asyncio.shield(acquiring)
-            except asyncio.CancelledError:  # the thread may still get the lock: it must not keep it
+            except asyncio.CancelledError:  # the thread may still acquire the lock, and must then release it
                 acquiring.add_done_callback(self._let_go)
                 raise
             except Timeout:
@@ -78,7 +78,7 @@ class MarkdownFiles:
     async def scan(self, scope: Scope) -> Stamps:
 
         def work() -> Stamps:
-            replacing.look()  # what others have written into a file that was replaced belongs to what is there
+            replacing.look()  # include late writes of others to a file that was replaced
             return _scan(self.folder / scope.folder)
 
         return await self._read(work)
@@ -117,7 +117,7 @@ class MarkdownFiles:
                 await self._write(work)
 
     def _look(self) -> None:
-        """Look at what was replaced until nothing more can come into it, also where no message makes us look."""
+        """Check replaced files until they can receive no more writes, even if no message triggers a check."""
         self._looking = None
         self._writer.submit(replacing.look)
         self._look_later()
@@ -143,7 +143,7 @@ class MarkdownFiles:
 
 def _scan(folder: Path) -> Stamps:
     found: Stamps = {}
-    at = f"{folder}{os.sep}"  # joining paths takes longer than asking the disk
+    at = f"{folder}{os.sep}"  # joining paths takes longer than the system call
     with suppress(FileNotFoundError):
         state = os.stat(at + MEMORY_FILE)  # noqa: PTH116
         found[MEMORY_FILE] = (state.st_mtime_ns, state.st_size)
@@ -168,7 +168,7 @@ def _read(path: Path) -> tuple[str, Stamp] | None:
 
 
 def _edit(folder: Path, change: FileEdit) -> Patch:
-    path = (folder / change.file).resolve()  # a link stays a link: the file that it names is replaced
+    path = (folder / change.file).resolve()  # replace the target of a link, and keep the link
     patch = patch_of(change.file, "", "", made=False)
     made = False
 

@@ -1,4 +1,4 @@
-"""Documents and session records that no disk holds: for hosts' tests, and for memories that end with their process."""
+"""Documents and session records in memory: for tests of hosts, and for memories that end with their process."""
 
 import asyncio
 import hashlib
@@ -20,7 +20,7 @@ __all__ = ["DocumentsInMemory", "RecordsInMemory"]
 
 
 class DocumentsInMemory:
-    """The port `Documents` over a dictionary: (folder of the scope, name) → (content, when it was saved in ns)."""
+    """The port `Documents` over a dictionary: (folder of the scope, name) → (content, modification time in ns)."""
 
     folder: Path | None = None
 
@@ -65,7 +65,7 @@ class DocumentsInMemory:
         return sorted({folder for folder, _ in self._contents if folder})
 
     async def sweep(self) -> None:
-        """Do nothing: a process that died has left nothing here."""
+        """Do nothing: there are no files of dead processes."""
 
     def _put(self, scope: Scope, name: str, content: bytes | None) -> None:
         if content is None:
@@ -75,7 +75,7 @@ class DocumentsInMemory:
 
 
 class RecordsInMemory:
-    """The session records of one scope as lines: a `RecordFile`. Used from the journal's thread alone."""
+    """The session records of one scope as lines: a `RecordFile`. Only the journal's thread uses it."""
 
     def __init__(self) -> None:
         self._content: bytes | None = None

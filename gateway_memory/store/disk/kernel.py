@@ -1,4 +1,4 @@
-"""The kernel's calls for files that Python has no names for, and what stands in for them where a kernel has none."""
+"""System calls for files that Python does not expose, with fallbacks for kernels without them."""
 
 import ctypes
 import errno
@@ -16,12 +16,12 @@ _NO_SUCH_CALL: Final = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, err
 
 
 def is_unwritten(descriptor: int) -> bool | None:
-    """Return whether nobody has a file open for writing; None where the kernel doesn't tell."""
+    """Return whether no process has a file open for writing; None if the kernel can't tell."""
     if sys.platform != "linux":
         return None
     try:
-        # A lease on reading is given only then. Were somebody to open the file in this moment, the signal is one that
-        # is ignored unless somebody asks for it; the kernel's own choice would end the process.
+        # The kernel grants a read lease only if there is no writer. If a process opens the file in this moment, the
+        # kernel sends a signal. SIGURG is ignored by default, while the kernel's default signal would end the process.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
@@ -31,7 +31,7 @@ def is_unwritten(descriptor: int) -> bool | None:
 
 
 def rename(source: Path, target: Path, *, exchange: bool) -> None:
-    """Exchange two files, or rename one to a name that is free; in one step where the file system can."""
+    """Exchange two files, or rename one to a free name; atomically if the file system supports it."""
     call = _SYSTEM.exchange if exchange else _SYSTEM.rename_new
     problem = call(os.fsencode(source), os.fsencode(target))
     if problem == 0:
@@ -43,7 +43,7 @@ def rename(source: Path, target: Path, *, exchange: bool) -> None:
         source.unlink()
         return
     spare = source.with_name(f".{os.getpid():x}-0.tmp")
-    with suppress(OSError):  # without links nothing can be kept
+    with suppress(OSError):  # without links the old file can't be kept
         spare.hardlink_to(target)
     source.replace(target)
     with suppress(FileNotFoundError):
@@ -51,7 +51,7 @@ def rename(source: Path, target: Path, *, exchange: bool) -> None:
 
 
 class _System:
-    """The kernel's calls that Python has no names for. Each returns the error's number, 0 for none."""
+    """The rename system calls that Python does not expose. Each returns an error number, or 0."""
 
     def __init__(self) -> None:
         library = ctypes.CDLL(None, use_errno=True)
@@ -72,7 +72,7 @@ class _System:
     def _rename(self, source: bytes, target: bytes, flag: int) -> int:
         if self._call is None:
             return errno.ENOSYS
-        here = -100  # relative to the working folder, which these names are not
+        here = -100  # AT_FDCWD: unused, since these paths are absolute
         arguments = (source, target, flag) if sys.platform == "darwin" else (here, source, here, target, flag)
         return ctypes.get_errno() if self._call(*arguments) else 0
 
@@ -81,7 +81,7 @@ _SYSTEM: Final = _System()
 
 
 def persist(folder: Path) -> None:
-    """Have a folder's names on disk. Raises OSError."""
+    """Flush the directory entries of a folder to disk. Raises OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -90,7 +90,7 @@ def persist(folder: Path) -> None:
 
 
 def content_of(descriptor: int) -> bytes:
-    """Return what an open file holds."""
+    """Return the content of an open file."""
     parts: list[bytes] = []
     position = 0
     while part := os.pread(descriptor, 1 << 20, position):
@@ -100,7 +100,7 @@ def content_of(descriptor: int) -> bytes:
 
 
 def is_anothers(number: str | None) -> bool:
-    """Return whether a process is another one, and lives. number: its id in hexadecimal, None if unknown."""
+    """Return whether a process is alive and not this one. number: its id in hexadecimal, None if unknown."""
     if number is None or int(number, 16) == os.getpid():
         return False
     try:

@@ -1,4 +1,4 @@
-"""Session records as a file of lines."""
+"""Session records in a file of lines."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ __all__ = ["DiskRecords"]
 
 @dataclass(frozen=True, slots=True)
 class DiskRecords:
-    """A RecordFile in a folder. What only writers need is imported when they write: hooks read, and start often."""
+    """A RecordFile in a folder. Imports for writing are deferred, since hooks only read and start often."""
 
     path: Path
 

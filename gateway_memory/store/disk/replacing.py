@@ -1,8 +1,8 @@
-"""Putting a whole new file in an old one's place, while other tools append to it or save over it.
+"""Replace a file atomically while other tools append to it or save over it.
 
-The kernel exchanges the two in one step, so that what was taken out is known for certain. It is kept under a hidden
-name beside the new one: a tool that had opened it before may write into it late. What comes late is appended to the new
-file, until nobody has the old one open for writing. After a crash, whoever writes next goes on with what was kept.
+The kernel exchanges the two files in one step, so that the replaced content is known exactly. The old file is kept
+under a hidden name, since a tool that opened it earlier may still write to it. Such late lines are appended to the new
+file, until no process has the old one open for writing. After a crash, the next writer takes over the kept files.
 """
 
 import errno
@@ -28,10 +28,10 @@ _ATTEMPTS: Final = 20
 _POLLS: Final = 25
 _POLL_SECONDS: Final = 0.001
 _SURE_SECONDS: Final = 1.0
-"""Who was about to open the old file when it was replaced has it open by then, however busy the machine is."""
+"""After this time, a process that was about to open the old file has opened it, even on a busy machine."""
 _SURE_AT_CLOSE_SECONDS: Final = 0.02
 _KEPT_SECONDS: Final = 10.0
-"""How long an old file is kept where the kernel doesn't tell whether anybody has it open for writing."""
+"""How long an old file is kept if the kernel can't tell whether a process has it open for writing."""
 _SWEEP_SECONDS: Final = 60.0
 _LONGEST_NAME: Final = 150
 _KEPT: Final = re.compile(
@@ -40,16 +40,16 @@ _KEPT: Final = re.compile(
 _DRAFT: Final = re.compile(
     r"^\.(?:(?P<pid>[0-9a-f]+)-[0-9a-f]+|(?:MEMORY\.md|\d{4}-\d{2}-\d{2}\.md|sessions\.jsonl)\.[a-z0-9_]{8})\.tmp$"
 )
-"""A new file that was never finished, as this version calls them or as earlier ones did."""
+"""The name of an incomplete new file, in this version or an earlier one."""
 
 
 class Gone:
-    """What a change returns for a file that shall no longer be there."""
+    """The result of a change that deletes the file."""
 
 
 @dataclass(slots=True, eq=False)
 class _Replaced:
-    """A file that was taken out of its place. seen: what of it stands in the new file, or was meant to leave it."""
+    """A replaced file. seen: its content that is in the new file, or that was deleted on purpose."""
 
     path: Path
     kept: Path
@@ -64,13 +64,13 @@ _swept: Final[dict[Path, float]] = {}
 
 
 def rewrite(path: Path, change: Callable[[bytes | None], bytes | type[Gone] | None]) -> None:
-    """Replace a file's content, whole, by what `change` makes of it. Call it only under the workspace's lock.
+    """Replace a file's content atomically with the result of `change`. Call it only under the workspace's lock.
 
-    change: is given what the file holds, None where there is none, and returns what it shall hold, None to leave it as
-    it is. It is called again where somebody saved the file meanwhile.
+    change: takes the file's content, or None if there is no file. It returns the new content, or None to leave the file
+    unchanged. It is called again if the file was saved meanwhile.
 
     Raises:
-        OSError: the file can't be written; the old one stands untouched.
+        OSError: the file can't be written; the old one is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if time.monotonic() - _swept.get(path.parent, -_SWEEP_SECONDS) >= _SWEEP_SECONDS:
@@ -84,7 +84,7 @@ def rewrite(path: Path, change: Callable[[bytes | None], bytes | type[Gone] | No
             return
         try:
             old = _take_out(path, found or b"") if isinstance(wanted, type) else _put(path, wanted, found)
-        except (FileExistsError, FileNotFoundError):  # made or deleted since we read it
+        except (FileExistsError, FileNotFoundError):  # created or deleted since the read
             found = basis = _read(path)
             continue
         if old is None:
@@ -94,18 +94,18 @@ def rewrite(path: Path, change: Callable[[bytes | None], bytes | type[Gone] | No
             old.seen = expected
             _settle_soon(old)
             return
-        # Somebody saved it in the moment before: what they saved is what has to be changed.
+        # The file was saved in the last moment, so apply the change to that content.
         found, basis = None if isinstance(wanted, type) else wanted, taken
     raise OSError(errno.EBUSY, "the file is saved over and over", str(path))
 
 
 def append(path: Path, lines: bytes) -> None:
-    """Append whole lines to a file, or change nothing. Raises OSError."""
+    """Append whole lines to a file, atomically. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(descriptor).st_size
-        if size and os.pread(descriptor, 1, size - 1) != b"\n":  # a line that a crash, or a person, left open
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":  # an incomplete line
             lines = b"\n" + lines
         written = 0
         try:
@@ -113,7 +113,7 @@ def append(path: Path, lines: bytes) -> None:
                 written += os.write(descriptor, lines[written:])
             os.fsync(descriptor)
         except OSError:
-            if os.fstat(descriptor).st_size == size + written:  # else it would cut off what others have appended
+            if os.fstat(descriptor).st_size == size + written:  # never cut off what others have appended
                 os.ftruncate(descriptor, size)
             raise
     finally:
@@ -121,9 +121,9 @@ def append(path: Path, lines: bytes) -> None:
 
 
 def look(*, closing: bool = False) -> None:
-    """Append to the new files what came late into the old ones, and let go of those into which nothing more can come.
+    """Append late writes to the new files, and delete old files that can receive no more writes.
 
-    It raises nothing: what could not be appended is tried again at the next look.
+    It never raises. The next call retries what could not be appended.
     """
     if not _replaced:
         return
@@ -141,17 +141,17 @@ def look(*, closing: bool = False) -> None:
 
 
 def is_looked_for() -> bool:
-    """Return whether anything is kept into which somebody may still write."""
+    """Return whether any kept file may still receive writes."""
     return bool(_replaced)
 
 
 def has_leftovers(folder: Path) -> bool:
-    """Return whether there is anything in a folder for `sweep` to look at."""
+    """Return whether a folder contains files for `sweep`."""
     return any(_KEPT.match(path.name) or _DRAFT.match(path.name) for path in folder.glob(".*"))
 
 
 def sweep(folder: Path) -> None:
-    """Clean up what processes that died have left in a folder. Call it only under the workspace's lock."""
+    """Clean up files that dead processes have left in a folder. Call it only under the workspace's lock."""
     _swept[folder] = time.monotonic()
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for name in sorted(entry.name for entry in entries if entry.name.startswith(".")):
@@ -162,13 +162,13 @@ def sweep(folder: Path) -> None:
 
 
 def _take_over(kept: Path, name: "re.Match[str]") -> None:
-    """Go on with what a process that died has kept."""
+    """Take over a file that a dead process has kept."""
     with _lock:
         if is_anothers(name["pid"]) or any(old.kept == kept for old in _replaced):
             return
         descriptor = os.open(kept, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            if os.fstat(descriptor).st_ino != int(name["new"], 16):  # else it never got to its place
+            if os.fstat(descriptor).st_ino != int(name["new"], 16):  # else it never replaced the file
                 if is_unwritten(descriptor) is False:
                     return
                 content, size = content_of(descriptor), int(name["size"], 16)
@@ -181,7 +181,7 @@ def _take_over(kept: Path, name: "re.Match[str]") -> None:
 
 
 def _append_new(path: Path, lines: bytes, *, known: bytes) -> None:
-    """Append those of some lines that are not known."""
+    """Append those lines that are not known."""
     there = {*known.split(b"\n"), b""}
     fresh = b"".join(line + b"\n" for line in lines.split(b"\n") if line not in there)
     if fresh:
@@ -197,10 +197,10 @@ def _read(path: Path) -> bytes | None:
 
 
 def _put(path: Path, content: bytes, found: bytes | None) -> _Replaced | None:
-    """Put a new file in the place of the one that was found, and return that one; None where there was none.
+    """Put a new file in the place of the one that was found, and return the old one; None if there was none.
 
     Raises:
-        FileNotFoundError, FileExistsError: it is not there any more, or there is one now.
+        FileNotFoundError, FileExistsError: the file was deleted or created meanwhile.
     """
     new = _written(path, content, found)
     try:
@@ -217,7 +217,7 @@ def _put(path: Path, content: bytes, found: bytes | None) -> _Replaced | None:
 
 
 def _written(path: Path, content: bytes, found: bytes | None) -> Path:
-    """Write a new file beside the one whose place it takes, and return its name, which says what it will keep."""
+    """Write a new file next to the one that it replaces, and return its name, which describes the old content."""
     mode = path.stat().st_mode & 0o7777 if found is not None else 0o600
     draft = path.parent / f".{os.getpid():x}-{threading.get_ident():x}.tmp"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -240,7 +240,7 @@ def _written(path: Path, content: bytes, found: bytes | None) -> Path:
 
 
 def _hidden(path: Path, number: int, content: bytes) -> Path:
-    """Return the name under which a file is kept: whose it is, which new file took its place, what was seen of it."""
+    """Return the hidden name of a kept file: its process, the new file's inode, and its size and digest."""
     base = path.name if len(os.fsencode(path.name)) <= _LONGEST_NAME else f"{_digest(os.fsencode(path.name))}.long"
     return path.parent / f".{base}.{os.getpid():x}-{number:x}-{len(content):x}-{_digest(content)}.kept"
 
@@ -253,10 +253,10 @@ def _take_out(path: Path, found: bytes) -> _Replaced | None:
 
 
 def _keep(path: Path, kept: Path) -> _Replaced | None:
-    """Note a file that was replaced, until nothing more can come into it."""
+    """Track a replaced file until it can receive no more writes."""
     try:
         descriptor = os.open(kept, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:  # the file system could neither exchange nor link
+    except FileNotFoundError:  # the file system can neither exchange nor link
         return None
     old = _Replaced(path=path, kept=kept, descriptor=descriptor, seen=content_of(descriptor), at=time.monotonic())
     with _lock:
@@ -265,7 +265,7 @@ def _keep(path: Path, kept: Path) -> _Replaced | None:
 
 
 def _settle_soon(old: _Replaced) -> None:
-    """Wait a moment for those who are just writing into a file that was replaced."""
+    """Wait briefly for processes that are writing to a replaced file."""
     for _ in range(_POLLS):
         with _lock:
             if old not in _replaced or _settle(old, sure=_SURE_SECONDS) is not False:
@@ -274,14 +274,14 @@ def _settle_soon(old: _Replaced) -> None:
 
 
 def _settle(old: _Replaced, *, sure: float, unknown: float = _KEPT_SECONDS) -> bool | None:
-    """Append what came late; let go of a file into which nothing more comes. Return what `is_unwritten` says.
+    """Append late writes, and delete a file that can receive no more. Return the result of `is_unwritten`.
 
-    sure, unknown: the seconds after which that is believed, and after which it is assumed where the kernel can't tell.
+    sure, unknown: the seconds after which to trust that result, and after which to assume it if it is unknown.
     """
     unwritten = is_unwritten(old.descriptor)
     done = unwritten is not False and time.monotonic() - old.at >= (sure if unwritten else unknown)
     content = content_of(old.descriptor)
-    whole = content if unwritten or done else content[: content.rfind(b"\n") + 1]  # a line may be half written
+    whole = content if unwritten or done else content[: content.rfind(b"\n") + 1]  # the last line may be incomplete
     if not content.startswith(old.seen):
         _append_new(old.path, whole, known=old.seen + b"\n" + (_read(old.path) or b""))
     elif late := whole[len(old.seen) :]:

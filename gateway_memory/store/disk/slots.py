@@ -1,8 +1,8 @@
-"""A process's place in a workspace: a number that it holds by a lock file for as long as it lives.
+"""The slot of a process in a workspace: a number that the process leases by a lock file while it lives.
 
-What a process has accepted carries its number. When it dies, the kernel frees the lock, and whoever takes the number
-next, or notices that nobody holds it, goes on with that work. So a living process's work is never taken, however slow
-it is.
+Accepted work carries the number of its process. When the process dies, the kernel releases the lock. The next process
+that takes the slot, or that notices the free lock, continues the work. The work of a living process is never taken,
+however slow the process is.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _START_SECONDS: Final = 60.0
 
 
 class NoSlot:
-    """The place of the only process that there can be: of a store in memory."""
+    """The slot of a store in memory, which only one process can use."""
 
     number = 0
 
@@ -35,7 +35,7 @@ class NoSlot:
 
 
 class Slot:
-    """The numbered slot of this process, from 0; the lowest one that is free."""
+    """The numbered slot of this process, from 0: the lowest free one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -45,10 +45,10 @@ class Slot:
         self.number = -1
 
     def take(self) -> int:
-        """Hold the lowest free slot, and return its number; until `started`, no other process starts.
+        """Take the lowest free slot, and return its number. Until `started`, no other process can start.
 
         Raises:
-            StoreError: more than a thousand processes hold one, or another one has been starting for a minute.
+            StoreError: all slots are held, or another process has been starting for a minute.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -61,18 +61,18 @@ class Slot:
             with contextlib.suppress(Timeout):
                 lock.acquire()
                 self._lock, self.number = lock, number
-                if self._released:  # whoever waited for this has given up meanwhile
+                if self._released:  # the caller has given up meanwhile
                     self.release()
                 return number
         self._starting.release()
         raise StoreError(f"{self._folder}: all {MAX_SLOTS} slots are held by other processes")
 
     def started(self) -> None:
-        """Let other processes start."""
+        """Allow other processes to start."""
         self._starting.release()
 
     def is_alone(self) -> bool:
-        """Return whether no other process has the workspace open; until `started`, that stays so."""
+        """Return whether no other process has the workspace open. Until `started`, this stays true."""
         for path in self._folder.glob("slot-*.lock"):
             if path.name != f"slot-{self.number}.lock":
                 lock = _lock(path)
@@ -84,7 +84,7 @@ class Slot:
         return True
 
     def orphan(self, number: int) -> AbstractContextManager[object] | None:
-        """Hold the slot of a process that is gone, until the context ends; None while it lives."""
+        """Return a context that holds the slot of a dead process, or None while that process lives."""
         if number == self.number:
             return None
         try:
@@ -93,7 +93,7 @@ class Slot:
             return None
 
     def release(self) -> None:
-        """Let the slot go."""
+        """Release the slot."""
         self._released = True
         self._starting.release()
         if self._lock:
@@ -103,7 +103,7 @@ class Slot:
 
 @contextlib.contextmanager
 def all_slots(folder: Path) -> Iterator[bool]:
-    """Hold every slot, so that no process can have the workspace open; whether that is so is what it yields."""
+    """Try to hold every slot, and yield whether that succeeded. No other process can then have the workspace open."""
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
         for path in dict.fromkeys((folder / "starting.lock", *sorted(folder.glob("slot-*.lock")))):

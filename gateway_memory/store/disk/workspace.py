@@ -1,4 +1,4 @@
-"""What lies in a workspace, and its lock: without an event loop."""
+"""The file names in a workspace, and its lock, without an event loop."""
 
 import contextlib
 import fcntl
@@ -17,7 +17,7 @@ _LOCK_SECONDS: Final = 3.0
 
 @contextlib.contextmanager
 def locked(workspace: Path) -> Iterator[None]:
-    """Be the workspace's only writer: the lock that `MarkdownFiles.writing` takes, by the same kernel call.
+    """Hold the workspace's write lock: the one of `MarkdownFiles.writing`, by the same system call.
 
     Raises:
         TimeoutError: another process held it for three seconds.

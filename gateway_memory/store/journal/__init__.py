@@ -1,1 +1,1 @@
-"""The journal: turns that wait, plans, history, sessions and events, in SQLite."""
+"""The journal in SQLite: waiting turns, plans, history, sessions and events."""

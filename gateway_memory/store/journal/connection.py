@@ -1,4 +1,4 @@
-"""A connection whose transactions run whole in its own thread, and whose errors are ours."""
+"""A SQLite connection that runs each transaction as one job in its own thread, and raises only our errors."""
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -16,18 +16,18 @@ __all__ = ["IN_MEMORY", "Connection"]
 T = TypeVar("T")
 
 IN_MEMORY: Final = Path(":memory:")
-"""The path of a database that no file holds."""
+"""The path of a database without a file."""
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _ADVICE: Final = "End this process, see to the file, and start again; your Markdown files are untouched."
 
 
 class Connection(aiosqlite.Connection):
-    """aiosqlite hops into its thread for each statement; here a transaction is one hop.
+    """Runs a whole transaction as one job, while aiosqlite switches to its thread for each statement.
 
-    So no other task's statement can come between its begin and its commit, a cancelled task leaves no open
-    transaction behind, and the thread that commits has to be waited for once.
+    Statements of other tasks can therefore not run between BEGIN and COMMIT. A cancelled task leaves no open
+    transaction, and a commit needs only one thread switch.
 
-    A file that is gone, replaced or damaged takes nothing more: what was written into it would be lost.
+    A file that was removed, replaced or damaged accepts no more writes, since they would be lost.
     """
 
     _path: Path
@@ -36,7 +36,7 @@ class Connection(aiosqlite.Connection):
 
     @classmethod
     async def open(cls, path: Path, *, busy_seconds: float) -> "Connection":
-        """Open a database, or make it. Raises sqlite3.Error."""
+        """Open a database, and create it if it is missing. Raises sqlite3.Error."""
 
         def connect() -> sqlite3.Connection:
             database = sqlite3.connect(path, isolation_level=None, timeout=busy_seconds)
@@ -45,20 +45,20 @@ class Connection(aiosqlite.Connection):
 
         connection = cls(connect, iter_chunk_size=64)
         connection._path = path
-        _ = await connection  # itself, by the name of its base
+        _ = await connection  # returns itself, typed as its base class
         return connection
 
     async def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in one transaction, which is on disk when this returns, and is rolled back if anything raises.
+        """Run `work` in one transaction. It is durable when this returns, and is rolled back if anything raises.
 
         Raises:
-            JournalDamagedError: the file is not what it was when it was opened; nothing was kept.
-            StoreError: it could not be written; nothing was kept.
+            JournalDamagedError: the file was removed, replaced or damaged since it was opened; nothing was written.
+            StoreError: it could not be written; nothing was written.
         """
         return await self._run(self._atomic, work)
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work`, which only reads, on one state of the database. It waits for no writer. Raises StoreError."""
+        """Run read-only `work` on one snapshot of the database. It does not wait for writers. Raises StoreError."""
         return await self._run(self._reading, work)
 
     async def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
@@ -66,7 +66,7 @@ class Connection(aiosqlite.Connection):
         return await self.read(lambda database: database.execute(query, values).fetchall())
 
     async def use(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` as it is: it begins its own transactions, and its errors are SQLite's."""
+        """Run `work` without a transaction or error translation. It begins its own transactions."""
         return await self._in_thread(lambda: work(self._conn))
 
     async def _run(
@@ -79,7 +79,7 @@ class Connection(aiosqlite.Connection):
         return await self._in_thread(translated)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        execute: Callable[..., Awaitable[T]] = self._execute  # which aiosqlite leaves untyped
+        execute: Callable[..., Awaitable[T]] = self._execute  # aiosqlite leaves it untyped
         return await execute(work)
 
     def _reading(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -90,17 +90,17 @@ class Connection(aiosqlite.Connection):
         self._look()
         with transaction(self._conn):
             result = work(self._conn)
-        self._look()  # it may have been taken away meanwhile
+        self._look()  # it may have been removed meanwhile
         return result
 
     @contextmanager
     def _sound(self) -> Iterator[None]:
-        """Translate errors, and refuse what follows once the file has turned out to be damaged."""
+        """Translate errors, and refuse further calls once the file is known to be damaged."""
         try:
             if self._damage is None:
                 yield
                 return
-        except UnicodeDecodeError as error:  # of a message that quotes what is damaged
+        except UnicodeDecodeError as error:  # the error message quotes damaged bytes
             self._damage = error
         except sqlite3.DatabaseError as error:
             if (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF not in _DAMAGED:
@@ -112,12 +112,12 @@ class Connection(aiosqlite.Connection):
         raise JournalDamagedError(message) from self._damage
 
     def _look(self) -> None:
-        """Raise JournalDamagedError where the files are not those that were opened."""
+        """Raise JournalDamagedError if the files are not those that were opened."""
         if self._path == IN_MEMORY:
             return
         found = tuple(_inode(Path(f"{self._path}{suffix}")) for suffix in ("", "-wal"))
         if 0 in found:
-            if not self._files and found[0]:  # the log begins with the first write
+            if not self._files and found[0]:  # SQLite creates the log at the first write
                 return
         elif found == (self._files or found):
             self._files = found
@@ -127,12 +127,12 @@ class Connection(aiosqlite.Connection):
 
 
 def _text(raw: bytes) -> str:
-    """Return a text of the file: where a byte of it is damaged, the rest can still be read."""
+    """Decode a text of the file. Damaged bytes are replaced, so that the rest can be read."""
     return raw.decode("utf-8", "replace")
 
 
 def _inode(path: Path) -> int:
-    """Return a file's number, 0 where there is none."""
+    """Return the inode number of a file, or 0 if it does not exist."""
     try:
         return path.stat().st_ino
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Opening the journal's file: it is checked and brought up to date, and a damaged one is set aside."""
+"""Open the journal's file: check it, migrate it, and set a damaged one aside."""
 
 import contextlib
 import sqlite3
@@ -21,19 +21,20 @@ _BUSY_SECONDS: Final = 10.0
 
 
 async def open_database(path: Path, *, is_alone: Callable[[], bool]) -> Connection:
-    """Open the file, or make it. is_alone: whether no other process has it open; until this returns, none opens it.
+    """Open the file, and create it if it is missing.
+
+    is_alone: returns whether no other process has the file open. No process may open it until this returns.
 
     Raises:
-        JournalDamagedError: the file was no readable database; it now stands aside under another name, unless another
-            process has it open.
+        JournalDamagedError: the file was not a readable database. It was renamed, unless another process has it open.
         SchemaFromFutureError: a newer version wrote it.
-        StoreError: it can't be opened at all.
+        StoreError: it can't be opened.
     """
     connection: Connection | None = None
     try:
         connection = await Connection.open(path, busy_seconds=_BUSY_SECONDS)
         await connection.use(lambda database: _prepare(database, path))
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a message may quote what is damaged
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the error message may quote damaged bytes
         if connection:
             await connection.close()
         if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):

@@ -1,4 +1,4 @@
-"""Events in the journal: by origin and number, up to which a process has received and a session was shown them.
+"""Events in the journal, by origin and number, with the last numbers received by processes and shown to sessions.
 
 An origin "<journal>.<slot>" is one process slot of one journal. It outlives restarts: the next process that holds the
 slot's lock continues its numbers.
@@ -22,15 +22,16 @@ __all__ = ["EventLog"]
 _BUSY_SECONDS: Final = 10.0
 _MOVED_SECONDS: Final = 5.0
 _MOST_UNDELIVERED: Final = 1000
-"""The newest events of a scope that are returned to a session."""
+"""The maximum number of events of a scope that are returned to a session: the newest ones."""
 _EMPTY: Final = encode(Event(scope="", at=0.0, changes=()))
 
 
 class EventLog:
-    """The port `Notices` in SQLite. What the sender reads has a connection of its own, so that no commit delays it.
+    """The port `Notices` in SQLite. The sender reads on a second connection, so that commits do not delay it.
 
-    slot: the process's lease. sends: whether events leave this process. history: how many sent events of each origin
-    are stored, to be sent again on request.
+    slot: the process's lease.
+    sends: whether events leave this process.
+    history: how many sent events of each origin are stored for retransmission.
     """
 
     def __init__(self, connection: Connection, path: Path, *, slot: Lease, sends: bool, history: int) -> None:
@@ -45,11 +46,11 @@ class EventLog:
 
     @property
     def instance(self) -> str:
-        """This process's origin."""
+        """The origin of this process."""
         return f"{self.journal}.{self._slot}"
 
     async def open(self) -> None:
-        """Read the journal's id. A new slot starts with what the other processes have received."""
+        """Read the journal's id. A new slot starts with the events that the other processes have received."""
 
         def work(database: sqlite3.Connection) -> str:
             journal = str(database.execute("SELECT journal FROM identity").fetchone()[0])
@@ -67,7 +68,7 @@ class EventLog:
             self._reader = await Connection.open(self._path, busy_seconds=_BUSY_SECONDS)
 
     def acquire_origin(self, origin: str) -> AbstractContextManager[object] | None:
-        """Return the lock to hold while sending for an origin; None where another living process sends for it."""
+        """Return a context in which this process may send an origin's events; None if another process does."""
         if origin == self.instance:
             return nullcontext()
         return self._lease.orphan(int(origin.partition(".")[2])) if journal_of(origin) == self.journal else None
@@ -86,7 +87,7 @@ class EventLog:
     def add(
         self, database: sqlite3.Connection, events: Sequence[Event], *, plan: int | None, now: float
     ) -> list[Event]:
-        """Number events and store them, in the caller's transaction. Those of a plan wait for `mark_ready`."""
+        """Number and store events, in the caller's transaction. Events of a plan wait for `mark_ready`."""
         numbered: list[Event] = []
         for event in events:
             ((head, sent),) = database.execute(
@@ -106,16 +107,16 @@ class EventLog:
 
     @staticmethod
     def mark_ready(database: sqlite3.Connection, plan: int) -> None:
-        """Make the events of a plan that was carried out ready, in the caller's transaction."""
+        """Make the events of a completed plan ready to send, in the caller's transaction."""
         database.execute("UPDATE events SET plan = NULL WHERE plan = ?", (plan,))
 
     @staticmethod
     def discard(database: sqlite3.Connection, plan: int) -> None:
-        """Empty the events of a plan that will never be carried out, in the caller's transaction."""
+        """Empty the events of a plan that will never be completed, in the caller's transaction."""
         database.execute("UPDATE events SET body = ?, plan = NULL WHERE plan = ?", (_EMPTY, plan))
 
     async def planned(self, plan: int) -> list[Event]:
-        """Return the events of a plan that isn't carried out, in order."""
+        """Return the events of a plan that is not completed, in order."""
         return await self._events(
             await self._connection.rows(
                 "SELECT origin, number, body FROM events WHERE plan = ? ORDER BY number", (plan,)
@@ -125,7 +126,8 @@ class EventLog:
     async def _events(self, rows: Sequence[Sequence[Any]]) -> list[Event]:
         """Return the events of rows (origin, number, body).
 
-        One that can't be decoded is set aside, and an empty one takes its number: a gap would hold up later ones.
+        An event that can't be decoded is set aside and replaced with an empty one, since a gap would block later
+        events.
         """
         found: list[Event] = []
         bad: list[Sequence[Any]] = []
@@ -147,9 +149,9 @@ class EventLog:
         return found
 
     async def notice(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
-        """Store events about edits by hand, and return them numbered.
+        """Store events about edits by hand, and return them with their numbers.
 
-        Changes that our own plans made are left out, and so are those that any process has stored before.
+        Changes that our own plans made, and changes that any process has stored before, are left out.
         """
 
         def work(database: sqlite3.Connection) -> list[Event]:
@@ -159,25 +161,25 @@ class EventLog:
         return await self._connection.transact(work)
 
     async def missing(self, scope: str, ids: Sequence[str]) -> set[str]:
-        """Return those of these memories that the journal knows to be in no file."""
+        """Return those of these memories that, by the journal, are in no file."""
         marks = ",".join("?" * len(ids))
         query = f"SELECT id FROM memories WHERE scope = ? AND state != 'active' AND id IN ({marks})"
         return {str(row[0]) for row in await self._connection.rows(query, (scope, *ids))}
 
     async def edited_since(self, scope: str, at: float) -> bool:
-        """Return whether a stored event tells of an edit by hand after a time (epoch seconds)."""
+        """Return whether a stored event reports an edit by hand after a time (epoch seconds)."""
         query = "SELECT origin, number, body FROM events WHERE scope = ? AND kept_at > ?"
         events = await self._events(await self._connection.rows(query, (scope, at)))
         return any(change.by_hand for event in events for change in event.changes)
 
-    # What the notifier needs
+    # For the notifier
 
     async def sent(self) -> dict[str, int]:
         """Return the last number that was sent, by origin of this journal."""
         return dict(await self._rows("SELECT origin, sent FROM sources"))
 
     async def mark_sent(self, origin: str, upto: int) -> None:
-        """Note that an origin's events up to a number have been sent."""
+        """Record that an origin's events up to a number have been sent."""
         query = "UPDATE sources SET sent = max(sent, ?) WHERE origin = ?"
         await self._connection.transact(lambda database: database.execute(query, (upto, origin)).rowcount)
 
@@ -190,7 +192,7 @@ class EventLog:
         return await self._events([row[:3] for row in takewhile(lambda row: row[3] is None, rows)])
 
     async def oldest(self, origin: str) -> int:
-        """Return the lowest number of an origin that is still stored; the last number plus one where none is."""
+        """Return the lowest stored number of an origin; the last number plus one if none is stored."""
         ((lowest, head),) = await self._rows(
             "SELECT (SELECT min(number) FROM events WHERE origin = ?1), (SELECT head FROM sources WHERE origin = ?1)",
             (origin,),
@@ -221,10 +223,10 @@ class EventLog:
 
         await self._connection.transact(work)
 
-    # What was delivered to sessions
+    # Delivery to sessions
 
     async def mark_delivered(self, session_id: str, upto: Mapping[str, int]) -> None:
-        """Note that a session was shown all events up to these numbers, by origin."""
+        """Record that a session was shown all events up to these numbers, by origin."""
         query = "INSERT INTO told VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET number = max(number, excluded.number)"
         rows = [(session_id, origin, number) for origin, number in upto.items()]
         await self._connection.transact(lambda database: database.executemany(query, rows).rowcount)
@@ -244,14 +246,14 @@ class EventLog:
         return await self._events(rows[::-1])
 
     async def waiting(self) -> tuple[int, float]:
-        """Return how many events of this journal wait to be sent, and the oldest one's epoch seconds (0: none)."""
+        """Return the number of unsent events of this journal, and the oldest one's epoch seconds (or 0)."""
         ((number, oldest),) = await self._connection.rows(
             "SELECT count(*), coalesce(min(kept_at), 0) FROM events JOIN sources USING (origin) WHERE number > sent"
         )
         return int(number), float(oldest)
 
     async def tidy(self, *, before: float) -> None:
-        """Delete events from before a time (epoch seconds), and what was recorded of ended sessions."""
+        """Delete events from before a time (epoch seconds), and the delivery state of ended sessions."""
 
         def work(database: sqlite3.Connection) -> None:
             database.execute("DELETE FROM events WHERE kept_at < ? AND plan IS NULL", (before,))
@@ -290,7 +292,7 @@ def _record_edit(database: sqlite3.Connection, scope: str, change: MemoryChange,
 
 
 def _is_moving(database: sqlite3.Connection, scope: str, identity: str, now: float) -> bool:
-    """Return whether a plan moves a memory just now, so that it was in neither file for a moment."""
+    """Return whether a plan is moving a memory, which is then briefly in neither file."""
     if database.execute("SELECT 1 FROM plans WHERE instr(body, ?)", (f'"id": "{identity}"',)).fetchone():
         return True
     query = "SELECT 1 FROM history WHERE scope = ? AND memory = ? AND event IN ('distill', 'restored') AND at > ?"

@@ -1,4 +1,4 @@
-"""The journal without an event loop: for hooks, which live a moment, and for deleting a scope."""
+"""The journal without an event loop: for hooks, which are short-lived, and for deleting a scope."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ _TEXTS: Final = (("memories", "text"), ("memories", "id"), ("observations", "con
 
 
 def journal_id(workspace: Path) -> str:
-    """Return by which id other gateways know a workspace's journal, "" where there is none that can be read."""
+    """Return the id by which other gateways know a workspace's journal, or "" if it can't be read."""
     path = workspace / "journal.sqlite"
     if not path.is_file():
         return ""
@@ -44,7 +44,7 @@ def journal_id(workspace: Path) -> str:
 class JournalInPlace:
     """The journal of a workspace, used from one thread. Every call may raise StoreError.
 
-    Sessions here are an editor's: they belong to the owner.
+    Its sessions are those of an editor, and belong to the owner.
     """
 
     def __init__(self, workspace: Path, database: sqlite3.Connection) -> None:
@@ -54,11 +54,11 @@ class JournalInPlace:
     @classmethod
     @contextlib.contextmanager
     def open(cls, workspace: Path) -> "Iterator[JournalInPlace]":
-        """Open the journal, made or brought up to date where it is not.
+        """Open the journal, and create or migrate it if necessary.
 
         Raises:
             SchemaFromFutureError: a newer version wrote it.
-            StoreError: it is damaged, or locked for too long. It is left as it is.
+            StoreError: it is damaged, or was locked for too long. The file is unchanged.
         """
         with _translated(workspace):
             database = open_journal(workspace)
@@ -70,9 +70,10 @@ class JournalInPlace:
     # Sessions
 
     def register(self, session_id: str, key: str, at: float, *, lives: bool) -> bool:
-        """Note a session under its own id unless it is known; False where the id is that of another key.
+        """Register a session under its own id, unless it is known; return False if another key has the id.
 
-        lives: something happens in it, so it is open again where it had ended. at: epoch seconds.
+        lives: the session is active, so that it is reopened if it had ended.
+        at: epoch seconds.
         """
         with self._changing() as database:
             return session_state.register(database, session_id, key, at, lives=lives)
@@ -83,21 +84,21 @@ class JournalInPlace:
             return session_state.is_open(database, session_id)
 
     def seen_in(self, session_id: str) -> list[Observation]:
-        """Return a session's observations, oldest first, without what was forgotten."""
+        """Return a session's observations, oldest first, without forgotten text."""
         with self._changing() as database:
             return session_state.seen_in(database, OWNER_KEY, session_id)
 
     def observe(self, session_id: str, seen: Sequence[Observation], at: float) -> None:
-        """Keep observations. at: epoch seconds."""
+        """Store observations. at: epoch seconds."""
         with self._changing() as database:
             session_state.observe(database, OWNER_KEY, session_id, seen, at)
 
     def read_on(
         self, session_id: str, at: float, read: Callable[[int], tuple[Sequence[Observation], int]]
     ) -> Sequence[Observation]:
-        """Keep what is new in a session's transcript, and how far it was read, in one step; return what is new.
+        """Store the new part of a session's transcript and its offset in one transaction; return the new observations.
 
-        read: from where it was read last to what is new, and to where it is read now.
+        read: takes the last offset, and returns the new observations and the new offset.
         """
         with self._changing() as database:
             query = "SELECT position FROM transcripts WHERE session_id = ?"
@@ -108,19 +109,19 @@ class JournalInPlace:
         return seen
 
     def has_left_anything(self, session_id: str) -> bool:
-        """Return whether a fact or a stage summary of a session stands."""
+        """Return whether a fact or a stage summary of a session is active."""
         with self._changing() as database:
             return session_state.has_left_anything(database, OWNER_KEY, session_id)
 
     def count_stop(self, session_id: str) -> int:
-        """Note that an editor's agent has stopped in a session; return how often it has."""
+        """Count a stop of an editor's agent in a session; return the count."""
         with self._changing() as database:
             return session_state.count_stop(database, session_id)
 
     def followup(self, session_id: str, worth_asking: Callable[[list[Observation]], bool]) -> list[Observation] | None:
-        """Take a session's one follow-up, and return what was seen in it; None where none is due.
+        """Take a session's only follow-up, and return the session's observations; None if no follow-up is due.
 
-        It is due where nothing of the session is saved, and what was seen is worth it.
+        A follow-up is due if nothing of the session is saved and its observations are worth it.
         """
         file = DiskRecords(self._workspace / SESSIONS_FILE)
         with self._changing() as database:
@@ -132,11 +133,11 @@ class JournalInPlace:
             return seen if worth_asking(seen) and session_state.take_followup(database, session_id) else None
 
     def withheld(self) -> Withheld:
-        """Return what the owner has forgotten and does not remember again."""
+        """Return what the owner has forgotten and has not restored."""
         with self._changing() as database:
             return withheld(database, OWNER_KEY)
 
-    # Deleting a scope
+    # Deletion of a scope
 
     def sessions_of(self, scope: str) -> list[str]:
         """Return the ids of a scope's sessions."""
@@ -144,7 +145,7 @@ class JournalInPlace:
             return _sessions(database, scope)
 
     def count(self, scope: str) -> dict[str, int]:
-        """Return how many rows belong to a scope, by table."""
+        """Return the number of rows of a scope, by table."""
         counts: dict[str, int] = {}
         with self._changing() as database:
             for table in _BY_SCOPE:
@@ -158,7 +159,7 @@ class JournalInPlace:
         return counts
 
     def erase(self, scope: str) -> None:
-        """Delete a scope's rows, and write the file anew, so that no page of it holds what they said."""
+        """Delete a scope's rows, and rewrite the file, so that no page contains their text."""
         with _translated(self._workspace):
             self._database.execute("PRAGMA secure_delete = ON")
         with self._changing() as database:
@@ -174,7 +175,7 @@ class JournalInPlace:
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def texts(self, scope: str) -> set[str]:
-        """Return texts and ids that stand in a scope's rows and in nobody else's."""
+        """Return the texts and ids in a scope's rows that occur in no other scope's rows."""
         mine: set[str] = set(self.sessions_of(scope))
         others: set[str] = set()
         with self._changing() as database:

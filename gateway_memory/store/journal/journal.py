@@ -1,4 +1,4 @@
-"""The journal: one SQLite file that holds what must survive a crash, and what a line of Markdown can't carry."""
+"""The journal: one SQLite file with the state that must survive a crash and that Markdown can't hold."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -20,7 +20,7 @@ __all__ = ["Journal", "open_journal"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
-    """The ports that SQLite serves, over one connection; each change is one transaction."""
+    """The ports that SQLite implements, over one connection. Each change is one transaction."""
 
     turns: SqliteTurns
     sessions: SqliteSessions
@@ -38,16 +38,17 @@ async def open_journal(
     sends: bool = False,
     history: int = 1000,
 ) -> Journal:
-    """Open the file, or make it, for the process that holds a slot; the stack closes it.
+    """Open the journal for the process that holds a slot, and create it if it is missing. The stack closes it.
 
-    path: `IN_MEMORY` for a database that no file holds. file_of: where a scope's session records are. sends, history:
-    see EventLog.
+    path: the file, or `IN_MEMORY`.
+    slot: the process's lease.
+    file_of: returns the file of a scope's session records.
+    sends, history: see EventLog.
 
     Raises:
-        JournalDamagedError: the file was no readable database; it now stands aside under another name, unless another
-            process has it open.
+        JournalDamagedError: the file was not a readable database. It was renamed, unless another process has it open.
         SchemaFromFutureError: a newer version wrote it.
-        StoreError: it can't be opened at all.
+        StoreError: it can't be opened.
     """
     connection = await open_database(path, is_alone=slot.is_alone)
     stack.push_async_callback(connection.close)

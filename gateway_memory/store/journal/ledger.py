@@ -1,4 +1,4 @@
-"""What is known of memories and money, in SQLite: the port `Ledger`."""
+"""The port `Ledger` in SQLite: the history of memories, the data for undo, and the costs of models."""
 
 import json
 import sqlite3
@@ -23,13 +23,13 @@ __all__ = ["SqliteLedger"]
 
 
 class SqliteLedger:
-    """Works on the journal's connection."""
+    """The port on the journal's connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._untold: set[tuple[str, str]] = set()
 
-    # What models cost
+    # Costs of models
 
     async def reserve(self, day: str, *, calls: int, tokens: int, wanted: int) -> bool:
 
@@ -152,7 +152,7 @@ class SqliteLedger:
 
     async def set_notice(self, scope: str, name: str) -> None:
         await self._change("INSERT OR IGNORE INTO marks (scope, name) VALUES (?, ?)", scope, name)
-        self._untold.add((scope, name))  # another process may have set it, and told it too: `take_notice` finds out
+        self._untold.add((scope, name))  # another process may have delivered it already, which `take_notice` checks
 
     async def clear_notice(self, scope: str, name: str) -> None:
         self._untold.discard((scope, name))

@@ -1,4 +1,4 @@
-"""Rows of the table `memories`, from and to records. Plain functions over a connection in a transaction."""
+"""Convert records to rows of the table `memories` and back. Functions over a connection in a transaction."""
 
 import json
 import sqlite3
@@ -12,13 +12,15 @@ from gateway_memory.store.record import RECORD_FIELDS, MemoryRecord
 __all__ = ["find_memories", "save_memories"]
 
 _STORED: Final = tuple(name for name in RECORD_FIELDS if name not in ("entities", "session_id"))
-"""The fields of a record that have a column of their name: a new field needs one, by a migration. `entities` is JSON;
-which session a memory is of stands in `session_memories`."""
+"""The fields of a record that have a column of the same name. A new field needs a column, added by a migration.
+
+`entities` is stored as JSON. The session of a memory is stored in `session_memories`.
+"""
 _COLUMNS: Final = ", ".join(_STORED)
 
 
 def save_memories(database: sqlite3.Connection, plan: Plan) -> None:
-    """Keep what a plan makes of its memories."""
+    """Store the resulting state of a plan's memories."""
     rows = [_row(plan, memory, "active", "") for memory in plan.added]
     rows += [_row(plan, item.memory, item.state, item.replaced_by) for item in plan.retired]
     rows += [_row(plan, item.memory, "active", "") for item in plan.moved]
@@ -28,7 +30,7 @@ def save_memories(database: sqlite3.Connection, plan: Plan) -> None:
 
 
 def find_memories(database: sqlite3.Connection, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
-    """Return what is known of these memories, by id."""
+    """Return the stored records of these memories, by id."""
     query = f"SELECT entities, {_COLUMNS} FROM memories WHERE scope = ? AND id IN (SELECT value FROM json_each(?))"
     rows = database.execute(query, (scope, json.dumps(list(ids)))).fetchall()
     found = (MemoryRecord(**dict(zip(_STORED, row[1:], strict=True)), entities=_names(row[0])) for row in rows)
@@ -41,7 +43,7 @@ def _row(plan: Plan, memory: MemoryRecord, state: str, replaced_by: str) -> tupl
 
 
 def _names(body: str) -> tuple[str, ...]:
-    """Return what a list of names says, nothing where it can't be read: the memory matters more."""
+    """Decode a list of names. Return none if it can't be decoded, since the memory matters more."""
     try:
         return tuple(str(name) for name in json.loads(body))
     except UNDECODABLE:

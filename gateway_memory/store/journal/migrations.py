@@ -1,4 +1,4 @@
-"""The journal's schema, as steps that only append. Each runs in one transaction with its own record."""
+"""The journal's schema as append-only steps. Each step runs in one transaction with its own record."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The steps of the journal's schema after the first three."""
+"""The schema steps of the journal after the first three."""
 
 from typing import Final
 
@@ -126,4 +126,4 @@ _LEASES: Final = (
 )
 
 LATER: Final = (_SESSIONS, _DISTILLATION, _ENDS, _SWITCHES, _UNREADABLE, _WITHHELD, _LEASES)
-"""In the order in which they were added: a new step goes to the end, and none is ever changed."""
+"""In chronological order. Append new steps at the end, and never change an existing one."""

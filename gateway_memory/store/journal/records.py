@@ -1,7 +1,7 @@
-"""Session records: the file is the truth, and the journal holds an index of its ids, so that `is_saved` scans nothing.
+"""Session records. The file is the source of truth. The journal indexes its ids, so that `is_saved` needs no scan.
 
-What was appended by others, or is another file altogether, is noticed by its size and the bytes before the place last
-read. Plain functions over a file and a connection in a transaction; `SqliteRecords` runs them.
+Lines appended by others, or a replaced file, are detected by the size and the bytes before the last offset. The
+functions take a file and a connection in a transaction. `SqliteRecords` runs them.
 """
 
 import sqlite3
@@ -23,7 +23,7 @@ _TAIL: Final = 64
 
 
 class SqliteRecords:
-    """The port `Records` over files and the journal's connection. file_of: where a scope's records are."""
+    """The port `Records` over files and the journal's connection. file_of: returns the records' file of a scope."""
 
     def __init__(self, connection: "Connection", file_of: Callable[[Scope], RecordFile]) -> None:
         self._connection = connection
@@ -76,19 +76,19 @@ class SqliteRecords:
 
 
 def is_saved(database: sqlite3.Connection, scope: str, file: RecordFile, session_id: str) -> bool:
-    """Return whether a session has a record anywhere in the file, or had one. Within a transaction."""
+    """Return whether a session has or had a record in the file. Within a transaction."""
     follow(database, scope, file)
     return known(database, scope, session_id)
 
 
 def save(database: sqlite3.Connection, scope: str, file: RecordFile, record: SessionRecord, at: float) -> bool:
-    """Append a record unless its session has one; return whether it was appended. `at`: now, in epoch seconds.
+    """Append a record and return True, or return False if its session has one. at: the current epoch seconds.
 
-    Within a transaction, and under the workspace's lock: the line is on disk before the index says so, and a crash
-    between the two is noticed by the file's size.
+    Within a transaction, and under the workspace's lock. The line is durable before the index. A crash between the two
+    is detected by the file's size.
 
     Raises:
-        OSError: the line could not be written; nothing of it stands in the file.
+        OSError: the line could not be written; the file is unchanged.
     """
     follow(database, scope, file)
     if known(database, scope, record.session_id):
@@ -107,9 +107,9 @@ def save(database: sqlite3.Connection, scope: str, file: RecordFile, record: Ses
 
 
 def tidy(database: sqlite3.Connection, scope: str, file: RecordFile, *, keep: int) -> int:
-    """Keep the newest `keep` records, and put damaged lines aside; return how many records were let go.
+    """Keep the newest `keep` records, and set damaged lines aside; return the number of deleted records.
 
-    Within a transaction, and under the workspace's lock. The new file takes the old one's place whole.
+    Within a transaction, and under the workspace's lock. The file is replaced atomically.
     """
     follow(database, scope, file)
     row = database.execute("SELECT records, damaged FROM session_logs WHERE scope = ?", (scope,)).fetchone()
@@ -128,10 +128,10 @@ def tidy(database: sqlite3.Connection, scope: str, file: RecordFile, *, keep: in
 
 
 def withhold(database: sqlite3.Connection, scope: str, file: RecordFile) -> Callable[[bytes | None], bytes | None]:
-    """Return what makes the file's content say nothing that was forgotten, and all that no longer is.
+    """Return a function that removes forgotten text from the file's content, and restores text that is remembered.
 
-    Within a transaction that keeps the whole records, and under the workspace's lock. Hand it to `replacing.rewrite`
-    once that is on disk.
+    Within a transaction that stores the whole records, and under the workspace's lock. Pass the function to
+    `replacing.rewrite` after the commit.
     """
     changed = reconsider(database, scope, lambda: parsed(file.read() or b"")[0])
 
@@ -149,7 +149,7 @@ def withhold(database: sqlite3.Connection, scope: str, file: RecordFile) -> Call
 def replace(
     database: sqlite3.Connection, scope: str, file: RecordFile, change: Callable[[bytes | None], bytes]
 ) -> None:
-    """Replace the file by what `change` makes of it, put damaged lines aside, and note how far it has been read.
+    """Replace the file with the result of `change`, set damaged lines aside, and store the new offset.
 
     Within a transaction, and under the workspace's lock. change: see `replacing.rewrite`. Raises OSError.
     """
@@ -165,18 +165,18 @@ def replace(
     file.rewrite(changed)
     if damaged:
         file.put_aside(b"".join(line + b"\n" for line in damaged))
-    # What another tool appended meanwhile stands behind it, and is still to be read.
+    # Lines that another tool appended meanwhile follow the offset, and are read later.
     remember(database, scope, file, records=written.count(b"\n"), damaged=0, size=len(written))
 
 
 def known(database: sqlite3.Connection, scope: str, session_id: str) -> bool:
-    """Return whether the index of ids has a session; `follow` first."""
+    """Return whether the index contains a session. Call `follow` first."""
     query = "SELECT 1 FROM saved_sessions WHERE scope = ? AND session_id = ?"
     return database.execute(query, (scope, session_id)).fetchone() is not None
 
 
 def follow(database: sqlite3.Connection, scope: str, file: RecordFile) -> None:
-    """Read into the index what stands in the file behind the place last read; all of it where it is another file."""
+    """Index the lines of the file after the last offset, or the whole file if it was replaced."""
     row = database.execute("SELECT size, tail, records, damaged FROM session_logs WHERE scope = ?", (scope,)).fetchone()
     size, tail, records, damaged = row or (0, b"", 0, 0)
     content = file.read(max(0, size - _TAIL))
@@ -185,13 +185,13 @@ def follow(database: sqlite3.Connection, scope: str, file: RecordFile) -> None:
             database.execute("DELETE FROM session_logs WHERE scope = ?", (scope,))
         return
     known_part = min(size, _TAIL)
-    if len(content) < known_part or content[:known_part] != tail:  # another file
+    if len(content) < known_part or content[:known_part] != tail:  # the file was replaced
         size, records, damaged, known_part = 0, 0, 0, 0
         content = file.read() or b""
     elif len(content) == known_part and row:
         return
     fresh = content[known_part:]
-    whole = fresh[: fresh.rfind(b"\n") + 1]  # a last line without an end may still be written
+    whole = fresh[: fresh.rfind(b"\n") + 1]  # the last line may be incomplete
     found: list[tuple[str, str, str, float]] = []
     for line in whole.split(b"\n"):
         record = record_of(line)
@@ -207,7 +207,7 @@ def follow(database: sqlite3.Connection, scope: str, file: RecordFile) -> None:
 def remember(
     database: sqlite3.Connection, scope: str, file: RecordFile, *, records: int, damaged: int, size: int
 ) -> None:
-    """Note how far the file has been read."""
+    """Store the offset up to which the file was read."""
     tail = (file.read(max(0, size - _TAIL)) or b"")[: min(size, _TAIL)]
     database.execute(
         "INSERT OR REPLACE INTO session_logs VALUES (?, ?, ?, ?, ?)", (scope, size, tail, records, damaged)
@@ -217,10 +217,10 @@ def remember(
 def merge(
     database: sqlite3.Connection, scope: str, file: RecordFile, records: Sequence[SessionRecord], *, dry_run: bool
 ) -> int:
-    """Put records among those of the file, each before the first one that is newer; return how many were put there.
+    """Merge records into the file, each before the first newer one; return the number of added records.
 
-    One whose session has a record, or had one, or is open, is left out. Within a transaction, and under the workspace's
-    lock; the new file takes the old one's place whole, and damaged lines are put aside. dry_run: only count.
+    A record is left out if its session has or had a record, or is open. Within a transaction, and under the workspace's
+    lock. The file is replaced atomically, and damaged lines are set aside. dry_run: only count.
     """
     follow(database, scope, file)
     query = "SELECT 1 FROM sessions WHERE session_id = ? AND ended_at IS NULL"

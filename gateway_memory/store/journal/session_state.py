@@ -1,6 +1,6 @@
-"""Sessions in SQLite: what was seen in them, what they have left, and how they ended.
+"""Sessions in SQLite: their observations and results, and how they ended.
 
-Plain functions over a connection in a transaction: the event loop's side and the hooks, which have none, share them.
+Functions over a connection in a transaction. The event loop and the hooks, which have no event loop, share them.
 """
 
 import json
@@ -39,13 +39,13 @@ __all__ = [
 ]
 
 _READ: Final = 2_000
-"""Observations of one session that are read for its summary: its first and its newest."""
+"""The maximum number of observations that are read for a session's summary: the first and the newest ones."""
 
 
 def open_session(
     database: sqlite3.Connection, key: str, scope: str, session_id: str, at: float, slot: int
 ) -> tuple[str, bool]:
-    """Return the id of the key's open session, and whether it was opened by this call, under `session_id`."""
+    """Return the id of the key's open session, and whether this call opened it, with the id `session_id`."""
     opened = database.execute(
         "INSERT OR IGNORE INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, ?, ?, ?)",
         (session_id, key, scope, at, at),
@@ -57,9 +57,9 @@ def open_session(
 
 
 def register(database: sqlite3.Connection, session_id: str, key: str, at: float, *, lives: bool) -> bool:
-    """Note an owner's session under its own id unless it is known; False where the id is that of another key.
+    """Register an owner's session under its own id, unless it is known; return False if another key has the id.
 
-    lives: something happens in it, so it is open again where it had ended.
+    lives: the session is active, so that it is reopened if it had ended.
     """
     known = database.execute("SELECT key FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
     if known and known[0] != key:
@@ -82,7 +82,7 @@ def is_open(database: sqlite3.Connection, session_id: str) -> bool:
 
 
 def find(database: sqlite3.Connection, session_id: str) -> KnownSession | None:
-    """Return the session of an id, None where there was none."""
+    """Return the session of an id, or None."""
     query = "SELECT key, scope, ended_at IS NOT NULL, switches FROM sessions WHERE session_id = ?"
     row = database.execute(query, (session_id,)).fetchone()
     if row is None:
@@ -92,14 +92,14 @@ def find(database: sqlite3.Connection, session_id: str) -> KnownSession | None:
 
 
 def switch(database: sqlite3.Connection, session_id: str, said: Mapping[str, bool]) -> None:
-    """Note what the user said of a session's features: it holds after a restart, and for every process."""
+    """Store the features that the user switched in a session, for every process and after a restart."""
     database.execute("UPDATE sessions SET switches = ? WHERE session_id = ?", (json.dumps(dict(said)), session_id))
 
 
 def switches(database: sqlite3.Connection, session_id: str) -> Mapping[str, bool]:
-    """Return what the user said of a session's features.
+    """Return the features that the user switched in a session.
 
-    A session whose predecessor was abandoned goes on for its user, who knows of no end: what was said then holds.
+    For its user, a session continues an abandoned predecessor, whose switches therefore still apply.
     """
     row = database.execute("SELECT key, scope, switches FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
     if row is None or row[2]:
@@ -118,7 +118,7 @@ def _switches(said: str) -> Mapping[str, bool]:
 
 
 def observe(database: sqlite3.Connection, scope: str, session_id: str, seen: Sequence[Observation], at: float) -> None:
-    """Keep observations, and note that the session lives."""
+    """Store observations, and update the session's last activity."""
     database.executemany(
         "INSERT INTO observations (scope, session_id, at, kind, tool, content, private, tags) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -132,15 +132,15 @@ def observe(database: sqlite3.Connection, scope: str, session_id: str, seen: Seq
 
 
 def touch(database: sqlite3.Connection, session_id: str, at: float) -> None:
-    """Note that something happened in a session."""
+    """Update the last activity of a session."""
     query = "UPDATE sessions SET seen_at = max(seen_at, ?) WHERE session_id = ? AND ended_at IS NULL"
     database.execute(query, (at, session_id))
 
 
 def seen_in(database: sqlite3.Connection, scope: str, session_id: str) -> list[Observation]:
-    """Return a session's observations, oldest first, over any number of days; of a huge one its two ends.
+    """Return a session's observations, oldest first; for a very long session, the first and the newest ones.
 
-    What was forgotten is left out.
+    Forgotten text is left out.
     """
     columns = "id, at, kind, content, tool, tags, private"
     query = f"SELECT {columns} FROM observations WHERE session_id = ? AND scope = ? ORDER BY id"
@@ -162,7 +162,7 @@ def seen_in(database: sqlite3.Connection, scope: str, session_id: str) -> list[O
 
 
 def remember(database: sqlite3.Connection, plan: "Plan") -> None:
-    """Note which memories a plan leaves behind of which session; one that replaces another inherits nothing."""
+    """Record the session of each memory that a plan adds. A replacement does not inherit the session."""
     rows = [
         (memory.session_id, plan.scope, memory.id, memory.type, memory.at) for memory in plan.added if memory.session_id
     ]
@@ -170,14 +170,14 @@ def remember(database: sqlite3.Connection, plan: "Plan") -> None:
 
 
 def note_memory(database: sqlite3.Connection, scope: str, session_id: str, memory: str, kind: str, at: float) -> None:
-    """Note that a session has said a memory, also where it stood already."""
+    """Record that a session said a memory, even if the memory existed before."""
     query = "INSERT OR IGNORE INTO session_memories VALUES (?, ?, ?, ?, ?)"
     database.execute(query, (session_id, scope, memory, kind, at))
     touch(database, session_id, at)
 
 
 def left_by(database: sqlite3.Connection, scope: str, session_id: str) -> Left:
-    """Return what a session has left and still stands, over any number of days, oldest first."""
+    """Return the active results of a session, oldest first."""
     rows = database.execute(
         "SELECT s.type, m.category, m.text FROM session_memories s JOIN memories m ON m.scope = s.scope AND "
         "m.id = s.memory WHERE s.session_id = ? AND s.scope = ? AND m.state = 'active' ORDER BY s.at, m.changed_at",
@@ -193,7 +193,7 @@ def left_by(database: sqlite3.Connection, scope: str, session_id: str) -> Left:
 
 
 def has_left_anything(database: sqlite3.Connection, scope: str, session_id: str) -> bool:
-    """Return whether a fact or a stage summary of the session stands, of whichever day."""
+    """Return whether a fact or a stage summary of the session is active, on any day."""
     query = (
         "SELECT 1 FROM session_memories s JOIN memories m ON m.scope = s.scope AND m.id = s.memory "
         "WHERE s.session_id = ? AND s.scope = ? AND m.state = 'active' LIMIT 1"
@@ -202,28 +202,28 @@ def has_left_anything(database: sqlite3.Connection, scope: str, session_id: str)
 
 
 def take_followup(database: sqlite3.Connection, session_id: str) -> bool:
-    """Take the one follow-up that a session has; False where it was asked before, or the session is not open."""
+    """Take a session's only follow-up; return False if it was taken before, or if the session is not open."""
     query = "UPDATE sessions SET followups = 1 WHERE session_id = ? AND followups = 0 AND ended_at IS NULL"
     return bool(database.execute(query, (session_id,)).rowcount)
 
 
 def was_followed_up(database: sqlite3.Connection, session_id: str) -> bool:
-    """Return whether the session's agent was asked to save it."""
+    """Return whether the session's agent was asked to save the session."""
     query = "SELECT 1 FROM sessions WHERE session_id = ? AND followups > 0"
     return database.execute(query, (session_id,)).fetchone() is not None
 
 
 def count_stop(database: sqlite3.Connection, session_id: str) -> int:
-    """Note that an editor's agent has stopped in a session; return how often it has."""
+    """Count a stop of an editor's agent in a session; return the count."""
     query = "UPDATE sessions SET stops = stops + 1 WHERE session_id = ? RETURNING stops"
     row = database.execute(query, (session_id,)).fetchone()
     return int(row[0]) if row else 0
 
 
 def close(database: sqlite3.Connection, session_id: str, end: End, state: EndState, at: float) -> float | None:
-    """End a session; return how many seconds it lasted, None where it had ended before or is unknown.
+    """End a session, and return its duration in seconds; None if it is unknown or had ended before.
 
-    Where the host tells no duration, the time since it was opened is kept.
+    If the host reports no duration, the time since the session was opened is stored.
     """
     query = (
         "UPDATE sessions SET ended_at = ?, reason = ?, state = ?, error = ?, "
@@ -235,12 +235,12 @@ def close(database: sqlite3.Connection, session_id: str, end: End, state: EndSta
 
 
 def release(database: sqlite3.Connection, slot: int) -> None:
-    """Leave the open sessions of a process that closes in order to whoever resumes them."""
+    """Release the open sessions of an orderly closing process, so that another process can resume them."""
     database.execute("UPDATE sessions SET slot = -1 WHERE slot = ? AND ended_at IS NULL", (slot,))
 
 
 def abandoned(database: sqlite3.Connection, idle_before: float, dead_slots: Sequence[int]) -> list[OpenSession]:
-    """Return the open sessions in which nothing has happened since `idle_before`, or whose process is gone."""
+    """Return the open sessions without activity since `idle_before`, and those of dead processes."""
     marks = ",".join("?" * len(dead_slots))
     rows = database.execute(
         "SELECT session_id, key, scope, opened_at, seen_at FROM sessions WHERE ended_at IS NULL "
@@ -252,10 +252,10 @@ def abandoned(database: sqlite3.Connection, idle_before: float, dead_slots: Sequ
 
 
 def counts(database: sqlite3.Connection) -> dict[str, int]:
-    """Return how sessions ended and who saved them.
+    """Return how sessions ended and what saved them.
 
-    ended, open, errors (ends with an error message), state.<state>, layer.<layer>, staged (sessions with a stage
-    summary), followups, doubles_prevented.
+    The keys are ended, open, errors (ends with an error message), state.<state>, layer.<layer>, staged (sessions with a
+    stage summary), followups and doubles_prevented.
     """
     found: dict[str, int] = {"ended": 0, "open": 0, "errors": 0, "followups": 0, "doubles_prevented": 0, "staged": 0}
     for state, number in database.execute(

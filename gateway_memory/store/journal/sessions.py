@@ -1,4 +1,4 @@
-"""What is known of sessions, in SQLite: the port `Sessions`."""
+"""The port `Sessions` in SQLite."""
 
 import sqlite3
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class SqliteSessions:
-    """Works on the journal's connection; the functions of `session_state` do it, which hooks share."""
+    """The port on the journal's connection. It calls the functions of `session_state`, which hooks share."""
 
     def __init__(self, connection: Connection, slot: Lease) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""The journal as plain SQLite, for whoever holds a connection: the service's thread, or a hook."""
+"""The journal's SQLite basics, for any connection: that of the service's thread, or that of a hook."""
 
 import contextlib
 import sqlite3
@@ -17,13 +17,13 @@ _PAUSE_SECONDS: Final = 0.005
 
 
 def use_write_ahead_log(database: sqlite3.Connection, *, seconds: float) -> None:
-    """Turn the write-ahead log on, in a file that may be new.
+    """Enable the write-ahead log in a file that may be new.
 
-    Where two connections do so at once, SQLite tells one of them that the file is locked and doesn't wait for its busy
-    timeout, lest both wait for each other.
+    If two connections do so at once, SQLite reports to one of them that the file is locked. It ignores the busy timeout
+    to avoid a deadlock, so this function retries.
 
     Raises:
-        sqlite3.OperationalError: it is locked for longer than `seconds`.
+        sqlite3.OperationalError: the file was locked for longer than `seconds`.
     """
     until = time.monotonic() + seconds
     while True:
@@ -39,7 +39,7 @@ def use_write_ahead_log(database: sqlite3.Connection, *, seconds: float) -> None
 
 @contextlib.contextmanager
 def transaction(database: sqlite3.Connection, *, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-    """Run a block in one transaction, rolled back if anything raises. begin: with BEGIN, a block may only read."""
+    """Run a block in one transaction, rolled back if anything raises. begin: with BEGIN, the block may only read."""
     database.execute(begin)
     try:
         yield
@@ -51,11 +51,11 @@ def transaction(database: sqlite3.Connection, *, begin: str = "BEGIN IMMEDIATE")
 
 
 def migrate(database: sqlite3.Connection, path: Path) -> None:
-    """Bring the journal up to date, in one transaction.
+    """Apply missing schema steps, in one transaction.
 
     Raises:
-        SchemaFromFutureError: a newer version wrote it.
-        sqlite3.Error: it can't be read or written.
+        SchemaFromFutureError: a newer version wrote the file.
+        sqlite3.Error: the file can't be read or written.
     """
     done = _done(database)
     unknown = sorted(done - {name for name, _ in MIGRATIONS})
@@ -68,7 +68,7 @@ def migrate(database: sqlite3.Connection, path: Path) -> None:
     with transaction(database):
         database.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
         for name, script in MIGRATIONS:
-            # Another process may be at it too: then its records are found here.
+            # Another process may have migrated meanwhile. Its records are then found here.
             if database.execute("INSERT OR IGNORE INTO migrations VALUES (?, ?)", (name, time.time())).rowcount:
                 for statement in _statements(script):
                     database.execute(statement)
@@ -93,11 +93,11 @@ _BUSY_SECONDS: Final = 2.0
 
 
 def open_journal(workspace: Path) -> sqlite3.Connection:
-    """Open the journal, made or brought up to date where it is not. The caller begins and ends transactions.
+    """Open the journal, and create or migrate it if necessary. The caller begins and ends transactions.
 
     Raises:
         SchemaFromFutureError: a newer version wrote it.
-        sqlite3.Error: it is damaged, or locked for too long. It is left as it is.
+        sqlite3.Error: it is damaged, or was locked for too long. The file is unchanged.
     """
     (workspace / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
     path = workspace / "journal.sqlite"

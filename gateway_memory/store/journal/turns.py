@@ -1,4 +1,4 @@
-"""Accepted turns and plans in SQLite: the port `Turns`."""
+"""The port `Turns` in SQLite: accepted turns and plans."""
 
 import json
 import secrets
@@ -25,18 +25,18 @@ _ACCEPTED: Final = 0
 _RULED: Final = 1
 _FAILED: Final = 2
 _STAGES: Final[dict[TurnState, int]] = {"accepted": _ACCEPTED, "ruled": _RULED}
-"""What stands in the column `stage`. A parked turn has its stage less `_PARKED`."""
+"""The values of the column `stage`. A parked turn has the value of its stage minus `_PARKED`."""
 _PARKED: Final = 100
 _RECEIPTS_KEPT: Final = 20_000
 _CHANGES_KEPT: Final = 2_000
-"""Receipts back from the newest that an undo can reach."""
+"""The number of newest receipts that an undo can reach."""
 _TURN: Final = ("id", "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at")
 
 
 class SqliteTurns:
-    """The port on the journal's connection; `ports.turns` says what each call does.
+    """The port on the journal's connection; `ports.turns` documents the calls.
 
-    A process's lease is its slot, and the token that it drew for it.
+    The lease of a process is its slot together with a random token.
     """
 
     def __init__(self, connection: Connection, slot: Lease, event_log: EventLog) -> None:
@@ -46,7 +46,7 @@ class SqliteTurns:
         self._token = secrets.token_hex(8)
 
     async def open(self) -> None:
-        """Take the lease of the slot: whoever had it before has lost it."""
+        """Take over the lease of the slot. The previous holder loses it."""
         query = "INSERT OR REPLACE INTO leases (slot, token) VALUES (?, ?)"
         await self._change(query, (self._slot.number, self._token))
 
@@ -176,7 +176,7 @@ class SqliteTurns:
         query = "SELECT id, '', body FROM plans WHERE slot = ? ORDER BY id"
         rows = await self._connection.rows(query, (self._slot.number,))
         found = await decoded(self._connection, "plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
-        if lost := {int(row[0]) for row in rows} - {number for number, _ in found}:  # their turns are read again
+        if lost := {int(row[0]) for row in rows} - {number for number, _ in found}:  # their turns are processed again
 
             def work(database: sqlite3.Connection) -> None:
                 for number in lost:
@@ -215,7 +215,7 @@ class SqliteTurns:
         await self._connection.transact(work)
 
     def _check_lease(self, database: sqlite3.Connection, turns: Sequence[int]) -> None:
-        """Raise LeaseLostError where another process has the lease of these turns by now."""
+        """Raise LeaseLostError if another process has taken over the lease of these turns."""
         ours = database.execute("SELECT token FROM leases WHERE slot = ?", (self._slot.number,)).fetchone()
         if ours != (self._token,):
             raise LeaseLostError(f"slot {self._slot.number} was taken over by another process")
@@ -225,7 +225,7 @@ class SqliteTurns:
             raise LeaseLostError(f"{others} turns were taken over by another process")
 
     async def _change(self, query: str, values: Sequence[object] = ()) -> int:
-        """Run one statement in a transaction of its own, and return how many rows it changed."""
+        """Run one statement in its own transaction, and return the number of changed rows."""
         return await self._connection.transact(lambda database: database.execute(query, values).rowcount)
 
 

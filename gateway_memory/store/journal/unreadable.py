@@ -1,4 +1,4 @@
-"""Rows of the journal that can't be decoded are set aside and counted: one flipped byte holds up nothing else."""
+"""Set aside and count rows of the journal that can't be decoded, so that one flipped byte blocks nothing else."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -14,13 +14,13 @@ log = get_logger(__name__)
 T = TypeVar("T")
 
 UNDECODABLE: Final = (ValueError, KeyError, TypeError, IndexError, AttributeError)
-"""What decoding raises for a body that is no JSON, or JSON of another shape."""
+"""The errors of decoding a body that is not JSON, or JSON of another shape."""
 
 
 async def decoded(
     connection: Connection, table: str, key: str, rows: Sequence[Sequence[Any]], decode: Callable[[Sequence[Any]], T]
 ) -> list[T]:
-    """Return what `decode` makes of rows (key, scope, body, …) of a table; those of which it can't leave the table.
+    """Return the decoded rows (key, scope, body, …) of a table. Rows that can't be decoded are moved out of the table.
 
     key: the column of the rows' keys.
     """
@@ -43,6 +43,6 @@ async def decoded(
 
 
 def put(database: sqlite3.Connection, table: str, scope: object, body: object) -> None:
-    """Keep a body that can't be decoded, within the caller's transaction."""
+    """Store a body that can't be decoded, within the caller's transaction."""
     log.error("journal.row_unreadable", table=table)
     database.execute("INSERT INTO unreadable (scope, place, body) VALUES (?, ?, ?)", (str(scope), table, str(body)))

@@ -1,7 +1,7 @@
-"""How often a memory was of use, by day: recalled for a reply, or said again. Counted when somebody asks.
+"""Count how often a memory was used each day: recalled for a reply, or repeated. Counted on demand.
 
-Plain functions over a connection in a transaction. What is counted is what was added since the last time, so that the
-paths of a reply and of a turn do nothing for it.
+Functions over a connection in a transaction. Each count processes only what was added since the last one, so that
+replies and turns do no extra work.
 """
 
 import json
@@ -15,15 +15,15 @@ from gateway_memory.store.ports.ledger import Uses
 __all__ = ["useful"]
 
 _SAID_AGAIN: Final = frozenset({"same_text", "known", "known_in_other_language", "richer", "reworded"})
-"""Reasons of a receipt that say: this memory was there already."""
+"""The reasons in a receipt which mean that the memory existed before."""
 _OUTCOME: Final = 4
-"""Values of a receipt's outcome: turn, action, reason, memory."""
+"""The number of values of a receipt's outcome: turn, action, reason, memory."""
 
 
 def useful(
     database: sqlite3.Connection, scope: str, *, min_uses: int, min_days: int, day_of: Callable[[float], str]
 ) -> list[tuple[str, Uses]]:
-    """Return what may have earned a place in MEMORY.md, the most used first. day_of: epoch seconds → YYYY-MM-DD."""
+    """Return the memories that may qualify for MEMORY.md, the most used first. day_of: epoch seconds → YYYY-MM-DD."""
     count_uses(database, scope, day_of)
     uses = used(database, scope, uses=min_uses, days=min_days)
     most = sorted(uses, key=lambda identity: -(uses[identity].recalled + uses[identity].repeated))
@@ -33,7 +33,7 @@ def useful(
 
 
 def count_uses(database: sqlite3.Connection, scope: str, day_of: Callable[[float], str]) -> None:
-    """Count a scope's replies and receipts that were not counted yet. day_of: epoch seconds → YYYY-MM-DD."""
+    """Count the new replies and receipts of a scope. day_of: epoch seconds → YYYY-MM-DD."""
     row = database.execute("SELECT reply, receipt FROM uses_read WHERE scope = ?", (scope,)).fetchone()
     reply, receipt = row or (0, 0)
     recalled: Counter[tuple[str, str]] = Counter()
@@ -63,7 +63,7 @@ def count_uses(database: sqlite3.Connection, scope: str, day_of: Callable[[float
 
 
 def _listed(body: str) -> list[Any]:
-    """Return a list of the journal, an empty one where it can't be read: a use more or less is no matter."""
+    """Decode a list of the journal. Return none if it can't be decoded, since a lost use is harmless."""
     try:
         found = json.loads(body)
     except ValueError:
@@ -72,7 +72,7 @@ def _listed(body: str) -> list[Any]:
 
 
 def used(database: sqlite3.Connection, scope: str, *, uses: int, days: int) -> dict[str, Uses]:
-    """Return what was of use so often and on so many days, at least, by memory."""
+    """Return the uses, by memory, of those with at least so many uses on so many days."""
     rows = database.execute(
         "SELECT memory, sum(recalled), sum(repeated), count(*) FROM uses WHERE scope = ? GROUP BY memory "
         "HAVING sum(recalled + repeated) >= ? AND count(*) >= ?",
@@ -82,7 +82,7 @@ def used(database: sqlite3.Connection, scope: str, *, uses: int, days: int) -> d
 
 
 def important(database: sqlite3.Connection, scope: str) -> list[str]:
-    """Return the important memories that stand outside of MEMORY.md, oldest first."""
+    """Return the active important memories outside MEMORY.md, oldest first."""
     rows = database.execute(
         "SELECT id FROM memories WHERE scope = ? AND state = 'active' AND importance = 'high' "
         "AND file <> 'MEMORY.md' ORDER BY at",
@@ -92,6 +92,6 @@ def important(database: sqlite3.Connection, scope: str) -> list[str]:
 
 
 def distilled_before(database: sqlite3.Connection, scope: str) -> set[str]:
-    """Return the memories that were moved up once: where somebody took one back, it stays there."""
+    """Return the memories that were distilled before. One that a user moved back is not moved again."""
     rows = database.execute("SELECT DISTINCT memory FROM history WHERE scope = ? AND event = 'distill'", (scope,))
     return {str(row[0]) for row in rows}

@@ -1,4 +1,4 @@
-"""What is withheld in a scope, read from the journal: plain functions over a connection in a transaction."""
+"""Read the withheld text of a scope from the journal. Functions over a connection in a transaction."""
 
 import json
 import sqlite3
@@ -10,13 +10,13 @@ from gateway_memory.store.withheld import Forgotten, Withheld, canonical
 __all__ = ["reconsider", "shown_record", "withheld"]
 
 _NEWEST: Final = 3_000
-"""Memories that are looked for: whoever deletes a file of a hundred thousand lines has them all deleted by hand."""
+"""The number of newest forgotten memories to compare. Deleting a large file by hand forgets all of its lines."""
 
 
 def withheld(database: sqlite3.Connection, scope: str, *, also: Iterable[Forgotten] = ()) -> Withheld:
-    """Return what is withheld in a scope: what was forgotten, undone or deleted, and is not remembered again.
+    """Return what is withheld in a scope: what was forgotten, undone or deleted, and is not restored.
 
-    also: what is being forgotten just now. Within a transaction.
+    also: what is being forgotten now. Within a transaction.
     """
     rows = database.execute(
         "SELECT id, text, quote, changed_at FROM memories WHERE scope = ? AND type <> 'S' AND "
@@ -42,7 +42,7 @@ def withheld(database: sqlite3.Connection, scope: str, *, also: Iterable[Forgott
 
 
 def _standing(database: sqlite3.Connection, scope: str, texts: list[str]) -> set[str]:
-    """Return those of some texts that a memory says which stands."""
+    """Return the texts that are also the text of an active memory."""
     query = (
         "SELECT text FROM memories WHERE scope = ? AND state = 'active' AND text IN (SELECT value FROM json_each(?))"
     )
@@ -50,7 +50,7 @@ def _standing(database: sqlite3.Connection, scope: str, texts: list[str]) -> set
 
 
 def shown_record(database: sqlite3.Connection, scope: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record as it may be shown, and keep the whole one to tell it again. Within a transaction."""
+    """Return a record without forgotten text, and store the whole record to restore it later. Within a transaction."""
     shown = withheld(database, scope).record(row)
     if shown != dict(row):
         keep_whole(database, scope, shown, dict(row))
@@ -58,7 +58,7 @@ def shown_record(database: sqlite3.Connection, scope: str, row: Mapping[str, Any
 
 
 def keep_whole(database: sqlite3.Connection, scope: str, shown: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
-    """Keep a whole record, by what is shown of it."""
+    """Store a whole record, keyed by its shown form."""
     query = "INSERT OR REPLACE INTO withheld_records VALUES (?, ?, ?)"
     database.execute(query, (scope, canonical(shown), json.dumps(whole)))
 
@@ -66,11 +66,11 @@ def keep_whole(database: sqlite3.Connection, scope: str, shown: Mapping[str, Any
 def reconsider(
     database: sqlite3.Connection, scope: str, records: Callable[[], Iterable[Mapping[str, Any]]]
 ) -> dict[str, dict[str, Any]]:
-    """Return what is to be shown instead of some of a scope's records, by `canonical`; keep the whole ones.
+    """Return the new shown forms of a scope's records that change, keyed by `canonical`, and store the whole records.
 
-    records: reads them; it is asked only where anything is, or was, withheld.
+    records: reads the records. It is called only if anything is or was withheld.
 
-    Within a transaction, which has to be on disk before the file says so.
+    Within a transaction, which must be committed before the file is changed.
     """
     query = "SELECT shown, whole FROM withheld_records WHERE scope = ?"
     whole = dict(database.execute(query, (scope,)).fetchall())

@@ -51,7 +51,7 @@ class Documents(Protocol):
         """Return the existing folders of people and rooms: "people/…" and "rooms/…", sorted."""
 
     async def sweep(self) -> None:
-        """Remove temporary files that crashed processes have left."""
+        """Clean up files that dead processes have left."""
 
 
 class Records(Protocol):
@@ -87,7 +87,7 @@ class Records(Protocol):
         """Delete all but the newest `keep` records, and set damaged ones aside. Call it only within `writing`."""
 
     async def withhold(self, scope: Scope) -> Withheld:
-        """Remove forgotten text from the records, restore text that is remembered again; return what is withheld.
+        """Remove forgotten text from the records, and restore text that is remembered; return what is withheld.
 
         Call it only within `writing`.
         """

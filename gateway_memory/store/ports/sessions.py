@@ -47,7 +47,7 @@ class End:
     @classmethod
     def of(cls, *, reason: str, error: str, duration_ms: int | None) -> "End":
         """Return an end whose texts are cleaned and shortened for storage."""
-        from extractor import clean  # which most hooks can do without
+        from extractor import clean  # most hooks do not need this import
 
         return cls(
             reason=" ".join(clean(reason).text.split())[:_LONGEST_REASON],
