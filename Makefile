@@ -1,5 +1,5 @@
 # Each target sets up what it needs in .venv; only Python 3.11 or newer and make must be there.
-#   make demo | test | test-lowest | lint | format | docs | bench | wheel-test | clean        make PYTHON=python3.12 test
+#   make demo | test | test-thorough | test-lowest | lint | format | docs | bench | wheel-test | clean        make PYTHON=python3.12 test
 
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; done)
@@ -10,17 +10,24 @@ BIN := .venv/bin
 READY := .venv/ready-$(VERSION)
 READY_LOWEST := .venv-lowest/ready-$(VERSION)
 
-.PHONY: demo test test-lowest lint format docs bench wheel wheel-test clean
+.PHONY: demo test test-thorough test-lowest lint format docs bench wheel wheel-test clean
 
 demo: $(READY)
 	$(BIN)/python -m gateway_memory.cli.demo
 
+# WORKERS: how many processes share the tests; those of one group (xdist_group) run in one of them.
+WORKERS ?= 2
+SHARED := --numprocesses $(WORKERS) --dist loadgroup
 test: $(READY)
-	$(BIN)/pytest
+	$(BIN)/pytest $(SHARED)
+
+# Every case of the large products of which `make test` takes a sample, more examples, more rounds of faults: some hours.
+test-thorough: $(READY)
+	GATEWAY_MEMORY_THOROUGH=1 $(BIN)/pytest $(SHARED)
 
 # The tests again, with the lowest version of each dependency that pyproject.toml allows.
 test-lowest: $(READY_LOWEST)
-	.venv-lowest/bin/pytest
+	.venv-lowest/bin/pytest $(SHARED)
 
 lint: $(READY)
 	$(BIN)/ruff check
@@ -56,7 +63,7 @@ wheel-test: wheel
 	build/wheel-test/venv/bin/python $(PIP) "$$(echo dist/*.whl)[dev]"
 	tar -cf - --exclude=./.git --exclude='./.venv*' --exclude=./build --exclude=./dist --exclude=./gateway_memory \
 		--exclude=./extractor --exclude=./recall --exclude=./notifier . | tar -xf - -C build/wheel-test/checkout
-	cd build/wheel-test/checkout && ../venv/bin/pytest
+	cd build/wheel-test/checkout && ../venv/bin/pytest $(SHARED)
 
 clean:
 	rm -rf .venv .venv-lowest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

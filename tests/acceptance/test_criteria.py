@@ -10,6 +10,8 @@ import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
 
+pytestmark = pytest.mark.xdist_group("alone")  # not beside another test of brokers or deadlines
+
 LISTENER = "agent:main:discord:direct:7"
 SPEAKER = "agent:main:telegram:direct:7"
 

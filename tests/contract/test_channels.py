@@ -17,6 +17,8 @@ from gateway_memory.config.settings import MemorySync
 from notifier import Announcer, Bus, BusChannel, Event, MemoryChange
 from recall.settings import EmbedderSettings, RecallSettings
 
+pytestmark = pytest.mark.xdist_group("alone")  # not beside another test of brokers or deadlines
+
 HERE = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))
 CHANNELS = [
     "bus",

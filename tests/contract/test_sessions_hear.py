@@ -20,6 +20,8 @@ from gateway_memory.config.settings import MemorySync
 from notifier import MemoryChange, NotifierSettings
 from recall.settings import EmbedderSettings, RecallSettings
 
+pytestmark = pytest.mark.xdist_group("alone")  # not beside another test of brokers or deadlines
+
 WIRES = [
     "bus",
     *(

@@ -11,6 +11,8 @@ import pytest
 from mosquitto import MOSQUITTO, Mosquitto
 from thorough import amount
 
+pytestmark = pytest.mark.xdist_group("alone")  # not beside another test of brokers or deadlines
+
 MEMORIES = amount(100, 1000)
 WITH_BROKER = pytest.param(True, marks=pytest.mark.skipif(MOSQUITTO is None, reason="no mosquitto is installed"))
 

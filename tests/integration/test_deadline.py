@@ -21,6 +21,8 @@ from recall import EmbedderSettings
 from recall.encoding.encoder import BundledEncoder
 from recall.rows.sqlite import SqliteRows
 
+pytestmark = pytest.mark.xdist_group("alone")  # not beside another test of brokers or deadlines
+
 LINES = ["The boat leaves from pier nine", "Lena is allergic to peanuts", "The rent is due on the first"]
 ASKED = "which pier does the boat leave from?"
 

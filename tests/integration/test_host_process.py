@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("host")  # the tests of one report in one process: each report is a conversation
 PROGRAM = Path(__file__).parents[1] / "programs" / "host.py"
 
 

@@ -23,6 +23,8 @@ from notifier.transport.credentials import Credentials
 from notifier.transport.mqtt import Connection, connect
 from recall.settings import EmbedderSettings, RecallSettings
 
+pytestmark = pytest.mark.xdist_group("alone")  # not beside another test of brokers or deadlines
+
 SECRET = b"a secret for the tests only"
 ELSEWHERE = "bbbbbbbbbbbbbbbb.0"
 WORDS_ALONE = RecallSettings(embedder=EmbedderSettings(provider="none"))

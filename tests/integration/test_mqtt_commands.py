@@ -15,6 +15,8 @@ from mqtt_gateway import config
 
 from gateway_memory import OWNER, GatewayMemory
 
+pytestmark = pytest.mark.xdist_group("alone")  # not beside another test of brokers or deadlines
+
 OPENSSL = shutil.which("openssl")
 
 

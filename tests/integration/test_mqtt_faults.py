@@ -8,7 +8,11 @@ import pytest
 from faults import APART, ROUNDS, Gateway, Proxy, converge, gateways, seeded
 from mosquitto import PASSWD, Mosquitto, free_port, needs_mosquitto, until
 
-pytestmark = [needs_mosquitto, pytest.mark.parametrize("seed", range(ROUNDS))]
+pytestmark = [
+    needs_mosquitto,
+    pytest.mark.parametrize("seed", range(ROUNDS)),
+    pytest.mark.xdist_group("alone"),  # not beside another test of brokers or deadlines
+]
 
 TOGETHER = "workspace"
 
