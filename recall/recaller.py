@@ -1,7 +1,7 @@
 """The asyncio interface to the index's thread and the encoder's."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -177,7 +177,11 @@ class Recaller:
 
     async def count(self, scope: str) -> int:
         """Return how many items a scope has."""
-        return await self._read(lambda index: index.rows.count(scope))
+        return sum((await self.counts(scope)).values())
+
+    async def counts(self, scope: str) -> Mapping[str, int]:
+        """Return how many items a scope has, by category; "" where none is known."""
+        return await self._read(lambda index: index.rows.counts(scope))
 
     async def warm(self, scope: str) -> None:
         """Load a scope, so that its first search need not."""

@@ -140,8 +140,8 @@ class Rows(Protocol):
         """Return the sequences of all rows that pass a filter. Stage summaries never pass."""
         ...
 
-    def count(self, scope: str) -> int:
-        """Return how many items a scope has."""
+    def counts(self, scope: str) -> Mapping[str, int]:
+        """Return how many items a scope has, by category."""
         ...
 
     # Writing

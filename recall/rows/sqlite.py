@@ -165,9 +165,9 @@ class SqliteRows:
         return [sequence for (sequence,) in self._rows(query, self._number(scope), *values)]
 
     @translated()
-    def count(self, scope: str) -> int:
-        query = "select count(*) from row where scope = ? and kind = 'item'"
-        return int(self._rows(query, self._number(scope))[0][0])
+    def counts(self, scope: str) -> Mapping[str, int]:
+        query = "select category, count(*) from row where scope = ? and kind = 'item' group by category"
+        return dict(self._rows(query, self._number(scope)))
 
     # Writing
 
