@@ -1,4 +1,4 @@
-"""The chat's commands in a shell: `gateway-memory status | list | search | forget | undo | history | receipts`."""
+"""The chat's commands in a shell: `gateway-memory status` and the others that `COMMANDS` gives a `Shell`."""
 
 import argparse
 import asyncio

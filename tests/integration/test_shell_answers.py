@@ -258,10 +258,10 @@ def test_shells_can_complete_our_commands(capsys: pytest.CaptureFixture[str]) ->
         assert "receipts" in out
         assert "save-fact" in out
     script = tell(capsys, "completion", "bash")[1]
-    ask = "COMP_WORDS=(gateway-memory sta); COMP_CWORD=1; _shtab_gateway_memory gateway-memory sta"
+    ask = "COMP_WORDS=(gateway-memory receip); COMP_CWORD=1; _shtab_gateway_memory gateway-memory receip"
     tried = f'{script}\n{ask}; echo "${{COMPREPLY[@]}}"'
     done = subprocess.run(["/bin/bash", "-c", tried], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["status"]
+    assert done.stdout.split() == ["receipts"]
     assert tell(capsys, "completion", "ksh")[0] == 2
 
 
