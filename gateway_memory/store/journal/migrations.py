@@ -19,7 +19,7 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
             reason TEXT
         );
         CREATE UNIQUE INDEX sessions_open ON sessions (key, scope) WHERE ended_at IS NULL;
-        CREATE TABLE turns (          -- accepted and not yet done; a row leaves when its last stage is over
+        CREATE TABLE turns (          -- accepted turns whose processing is not complete
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             scope TEXT NOT NULL,
             session_key TEXT NOT NULL,
@@ -28,16 +28,16 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
             reply TEXT NOT NULL,
             at REAL NOT NULL,
             accepted_at REAL NOT NULL,
-            stage INTEGER NOT NULL DEFAULT 0,   -- 0 accepted, 1 rules done
+            stage INTEGER NOT NULL DEFAULT 0,   -- 0: accepted; 1: the rules stage is done
             slot INTEGER NOT NULL
         );
         CREATE INDEX turns_by_slot ON turns (slot, stage, id);
-        CREATE TABLE plans (          -- decided and not yet known to be written
+        CREATE TABLE plans (          -- write-ahead log: changes that may not be in the documents yet
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             slot INTEGER NOT NULL,
             body TEXT NOT NULL
         );
-        CREATE TABLE memories (       -- what a line of Markdown can't carry, and the lines that left it
+        CREATE TABLE memories (       -- the fields that Markdown doesn't hold, also of memories that left it
             scope TEXT NOT NULL,
             id TEXT NOT NULL,
             text TEXT NOT NULL,
@@ -68,7 +68,7 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
             slot INTEGER NOT NULL,
             body TEXT NOT NULL
         );
-        CREATE TABLE marks (          -- what was noticed of a scope, until it was told once
+        CREATE TABLE marks (          -- flags of a scope that are reported once
             scope TEXT NOT NULL,
             name TEXT NOT NULL,
             told INTEGER NOT NULL DEFAULT 0,
@@ -95,14 +95,14 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
     (
         "0002_extraction",
         """
-        ALTER TABLE memories ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;       -- the turn that it was read from
+        ALTER TABLE memories ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;       -- the turn that it was extracted from
         ALTER TABLE memories ADD COLUMN expires TEXT NOT NULL DEFAULT '';      -- the last day on which it holds
         CREATE INDEX memories_by_turn ON memories (scope, turn) WHERE turn > 0;
         CREATE INDEX memories_by_expiry ON memories (scope, expires) WHERE expires <> '' AND state = 'active';
         ALTER TABLE usage ADD COLUMN input_tokens INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE usage ADD COLUMN output_tokens INTEGER NOT NULL DEFAULT 0;
-        ALTER TABLE usage ADD COLUMN reserved_tokens INTEGER NOT NULL DEFAULT 0;   -- of calls that have not come back
-        CREATE TABLE replies (        -- what was recalled for the reply of a turn
+        ALTER TABLE usage ADD COLUMN reserved_tokens INTEGER NOT NULL DEFAULT 0;   -- for model calls in flight
+        CREATE TABLE replies (        -- the memories that were recalled for the reply of a turn
             turn INTEGER PRIMARY KEY,
             scope TEXT NOT NULL,
             session_id TEXT NOT NULL,
@@ -110,16 +110,16 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
             recalled TEXT NOT NULL
         );
         CREATE INDEX replies_by_session ON replies (session_id, turn);
-        CREATE TABLE history (        -- what became of each memory
+        CREATE TABLE history (        -- the changes of each memory
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             scope TEXT NOT NULL,
             memory TEXT NOT NULL,
             at REAL NOT NULL,
             event TEXT NOT NULL,      -- added, superseded, forgotten, expired, undone, restored
-            other TEXT NOT NULL       -- the memory that it replaced, or that replaced it
+            other TEXT NOT NULL       -- the id of the memory that it replaced or that replaced it
         );
         CREATE INDEX history_by_memory ON history (scope, memory, id);
-        CREATE TABLE changes (        -- what a receipt's undo needs
+        CREATE TABLE changes (        -- the state before each change, for undo
             receipt INTEGER PRIMARY KEY,
             scope TEXT NOT NULL,
             plan TEXT NOT NULL,
@@ -131,44 +131,44 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
     (
         "0003_events",
         """
-        CREATE TABLE identity (journal TEXT NOT NULL);  -- by which other gateways know this one
+        CREATE TABLE identity (journal TEXT NOT NULL);  -- this journal's id in MQTT events
         INSERT INTO identity VALUES (lower(hex(randomblob(8))));
-        CREATE TABLE sources (        -- the instances of this journal: how far they have come
+        CREATE TABLE sources (        -- this journal's origins of events, and their last numbers
             origin TEXT PRIMARY KEY,
             head INTEGER NOT NULL,
             sent INTEGER NOT NULL
         ) WITHOUT ROWID;
-        CREATE TABLE events (         -- the last of each origin: to be sent, sent again, or told to sessions
+        CREATE TABLE events (         -- recent events of each origin, for sending, resending and sessions
             id INTEGER PRIMARY KEY,
             origin TEXT NOT NULL,
             number INTEGER NOT NULL,
             scope TEXT NOT NULL,
             kept_at REAL NOT NULL,
             body TEXT NOT NULL,
-            plan INTEGER,             -- by which it comes about, until that is carried out
+            plan INTEGER,             -- the plan that causes it, while that is not complete
             UNIQUE (origin, number)
         );
         CREATE INDEX events_by_scope ON events (scope, id);
         CREATE INDEX events_by_plan ON events (plan) WHERE plan IS NOT NULL;
-        CREATE TABLE heard (          -- up to which number a process has had an origin's events
+        CREATE TABLE heard (          -- the number of the last event received from each origin, by process
             slot INTEGER NOT NULL,
             origin TEXT NOT NULL,
             number INTEGER NOT NULL,
             PRIMARY KEY (slot, origin)
         ) WITHOUT ROWID;
-        CREATE TABLE told (           -- up to which number a session was told of them
+        CREATE TABLE told (           -- the number of the last event that each session was told
             session_id TEXT NOT NULL,
             origin TEXT NOT NULL,
             number INTEGER NOT NULL,
             PRIMARY KEY (session_id, origin)
         ) WITHOUT ROWID;
-        CREATE TABLE noticed (        -- lines that a person or a tool wrote, announced once by whoever saw them first
+        CREATE TABLE noticed (        -- lines of a person or a tool, announced by the first process that saw them
             scope TEXT NOT NULL,
             id TEXT NOT NULL,
             digest TEXT NOT NULL,
             PRIMARY KEY (scope, id)
         ) WITHOUT ROWID;
-        DROP TABLE outbox;            -- what was to be announced within a process that is gone
+        DROP TABLE outbox;            -- replaced by events
         """,
     ),
     *LATER,

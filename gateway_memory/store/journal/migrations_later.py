@@ -8,13 +8,13 @@ _SESSIONS: Final = (
     "0004_sessions",
     """
     ALTER TABLE observations ADD COLUMN tags TEXT NOT NULL DEFAULT '';
-    ALTER TABLE sessions ADD COLUMN seen_at REAL NOT NULL DEFAULT 0;       -- when something last happened in it
-    ALTER TABLE sessions ADD COLUMN slot INTEGER NOT NULL DEFAULT -1;      -- whose process has it open; -1: nobody's
-    ALTER TABLE sessions ADD COLUMN state TEXT NOT NULL DEFAULT '';        -- at its end: saved, unsaved, nothing
-    ALTER TABLE sessions ADD COLUMN followups INTEGER NOT NULL DEFAULT 0;  -- prompts to save that were asked
+    ALTER TABLE sessions ADD COLUMN seen_at REAL NOT NULL DEFAULT 0;       -- when it was last active
+    ALTER TABLE sessions ADD COLUMN slot INTEGER NOT NULL DEFAULT -1;      -- the process that has it open, -1: none
+    ALTER TABLE sessions ADD COLUMN state TEXT NOT NULL DEFAULT '';        -- after its end: saved, unsaved, nothing
+    ALTER TABLE sessions ADD COLUMN followups INTEGER NOT NULL DEFAULT 0;  -- how many prompts to save it was given
     UPDATE sessions SET seen_at = opened_at;
     CREATE INDEX sessions_running ON sessions (seen_at) WHERE ended_at IS NULL;
-    CREATE TABLE session_memories (   -- which memories a session has left; type S: its stage summaries
+    CREATE TABLE session_memories (   -- the memories made in a session; type S: its stage summaries
         session_id TEXT NOT NULL,
         scope TEXT NOT NULL,
         memory TEXT NOT NULL,
@@ -32,7 +32,7 @@ _SESSIONS: Final = (
     CREATE TABLE session_logs (       -- how far a scope's sessions.jsonl has been read into saved_sessions
         scope TEXT PRIMARY KEY,
         size INTEGER NOT NULL,
-        tail BLOB NOT NULL,           -- the bytes before that place, by which another file is told
+        tail BLOB NOT NULL,           -- the bytes before that offset, to recognize a replaced file
         records INTEGER NOT NULL,
         damaged INTEGER NOT NULL
     ) WITHOUT ROWID;
@@ -50,7 +50,7 @@ _SESSIONS: Final = (
 _DISTILLATION: Final = (
     "0005_distillation",
     """
-    CREATE TABLE uses (               -- on which days a memory was recalled for a reply, or said again
+    CREATE TABLE uses (               -- the days on which a memory was recalled for a reply or said again
         scope TEXT NOT NULL,
         memory TEXT NOT NULL,
         day TEXT NOT NULL,
@@ -58,7 +58,7 @@ _DISTILLATION: Final = (
         repeated INTEGER NOT NULL,
         PRIMARY KEY (scope, memory, day)
     ) WITHOUT ROWID;
-    CREATE TABLE uses_read (          -- up to which reply and receipt they were counted
+    CREATE TABLE uses_read (          -- the last reply and receipt that were counted
         scope TEXT PRIMARY KEY,
         reply INTEGER NOT NULL,
         receipt INTEGER NOT NULL
@@ -71,15 +71,15 @@ _DISTILLATION: Final = (
 _ENDS: Final = (
     "0006_session_ends",
     """
-    ALTER TABLE sessions ADD COLUMN error TEXT NOT NULL DEFAULT '';        -- what the host says went wrong
-    ALTER TABLE sessions ADD COLUMN duration_ms INTEGER;                   -- as the host says, else as we measured
+    ALTER TABLE sessions ADD COLUMN error TEXT NOT NULL DEFAULT '';        -- the error that the host reported
+    ALTER TABLE sessions ADD COLUMN duration_ms INTEGER;                   -- reported by the host, else measured
     """,
 )
 
 _SWITCHES: Final = (
     "0007_switches",
     """
-    ALTER TABLE sessions ADD COLUMN switches TEXT NOT NULL DEFAULT '';     -- what `/memory on | off` said, as JSON
+    ALTER TABLE sessions ADD COLUMN switches TEXT NOT NULL DEFAULT '';     -- set by `/memory on | off`, as JSON
     ALTER TABLE sessions ADD COLUMN stops INTEGER NOT NULL DEFAULT 0;      -- how often an editor's agent stopped in it
     CREATE INDEX sessions_by_key ON sessions (key, scope, ended_at);
     """,
@@ -88,10 +88,10 @@ _SWITCHES: Final = (
 _UNREADABLE: Final = (
     "0008_unreadable",
     """
-    CREATE TABLE unreadable (         -- rows whose body could not be decoded, as they were
+    CREATE TABLE unreadable (         -- rows whose body could not be decoded, unchanged
         id INTEGER PRIMARY KEY,
-        scope TEXT NOT NULL,          -- '' where even that could not be read
-        place TEXT NOT NULL,          -- the table that they stood in
+        scope TEXT NOT NULL,          -- '' if it was unreadable too
+        place TEXT NOT NULL,          -- their table
         body TEXT NOT NULL
     );
     CREATE INDEX unreadable_by_scope ON unreadable (scope);
@@ -101,9 +101,9 @@ _UNREADABLE: Final = (
 _WITHHELD: Final = (
     "0009_withheld",
     """
-    ALTER TABLE memories ADD COLUMN quote TEXT NOT NULL DEFAULT '';        -- the user's words that it was read from
+    ALTER TABLE memories ADD COLUMN quote TEXT NOT NULL DEFAULT '';        -- the user's words that it was extracted from
     CREATE INDEX memories_withheld ON memories (scope) WHERE state IN ('forgotten', 'undone', 'deleted');
-    CREATE TABLE withheld_records (   -- session records of which something is not shown since it was forgotten
+    CREATE TABLE withheld_records (   -- session records that mention something forgotten
         scope TEXT NOT NULL,
         shown TEXT NOT NULL,
         whole TEXT NOT NULL,
@@ -115,7 +115,7 @@ _WITHHELD: Final = (
 _LEASES: Final = (
     "0010_leases",
     """
-    CREATE TABLE leases (             -- which process has a slot: a commit under another token changes nothing
+    CREATE TABLE leases (             -- the process that holds each slot; a commit with another token is refused
         slot INTEGER PRIMARY KEY,
         token TEXT NOT NULL
     );
