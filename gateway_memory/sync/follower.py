@@ -219,7 +219,7 @@ def is_announced(row: Stored) -> bool:
     return row.entry.type != "S" and traits_of(row.entry.category).announced
 
 
-def _is_announced_item(row: Stored) -> bool:
+def _is_news(row: Stored) -> bool:
     return row.entry.kind == "item" and is_announced(row)
 
 
@@ -250,10 +250,8 @@ class _Found:
         there = {row.entry.text for row in self.there} | {row.entry.id for row in self.there}
         gone = {row.entry.text for row in self.removed}
         return Edited(
-            added=tuple(row for row in self.added if _is_announced_item(row) and row.entry.text not in gone),
-            removed=tuple(
-                row for row in self.removed if _is_announced_item(row) and not {row.entry.text, row.entry.id} & there
-            ),
+            added=tuple(row for row in self.added if _is_news(row) and row.entry.text not in gone),
+            removed=tuple(row for row in self.removed if _is_news(row) and not {row.entry.text, row.entry.id} & there),
             file=file,
             source=source,
         )

@@ -101,7 +101,7 @@ _UNREADABLE: Final = (
 _WITHHELD: Final = (
     "0009_withheld",
     """
-    ALTER TABLE memories ADD COLUMN quote TEXT NOT NULL DEFAULT '';        -- the user's words that it was extracted from
+    ALTER TABLE memories ADD COLUMN quote TEXT NOT NULL DEFAULT '';        -- the user's words it was extracted from
     CREATE INDEX memories_withheld ON memories (scope) WHERE state IN ('forgotten', 'undone', 'deleted');
     CREATE TABLE withheld_records (   -- session records that mention something forgotten
         scope TEXT NOT NULL,
