@@ -15,8 +15,9 @@ READY_LOWEST := .venv-lowest/ready-$(VERSION)
 demo: $(READY)
 	$(BIN)/python -m gateway_memory.cli.demo
 
-# WORKERS: how many processes share the tests; those of one group (xdist_group) run in one of them.
-WORKERS ?= 2
+# WORKERS: how many processes share the tests; three suit two cores, since many tests wait. Those of one group
+# (xdist_group) run in one of them.
+WORKERS ?= 3
 SHARED := --numprocesses $(WORKERS) --dist loadgroup
 test: $(READY)
 	$(BIN)/pytest $(SHARED)
