@@ -24,6 +24,8 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "There is no /memory {name}. Did you mean /memory {near}? All commands: {commands}",
         "没有 /memory {name} 这个命令。是不是想用 /memory {near}？可用：{commands}",
     ),
+    "said_user": ("User: {text}", "用户：{text}"),
+    "said_assistant": ("Assistant: {text}", "助手：{text}"),
     "status_title": ("Memory of {scope}, session {session}", "{scope} 的记忆，会话 {session}"),
     "status_on": ("On: {on}", "已打开：{on}"),
     "status_off": ("Off: {off}", "已关闭：{off}"),

@@ -122,6 +122,9 @@ class Session:
         self.switched: dict[Feature, bool] = {}
         self.said = self.kept = 0
         """How often the user switched features here, and that count when the switches were last stored."""
+        self.last_turn = 0
+        """The number of the last turn that this session has kept."""
+        self._compacted_upto = 0
         self.beside = False
         """Whether another process may own the conversation. This session then serves the tools of its agent."""
         self._ever_shown: set[tuple[str, int]] = set()
@@ -152,6 +155,20 @@ class Session:
         return not any(self.on(feature) for feature in FEATURES)
 
     @property
+    def keeps_episodes(self) -> bool:
+        """Whether what is said in the session is kept: unless the config or the user says otherwise."""
+        return self.settings.episodes.enabled and self.may_save and not self.incognito
+
+    @property
+    def recalls_episodes(self) -> bool:
+        """Whether what was said in earlier turns may be found for this session."""
+        return self.settings.episodes.enabled and not self.incognito
+
+    def has_said(self, session_id: str, turn: int) -> bool:
+        """Return whether the session's context contains a turn: one of its own since the last compaction."""
+        return session_id == self.session_id and turn > self._compacted_upto
+
+    @property
     def may_save(self) -> bool:
         """Whether the session's agent may save facts and summaries: unless the user switched `autoExtract` or all off.
 
@@ -170,6 +187,7 @@ class Session:
         self.recent.clear()
         self._ever_shown.clear()
         self._shown.clear()
+        self._compacted_upto = self.last_turn
         self.inbox.take()
 
     def start(self) -> None:

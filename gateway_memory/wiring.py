@@ -122,9 +122,10 @@ async def open_memory(
     lifecycle = Lifecycle(runtime, storage, sessions, saver, capture.distiller, capture.processor)
     stack.push_async_callback(_release, storage)
     run_beside(stack, lifecycle.run(), "sessions")
-    retention = Retention(runtime, storage.turns, storage.notices)
+    retention = Retention(runtime, storage.turns, storage.episodes, storage.notices)
     await retention.keep()
     run_beside(stack, retention.run(), "retention")
+    run_beside(stack, storage.episode_follower.run(), "episodes")
     hearing = Hearing(storage, bus, notifier.commit if notifier else None)
     starter = SessionStarter(runtime, storage, sessions, context, capture.changes, hearing)
     commands = CommandPorts(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from recall.rows.peek import Peek, peek
     from recall.rows.port import Rows
     from recall.settings import EmbedderSettings, RecallSettings
+    from recall.text.dates import looks_back
+    from recall.text.passages import excerpt_of, passages_of
     from recall.text.render import count_tokens, render_block
     from recall.text.words import text_overlap
     from recall.threads.priority import consume_exception
@@ -58,6 +60,9 @@ __all__ = [
     "consume_exception",
     "count_tokens",
     "erase_scope",
+    "excerpt_of",
+    "looks_back",
+    "passages_of",
     "peek",
     "render_block",
     "text_overlap",
@@ -72,6 +77,9 @@ _HOMES = {
     "consume_exception": "threads.priority",
     "count_tokens": "text.render",
     "erase_scope": "rows.erasing",
+    "excerpt_of": "text.passages",
+    "looks_back": "text.dates",
+    "passages_of": "text.passages",
     "peek": "rows.peek",
     "render_block": "text.render",
     "text_overlap": "text.words",

@@ -196,6 +196,7 @@ class Recaller:
         min_score: float,
         timeout_seconds: float | None,
         now: float,
+        episodes: int = 0,
         preceding: Sequence[str] = (),
         only: Filter | None = None,
         explain: bool = False,
@@ -204,13 +205,15 @@ class Recaller:
 
         It returns within `timeout_seconds`, whatever fails; the outcome says how it went.
 
-        preceding: the turns before it, the oldest first. now: epoch seconds. only: which memories may be found.
+        limit: at most so many memories. episodes: and so many episodes; one of a turn that a memory is from is left
+        out. preceding: the turns before it, the oldest first. now: epoch seconds. only: which memories may be found.
         explain: the hits' `parts` hold the terms of their ranks.
         """
         request = SearchRequest(
             scope=scope,
             query=query,
             limit=limit,
+            episodes=episodes,
             min_score=min_score,
             now=now,
             preceding=tuple(preceding),

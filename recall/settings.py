@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
-__all__ = ["EmbedderSettings", "RecallSettings"]
+__all__ = ["EmbedderSettings", "QuotationSettings", "RecallSettings"]
 
 _A_DAY_SECONDS = 86_400
 _MOST = 1_000_000_000
@@ -47,6 +47,14 @@ class EmbedderSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QuotationSettings:
+    """How much of what was said earlier is quoted before a reply. max_results 0: nothing."""
+
+    max_results: Annotated[int, Ge(0), Le(_MOST)] = 6
+    max_injected_tokens: Annotated[int, Gt(0), Le(_MOST)] = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecallSettings:
     """What is searched before each reply, and how much of it is injected."""
 
@@ -55,4 +63,5 @@ class RecallSettings:
     min_score: Annotated[float, Ge(0), Le(1)] = 0.5
     max_results: Annotated[int, Gt(0), Le(_MOST)] = 3
     max_injected_tokens: Annotated[int, Gt(0), Le(_MOST)] = 500
+    episodes: QuotationSettings = field(default_factory=QuotationSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)

@@ -55,17 +55,18 @@ class RowsDamagedError(RecallError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A searchable part of a file: a memory line ("item") or a paragraph.
+    """A searchable part of a file: a memory line ("item") or a paragraph; or a passage of what was said ("episode").
 
     at: epoch seconds. heading, speaker, reply: indexed with the text, and not shown. type: S entries (stage summaries)
     are stored and never recalled. importance, confidence: 0 to 1. until: the last day on which it holds, YYYY-MM-DD;
     "" where it has none. standing: a preference or an instruction, whatever its words; stored as a part of its traits.
+    turn: the number of the turn that it is a passage of, or that it was extracted from; 0 for none.
     """
 
     id: str
     text: str
     at: float
-    kind: Literal["item", "paragraph"] = "item"
+    kind: Literal["item", "paragraph", "episode"] = "item"
     type: Literal["W", "B", "O", "S"] = "W"
     category: str = ""
     importance: float = 0.5
@@ -75,6 +76,7 @@ class Entry:
     speaker: str = ""
     reply: str = ""
     until: str = ""
+    turn: int = 0
     standing: bool = field(default=False, compare=False)
 
 
@@ -92,7 +94,8 @@ class Stored:
 class Filter:
     """Which rows a search may return: all that is given must hold.
 
-    since, until: epoch seconds, since <= at < until. session: the session's key.
+    since, until: epoch seconds, since <= at < until. session: the session's key. A type or a category leaves out
+    episodes, which have none.
     """
 
     type: str = ""
@@ -121,7 +124,9 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A memory that was found.
+    """A memory that was found, or a passage of what was said.
+
+    kind: as of `Entry`. turn: the turn that it is from, or 0. session: the key of the session in which it was said.
 
     score: calibrated, 0 to 1; .5 means as likely useful as not. related: whether it shares words, meaning, a day or a
     task with the query at all; among unrelated rows, too, one is the nearest. parts, where they were asked for: the
@@ -136,10 +141,13 @@ class Hit:
     at: float
     scope: str
     file: str
+    kind: str = "item"
     type: str = "W"
     category: str = ""
     confidence: float = 1.0
     until: str = ""
+    turn: int = 0
+    session: str = ""
     related: bool = True
     parts: Mapping[str, float] = field(default_factory=dict)
 
@@ -154,10 +162,13 @@ class Hit:
             at=entry.at,
             scope=row.scope,
             file=row.file,
+            kind=entry.kind,
             type=entry.type,
             category=entry.category,
             confidence=entry.confidence,
             until=entry.until,
+            turn=entry.turn,
+            session=entry.session,
             related=related,
             parts=parts or {},
         )

@@ -40,7 +40,8 @@ class TurnIntake:
         Raises:
             StoreError: the turn could not be written; nothing was stored.
         """
-        if not session.on("autoExtract"):
+        extract, episode = session.on("autoExtract"), session.keeps_episodes
+        if not (extract or episode):
             return 0
         metrics = self._runtime.metrics
         metrics.count("turns.seen")
@@ -61,6 +62,8 @@ class TurnIntake:
             accepted_at=now.timestamp(),
             recalled=recalled,
             seen=_seen_of_turn(session, said.text, answered.text),
+            extract=extract,
+            episode=episode,
         )
         try:
             with metrics.timed("after_reply"):
@@ -72,6 +75,7 @@ class TurnIntake:
         except StoreError as error:
             self._runtime.on_error("journal", error)
             raise StoreError(f"the turn could not be kept; free some space and send it again: {error}") from error
+        session.last_turn = max(session.last_turn, number)
         self._retention.look()
         metrics.reply_seen(now, number)
         return number

@@ -6,6 +6,7 @@ from typing import Final
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime
+from gateway_memory.store.ports.episodes import Episodes
 from gateway_memory.store.ports.notices import Notices
 from gateway_memory.store.ports.turns import Turns
 
@@ -21,12 +22,14 @@ _DAY_SECONDS: Final = 86400.0
 class Retention:
     """Tidies one store once an hour by the runtime's clock, which may be adjusted."""
 
-    def __init__(self, runtime: Runtime, turns: Turns, notices: Notices) -> None:
+    def __init__(self, runtime: Runtime, turns: Turns, episodes: Episodes, notices: Notices) -> None:
         settings = runtime.settings
         notify = settings.notify
         self._runtime = runtime
         self._turns = turns
+        self._episodes = episodes
         self._notices = notices
+        self._episodes_seconds = settings.episodes.keep_days * _DAY_SECONDS
         self._observations_seconds = settings.observations.keep_days * _DAY_SECONDS
         self._events_seconds = max(
             notify.pending_max_age_seconds, notify.mqtt.expiry_seconds if notify.enabled and notify.mqtt.enabled else 0
@@ -48,6 +51,8 @@ class Retention:
             now = self._runtime.timestamp()
             try:
                 await self._turns.tidy(before=now - self._observations_seconds)
+                if self._episodes_seconds:
+                    await self._episodes.delete_before(now - self._episodes_seconds)
                 await self._notices.tidy(before=now - self._events_seconds)
             except StoreError as error:
                 log.warning("journal.not_tidied", error=type(error).__name__)

@@ -39,6 +39,9 @@ class RulesStage:
             scope = self._runtime.scope_of(key)
             found: list[tuple[PendingTurn, Sequence[Candidate]]] = []
             for turn in group:
+                if not turn.extract:
+                    found.append((turn, ()))
+                    continue
                 what = asked_to_forget(turn.user)
                 forgotten = what is not None and await self._changes.forget_named(scope, turn, what)
                 candidates = () if forgotten else await compute(extract_rules, read_turn(turn, self._runtime.zone))

@@ -20,6 +20,7 @@ __all__ = [
     "CommandsSettings",
     "Config",
     "DistillSettings",
+    "EpisodeSettings",
     "IncrementalSyncSettings",
     "LogSettings",
     "MemorySync",
@@ -86,6 +87,14 @@ class ObservationSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeSettings:
+    """Whether what was said in each turn is kept, and for how many days: 0 for ever."""
+
+    enabled: bool = True
+    keep_days: Annotated[int, Ge(0), Le(_HUNDRED_YEARS_DAYS)] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSettings:
     """What of a session is kept, who makes its summary, and when a session that nobody ended is closed.
 
@@ -140,6 +149,7 @@ class MemorySync:
     opening: OpeningSettings = field(default_factory=OpeningSettings)
     commands: CommandsSettings = field(default_factory=CommandsSettings)
     observations: ObservationSettings = field(default_factory=ObservationSettings)
+    episodes: EpisodeSettings = field(default_factory=EpisodeSettings)
     sessions: SessionSettings = field(default_factory=SessionSettings)
     distill: DistillSettings = field(default_factory=DistillSettings)
     logs: LogSettings = field(default_factory=LogSettings)

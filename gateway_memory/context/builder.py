@@ -1,7 +1,7 @@
 """What a session is told before a reply: up to three blocks, within their budgets and within the deadline."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
@@ -10,6 +10,7 @@ from extractor import Cleaned, clean, traits_of
 from gateway_memory.clock import day_of
 from gateway_memory.context.blocks import changes_block, full_block, recalled_block, updates_block
 from gateway_memory.context.deadline_runner import DeadlineRunner
+from gateway_memory.context.episodes import Exchange, exchanges_of, quotations_block, shown_exchanges, unsaid_before
 from gateway_memory.context.file_changes import ChangeDetector, FileChanges
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime
@@ -30,6 +31,8 @@ _TOLD_SHARE: Final = 0.1
 tell it again."""
 _LAST_SHARE: Final = 0.04
 """The share of the deadline that is reserved for composing the result."""
+_CANDIDATES_FACTOR: Final = 2
+"""Exchanges that are looked for, as a multiple of those that are quoted: some are in the session's context already."""
 _FIND_SECONDS: Final = 10.0
 _QUERY_LENGTH: Final = 8000
 
@@ -75,6 +78,7 @@ class ContextBuilder:
         blocks: list[str] = []
         until = deadline - span * _LAST_SHARE
 
+        self._storage.episode_follower.look(session.scope.key)
         waited = len(session.inbox)
         updates = self._news(session, now)
         changes: tuple[Stored, ...] = ()
@@ -109,11 +113,20 @@ class ContextBuilder:
         recalled: tuple[Hit, ...] = ()
         if session.on("autoRecall"):
             outcome, recalled = (found.outcome, found.hits) if found else ("timeout", ())
-            recalled = tuple(hit for hit in self._standing(recalled, now) if traits_of(hit.category).recalled)
-            fresh = [hit for hit in recalled if not session.shows(hit.id, hit.text)]
+            memories = tuple(
+                hit
+                for hit in self._standing(recalled, now)
+                if hit.kind != "episode" and traits_of(hit.category).recalled
+            )
+            fresh = [hit for hit in memories if not session.shows(hit.id, hit.text)]
             if fresh:
                 blocks.append(recalled_block(fresh, self._runtime.zone, budget))
                 session.mark_shown([(hit.id, hit.text) for hit in fresh])
+            exchanges = await self._exchanges(session, recalled, message, deadline - span * _TOLD_SHARE)
+            if exchanges:
+                tokens = settings.auto_recall.episodes.max_injected_tokens
+                blocks.append(quotations_block(session, exchanges, message, self._runtime.zone, tokens))
+            recalled = (*memories, *(exchange.hit for exchange in exchanges))
         self._runtime.metrics.count(f"recall.{outcome}")
         left = min(deadline - loop.time(), span * _TOLD_SHARE)  # without any, what is asked would count as told
         due = left > 0 and self._storage.ledger.may_be_due(session.scope.key, MEMORY_FULL)
@@ -147,6 +160,7 @@ class ContextBuilder:
             session.scope.key,
             query,
             limit=limit,
+            episodes=limit if session.recalls_episodes else 0,
             min_score=0.0,
             timeout_seconds=_FIND_SECONDS,
             now=now.timestamp(),
@@ -154,7 +168,10 @@ class ContextBuilder:
             explain=explain,
         )
         found = await self.runner.run("search", _FIND_SECONDS + 1, search)
-        return tuple(hit for hit in found.hits if hit.related) if found else ()
+        if not found:
+            return ()
+        exchanges = await exchanges_of(self._storage.episodes, session.scope.key, found.hits, query)
+        return shown_exchanges(found.hits, exchanges)[:limit]
 
     async def _listed(self, session: Session, only: Filter | None, limit: int) -> tuple[Hit, ...]:
         if only is None:
@@ -174,6 +191,7 @@ class ContextBuilder:
                     session.scope.key,
                     message,
                     limit=settings.max_results,
+                    episodes=_CANDIDATES_FACTOR * settings.episodes.max_results if session.recalls_episodes else 0,
                     min_score=settings.min_score,
                     timeout_seconds=max(0.0, until - asyncio.get_running_loop().time()),
                     now=now.timestamp(),
@@ -182,6 +200,13 @@ class ContextBuilder:
         except Exception as error:  # noqa: BLE001 - the other parts are worth having
             self.runner.note("recall", error)
             return None
+
+    async def _exchanges(self, session: Session, hits: Sequence[Hit], message: str, until: float) -> list[Exchange]:
+        """Return the exchanges to quote: those that the session's context does not contain. `until`: loop time."""
+        left = until - asyncio.get_running_loop().time()
+        told = exchanges_of(self._storage.episodes, session.scope.key, hits, message)
+        found = await self.runner.run("episodes", left, told) or []
+        return unsaid_before(session, found)[: session.settings.auto_recall.episodes.max_results]
 
     async def _file_changes(self, session: Session, seconds: float) -> FileChanges | None:
         """Return what is new in a session's files. One that is late leaves the session as it is."""

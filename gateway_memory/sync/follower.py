@@ -19,6 +19,7 @@ from gateway_memory.store.ports.ledger import Ledger
 from gateway_memory.store.ports.notices import Notices
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.edits import Edited, Edits
+from gateway_memory.sync.episodes import is_episode_page
 from gateway_memory.tasks import compute
 from recall import Entry, Recaller, Stamp, Stored, consume_exception
 
@@ -106,7 +107,8 @@ class Follower:
             return of.changes
         self._changes += 1
         of.changes = self._changes
-        known = await self._recaller.stamps(scope.key)  # another process may have indexed them already
+        stamps = await self._recaller.stamps(scope.key)  # another process may have indexed them already
+        known = {file: stamp for file, stamp in stamps.items() if not is_episode_page(file)}
         if self._generation != self._recaller.generation:  # the read may have replaced the index
             self._generation = self._recaller.generation
             for each in self._scopes.values():
@@ -206,6 +208,7 @@ def _entry(block: Block, identity: str, memory: MemoryRecord | None, default_at:
         session=memory.session_key if memory else "",
         heading=block.heading if block.kind == "paragraph" else "",
         until=memory.expires if memory else "",
+        turn=memory.turn if memory else 0,
         standing=traits_of(memory.category).standing if memory else False,
     )
 

@@ -21,6 +21,7 @@ from gateway_memory.store.ports.documents import Documents
 from gateway_memory.store.ports.store import Store
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.edits import Edits
+from gateway_memory.sync.episodes import EpisodeFollower
 from gateway_memory.sync.follower import Follower
 from gateway_memory.sync.storage import Storage
 from gateway_memory.tasks import compute
@@ -57,11 +58,13 @@ async def open_storage(
         documents=store.documents,
         records=store.records,
         turns=store.turns,
+        episodes=store.episodes,
         sessions=store.sessions,
         ledger=store.ledger,
         notices=store.notices,
         recaller=recaller,
         follower=Follower(runtime, store.documents, store.ledger, store.notices, recaller, edits),
+        episode_follower=EpisodeFollower(store.episodes, recaller),
     )
 
 
@@ -98,6 +101,7 @@ def _store(documents: Documents, journal: Journal) -> Store:
         documents=documents,
         records=journal.records,
         turns=journal.turns,
+        episodes=journal.episodes,
         sessions=journal.sessions,
         ledger=journal.ledger,
         notices=journal.notices,

@@ -4,11 +4,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway_memory.store.ports.documents import Documents, Records
+from gateway_memory.store.ports.episodes import Episodes
 from gateway_memory.store.ports.ledger import Ledger
 from gateway_memory.store.ports.notices import Notices
 from gateway_memory.store.ports.sessions import Sessions
 from gateway_memory.store.ports.turns import Turns
 from gateway_memory.store.record import MemoryRecord
+from gateway_memory.sync.episodes import EpisodeFollower
 from gateway_memory.sync.follower import IMPORTANCE, Follower
 from recall import Recaller, Stored
 
@@ -25,11 +27,13 @@ class Storage:
     documents: Documents
     records: Records
     turns: Turns
+    episodes: Episodes
     sessions: Sessions
     ledger: Ledger
     notices: Notices
     recaller: Recaller
     follower: Follower
+    episode_follower: EpisodeFollower
 
 
 def record_of(stored: Stored, known: MemoryRecord | None) -> MemoryRecord:

@@ -47,6 +47,8 @@ class ScopeRows:
         # Not removed and not of type S, which is what a search may return; and of these, the items.
         self.searchable = Growing(np.bool_)
         self.items = Growing(np.bool_)
+        self.episodes = Growing(np.bool_)
+        self.turns = Growing(np.int64)
         self.embedded = Growing(np.bool_)
         self.terms = Growing(np.uint32)
         self.offsets = Growing(np.int64, [0])
@@ -98,13 +100,14 @@ class ScopeRows:
         self.traits.values[row] = values.traits
         self.searchable.values[row] = values.type != "S"
         self.items.values[row] = values.type != "S" and values.kind == "item"
+        self.turns.values[row] = values.turn
         if values.vector is None:
             self.embedded.values[row] = False
             self.matrix.put(row, np.zeros(1, packed_type(self.matrix.dimension)))
 
     def _append(self, rows: Sequence[LoadedRow]) -> None:
-        sequences, at, importance, types, kinds, files, sessions, traits, speakers, lengths, terms, vectors = zip(
-            *rows, strict=True
+        sequences, at, importance, types, kinds, files, sessions, turns, traits, speakers, lengths, terms, vectors = (
+            zip(*rows, strict=True)
         )
         first = len(self)
         self.sequences.append(sequences)
@@ -117,6 +120,8 @@ class ScopeRows:
         searchable = np.array([type_ != "S" for type_ in types])
         self.searchable.append(searchable)
         self.items.append(searchable & np.array([kind == "item" for kind in kinds]))
+        self.episodes.append([kind == "episode" for kind in kinds])
+        self.turns.append(turns)
         sizes = np.fromiter(map(len, terms), np.int64, len(terms))
         if (sizes % 4).any() or (sizes // 4 < np.asarray(lengths)).any():
             raise ValueError("a row's terms are damaged")
@@ -169,7 +174,7 @@ class ScopeRows:
             self._constants = RowConstants(
                 length_norms=rank.length_norms(lengths, float(lengths.sum()) / len(self)),
                 beside=rank.beside(self.sessions.values),
-                recency=rank.recency(self.at.values),
+                recency=rank.recency(self.at.values, self.episodes.values),
                 standing=rank.standing(lengths, (self.traits.values & QUESTION) != 0, self.importance.values),
                 has_speakers=bool(self.speakers.values.any()),
             )

@@ -175,12 +175,17 @@ def scaled(values: Floats, among: NDArray[np.bool_] | None, least_range: float) 
     return result
 
 
-def recency(at: NDArray[np.float64]) -> Floats:
-    """Return what each row gets for being new, by how many rows are newer (by `at`, then by insertion)."""
-    order = np.argsort(at, kind="stable")
-    newer = np.empty(len(order), np.float32)
-    newer[order] = np.arange(len(order) - 1, -1, -1, dtype=np.float32)
-    scores: Floats = np.float32(RECENCY_WEIGHT) * np.exp2(-newer / np.float32(RECENCY_HALVING_ROWS))
+def recency(at: NDArray[np.float64], episodes: NDArray[np.bool_]) -> Floats:
+    """Return what each row gets for being new, by how many rows of its kind are newer (by `at`, then by insertion).
+
+    A memory must not grow old because much was said since.
+    """
+    scores = np.zeros(len(at), np.float32)
+    for kind in (episodes, ~episodes):
+        rows = np.flatnonzero(kind)
+        rows = rows[np.argsort(at[rows], kind="stable")]
+        newer = np.arange(len(rows) - 1, -1, -1, dtype=np.float32)
+        scores[rows] = np.float32(RECENCY_WEIGHT) * np.exp2(-newer / np.float32(RECENCY_HALVING_ROWS))
     return scores
 
 

@@ -9,8 +9,8 @@ from recall.types import Entry, Filter, RowsDamagedError, Stored
 __all__ = ["FIELDS", "INSERTED", "LOADED", "STORED", "condition_of", "stored_of", "values_of"]
 
 FIELDS = ("id", "text", "at", "kind", "type", "category", "importance", "confidence", "session", "heading", "speaker",
-           "reply", "until")  # fmt: skip
-_TYPES = (str, str, float, str, str, str, float, float, str, str, str, str, str)
+           "reply", "until", "turn")  # fmt: skip
+_TYPES = (str, str, float, str, str, str, float, float, str, str, str, str, str, int)
 STORED = f"r.sequence, r.file, {', '.join(f'r.{field}' for field in FIELDS)}"
 LOADED = f"{', '.join(f'r.{field}' for field in LoadedRow._fields[:-1])}, v.vector"
 INSERTED = ("added", "revision", "scope", "file", *FIELDS, *SearchTerms._fields)
@@ -32,6 +32,8 @@ def values_of(entry: Entry) -> tuple[Any, ...]:
 def condition_of(only: Filter) -> tuple[str, tuple[str | float, ...]]:
     """Return a filter as a condition over r, with its values."""
     parts: list[str] = ["r.type <> 'S'"]
+    if only.type or only.category:
+        parts.append("r.kind <> 'episode'")
     values: list[str | float] = []
     for column, value in (("type", only.type), ("category", only.category), ("session", only.session)):
         if value:

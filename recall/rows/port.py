@@ -36,6 +36,7 @@ class LoadedRow(NamedTuple):
     kind: str
     file: str
     session: str
+    turn: int
     traits: int
     speaker_term: int
     length: int

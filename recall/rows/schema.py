@@ -2,7 +2,7 @@
 
 __all__ = ["FORMAT", "SCHEMA"]
 
-FORMAT = "5"
+FORMAT = "6"
 # scope.forgotten: up to which revision it is no longer known what was removed. row.added: the revision that inserted
 # it; row.revision: the last one that changed it, its vector aside.
 SCHEMA = """
@@ -20,7 +20,7 @@ create table row (
     scope integer not null, file text not null,
     id text not null, text text not null, at real not null, kind text not null, type text not null,
     category text not null, importance real not null, confidence real not null, session text not null,
-    heading text not null, speaker text not null, reply text not null, until text not null,
+    heading text not null, speaker text not null, reply text not null, until text not null, turn integer not null,
     traits integer not null, speaker_term integer not null, length integer not null, terms blob not null,
     embedded integer not null default 0,
     unique (scope, id)

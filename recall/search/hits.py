@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall.index.index import Index
+from recall.index.scope_rows import ScopeRows
 from recall.ranking import rank
 from recall.types import Hit
 
-__all__ = ["CandidateRow", "hits_of", "with_a_preference"]
+__all__ = ["CandidateRow", "chosen", "hits_of"]
 
 
 class CandidateRow(NamedTuple):
@@ -26,7 +27,37 @@ class CandidateRow(NamedTuple):
     parts: dict[str, float]
 
 
-def with_a_preference(found: list[CandidateRow], limit: int) -> list[CandidateRow]:
+def chosen(found: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes: int) -> list[CandidateRow]:
+    """Return at most `limit` memories and `episodes` passages, in the order of `found`, one passage a turn.
+
+    A memory and the turn that it was extracted from are one hit: the memory, at the better place of the two.
+    """
+    is_episode, turn_of = rows.episodes.values, rows.turns.values
+    of_turn: dict[int, CandidateRow] = {}
+    for one in found:
+        if not is_episode[one.row]:
+            of_turn.setdefault(int(turn_of[one.row]), one)
+    of_turn.pop(0, None)
+    memories: list[CandidateRow] = []
+    passages: list[CandidateRow] = []
+    place: dict[int, int] = {}
+    turns: set[int] = set()
+    for at, one in enumerate(found):
+        turn = int(turn_of[one.row])
+        kept = one
+        if is_episode[one.row]:
+            if turn in turns:
+                continue
+            turns.add(turn)
+            kept = of_turn.get(turn, one)
+        if kept.row not in place:
+            place[kept.row] = at
+            (passages if is_episode[kept.row] else memories).append(kept)
+    best = [*_with_a_preference(memories, limit), *passages[:episodes]]
+    return sorted(best, key=lambda one: place[one.row])
+
+
+def _with_a_preference(found: list[CandidateRow], limit: int) -> list[CandidateRow]:
     """Return the first `limit`. A preference that applies to the task takes the last place if none is among them."""
     chosen, rest = found[:limit], found[limit:]
     if not any(one.applies for one in chosen):

@@ -14,6 +14,7 @@ class SearchRequest:
     scope: str
     query: str
     limit: int
+    episodes: int
     min_score: float
     now: float
     preceding: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from recall.index.scope_rows import ScopeRows
 from recall.ranking import rank
 from recall.search.candidates import Candidates
 from recall.search.explain import Terms
-from recall.search.hits import CandidateRow, hits_of, with_a_preference
+from recall.search.hits import CandidateRow, chosen, hits_of
 from recall.search.query import Query, prepare_query
 from recall.search.query_vector import QueryVector
 from recall.search.request import SearchRequest
@@ -100,7 +100,7 @@ def best_hits(
     index: Index, lexical: LexicalScores, vector: QueryVector | None, request: SearchRequest
 ) -> tuple[Hit, ...]:
     """Return the best rows; by lexical scores alone where there is no vector, or one of another encoder."""
-    limit, min_score = request.limit, request.min_score
+    limit, min_score = request.limit + request.episodes, request.min_score
     if vector is not None and not index.fits(vector.vector):
         vector = None
     if limit <= 0 or not (lexical.all_allowed or lexical.allowed.any()):
@@ -130,9 +130,10 @@ def best_hits(
         if score >= min_score and shown[place]:
             parts = _parts(terms, row, float(ranks[place]), evidence, near, place) if terms.kept else {}
             found.append(CandidateRow(row, score, bool(related[place]), row in applying, parts))
-        if not applying and (score < min_score or len(found) == limit):
+        if not applying and score < min_score:
             break  # scores only fall from here
-    return hits_of(index, request.scope, lexical.rows.sequences.values, with_a_preference(found, limit))
+    best_found = chosen(found, lexical.rows, request.limit, request.episodes)
+    return hits_of(index, request.scope, lexical.rows.sequences.values, best_found)
 
 
 def _parts(terms: Terms, row: int, ranked_at: float, evidence: float, near: _Reranked, place: int) -> dict[str, float]:

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-__all__ = ["FENCE_END", "FENCE_START", "count_tokens", "quoted", "render_block"]
+__all__ = ["FENCE_END", "FENCE_START", "count_tokens", "cut_to", "quoted", "render_block"]
 
 FENCE_START = "<gateway-memory>"
 FENCE_END = "</gateway-memory>"
@@ -83,7 +83,7 @@ def render_block(title: str, intro: str, lines: Sequence[str], max_tokens: int) 
             continue
         cost = count_tokens(f"\n{text}")
         if cost > left and not chosen:
-            text = _cut(text, left)
+            text = cut_to(text, left)
             cost = count_tokens(f"\n{text}")
         if not text or cost > left:
             # A shorter one may still fit; but not in the place of a better one that was left out for its length.
@@ -93,7 +93,7 @@ def render_block(title: str, intro: str, lines: Sequence[str], max_tokens: int) 
     return "\n".join((head, *chosen, FENCE_END)) if chosen else ""
 
 
-def _cut(text: str, tokens: int) -> str:
+def cut_to(text: str, tokens: int) -> str:
     """Return the beginning of a line within `tokens`, with an ellipsis; "" if hardly anything would remain."""
     low, high = 0, len(text)
     while low < high:

@@ -23,10 +23,11 @@ __all__ = ["JournalInPlace", "journal_id"]
 _BY_SCOPE: Final = (
     "sessions", "turns", "memories", "receipts", "marks", "observations", "replies", "history", "changes", "events",
     "noticed", "session_memories", "saved_sessions", "session_logs", "uses", "uses_read", "unreadable",
-    "withheld_records",
+    "withheld_records", "episodes", "episode_pages", "episode_ids",
 )  # fmt: skip
 _BY_SESSION: Final = ("told", "transcripts")
-_TEXTS: Final = (("memories", "text"), ("memories", "id"), ("observations", "content"), ("turns", "user"))
+_TEXTS: Final = (("memories", "text"), ("memories", "id"), ("observations", "content"), ("turns", "user"),
+          ("episodes", "user"), ("episodes", "reply"))  # fmt: skip
 
 
 def journal_id(workspace: Path) -> str:

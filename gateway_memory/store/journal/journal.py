@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.database import open_database
+from gateway_memory.store.journal.episodes import SqliteEpisodes
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.ledger import SqliteLedger
 from gateway_memory.store.journal.records import SqliteRecords
@@ -23,6 +24,7 @@ class Journal:
     """The ports that SQLite implements, over one connection. Each change is one transaction."""
 
     turns: SqliteTurns
+    episodes: SqliteEpisodes
     sessions: SqliteSessions
     ledger: SqliteLedger
     records: SqliteRecords
@@ -59,6 +61,7 @@ async def open_journal(
     await turns.open()
     return Journal(
         turns=turns,
+        episodes=SqliteEpisodes(connection),
         sessions=SqliteSessions(connection, slot),
         ledger=SqliteLedger(connection),
         records=SqliteRecords(connection, file_of),

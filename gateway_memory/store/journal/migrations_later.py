@@ -125,5 +125,36 @@ _LEASES: Final = (
     """,
 )
 
-LATER: Final = (_SESSIONS, _DISTILLATION, _ENDS, _SWITCHES, _UNREADABLE, _WITHHELD, _LEASES)
+_EPISODES: Final = (
+    "0011_episodes",
+    """
+    ALTER TABLE turns ADD COLUMN extract INTEGER NOT NULL DEFAULT 1;       -- whether memories are extracted from it
+    ALTER TABLE turns ADD COLUMN episode INTEGER NOT NULL DEFAULT 0;       -- whether it is kept after processing
+    CREATE TABLE episodes (           -- what was said in processed turns
+        turn INTEGER PRIMARY KEY,
+        scope TEXT NOT NULL,
+        session_key TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        user TEXT NOT NULL,
+        reply TEXT NOT NULL,
+        at REAL NOT NULL
+    );
+    CREATE INDEX episodes_by_scope ON episodes (scope, turn);
+    CREATE INDEX episodes_by_session ON episodes (scope, session_id, turn);
+    CREATE INDEX episodes_by_time ON episodes (at, scope);
+    CREATE TABLE episode_pages (      -- a token for each page, which changes with its episodes
+        scope TEXT NOT NULL,
+        page INTEGER NOT NULL,
+        token TEXT NOT NULL,
+        PRIMARY KEY (scope, page)
+    ) WITHOUT ROWID;
+    CREATE TABLE episode_ids (        -- the sources' ids of imported episodes, so that each is imported once
+        scope TEXT NOT NULL,
+        id TEXT NOT NULL,
+        PRIMARY KEY (scope, id)
+    ) WITHOUT ROWID;
+    """,
+)
+
+LATER: Final = (_SESSIONS, _DISTILLATION, _ENDS, _SWITCHES, _UNREADABLE, _WITHHELD, _LEASES, _EPISODES)
 """In chronological order. Append new steps at the end, and never change an existing one."""

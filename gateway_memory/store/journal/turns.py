@@ -9,6 +9,7 @@ from typing import Final
 
 from gateway_memory.errors import LeaseLostError
 from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.episodes import keep_episodes
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.memory_rows import save_memories
 from gateway_memory.store.journal.session_state import observe, remember
@@ -30,7 +31,7 @@ _PARKED: Final = 100
 _RECEIPTS_KEPT: Final = 20_000
 _CHANGES_KEPT: Final = 2_000
 """The number of newest receipts that an undo can reach."""
-_TURN: Final = ("id", "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at")
+_TURN: Final = ("id", "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at", "extract")
 
 
 class SqliteTurns:
@@ -52,12 +53,12 @@ class SqliteTurns:
 
     async def accept(self, turn: NewTurn) -> int:
         query = (
-            "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+            "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot, extract, episode) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         )
         values = (
             turn.scope, turn.session_key, turn.session_id, turn.user, turn.reply, turn.at, turn.accepted_at,
-            self._slot.number,
+            self._slot.number, turn.extract, turn.episode,
         )  # fmt: skip
 
         def work(database: sqlite3.Connection) -> int:
@@ -87,7 +88,7 @@ class SqliteTurns:
             "WHERE slot = ? AND stage = ? AND (? IS NULL OR session_id = ?) ORDER BY id LIMIT ?",
             (self._slot.number, _STAGES[state], session_id, session_id, limit),
         )
-        return [PendingTurn(**dict(zip(_TURN, row, strict=True))) for row in rows]
+        return [PendingTurn(**dict(zip(_TURN, row, strict=True)) | {"extract": bool(row[-1])}) for row in rows]
 
     async def park(self, turn: int) -> None:
         await self._change(f"UPDATE turns SET stage = stage - {_PARKED} WHERE id = ? AND stage >= 0", (turn,))
@@ -187,7 +188,7 @@ class SqliteTurns:
 
     async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
         advance = {
-            "rules": f"UPDATE turns SET stage = {_RULED} WHERE id = ?",
+            "rules": f"UPDATE turns SET stage = {_RULED} WHERE id = ? AND extract",
             "batch": f"UPDATE turns SET stage = {_FAILED} WHERE id = ?" if plan.failed else "",
         }.get(plan.stage) or "DELETE FROM turns WHERE id = ?"
         keys = {record.session_key for record in plan.records()}
@@ -201,6 +202,10 @@ class SqliteTurns:
             if number is not None:
                 database.execute("DELETE FROM plans WHERE id = ?", (number,))
                 self._event_log.mark_ready(database, number)
+            if plan.stage == "rules":
+                keep_episodes(database, plan.scope, plan.turns)
+                only_said = "DELETE FROM turns WHERE id = ? AND NOT extract"
+                database.executemany(only_said, [(turn,) for turn in plan.turns])
             database.executemany(advance, [(turn,) for turn in plan.turns])
             query = "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?)"
             made = database.execute(query, receipt).lastrowid

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical
 
-__all__ = ["reconsider", "shown_record", "withheld"]
+__all__ = ["reconsider", "replaced", "shown_record", "withheld"]
 
 _NEWEST: Final = 3_000
 """The number of newest forgotten memories to compare. Deleting a large file by hand forgets all of its lines."""
@@ -39,6 +39,21 @@ def withheld(database: sqlite3.Connection, scope: str, *, also: Iterable[Forgott
         if words
     ]
     return Withheld([*found, *also])
+
+
+def replaced(database: sqlite3.Connection, scope: str) -> Withheld:
+    """Return what newer memories have replaced in a scope. Within a transaction."""
+    query = (
+        "SELECT m.text, m.quote, m.changed_at, coalesce(n.text, '') FROM memories m LEFT JOIN memories n ON "
+        "n.scope = m.scope AND n.id = m.replaced_by WHERE m.scope = ? AND m.type <> 'S' AND m.state = 'superseded' "
+        "ORDER BY m.changed_at DESC LIMIT ?"
+    )
+    return Withheld(
+        Forgotten(text=words, at=at, stands=stands)
+        for text, quote, at, stands in database.execute(query, (scope, _NEWEST))
+        for words in dict.fromkeys((text, quote))
+        if words
+    )
 
 
 def _standing(database: sqlite3.Connection, scope: str, texts: list[str]) -> set[str]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gateway_memory.store.ports.documents import Documents, Records
+from gateway_memory.store.ports.episodes import Episodes
 from gateway_memory.store.ports.ledger import Ledger
 from gateway_memory.store.ports.notices import Notices
 from gateway_memory.store.ports.sessions import Sessions
@@ -18,6 +19,7 @@ class Store:
     documents: Documents
     records: Records
     turns: Turns
+    episodes: Episodes
     sessions: Sessions
     ledger: Ledger
     notices: Notices

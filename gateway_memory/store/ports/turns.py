@@ -22,6 +22,7 @@ class NewTurn:
     turn_id: the caller's id. The same id in the same session key and scope is the same turn.
     recalled: the ids of the memories that were recalled for the reply.
     seen: the observations of the turn.
+    extract: whether memories are extracted from it. episode: whether it is kept after it was processed.
     """
 
     turn_id: str
@@ -34,11 +35,13 @@ class NewTurn:
     accepted_at: float
     recalled: tuple[str, ...] = ()
     seen: tuple[Observation, ...] = ()
+    extract: bool = True
+    episode: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingTurn:
-    """An accepted turn that is not yet processed. `id` is its number; times are epoch seconds."""
+    """An accepted turn that is not yet processed. `id` is its number; times are epoch seconds. extract: see NewTurn."""
 
     id: int
     scope: str
@@ -48,6 +51,7 @@ class PendingTurn:
     reply: str
     at: float
     accepted_at: float
+    extract: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +102,8 @@ class Turns(Protocol):
 
     async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
         """Record in one transaction that a plan is completed: its turns, receipt, history, undo data and events.
+
+        After the rules, a turn that is to be kept becomes an episode.
 
         number: the number of a plan that was written ahead.
         patches: the edits of the plan's documents.

@@ -1,0 +1,147 @@
+"""The port `Episodes` in SQLite."""
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.withheld import replaced, withheld
+from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Told
+
+__all__ = ["SqliteEpisodes", "keep_episodes"]
+
+_COLUMNS: Final = ("turn", "scope", "session_key", "session_id", "user", "reply", "at")
+_SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM episodes"
+
+
+def keep_episodes(database: sqlite3.Connection, scope: str, turns: Sequence[int]) -> None:
+    """Store those of these turns as episodes that are to be kept. Within a transaction."""
+    query = (
+        "INSERT OR IGNORE INTO episodes SELECT id, scope, session_key, session_id, user, reply, at FROM turns "
+        "WHERE episode AND id IN (SELECT value FROM json_each(?)) RETURNING turn"
+    )
+    kept = [int(row[0]) for row in database.execute(query, (json.dumps(turns),)).fetchall()]
+    _touch(database, ((scope, turn // PAGE_TURNS) for turn in kept))
+
+
+def _touch(database: sqlite3.Connection, pages: Iterable[tuple[str, int]]) -> None:
+    rows = [(scope, page, secrets.token_hex(6)) for scope, page in sorted(set(pages))]
+    database.executemany("INSERT OR REPLACE INTO episode_pages VALUES (?, ?, ?)", rows)
+
+
+class SqliteEpisodes:
+    """The port on the journal's connection; `ports.episodes` documents the calls."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def pages(self, scope: str) -> Mapping[int, str]:
+        rows = await self._connection.rows("SELECT page, token FROM episode_pages WHERE scope = ?", (scope,))
+        return {int(page): str(token) for page, token in rows}
+
+    async def page(self, scope: str, number: int) -> tuple[str, Sequence[Episode]]:
+        first = number * PAGE_TURNS
+
+        def work(database: sqlite3.Connection) -> tuple[str, Sequence[Episode]]:
+            query = "SELECT token FROM episode_pages WHERE scope = ? AND page = ?"
+            token = database.execute(query, (scope, number)).fetchone()
+            query = f"{_SELECT} WHERE scope = ? AND turn >= ? AND turn < ? ORDER BY turn"
+            rows = database.execute(query, (scope, first, first + PAGE_TURNS)).fetchall()
+            return (str(token[0]) if token else "", [_episode(row) for row in rows])
+
+        return await self._connection.read(work)
+
+    async def told(self, scope: str, turns: Sequence[int]) -> Told:
+        among = "scope = ? AND turn IN (SELECT value FROM json_each(?))"
+        values = (scope, json.dumps(turns))
+
+        def work(database: sqlite3.Connection) -> Told:
+            found = [_episode(row) for row in database.execute(f"{_SELECT} WHERE {among}", values)]
+            query = f"SELECT turn FROM memories WHERE {among} AND state IN ('forgotten', 'undone', 'deleted')"
+            return Told(
+                episodes={episode.turn: episode for episode in found},
+                hidden=withheld(database, scope),
+                replaced=replaced(database, scope),
+                sources=frozenset(int(row[0]) for row in database.execute(query, values)),
+            )
+
+        return await self._connection.read(work)
+
+    async def around(self, scope: str, turn: int, number: int) -> list[int]:
+        where = (
+            "SELECT turn FROM episodes WHERE scope = ? AND session_id = "
+            "(SELECT session_id FROM episodes WHERE scope = ? AND turn = ?) AND turn"
+        )
+        of = (scope, scope, turn, turn, number)
+        before = await self._connection.rows(f"{where} < ? ORDER BY turn DESC LIMIT ?", of)
+        after = await self._connection.rows(f"{where} > ? ORDER BY turn LIMIT ?", of)
+        return [*(int(row[0]) for row in reversed(before)), turn, *(int(row[0]) for row in after)]
+
+    async def between(self, scope: str, since: float, until: float, limit: int) -> list[int]:
+        query = "SELECT turn FROM episodes WHERE scope = ? AND at >= ? AND at < ? ORDER BY at, turn LIMIT ?"
+        return [int(row[0]) for row in await self._connection.rows(query, (scope, since, until, limit))]
+
+    async def all_of(self, scope: str, after: int, limit: int) -> list[Episode]:
+        query = f"{_SELECT} WHERE scope = ? AND turn > ? ORDER BY turn LIMIT ?"
+        return [_episode(row) for row in await self._connection.rows(query, (scope, after, limit))]
+
+    async def add(self, episodes: Sequence[Episode], ids: Sequence[str]) -> list[int]:
+
+        def work(database: sqlite3.Connection) -> list[int]:
+            added: list[int] = []
+            pages: set[tuple[str, int]] = set()
+            for each, identity in zip(episodes, ids, strict=True):
+                turn = _new_turn(database, each, identity)
+                if turn is not None:
+                    values = (turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at)
+                    database.execute("INSERT INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+                    pages.add((each.scope, turn // PAGE_TURNS))
+                    added.append(turn)
+            _touch(database, pages)
+            return added
+
+        return await self._connection.transact(work)
+
+    async def count(self, scope: str) -> int:
+        ((number,),) = await self._connection.rows("SELECT count(*) FROM episodes WHERE scope = ?", (scope,))
+        return int(number)
+
+    async def delete_before(self, at: float) -> int:
+
+        def work(database: sqlite3.Connection) -> int:
+            query = "DELETE FROM episodes WHERE at < ? RETURNING scope, turn"
+            gone = database.execute(query, (at,)).fetchall()
+            _touch(database, ((str(scope), int(turn) // PAGE_TURNS) for scope, turn in gone))
+            return len(gone)
+
+        return await self._connection.transact(work)
+
+
+def _episode(row: Sequence[object]) -> Episode:
+    turn, scope, session_key, session_id, user, reply, at = row
+    return Episode(
+        turn=int(str(turn)),
+        scope=str(scope),
+        session_key=str(session_key),
+        session_id=str(session_id),
+        user=str(user),
+        reply=str(reply),
+        at=float(str(at)),
+    )
+
+
+def _new_turn(database: sqlite3.Connection, each: Episode, identity: str) -> int | None:
+    """Return a number that no turn has; None if the episode's id is known."""
+    query = "SELECT 1 FROM episode_ids WHERE scope = ? AND id = ?"
+    if database.execute(query, (each.scope, identity)).fetchone():
+        return None
+    query = (
+        "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot) "
+        "VALUES (?, ?, '', '', '', 0, 0, -1)"
+    )
+    turn = int(database.execute(query, (each.scope, each.session_key)).lastrowid or 0)
+    database.execute("DELETE FROM turns WHERE id = ?", (turn,))
+    database.execute("INSERT INTO episode_ids VALUES (?, ?)", (each.scope, identity))
+    return turn

@@ -1,0 +1,73 @@
+"""The port for episodes: what was said in processed turns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from gateway_memory.store.withheld import Withheld
+
+__all__ = ["PAGE_TURNS", "Episode", "Episodes", "Told"]
+
+PAGE_TURNS: Final = 64
+"""A page is the turns n * PAGE_TURNS … (n + 1) * PAGE_TURNS - 1 of one scope. The index follows page by page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """An accepted turn as it was said, without private spans, secrets and injected blocks. at: epoch seconds."""
+
+    turn: int
+    scope: str
+    session_key: str
+    session_id: str
+    user: str
+    reply: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """Episodes as they were said, and what may not be told of them.
+
+    hidden: what was forgotten since. replaced: what a newer memory has replaced since.
+    sources: those of their turns from which a forgotten memory was extracted.
+    """
+
+    episodes: Mapping[int, Episode]
+    hidden: Withheld
+    replaced: Withheld
+    sources: frozenset[int]
+
+
+class Episodes(Protocol):
+    """Every call may raise StoreError, and has then changed nothing. `Turns.finish` stores episodes."""
+
+    async def pages(self, scope: str) -> Mapping[int, str]:
+        """Return the pages of a scope, each with a token that changes with its episodes."""
+
+    async def page(self, scope: str, number: int) -> tuple[str, Sequence[Episode]]:
+        """Return the token of a page ("" if it does not exist), and its episodes, oldest first."""
+
+    async def told(self, scope: str, turns: Sequence[int]) -> Told:
+        """Return the episodes of these turns."""
+
+    async def around(self, scope: str, turn: int, number: int) -> list[int]:
+        """Return a turn, with up to `number` turns before it and after it in its session, oldest first."""
+
+    async def between(self, scope: str, since: float, until: float, limit: int) -> list[int]:
+        """Return the turns of a time, since <= at < until in epoch seconds, oldest first."""
+
+    async def all_of(self, scope: str, after: int, limit: int) -> list[Episode]:
+        """Return the first episodes of a scope behind a turn, by turn."""
+
+    async def add(self, episodes: Sequence[Episode], ids: Sequence[str]) -> list[int]:
+        """Store episodes under new turn numbers, and return the numbers of those that are new.
+
+        ids: one for each, unique in its session key and scope. An episode whose id is known is not stored again.
+        """
+
+    async def count(self, scope: str) -> int:
+        """Return how many episodes a scope has."""
+
+    async def delete_before(self, at: float) -> int:
+        """Delete the episodes of all scopes that were said before a time, in epoch seconds; return their number."""

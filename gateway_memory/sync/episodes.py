@@ -1,0 +1,108 @@
+"""Keep the index's episodes equal to the stored ones, page by page."""
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from gateway_memory.errors import StoreError
+from gateway_memory.observability.logger import get_logger
+from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Episodes
+from gateway_memory.tasks import compute
+from recall import Entry, Recaller, RecallError, Stamp, passages_of
+
+__all__ = ["SPEAKERS", "EpisodeFollower", "is_episode_page"]
+
+log = get_logger(__name__)
+
+SPEAKERS: Final = ("user", "assistant")
+"""Who said a passage, as it is indexed; the first letter is in the id of its row."""
+_PAGE: Final = re.compile(r"episodes/(\d+)")
+_RETRY_SECONDS: Final = 5.0
+
+
+def is_episode_page(file: str) -> bool:
+    """Return whether a file of the index is a page of episodes, which is no file of the workspace."""
+    return _PAGE.fullmatch(file) is not None
+
+
+class EpisodeFollower:
+    """Indexes what was said. One process at a time writes a page; the others read the same index."""
+
+    def __init__(self, episodes: Episodes, recaller: Recaller) -> None:
+        self._episodes = episodes
+        self._recaller = recaller
+        self._indexing = asyncio.Lock()
+        self._complete: set[tuple[int, str]] = set()
+        self._behind: set[str] = set()
+        self._wake = asyncio.Event()
+
+    async def index(self, scope: str, turns: Iterable[int]) -> None:
+        """Index the pages of these turns now.
+
+        Raises:
+            StoreError, RecallError: they could not be read or indexed.
+        """
+        async with self._indexing:
+            for page in sorted({turn // PAGE_TURNS for turn in turns}):
+                await self._index(scope, page)
+
+    def look(self, scope: str) -> None:
+        """Compare a scope with the index in the background, once while the index is not replaced."""
+        if (self._recaller.generation, scope) not in self._complete:
+            self._behind.add(scope)
+            self._wake.set()
+
+    async def catch_up(self, scope: str) -> None:
+        """Index the pages of a scope that differ from the index.
+
+        Raises:
+            StoreError, RecallError: they could not be read or indexed.
+        """
+        generation = self._recaller.generation
+        stored = await self._episodes.pages(scope)
+        stamps = await self._recaller.stamps(scope)
+        indexed = {int(match[1]): stamps[file].digest for file in stamps if (match := _PAGE.fullmatch(file))}
+        for page in sorted(stored.keys() | indexed.keys(), reverse=True):
+            if stored.get(page) != indexed.get(page):
+                async with self._indexing:
+                    await self._index(scope, page)
+        self._complete.add((generation, scope))
+
+    async def run(self) -> None:
+        """Catch up with the scopes of `look` until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            for scope in sorted(self._behind):
+                try:
+                    await self.catch_up(scope)
+                except (StoreError, RecallError) as error:
+                    log.warning("episodes.will_retry", error=type(error).__name__)
+                    await asyncio.sleep(_RETRY_SECONDS)
+                    self._wake.set()
+                else:
+                    self._behind.discard(scope)
+
+    async def _index(self, scope: str, page: int) -> None:
+        token, episodes = await self._episodes.page(scope, page)
+        entries = await compute(_entries, episodes)
+        stamp = Stamp(mtime_ns=0, size=len(episodes), digest=token) if token else None
+        await self._recaller.replace_file(scope, f"episodes/{page}", stamp, entries)
+
+
+def _entries(episodes: Sequence[Episode]) -> list[Entry]:
+    return [
+        Entry(
+            id=f"e{episode.turn}{speaker[0]}{number}",
+            text=passage,
+            at=episode.at,
+            kind="episode",
+            session=episode.session_key,
+            speaker=speaker,
+            turn=episode.turn,
+        )
+        for episode in episodes
+        for speaker, said in zip(SPEAKERS, (episode.user, episode.reply), strict=True)
+        for number, passage in enumerate(passages_of(said))
+    ]
