@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from extractor import Cleaned, clean, traits_of
+from extractor import Cleaned, clean, is_greeting, is_small_talk, traits_of
 from gateway_memory.clock import day_of
 from gateway_memory.context.blocks import changes_block, full_block, recalled_block, updates_block
 from gateway_memory.context.deadline_runner import DeadlineRunner
@@ -112,21 +112,11 @@ class ContextBuilder:
         outcome: Outcome = "disabled"
         recalled: tuple[Hit, ...] = ()
         if session.on("autoRecall"):
-            outcome, recalled = (found.outcome, found.hits) if found else ("timeout", ())
-            memories = tuple(
-                hit
-                for hit in self._standing(recalled, now)
-                if hit.kind != "episode" and traits_of(hit.category).recalled
-            )
-            fresh = [hit for hit in memories if not session.shows(hit.id, hit.text)]
-            if fresh:
-                blocks.append(recalled_block(fresh, self._runtime.zone, budget))
-                session.mark_shown([(hit.id, hit.text) for hit in fresh])
-            exchanges = await self._exchanges(session, recalled, message, deadline - span * _TOLD_SHARE)
-            if exchanges:
-                tokens = settings.auto_recall.episodes.max_injected_tokens
-                blocks.append(quotations_block(session, exchanges, message, self._runtime.zone, tokens))
-            recalled = (*memories, *(exchange.hit for exchange in exchanges))
+            outcome = found.outcome if found else "timeout"
+            told, recalled = await self._recalled(session, message, found, now, deadline - span * _TOLD_SHARE)
+            blocks += told
+            if outcome == "full" and not recalled:
+                outcome = "empty"
         self._runtime.metrics.count(f"recall.{outcome}")
         left = min(deadline - loop.time(), span * _TOLD_SHARE)  # without any, what is asked would count as told
         due = left > 0 and self._storage.ledger.may_be_due(session.scope.key, MEMORY_FULL)
@@ -141,6 +131,30 @@ class ContextBuilder:
             updates=updates,
             changes=changes,
         )
+
+    async def _recalled(
+        self, session: Session, message: str, found: Recall | None, now: datetime, until: float
+    ) -> tuple[list[str], tuple[Hit, ...]]:
+        """Return the blocks of relevant memories and of quotations, and what is relevant. `until`: by the loop's clock.
+
+        The blocks leave out what the session has been shown.
+        """
+        settings, zone = session.settings.auto_recall, self._runtime.zone
+        hits = found.hits if found else ()
+        memories = tuple(
+            hit
+            for hit in self._standing(hits, now)
+            if hit.kind != "episode" and hit.score >= settings.min_score and traits_of(hit.category).recalled
+        )
+        blocks: list[str] = []
+        fresh = [hit for hit in memories if not session.shows(hit.id, hit.text)]
+        if fresh:
+            blocks.append(recalled_block(fresh, zone, settings.max_injected_tokens))
+            session.mark_shown([(hit.id, hit.text) for hit in fresh])
+        exchanges = await self._exchanges(session, hits, message, until)
+        if exchanges:
+            blocks.append(quotations_block(session, exchanges, message, zone, settings.episodes.max_injected_tokens))
+        return blocks, (*memories, *(exchange.hit for exchange in exchanges))
 
     async def find(
         self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
@@ -185,14 +199,16 @@ class ContextBuilder:
         if not session.on("autoRecall"):
             return None
         settings = session.settings.auto_recall
+        quoting = session.recalls_episodes and not is_greeting(message) and not is_small_talk(message)
+        episodes = _CANDIDATES_FACTOR * settings.episodes.max_results if quoting else 0
         try:
             with self._runtime.metrics.timed("before_reply.recall"):
                 return await self._storage.recaller.search(
                     session.scope.key,
                     message,
                     limit=settings.max_results,
-                    episodes=_CANDIDATES_FACTOR * settings.episodes.max_results if session.recalls_episodes else 0,
-                    min_score=settings.min_score,
+                    episodes=episodes,
+                    min_score=min(settings.min_score, settings.episodes.min_score) if episodes else settings.min_score,
                     timeout_seconds=max(0.0, until - asyncio.get_running_loop().time()),
                     now=now.timestamp(),
                     preceding=tuple(session.recent),
@@ -206,7 +222,9 @@ class ContextBuilder:
         left = until - asyncio.get_running_loop().time()
         told = exchanges_of(self._storage.episodes, session.scope.key, hits, message)
         found = await self.runner.run("episodes", left, told) or []
-        return unsaid_before(session, found)[: session.settings.auto_recall.episodes.max_results]
+        settings = session.settings.auto_recall.episodes
+        likely = [exchange for exchange in found if exchange.hit.score >= settings.min_score]
+        return unsaid_before(session, likely)[: settings.max_results]
 
     async def _file_changes(self, session: Session, seconds: float) -> FileChanges | None:
         """Return what is new in a session's files. One that is late leaves the session as it is."""

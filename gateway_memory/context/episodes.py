@@ -8,6 +8,7 @@ from typing import Final
 from gateway_memory.clock import day_of
 from gateway_memory.phrases import language_of, say
 from gateway_memory.session import Session
+from gateway_memory.store.markdown import one_line
 from gateway_memory.store.ports.episodes import Episodes, Told
 from gateway_memory.sync.episodes import SPEAKERS
 from recall import Hit, count_tokens, excerpt_of, looks_back, render_block
@@ -78,8 +79,8 @@ def shown_exchanges(hits: Iterable[Hit], exchanges: Iterable[Exchange]) -> tuple
 
 def _whole(exchange: Exchange) -> str:
     language = language_of(" ".join(exchange.sides))
-    return "\n".join(
-        say(language, f"said_{speaker}", text=excerpt_of(side, exchange.hit.text, _LONGEST_SIDE))
+    return " ".join(
+        say(language, f"said_{speaker}", text=one_line(excerpt_of(side, exchange.hit.text, _LONGEST_SIDE)))
         for speaker, side in zip(SPEAKERS, exchange.sides, strict=True)
         if side
     )
@@ -101,7 +102,8 @@ def quotations_block(
     lines: list[str] = []
     left = max_tokens - _FRAME_TOKENS
     for number, exchange in enumerate(exchanges):
-        line = _quotation(exchange, query, zone, left // (len(exchanges) - number))
+        # The first ones get more; what one does not need is left to the next.
+        line = _quotation(exchange, query, zone, 2 * left // (len(exchanges) - number + 1))
         if line:
             lines.append(line)
             left -= count_tokens(f"\n- {line}")

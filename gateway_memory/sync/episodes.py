@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -18,7 +19,11 @@ log = get_logger(__name__)
 SPEAKERS: Final = ("user", "assistant")
 """Who said a passage, as it is indexed; the first letter is in the id of its row."""
 _PAGE: Final = re.compile(r"episodes/(\d+)")
+_MOST_SCOPES: Final = 1000
+"""Scopes that are known to be complete; others are compared again."""
 _RETRY_SECONDS: Final = 5.0
+_IMPORTANCE: Final = {"user": 0.5, "assistant": 0.3}
+"""See `Entry`: what the user said tells more of the user than the replies do."""
 
 
 def is_episode_page(file: str) -> bool:
@@ -33,7 +38,7 @@ class EpisodeFollower:
         self._episodes = episodes
         self._recaller = recaller
         self._indexing = asyncio.Lock()
-        self._complete: set[tuple[int, str]] = set()
+        self._complete: OrderedDict[tuple[int, str], None] = OrderedDict()
         self._behind: set[str] = set()
         self._wake = asyncio.Event()
 
@@ -67,7 +72,9 @@ class EpisodeFollower:
             if stored.get(page) != indexed.get(page):
                 async with self._indexing:
                     await self._index(scope, page)
-        self._complete.add((generation, scope))
+        self._complete[generation, scope] = None
+        if len(self._complete) > _MOST_SCOPES:
+            self._complete.popitem(last=False)
 
     async def run(self) -> None:
         """Catch up with the scopes of `look` until cancelled."""
@@ -98,6 +105,7 @@ def _entries(episodes: Sequence[Episode]) -> list[Entry]:
             text=passage,
             at=episode.at,
             kind="episode",
+            importance=_IMPORTANCE[speaker],
             session=episode.session_key,
             speaker=speaker,
             turn=episode.turn,

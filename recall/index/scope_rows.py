@@ -18,6 +18,8 @@ __all__ = ["RowConstants", "ScopeRows"]
 # Removed rows keep their place until they are this share of a scope; then it is loaded again.
 _DEAD_SHARE = 0.3
 _DEAD_ROWS = 256
+# An episode of less importance is what the assistant said.
+REPLIES_BELOW = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +177,12 @@ class ScopeRows:
                 length_norms=rank.length_norms(lengths, float(lengths.sum()) / len(self)),
                 beside=rank.beside(self.sessions.values),
                 recency=rank.recency(self.at.values, self.episodes.values),
-                standing=rank.standing(lengths, (self.traits.values & QUESTION) != 0, self.importance.values),
+                standing=rank.standing(
+                    lengths,
+                    (self.traits.values & QUESTION) != 0,
+                    self.importance.values,
+                    self.episodes.values & (self.importance.values < REPLIES_BELOW),
+                ),
                 has_speakers=bool(self.speakers.values.any()),
             )
         return self._constants

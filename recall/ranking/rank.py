@@ -16,11 +16,9 @@ from recall.text.dates import Span
 __all__ = [
     "beside",
     "bm25_into",
-    "calibrated",
     "common_share",
     "covering_alike",
     "dated",
-    "evidence",
     "inverse_document_frequencies",
     "length_norms",
     "message_vector",
@@ -46,6 +44,7 @@ BEFORE_SHARES = (0.65, 0.2)
 AFTER_SHARE = 0.2
 SPEAKER_WEIGHT = 0.6
 QUESTION_WEIGHT = -0.35
+REPLY_WEIGHT = -0.25
 LENGTH_WEIGHT = 0.08
 RECENCY_WEIGHT = 0.45
 RECENCY_HALVING_ROWS = 20.0
@@ -71,30 +70,6 @@ COMMON_SHARE = 0.7
 # The weight of the preceding turns' vectors, and how it falls from one turn to the one before.
 CONTEXT_WEIGHT = 0.8
 CONTEXT_FADING = 0.6
-
-# The calibration: log-odds of a logistic fit on whether the best three hold a labelled memory, against messages that no
-# memory answers (filler chats, small talk), in scopes of one to seven hundred rows. At .5, 10 of 100 filler messages
-# get a block.
-NO_EVIDENCE = -6.06
-LEAD_EVIDENCE = 2.1
-FIRST_EVIDENCE = 0.65
-MEANING_EVIDENCE = 4.8
-BOTH_EVIDENCE = 2.8
-SELF_EVIDENCE = 1.5
-LEANING_EVIDENCE = 0.9
-TASK_EVIDENCE = -1.6
-DATE_EVIDENCE = 0.8
-QUESTION_EVIDENCE = 1.15
-WORDS_ALONE_EVIDENCE = -3.5
-COVERAGE_EVIDENCE = 2.5
-# The rank of an unrelated row, by its recency and length alone.
-UNRELATED_RANK = 0.4
-# However sure the best row is, a row that ranks so far behind it is as likely useless as not.
-BEHIND_EVIDENCE = 0.3
-FARTHEST_BEHIND = 1.0
-FOREMOST_EVIDENCE = 3.0
-# A standing preference for what the message asks to be made is rather useful, whatever its words.
-APPLIES_EVIDENCE = 0.4
 
 
 def inverse_document_frequencies(counts: NDArray[np.int64], rows: int) -> Floats:
@@ -176,16 +151,15 @@ def scaled(values: Floats, among: NDArray[np.bool_] | None, least_range: float) 
 
 
 def recency(at: NDArray[np.float64], episodes: NDArray[np.bool_]) -> Floats:
-    """Return what each row gets for being new, by how many rows of its kind are newer (by `at`, then by insertion).
+    """Return what each memory gets for being new, by how many memories are newer (by `at`, then by insertion).
 
-    A memory must not grow old because much was said since.
+    Episodes get nothing: what was said last year answers as well as what was said today.
     """
     scores = np.zeros(len(at), np.float32)
-    for kind in (episodes, ~episodes):
-        rows = np.flatnonzero(kind)
-        rows = rows[np.argsort(at[rows], kind="stable")]
-        newer = np.arange(len(rows) - 1, -1, -1, dtype=np.float32)
-        scores[rows] = np.float32(RECENCY_WEIGHT) * np.exp2(-newer / np.float32(RECENCY_HALVING_ROWS))
+    rows = np.flatnonzero(~episodes)
+    rows = rows[np.argsort(at[rows], kind="stable")]
+    newer = np.arange(len(rows) - 1, -1, -1, dtype=np.float32)
+    scores[rows] = np.float32(RECENCY_WEIGHT) * np.exp2(-newer / np.float32(RECENCY_HALVING_ROWS))
     return scores
 
 
@@ -210,10 +184,14 @@ def with_neighbours(words: Floats, beside: tuple[NDArray[np.bool_], NDArray[np.b
     return spread
 
 
-def standing(lengths: Floats, questions: NDArray[np.bool_], importance: Floats) -> Floats:
-    """Return the scores of rows that do not depend on the message: longer rows say more, questions rarely answer."""
+def standing(lengths: Floats, questions: NDArray[np.bool_], importance: Floats, replies: NDArray[np.bool_]) -> Floats:
+    """Return the scores of rows that do not depend on the message: longer rows say more, questions rarely answer.
+
+    replies: what the assistant said, which tells less of the user.
+    """
     scores = np.float32(LENGTH_WEIGHT) * np.log1p(np.clip(lengths, 0, 100))
     scores += np.float32(QUESTION_WEIGHT) * questions
+    scores += np.float32(REPLY_WEIGHT) * replies
     scores += np.float32(IMPORTANCE_WEIGHT) * (importance - np.float32(0.5))
     return scores.astype(np.float32)
 
@@ -263,37 +241,3 @@ def newest_first(
         ranks[rows] -= np.float32(OLDER_VERSION_WEIGHT)
         ranks[newest] = best
     return ranks
-
-
-def evidence(
-    *,
-    lead: float,
-    first: float,
-    meaning: float | None,
-    both: float,
-    selves: int,
-    leans: int,
-    task: bool,
-    dated: float,
-    asks: bool,
-) -> float:
-    """Return the log-odds that the best few rows are useful for the message: 0 is as likely as not.
-
-    lead: how far the best row's rank is above the tenth's. first: the best row's rank. meaning: mean cosine of the best
-    three, None without vectors. both: the highest cosine times coverage among the best ten (coverage alone without
-    vectors). selves, leans, task, asks: see `query.Query`. dated: how well the best rows fit a day that the message
-    names.
-    """
-    said = SELF_EVIDENCE * math.log1p(selves) + LEANING_EVIDENCE * math.log1p(leans) + TASK_EVIDENCE * task
-    said += DATE_EVIDENCE * dated + QUESTION_EVIDENCE * asks + LEAD_EVIDENCE * lead
-    if meaning is None:
-        return WORDS_ALONE_EVIDENCE + COVERAGE_EVIDENCE * both + said
-    return NO_EVIDENCE + FIRST_EVIDENCE * first + MEANING_EVIDENCE * meaning + BOTH_EVIDENCE * both + said
-
-
-def calibrated(evidence: float, behind: float, *, applies: bool) -> float:
-    """Return a row's score, 0 to 1, from the evidence and how far its rank is behind the best one's."""
-    odds = min(evidence - BEHIND_EVIDENCE * behind, FOREMOST_EVIDENCE * (1 - behind / FARTHEST_BEHIND))
-    if applies:
-        odds = max(odds, APPLIES_EVIDENCE)
-    return 1 / (1 + math.exp(-odds))

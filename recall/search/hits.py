@@ -7,11 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall.index.index import Index
-from recall.index.scope_rows import ScopeRows
+from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
 from recall.ranking import rank
 from recall.types import Hit
 
 __all__ = ["CandidateRow", "chosen", "hits_of"]
+
+# The share of a memory's terms that are in the words it was extracted from; and the share of the words' terms that a
+# memory has which says all of them.
+_EXTRACTED_SHARE = 0.8
+_WHOLE_SHARE = 0.6
 
 
 class CandidateRow(NamedTuple):
@@ -30,31 +35,54 @@ class CandidateRow(NamedTuple):
 def chosen(found: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes: int) -> list[CandidateRow]:
     """Return at most `limit` memories and `episodes` passages, in the order of `found`, one passage a turn.
 
-    A memory and the turn that it was extracted from are one hit: the memory, at the better place of the two.
+    A memory and the user's words that it was extracted from are one hit, at the better place of the two: see
+    `_says_more`.
     """
-    is_episode, turn_of = rows.episodes.values, rows.turns.values
-    of_turn: dict[int, CandidateRow] = {}
-    for one in found:
-        if not is_episode[one.row]:
-            of_turn.setdefault(int(turn_of[one.row]), one)
-    of_turn.pop(0, None)
+    stands = _standing_for(found, rows)
     memories: list[CandidateRow] = []
     passages: list[CandidateRow] = []
     place: dict[int, int] = {}
     turns: set[int] = set()
     for at, one in enumerate(found):
-        turn = int(turn_of[one.row])
-        kept = one
-        if is_episode[one.row]:
+        kept = stands.get(one.row, one)
+        if kept.row in place:
+            continue
+        if rows.episodes.values[kept.row]:
+            turn = int(rows.turns.values[kept.row])
             if turn in turns:
                 continue
             turns.add(turn)
-            kept = of_turn.get(turn, one)
-        if kept.row not in place:
-            place[kept.row] = at
-            (passages if is_episode[kept.row] else memories).append(kept)
+            passages.append(kept)
+        else:
+            memories.append(kept)
+        place[kept.row] = at
     best = [*_with_a_preference(memories, limit), *passages[:episodes]]
     return sorted(best, key=lambda one: place[one.row])
+
+
+def _standing_for(found: Sequence[CandidateRow], rows: ScopeRows) -> dict[int, CandidateRow]:
+    """Return, by row, which other candidate stands for it: a memory for the user's words, or the words for a memory."""
+    is_episode, turn_of = rows.episodes.values, rows.turns.values
+    memories: dict[int, list[CandidateRow]] = {}
+    for one in found:
+        if not is_episode[one.row] and turn_of[one.row]:
+            memories.setdefault(int(turn_of[one.row]), []).append(one)
+    stands: dict[int, CandidateRow] = {}
+    for one in found:
+        said = is_episode[one.row] and rows.importance.values[one.row] >= REPLIES_BELOW
+        for memory in memories.get(int(turn_of[one.row]), ()) if said else ():
+            if _says_more(rows, one.row, memory.row):
+                stands[memory.row] = one
+            else:
+                stands.setdefault(one.row, memory)
+    return stands
+
+
+def _says_more(rows: ScopeRows, words: int, memory: int) -> bool:
+    """Return whether the words contain a memory and much else, as with the rules; a model's memory is no extract."""
+    said, kept = (set(terms.tolist()) for terms in rows.terms_of(np.array([words, memory])))
+    shared = len(said & kept)
+    return shared >= _EXTRACTED_SHARE * len(kept) and shared < _WHOLE_SHARE * len(said)
 
 
 def _with_a_preference(found: list[CandidateRow], limit: int) -> list[CandidateRow]:

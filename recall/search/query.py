@@ -33,6 +33,11 @@ _TASK = re.compile(
     r"|\W*(?:请|帮我|给我|麻烦)*(?:写|改写|解释|列出|列举|生成|什么是|定义|描述|总结|翻译|介绍|转换|计算|比较|假设|扮演|继续|实现|如何|怎么)",
     re.IGNORECASE,
 )
+# A capital letter inside a sentence, as English writes names; those of the calendar and "I" name nobody.
+_NAME = re.compile(
+    r"(?<=[\w,;:]\s)(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July|August"
+    r"|September|October|November|December|English|Chinese)[A-Z][a-z]+"
+)
 _MOST_OWN_TERMS, _MOST_TERMS = 96, 128
 
 
@@ -43,7 +48,7 @@ class Query:
     weights: of each term; own: how many of them, the first ones, are of the message itself. topics: bits of what it
     asks to be made (see `topics`). spans: the days that it names. looks_back: see `dates.looks_back`. selves: how often
     it says I, my, we. leans: how often it refers to an earlier conversation. task: whether it sets a general task.
-    asks: whether it ends asking.
+    asks: whether it ends asking. names: the terms of words in it that are written as names.
     """
 
     weights: dict[int, float]
@@ -55,6 +60,7 @@ class Query:
     leans: int
     task: bool
     asks: bool
+    names: frozenset[int]
 
 
 def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzinfo | None) -> Query:
@@ -84,4 +90,5 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
         leans=len(_LEANS.findall(message)),
         task=_TASK.match(message) is not None,
         asks=message.rstrip().endswith(("?", "？")),
+        names=frozenset(term for name in _NAME.findall(message) for term in terms_of(tokens_of(name))),
     )

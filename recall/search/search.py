@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from recall.index.index import Index
 from recall.index.scope_rows import ScopeRows
-from recall.ranking import rank
+from recall.ranking import calibration, rank
 from recall.search.candidates import Candidates
 from recall.search.explain import Terms
 from recall.search.hits import CandidateRow, chosen, hits_of
@@ -35,7 +35,8 @@ _APPLYING = 3
 class LexicalScores:
     """BM25 of every row of a scope.
 
-    `terms`: the message's own terms, with their `idf`. `most`: the sum of all terms' weights. `allowed`: the rows that
+    `terms`: the message's own terms, with their `idf`. `most`: the sum of all terms' weights. `named`: whether a row
+    has a name that is in the message. `allowed`: the rows that
     may be found; `all_allowed`: whether all may.
     """
 
@@ -47,6 +48,7 @@ class LexicalScores:
     terms: NDArray[np.uint32]
     idf: Floats
     most: float
+    named: bool
 
 
 class _Reranked(NamedTuple):
@@ -68,12 +70,13 @@ def lexical_scores(index: Index, request: SearchRequest, zone: tzinfo | None) ->
     scores = np.zeros(len(rows), np.float32)
     wanted = np.array(list(query.weights), np.uint32)
     idf = np.zeros(len(wanted), np.float32)
-    most = 0.0
+    most, named = 0.0, False
     if len(wanted):
         found = [(segment, *segment.find(wanted)) for segment in rows.index_words().segments]
         counts = np.zeros(len(wanted), np.int64)
         for _, starts, ends in found:
             counts += ends - starts
+        named = bool(counts[np.isin(wanted, list(query.names))].any())
         idf = rank.inverse_document_frequencies(counts, len(rows))
         weights = idf * np.array(list(query.weights.values()), np.float32)
         most = float(weights.sum())
@@ -93,6 +96,7 @@ def lexical_scores(index: Index, request: SearchRequest, zone: tzinfo | None) ->
         terms=wanted[: query.own],
         idf=idf[: query.own],
         most=most,
+        named=named,
     )
 
 
@@ -110,8 +114,8 @@ def best_hits(
     best, applying = _best(lexical, scores, terms, limit)
     # The first few tell whether any row can reach the least score. Most messages end here.
     near = _rerank(index, lexical, best[:_RERANKED_FIRST], vector)
-    evidence = _evidence(lexical.query, scores[best], near)
-    if not applying and rank.calibrated(evidence, 0.0, applies=False) < min_score:
+    evidence = _evidence(lexical, scores[best], near)
+    if not applying and calibration.calibrated(evidence, 0.0, applies=False) < min_score:
         return ()
     if len(best) > _RERANKED_FIRST:
         near = _rerank(index, lexical, best, vector)
@@ -126,7 +130,7 @@ def best_hits(
     found: list[CandidateRow] = []
     for place in np.argsort(-ranks, kind="stable").tolist():
         row = int(best[place])
-        score = rank.calibrated(evidence, foremost - float(ranks[place]), applies=row in applying)
+        score = calibration.calibrated(evidence, foremost - float(ranks[place]), applies=row in applying)
         if score >= min_score and shown[place]:
             parts = _parts(terms, row, float(ranks[place]), evidence, near, place) if terms.kept else {}
             found.append(CandidateRow(row, score, bool(related[place]), row in applying, parts))
@@ -190,17 +194,17 @@ def _related(near: _Reranked) -> NDArray[np.bool_]:
     return related if near.cosines is None else related | (near.cosines >= _RELATED_COSINE)
 
 
-def _evidence(query: Query, scores: Floats, near: _Reranked) -> float:
-    """Return `rank.evidence`. scores: of all candidates; near: the first of them, best first."""
-    both, meaning = near.coverage, None
+def _evidence(lexical: LexicalScores, scores: Floats, near: _Reranked) -> float:
+    """Return `calibration.evidence`. scores: of all candidates; near: the first of them, best first."""
+    query, both, meaning = lexical.query, near.coverage, None
     if near.cosines is not None:
         positive = np.maximum(near.cosines, 0)
         both = both * positive
         first = positive[:3].tolist()
         meaning = sum(first) / len(first)
     last = _RERANKED_FIRST - 1
-    tenth = float(scores[last]) if len(scores) > last else min(float(scores[-1]), rank.UNRELATED_RANK)
-    return rank.evidence(
+    tenth = float(scores[last]) if len(scores) > last else min(float(scores[-1]), calibration.UNRELATED_RANK)
+    return calibration.evidence(
         lead=float(scores[0]) - tenth,
         meaning=meaning,
         both=float(both.max()),
@@ -210,6 +214,7 @@ def _evidence(query: Query, scores: Floats, near: _Reranked) -> float:
         task=query.task,
         dated=float(near.fits[:3].max()),
         asks=query.asks,
+        named=lexical.named,
     )
 
 
