@@ -175,7 +175,7 @@ def _open_capture(
         runtime,
         storage,
         executor,
-        RulesStage(runtime, filing, changes),
+        RulesStage(runtime, storage, filing, changes),
         BatchStage(runtime, storage, filing, reader),
         Debouncer(settings.debounce_seconds, settings.max_wait_seconds),
     )

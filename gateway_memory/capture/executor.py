@@ -3,7 +3,6 @@
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
-from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
@@ -12,7 +11,6 @@ from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.storage import Storage
 from notifier import Announcer, Event, MemoryChange, split
-from recall import RecallError
 
 if TYPE_CHECKING:
     from gateway_memory.store.patch import Patch
@@ -84,7 +82,6 @@ class PlanExecutor:
                 await self.withhold(plan.target)
         await self._storage.turns.finish(plan, number, patches)
         if plan.stage == "rules" and plan.turns:
-            await self._index_episodes(plan)
             self._runtime.metrics.turns_processed(self._runtime.clock(), max(plan.turns))
         for event in events:
             self._announcer.committed(event)
@@ -98,14 +95,6 @@ class PlanExecutor:
             retired=len(plan.retired),
             moved=len(plan.moved),
         )
-
-    async def _index_episodes(self, plan: Plan) -> None:
-        """Index what was said. Where that fails, it is indexed with the scope's next session."""
-        try:
-            await self._storage.episode_follower.index(plan.scope, plan.turns)
-        except (StoreError, RecallError) as error:
-            log.warning("episodes.not_indexed", error=type(error).__name__)
-            self._runtime.on_error("episodes", error)
 
     async def withhold(self, scope: Scope) -> None:
         """Remove forgotten text from records and openings, and restore text that is no longer forgotten.

@@ -10,26 +10,32 @@ from gateway_memory.capture.draft import by_scope, read_turn
 from gateway_memory.capture.filing import Filing
 from gateway_memory.capture.forgetting import asked_to_forget
 from gateway_memory.capture.reader import Reader
+from gateway_memory.errors import StoreError
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime
 from gateway_memory.store.ports.turns import PendingTurn, TurnState
 from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.storage import Storage
 from gateway_memory.tasks import compute
+from recall import RecallError
 
 __all__ = ["BatchStage", "RulesStage"]
+
+log = get_logger(__name__)
 
 _REPLY_KEPT: Final = 400
 _REPLIES_KEPT: Final = 1000
 
 
 class RulesStage:
-    """The immediate stage: extract plain statements of the user by rules."""
+    """The immediate stage: extract plain statements of the user by rules, and index what was said."""
 
     name = "rules"
     state: TurnState = "accepted"
 
-    def __init__(self, runtime: Runtime, filing: Filing, changes: MemoryChanges) -> None:
+    def __init__(self, runtime: Runtime, storage: Storage, filing: Filing, changes: MemoryChanges) -> None:
         self._runtime = runtime
+        self._storage = storage
         self._filing = filing
         self._changes = changes
 
@@ -47,6 +53,17 @@ class RulesStage:
                 candidates = () if forgotten else await compute(extract_rules, read_turn(turn, self._runtime.zone))
                 found.append((turn, candidates))
             await self._filing.file(scope, "rules", found, empty="nothing_to_keep")
+            await self._index_episodes(key, group)
+
+    async def _index_episodes(self, scope: str, turns: Sequence[PendingTurn]) -> None:
+        """Index what was said. Where that fails, it is indexed with the scope's next session."""
+        kept = [turn.id for turn in turns if self._runtime.settings_of(turn.session_key).episodes.enabled]
+        try:
+            if kept:
+                await self._storage.episode_follower.index(scope, kept)
+        except (StoreError, RecallError) as error:
+            log.warning("episodes.not_indexed", error=type(error).__name__)
+            self._runtime.on_error("episodes", error)
 
 
 class BatchStage:

@@ -188,9 +188,7 @@ class ContextBuilder:
         return shown_exchanges(found.hits, exchanges)[:limit]
 
     async def _listed(self, session: Session, only: Filter | None, limit: int) -> tuple[Hit, ...]:
-        if only is None:
-            return ()
-        listed = self._storage.recaller.listed(session.scope.key, only, limit)
+        listed = self._storage.recaller.listed(session.scope.key, only or Filter(), limit)
         # Chosen by its filters alone, each is just what was asked for.
         return tuple(Hit.of(row, 1.0) for row in await self.runner.run("search", _FIND_SECONDS, listed) or ())
 

@@ -61,26 +61,27 @@ def chosen(found: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes:
 
 
 def _standing_for(found: Sequence[CandidateRow], rows: ScopeRows) -> dict[int, CandidateRow]:
-    """Return, by row, which other candidate stands for it: a memory for the user's words, or the words for a memory."""
-    is_episode, turn_of = rows.episodes.values, rows.turns.values
+    """Return, by row, which other candidate stands for it: a memory for its turn's passages, or they for the memory."""
     memories: dict[int, list[CandidateRow]] = {}
+    passages: dict[int, list[CandidateRow]] = {}
     for one in found:
-        if not is_episode[one.row] and turn_of[one.row]:
-            memories.setdefault(int(turn_of[one.row]), []).append(one)
+        if turn := int(rows.turns.values[one.row]):
+            (passages if rows.episodes.values[one.row] else memories).setdefault(turn, []).append(one)
     stands: dict[int, CandidateRow] = {}
-    for one in found:
-        said = is_episode[one.row] and rows.importance.values[one.row] >= REPLIES_BELOW
-        for memory in memories.get(int(turn_of[one.row]), ()) if said else ():
-            if _says_more(rows, one.row, memory.row):
-                stands[memory.row] = one
+    for turn in memories.keys() & passages.keys():
+        for memory in memories[turn]:
+            if _says_more(rows, turn, memory.row):
+                stands[memory.row] = passages[turn][0]
             else:
-                stands.setdefault(one.row, memory)
+                stands |= {passage.row: memory for passage in passages[turn] if passage.row not in stands}
     return stands
 
 
-def _says_more(rows: ScopeRows, words: int, memory: int) -> bool:
-    """Return whether the words contain a memory and much else, as with the rules; a model's memory is no extract."""
-    said, kept = (set(terms.tolist()) for terms in rows.terms_of(np.array([words, memory])))
+def _says_more(rows: ScopeRows, turn: int, memory: int) -> bool:
+    """Return whether the user's words contain a memory and much else, as with the rules; a model's is no extract."""
+    user = rows.episodes.values & (rows.turns.values == turn) & (rows.importance.values >= REPLIES_BELOW)
+    said = {term for terms in rows.terms_of(np.flatnonzero(user)) for term in terms.tolist()}
+    kept = set(rows.terms_of(np.array([memory]))[0].tolist())
     shared = len(said & kept)
     return shared >= _EXTRACTED_SHARE * len(kept) and shared < _WHOLE_SHARE * len(said)
 

@@ -18,7 +18,7 @@ from gateway_memory.commands.dispatch import Commands
 from gateway_memory.context.file_changes import ChangeDetector
 from gateway_memory.session import FEATURES, Feature
 from gateway_memory.store.journal import session_state
-from gateway_memory.store.journal.turns import SqliteTurns
+from gateway_memory.sync.episodes import EpisodeFollower
 from notifier import Bus
 from recall import Recaller
 
@@ -26,8 +26,8 @@ CODE: dict[str, list[tuple[Any, str]]] = {
     "auto_extract": [
         (gateway_memory.capture.stages, "extract_rules"),
         (gateway_memory.capture.stages, "judge"),
-        (SqliteTurns, "accept"),
     ],
+    "episodes": [(EpisodeFollower, "index")],
     "auto_recall": [(Recaller, "search")],
     "notify": [(Bus, "publish"), (Bus, "subscribe"), (gateway_memory.context.builder, "updates_block")],
     "incremental_sync": [(ChangeDetector, "since_last"), (Recaller, "added_since")],

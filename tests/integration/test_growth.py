@@ -63,7 +63,11 @@ async def test_nothing_grows_with_sessions_and_persons_that_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, person: bool
 ) -> None:
     number = amount(300, 1200)
-    for limit in ("gateway_memory.sync.follower._MOST_SCOPES", "recall.index.index._RESIDENT_SCOPES"):
+    for limit in (
+        "gateway_memory.sync.follower._MOST_SCOPES",
+        "gateway_memory.sync.episodes._MOST_SCOPES",
+        "recall.index.index._RESIDENT_SCOPES",
+    ):
         monkeypatch.setattr(limit, number // 4)  # so that as many sessions as these reach it
     async with GatewayMemory(CONFIG, tmp_path) as memory:
         await live(memory, range(number), person=person)
