@@ -30,9 +30,12 @@ _TASK = re.compile(
     r"\W*(?:(?:please|kindly|can you|could you) )?(?:write|rewrite|explain|list|generate|create|give me"
     r"|what (?:is|are|were|does)|define|describe|summari[sz]e|translate|provide|convert|make|tell me"
     r"|how (?:to|do|does|can)|who|elaborate|continue|act as|you are|imagine|compare|calculate|solve|code|implement)\b"
-    r"|\W*(?:请|帮我|给我|麻烦)*(?:写|改写|解释|列出|列举|生成|什么是|定义|描述|总结|翻译|介绍|转换|计算|比较|假设|扮演|继续|实现|如何|怎么)",
+    r"|\W*(?:请|帮我|给我|麻烦)*(?:写|改写|润色|校对|修改|解释|列出|列举|生成|什么是|定义|描述|总结|翻译|介绍|转换|计算|比较"
+    r"|假设|扮演|继续|实现|如何|怎么)",
     re.IGNORECASE,
 )
+# A question of how something is done in general: its "I" says nothing of the user, and its names are those of the matter.
+_HOW_TO = re.compile(r"\W*how (?:to|do i|do you|does one)\b", re.IGNORECASE)
 # A capital letter inside a sentence, as English writes names; those of the calendar and "I" name nobody.
 _NAME = re.compile(
     r"(?<=[\w,;:]\s)(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July|August"
@@ -79,6 +82,8 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
             if term not in weights and len(weights) < _MOST_TERMS:
                 weights[term] = weight
     past = looks_back(message)
+    in_general = _HOW_TO.match(message) is not None
+    names = [] if in_general else _NAME.findall(message)
     return Query(
         weights=weights,
         own=own,
@@ -86,9 +91,9 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
         topics=0 if past else requested_topics(message),
         spans=spans_of(message, now, zone),
         looks_back=past,
-        selves=len(_SELF.findall(message)),
+        selves=0 if in_general else len(_SELF.findall(message)),
         leans=len(_LEANS.findall(message)),
         task=_TASK.match(message) is not None,
         asks=message.rstrip().endswith(("?", "？")),
-        names=frozenset(term for name in _NAME.findall(message) for term in terms_of(tokens_of(name))),
+        names=frozenset(term for name in names for term in terms_of(tokens_of(name))),
     )
