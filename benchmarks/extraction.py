@@ -1,4 +1,4 @@
-"""How well extraction decides: `python benchmarks/extraction.py --data FILE [--run FILE] [--end-to-end] [--json]`.
+"""How well extraction decides: `python benchmarks/extraction.py --data FILE [--end-to-end | --evidence] [--json]`.
 
 FILE (gzip JSON lines) says what is measured:
 - messages with a label (id, text, role, lang, source, label): the prefilter, one message at a time. A message is no
@@ -10,6 +10,9 @@ FILE (gzip JSON lines) says what is measured:
   them brings among the first five, and how much of what was stored no labelled fact supports. By the rules, and by a
   model too where `--config` names one and its key is set. Two texts support each other when they share half of the
   words of the shorter one, and two at least.
+- with `--evidence`, the same messages, or facts (conv, speaker, text, source): labelled facts as a model's entries, and
+  how many of them the evidence check refuses, where they were said and moved to another conversation (evidence.py).
+  `--chat` names the file of the facts' source turns, or one that tells the days of the messages' sessions.
 `--run` writes what was decided for each id: the score (from 0.5 on it is kept), or same|contradict|different.
 """
 
@@ -27,6 +30,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import structlog
+from evidence import evidence
 from train_gate import read
 
 from extractor import Candidate, ExtractorSettings, Known, Turn, decide, judge
@@ -183,13 +187,17 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="labelled messages or pairs, gzip JSON lines")
     parser.add_argument("--run", type=Path, help="where to write what was decided, as JSON by id")
     parser.add_argument("--end-to-end", action="store_true", help="whole conversations through a memory")
+    parser.add_argument("--evidence", action="store_true", help="labelled facts as a model's entries")
+    parser.add_argument("--chat", type=Path, help="the sources of facts, or the days of sessions; with --evidence")
     parser.add_argument("--config", type=Path, help="a config.json5, which may name a model; with --end-to-end")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     arguments = parser.parse_args()
     rows = list(read(arguments.data))
-    if arguments.end_to_end:
+    run: Mapping[str, Any] = {}
+    if arguments.evidence:
+        report = evidence(rows, list(read(arguments.chat)) if arguments.chat else ())
+    elif arguments.end_to_end:
         structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-        run: Mapping[str, Any] = {}
         report = asyncio.run(end_to_end(rows, load_config(arguments.config)))
     else:
         run, report = dedupe(rows) if rows and "a" in rows[0] else gate(rows)

@@ -1,0 +1,215 @@
+"""How the evidence check treats a model's entries that are true: facts which people labelled, as a model's answer.
+
+A session is one batch. An entry names the turn that its label names, and quotes of it what its mode says: the whole
+message, the sentence that shares most words with the fact, or nothing. The known memories are the facts of earlier
+sessions that share most words with a turn, as many as a model is given. Then each fact is moved to a turn of another
+conversation, where nobody said it: to a random one, and to the one that shares most words with it.
+
+Of two people who chat, the one whom a fact is about is the user, and the other one's messages are the replies.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+
+from extractor import Known, Turn
+from extractor.language.sentences import sentences
+from extractor.language.vocabulary import statement_words
+from extractor.model.evidence import candidates_of
+
+__all__ = ["evidence"]
+
+Row = dict[str, Any]
+
+NEAREST, ASKED_ABOUT, AT_ONCE = 5, 4, 20  # as the reader asks a model
+LONGEST_TEXT, LONGEST_FACT = 1195, 295  # characters; RealMem's rows are cut soon after
+SOME_DAY = "2026-01-05"  # for rows without a day
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A labelled fact. number: its turn, from 1. by: who worded it, "user" or "reply"."""
+
+    content: str
+    number: int
+    by: str
+    words: frozenset[str]
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """One session of a user. whole: none of its texts was cut. known: facts of earlier sessions."""
+
+    conversation: str
+    user: str
+    turns: list[Turn]
+    facts: list[Fact] = field(default_factory=list)
+    known: list[Known] = field(default_factory=list)
+    whole: bool = True
+
+
+def evidence(rows: Sequence[Row], chat: Sequence[Row]) -> dict[str, Any]:
+    """By mode and kind of fact: how many, and what share of them is refused, at home and moved.
+
+    rows: messages with their facts (conv, session, turn, role, text, memories), or facts (conv, speaker, text, source).
+    chat: with facts, the messages of their sources (id, conv, session, date, speaker, text); with messages, rows that
+    tell the days of their sessions (conv, session, date).
+    """
+    sessions = list(_of_chat(rows, chat) if "kind" in rows[0] else _of_messages(rows, chat))
+    _remember(sessions)
+    random = Random(1)
+    report: dict[str, Any] = {}
+    for mode in ("message", "sentence", "none"):
+        _add(
+            report,
+            f"at home, quote: {mode}",
+            [(one, fact, one, fact.number) for one in sessions for fact in one.facts],
+            mode,
+        )
+    places = [(one, number) for one in sessions for number, turn in enumerate(one.turns, 1) if turn.user.strip()]
+    words = [statement_words(one.turns[number - 1].user) for one, number in places]
+    holders: dict[str, list[int]] = defaultdict(list)
+    for place, said in enumerate(words):
+        for word in said:
+            holders[word].append(place)
+    strange, alike = [], []
+    for one in sessions:
+        for fact in one.facts:
+            other, number = random.choice(places)
+            while other.conversation == one.conversation:
+                other, number = random.choice(places)
+            strange.append((one, fact, other, number))
+            shared = Counter(place for word in fact.words for place in holders.get(word, ()))
+            others = [
+                (count, -place) for place, count in shared.items() if places[place][0].conversation != one.conversation
+            ]
+            if others:
+                alike.append((one, fact, *places[-max(others)[1]]))
+    _add(report, "moved to a random turn", strange, "sentence")
+    _add(report, "moved to the likest turn", alike, "sentence")
+    return report
+
+
+def _add(report: dict[str, Any], name: str, placed: Iterable[tuple[Session, Fact, Session, int]], mode: str) -> None:
+    """Check facts at turns of sessions, and add the result to a report."""
+    answers: dict[tuple[Session, bool, str], list[Row]] = defaultdict(list)
+    for home, fact, place, number in placed:
+        quote = _quote(fact, place.turns[number - 1].user, mode)
+        answers[place, home.whole, fact.by].append(_entry(fact.content, number, quote))
+    groups: dict[str, Counter[str]] = defaultdict(Counter)
+    for (place, whole, by), entries in answers.items():
+        for start in range(0, len(entries), AT_ONCE):
+            some = entries[start : start + AT_ONCE]
+            now = place.turns[-1].at
+            _, left_out = candidates_of({"shouldStore": True, "entries": some}, place.turns, place.known, now)
+            for group in ("all", by, f"{by}, whole texts" if whole else f"{by}, cut texts"):
+                groups[group].update(left_out)
+                groups[group]["facts"] += len(some)
+                groups[group]["refused"] += len(left_out)
+    for group, counts in sorted(groups.items()):
+        report[f"{name}: {group}"] = {
+            "facts": counts["facts"],
+            "refused": counts["refused"] / counts["facts"],
+            "reasons": {reason: count for reason, count in counts.most_common() if reason not in ("facts", "refused")},
+        }
+
+
+def _quote(fact: Fact, message: str, mode: str) -> str:
+    if mode == "none":
+        return ""
+    said = [sentence.text for sentence in sentences(message)] if mode == "sentence" else []
+    return max(said, key=lambda text: len(fact.words & statement_words(text)), default=message)
+
+
+def _entry(content: str, number: int, quote: str) -> Row:
+    fixed = {
+        "category": "fact",
+        "type": "B",
+        "importance": "normal",
+        "target": "daily",
+        "confidence": 0.9,
+        "expires": "",
+    }
+    return {**fixed, "content": content, "turn": number, "quote": quote, "entities": [], "supersedes": []}
+
+
+def _remember(sessions: Sequence[Session]) -> None:
+    """Give each session the facts of earlier sessions of its conversation that are nearest to its last turns."""
+    stored: dict[tuple[str, str], list[Fact]] = defaultdict(list)
+    for one in sessions:
+        near: dict[str, None] = {}
+        for turn in one.turns[-ASKED_ABOUT:]:
+            words = statement_words(turn.user)
+            ranked = sorted(stored[one.conversation, one.user], key=lambda fact: -len(fact.words & words))
+            near |= dict.fromkeys(fact.content for fact in ranked[:NEAREST] if fact.words & words)
+        one.known = [
+            Known(id=f"known{number}", text=text, cosine=None, overlap=0.0, importance="normal")
+            for number, text in enumerate(near)
+        ]
+        stored[one.conversation, one.user] += one.facts
+
+
+def _of_messages(rows: Sequence[Row], chat: Sequence[Row]) -> Iterator[Session]:
+    days = {(row["conv"], row["session"]): row["date"] for row in chat if "session" in row}
+    sessions: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for row in rows:
+        sessions[row["conv"], row["session"]].append(row)
+    for (name, number), said in sessions.items():
+        day = _day(days.get((name, number), SOME_DAY))
+        one = Session(name, "user", [], whole=all(len(row["text"]) < LONGEST_TEXT for row in said))
+        ordered = sorted(said, key=lambda row: row["turn"])
+        for row, following in zip(ordered, [*ordered[1:], None], strict=True):
+            if row["role"] == "user":
+                reply = following["text"] if following and following["role"] == "assistant" else ""
+                one.turns.append(_turn(one, row["text"], reply, day))
+            by = "user" if row["role"] == "user" else "reply"
+            one.facts += [_fact(text, max(1, len(one.turns)), by) for text in row.get("memories") or ()]
+        if one.turns:
+            yield one
+
+
+def _of_chat(facts: Sequence[Row], chat: Sequence[Row]) -> Iterator[Session]:
+    about: dict[str, list[Row]] = defaultdict(list)
+    for row in facts:
+        if row.get("source"):
+            about[row["source"][-1]].append(row)
+    sessions: dict[tuple[str, int], list[Row]] = defaultdict(list)
+    for row in chat:
+        if row["kind"] == "doc":
+            sessions[row["conv"], row["session"]].append(row)
+    for (name, _), said in sessions.items():
+        for user in sorted({row["speaker"] for row in said}):
+            one = Session(name, user, [])
+            for row, following in zip(said, [*said[1:], None], strict=True):
+                if row["speaker"] == user:
+                    reply = _shown(following) if following and following["speaker"] != user else ""
+                    one.turns.append(_turn(one, _shown(row), reply, _day(row["date"])))
+                    one.facts += [_fact(fact["text"], len(one.turns), "user") for fact in about[row["id"]]]
+                elif not one.turns:
+                    one.turns.append(_turn(one, "", _shown(row), _day(row["date"])))
+            yield one
+
+
+def _shown(row: Row) -> str:
+    return str(row["text"]) + (f" [photo: {row['caption']}]" if row.get("caption") else "")
+
+
+def _turn(one: Session, user: str, reply: str, day: datetime) -> Turn:
+    return Turn(id=len(one.turns) + 1, user=user, reply=reply, at=day)
+
+
+def _day(text: str) -> datetime:
+    """LoCoMo's "1:56 pm on 8 May, 2023" and RealMem's "2025-12-20 (Saturday)"."""
+    form = "%I:%M %p on %d %B, %Y" if " on " in text else "%Y-%m-%d"
+    return datetime.strptime(text.partition(" (")[0], form).replace(tzinfo=UTC)
+
+
+def _fact(text: str, number: int, by: str) -> Fact:
+    """A fact without the topics that RealMem puts before it, as 【Topic】, and without half of a last word."""
+    bare = re.sub(r"【[^】]*】\s*", "", text).strip() or text
+    bare = bare.rsplit(" ", 1)[0] if len(text) > LONGEST_FACT else bare
+    return Fact(" ".join(bare.split()), number, by, statement_words(bare))
