@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from extractor.categories import traits_of
-from extractor.language.script import is_chinese
+from extractor.language.script import is_chinese, length_in_letters
 from extractor.language.sentences import is_machine_line, sentences, without_code_blocks
 from extractor.language.small_talk import is_greeting, is_small_talk
 from extractor.rules.extract import extract_rules
@@ -64,7 +64,7 @@ def judge(  # noqa: PLR0911 - a return a reason
     """Keep a batch if a rule finds something in it or the gate's score reaches 0.5; otherwise return the reason.
 
     before: the reply before the first turn. `min_conversation_length` counts the messages and replies of the whole
-    batch, and a priority keyword waives it.
+    batch, a Han character as three, and a priority keyword waives it.
     """
     said = [turn for turn in turns if turn.user.strip() or turn.reply.strip()]
     if not said:
@@ -80,7 +80,7 @@ def judge(  # noqa: PLR0911 - a return a reason
     plain = [_plain_reason(turn) for turn in said]
     if all(plain):
         return Verdict(keep=False, reason=_foremost(plain), score=min(JUST_NOT, score))
-    length = sum(len(turn.user.strip()) + len(turn.reply.strip()) for turn in said)
+    length = sum(length_in_letters(turn.user) + length_in_letters(turn.reply) for turn in said)
     if length < settings.min_conversation_length and not any(_PRIORITY.search(turn.user) for turn in said):
         return Verdict(keep=False, reason="too_short", score=min(JUST_NOT, score))
     if score >= KEPT:

@@ -8,13 +8,15 @@ asks how to read a message, and is generous: somebody who writes Chinese mixes i
 import re
 from typing import Final
 
-__all__ = ["LONGEST_READ", "has_han", "is_chinese", "is_mostly_chinese"]
+__all__ = ["LONGEST_READ", "has_han", "is_chinese", "is_mostly_chinese", "length_in_letters"]
 
 LONGEST_READ: Final = 4_000  # characters; the gate reads no further, since a longer message surely holds something
 _FEWEST_HAN: Final = 4
 _HAN_OF_A_READER: Final = 10  # one Han character in so many characters, to read a message as Chinese
 _HAN_OF_A_WRITER: Final = 4  # one in so many, to answer in Chinese
 _HAN_TO_KANA: Final = 10  # Japanese has more kana than one to so many Han characters
+
+_LETTERS_TO_HAN: Final = 3  # a Han character says about as much as so many Latin letters
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
@@ -35,3 +37,9 @@ def is_mostly_chinese(text: str) -> bool:
     """Return whether to write Chinese around a text: more than a quarter of its characters are Han, and no kana."""
     han = len(_HAN.findall(text))
     return han * _HAN_OF_A_WRITER > len(text) and han > _HAN_TO_KANA * len(_KANA.findall(text))
+
+
+def length_in_letters(text: str) -> int:
+    """Return the length of a text without outer white space, in characters. A Han character counts as three."""
+    text = text.strip()
+    return len(text) + (_LETTERS_TO_HAN - 1) * len(_HAN.findall(text))
