@@ -106,7 +106,8 @@ def _add(report: dict[str, Any], name: str, placed: Iterable[tuple[Session, Fact
             some = entries[start : start + AT_ONCE]
             now = place.turns[-1].at
             _, left_out = candidates_of({"shouldStore": True, "entries": some}, place.turns, place.known, now)
-            for group in ("all", by, f"{by}, whole texts" if whole else f"{by}, cut texts"):
+            texts = "whole texts" if whole else "cut texts"
+            for group in ("all", f"all, {texts}", f"{by}, {texts}"):
                 groups[group].update(left_out)
                 groups[group]["facts"] += len(some)
                 groups[group]["refused"] += len(left_out)

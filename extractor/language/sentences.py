@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["QUOTED", "Clause", "Sentence", "is_machine_line", "sentences", "without_code_blocks"]
+__all__ = ["QUOTED", "Clause", "Sentence", "is_machine_line", "quotations", "sentences", "without_code_blocks"]
 
 LONGEST_READ = 20_000  # characters of one message; a longer one was pasted, and its start tells its purpose
 QUOTED = "\ue000"  # stands for each quoted character while a rule matches
@@ -76,6 +76,11 @@ def without_code_blocks(text: str) -> str:
 def is_machine_line(line: str) -> bool:
     """Return whether a line is code, a log, a trace, a shell command or a quotation: not the user's own words."""
     return bool(_MACHINE_LINE.match(line[:300]))
+
+
+def quotations(text: str) -> list[str]:
+    """Return what stands in quotation marks in a text, with its marks."""
+    return [match[0] for match in _QUOTATION.finditer(text)]
 
 
 def sentences(text: str) -> list[Sentence]:

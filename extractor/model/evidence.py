@@ -1,14 +1,14 @@
 """Parses a model's answer strictly, and checks it against the user's own words.
 
-An entry needs evidence: a quotation of the user in a turn of the batch, outside of code, logs and text that addresses
-the machine. Its numbers and names, and most of its words, must have been said. An invention, or an entry that some
-quoted text has prompted, has no such evidence.
+An entry needs evidence: a quotation of the user in a turn of the batch, outside of code, logs, what others say and text
+that addresses the machine. What it says must have been said in the conversation, in part by the user. An invention, or
+an entry that some quoted text has prompted, has no such evidence.
 """
 
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, Final, get_args
@@ -18,35 +18,30 @@ from extractor.cleaning.clean import clean
 from extractor.cleaning.injection import commands_the_machine
 from extractor.language.script import is_chinese
 from extractor.language.sentences import is_machine_line, without_code_blocks
-from extractor.language.tables import words_of
-from extractor.language.vocabulary import statement_words
 from extractor.types import Action, Candidate, Importance, Known, MemoryType, Turn
+
+from .prompt import given_turns
+from .support import Said, support
+from .voice import denies, is_of_another
 
 __all__ = ["candidates_of", "merges_of", "read_object"]
 
 MOST_ENTRIES: Final = 20
 LONGEST_CONTENT: Final = 400  # characters
 SHORTEST_CONTENT: Final = 3  # letters
-LEAST_SAID: Final = 0.5  # the share of an entry's words that must occur in the conversation
-DATE_WITHIN_DAYS: Final = 3 * 366
 
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?```\s*\Z", re.DOTALL | re.IGNORECASE)
-_ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_NAME = re.compile(r"(?<![\w'])[A-Z][\w+#.-]*")
-_NUMBER_WORD = re.compile(
-    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand"
-    r"|first|second|third|half|noon|midnight|a couple|once|twice)\b|[零一二两三四五六七八九十百千万半几]",
+# What the assistant said just before becomes the user's own by such an answer.
+_AGREES = re.compile(
+    r"\W*(?:(?:oh|ah|well|hmm|hi|hey|hello|haha)\W+)*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|alright|right|exactly|correct"
+    r"|indeed|agreed|sounds|perfect|great|good|confirmed|absolutely|definitely|of course|let's|go ahead"
+    r"|that(?:'s| is| sounds| works| looks)|i agree|i like (?:it|that))\b(?! (?:now|morning|afternoon|evening|night)\b)"
+    r"|\W*(?:(?:是的|对的?|嗯+|好[的吧啊]?|行|可以|没错|同意|确认|当然|就这样|没问题)(?!\w)|就按)",
     re.IGNORECASE,
 )
-_SAFE_NAMES = words_of(
-    """
-    the user user's i a an this that their they he she his her on in at by from for to as when if since until
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-    september october november december prefers likes wants uses works lives has is
-    """
-)
-_FORM_CHARACTERS = frozenset("用户的了是在有要会想和与及并也都不没将把被给对于以为从到这那其他她它们个很更最喜欢使去来")
+_WORD = re.compile(r"[^\W\d_\u3400-\u9fff]{2,}")
+_LEAST_WORDS: Final = 4  # beside Chinese; fewer are names and terms
+_ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…+)\s*")
 
 
 def read_object(text: str) -> dict[str, Any]:
@@ -66,9 +61,15 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def candidates_of(
-    answer: dict[str, Any], turns: Sequence[Turn], known: Sequence[Known], now: datetime
+    answer: dict[str, Any],
+    turns: Sequence[Turn],
+    known: Sequence[Known],
+    now: datetime,
+    earlier: Sequence[Turn] = (),
 ) -> tuple[list[Candidate], list[str]]:
     """Return the candidates of an answer that have evidence, and for each other entry why it was left out.
+
+    turns: the batch. earlier: turns of the same conversation before it, which may hold names and facts.
 
     Raises:
         ValueError: the answer does not have the requested format.
@@ -78,11 +79,13 @@ def candidates_of(
         return [], ["should_not_store"] * len(entries)
     kept: list[Candidate] = []
     left_out: list[str] = []
+    given = given_turns(turns)
+    conversation = _Conversation([*earlier, *given.values()], known, now)
     for entry in entries[:MOST_ENTRIES]:
         if not isinstance(entry, dict):
             raise ValueError("an entry is no object")  # noqa: TRY004 - one kind for the caller
         candidate = _candidate(entry, {memory.id for memory in known}, now)
-        problem = _problem(candidate, turns, known, now)
+        problem = _problem(candidate, given.get(candidate.turn), conversation)
         if problem:
             left_out.append(problem)
         else:
@@ -133,8 +136,30 @@ def _with_turn(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
     return replace(candidate, turn=turns[candidate.turn - 1].id)
 
 
+class _Conversation:
+    """What entries are checked against, read once for all of an answer.
+
+    Turns whose user message addresses the machine are no evidence.
+    """
+
+    def __init__(self, turns: Sequence[Turn], known: Sequence[Known], now: datetime) -> None:
+        self.today = now.date()
+        self.orders = {turn.id for turn in turns if commands_the_machine(turn.user)}
+        heard = [turn for turn in turns if turn.id not in self.orders]
+        own = [(memory.text, self.today) for memory in known]
+        exchanges = list(own)
+        before = ""
+        for turn in heard:
+            prose, day = _prose(turn.user), turn.at.date()
+            own.append((f"{before}\n{prose}" if _AGREES.match(prose) else prose, day))
+            exchanges.append((f"{before}\n{prose}\n{turn.reply}", day))
+            before = turn.reply
+        self.own, self.exchanges = Said(own), Said(exchanges)
+        self.languages = {chinese for turn in heard for chinese in _languages(turn.user)}
+
+
 def _problem(  # noqa: PLR0911 - one return a reason
-    candidate: Candidate, turns: Sequence[Turn], known: Sequence[Known], now: datetime
+    candidate: Candidate, turn: Turn | None, said: _Conversation
 ) -> str:
     """Return why an entry is no memory; "" when it is one."""
     content = candidate.content
@@ -146,47 +171,35 @@ def _problem(  # noqa: PLR0911 - one return a reason
         return "unclean"
     if commands_the_machine(content):
         return "instruction_to_the_machine"
-    if not 1 <= candidate.turn <= len(turns):
+    if turn is None or not _is_quoted(candidate.quote, turn.user) or is_of_another(candidate.quote, turn.user, content):
         return "no_evidence"
-    turn = turns[candidate.turn - 1]
-    quote = _plain(candidate.quote)
-    prose = "\n".join(line for line in without_code_blocks(turn.user).split("\n") if not is_machine_line(line))
-    if not any(character.isalnum() for character in quote) or quote not in _plain(prose):
-        return "no_evidence"
-    if commands_the_machine(turn.user):
+    if turn.id in said.orders:
         return "instruction_to_the_machine"
-    before = turns[candidate.turn - 2].reply if candidate.turn > 1 else ""
-    said = "\n".join((turn.user, turn.reply, before, *(memory.text for memory in known)))
-    if is_chinese(content) != is_chinese(turn.user):
+    if is_chinese(content) not in said.languages:
         return "other_language"
-    return "" if _was_said(content, candidate.quote, said, now) else "not_said"
+    if denies(candidate.quote, content):
+        return "not_said"
+    return "" if support(content, said.own, said.exchanges, said.today) else "not_said"
 
 
-def _was_said(content: str, quote: str, said: str, now: datetime) -> bool:
-    plain = said.casefold()
-    dates = [found for found in _ISO_DATE.finditer(content) if found[0] not in said]
-    if any(not _near(found[0], now) for found in dates):
-        return False
-    rest = _ISO_DATE.sub(" ", content)
-    numbers = set(_NUMBER.findall(rest)) - set(_NUMBER.findall(said))
-    if numbers and not (_NUMBER_WORD.search(quote) and all(len(number) <= len("12") for number in numbers)):
-        return False
-    names = {name.casefold().removesuffix("'s").rstrip(".-") for name in _NAME.findall(rest)}
-    if any(name not in plain for name in names - _SAFE_NAMES):
-        return False
-    if is_chinese(content):
-        characters = [c for c in rest if "\u3400" <= c <= "\u9fff" and c not in _FORM_CHARACTERS]
-        return sum(c in said for c in characters) >= LEAST_SAID * len(characters)
-    matter = {word for word in statement_words(rest) - {"user", "users"} if not word[0].isdigit()}
-    return len(matter & statement_words(said)) >= LEAST_SAID * len(matter)
+def _languages(message: str) -> Iterator[bool]:
+    """Yield True for a message with Chinese, False for one with another language; some have both."""
+    chinese = is_chinese(message)
+    if chinese:
+        yield True
+    if len(_WORD.findall(message)) >= (_LEAST_WORDS if chinese else 1):
+        yield False
 
 
-def _near(text: str, now: datetime) -> bool:
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        return False
-    return abs((day - now.date()).days) <= DATE_WITHIN_DAYS
+def _prose(message: str) -> str:
+    return "\n".join(line for line in without_code_blocks(message).split("\n") if not is_machine_line(line))
+
+
+def _is_quoted(quote: str, message: str) -> bool:
+    """Return whether a quotation, maybe shortened by ellipses, is the user's own prose in a message."""
+    parts = [plain for part in _ELLIPSIS.split(quote) if any(map(str.isalnum, plain := _plain(part)))]
+    prose = _plain(_prose(message))
+    return bool(parts) and all(part in prose for part in parts)
 
 
 def _expiry(text: str, now: datetime) -> date | None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
@@ -89,16 +90,27 @@ class Model:
         return 2 * estimate_tokens(asked) + MAX_OUTPUT_TOKENS + answered
 
     async def extract(
-        self, turns: Sequence[Turn], known: Sequence[Known], *, now: datetime, speaker: str
+        self,
+        turns: Sequence[Turn],
+        known: Sequence[Known],
+        *,
+        now: datetime,
+        speaker: str,
+        earlier: Sequence[Turn] = (),
     ) -> Extraction:
         """Extract the memories of a batch, in one call. now: in the user's time zone. speaker: says who "the user" is.
+
+        earlier: turns of the conversation before the batch. The model is not given them; they are evidence.
 
         Raises:
             ModelError: there is no usable answer.
         """
         message = extraction_message(turns, known, now=now, speaker=speaker)
         (kept, left_out), usage = await self._ask(
-            EXTRACTION_SYSTEM, message, EXTRACTION_SCHEMA, lambda answer: candidates_of(answer, turns, known, now)
+            EXTRACTION_SYSTEM,
+            message,
+            EXTRACTION_SCHEMA,
+            lambda answer: candidates_of(answer, turns, known, now, earlier),
         )
         return Extraction(candidates=tuple(kept), left_out=tuple(left_out), usage=usage)
 
@@ -152,13 +164,13 @@ class Model:
         messages: list[Message] = [("user", message)]
         answer = await self._answer(system, messages, schema, spent)
         try:
-            return _understood(answer, read)
+            return await _aside(partial(_understood, answer, read))
         except ValueError as problem:
             said = clean(answer.text).text or "{}"  # an invented secret must not go into a request either
             messages += [("assistant", said), ("user", REPAIR.format(problem=problem))]
         answer = await self._answer(system, messages, schema, spent)
         try:
-            return _understood(answer, read)
+            return await _aside(partial(_understood, answer, read))
         except ValueError:
             raise ModelError("unreadable") from None
 
@@ -204,12 +216,7 @@ class Model:
     async def _opened(self) -> Provider:
         async with self._opening:
             if self._provider is None:
-                thread = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-model")
-                try:
-                    opening = asyncio.get_running_loop().run_in_executor(thread, self._open, self._settings)
-                    self._provider = await opening
-                finally:
-                    thread.shutdown(wait=False)
+                self._provider = await _aside(partial(self._open, self._settings))
             return self._provider
 
 
@@ -218,6 +225,15 @@ class _Spent:
 
     def __init__(self) -> None:
         self.usage = Usage()
+
+
+async def _aside(work: Callable[[], T]) -> T:
+    """Return the result of work that blocks, or computes for long, in a thread of its own."""
+    thread = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-model")
+    try:
+        return await asyncio.get_running_loop().run_in_executor(thread, work)
+    finally:
+        thread.shutdown(wait=False)
 
 
 def _understood(answer: Answer, read: Callable[[dict[str, Any]], T]) -> T:

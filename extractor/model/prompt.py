@@ -5,6 +5,7 @@ The conversation is data: JSON within a fence, with `<` escaped, so that no text
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ __all__ = [
     "SCHEMA_IN_WORDS",
     "estimate_tokens",
     "extraction_message",
+    "given_turns",
     "merge_message",
 ]
 
@@ -112,19 +114,27 @@ MERGE_SCHEMA: Final = _object(
 )
 
 
+def given_turns(turns: Sequence[Turn]) -> dict[int, Turn]:
+    """Return the turns of a batch that a model is given, by their number from 1: the newest, their texts shortened."""
+    given: dict[int, Turn] = {}
+    left = LONGEST_BATCH
+    for number, turn in reversed(list(enumerate(turns, 1))):
+        shortened = replace(turn, user=turn.user[:LONGEST_MESSAGE], reply=turn.reply[:LONGEST_MESSAGE])
+        left -= len(shortened.user) + len(shortened.reply)
+        if left < 0 and given:
+            break
+        given[number] = shortened
+    return dict(reversed(given.items()))
+
+
 def extraction_message(turns: Sequence[Turn], known: Sequence[Known], *, now: datetime, speaker: str) -> str:
     """Return the user message of an extraction. Turns are numbered from 1. speaker: who "the user" is, in words."""
     messages: list[dict[str, object]] = []
-    left = LONGEST_BATCH
-    for number, turn in reversed(list(enumerate(turns, 1))):
-        said, answered = turn.user[:LONGEST_MESSAGE], turn.reply[:LONGEST_MESSAGE]
-        left -= len(said) + len(answered)
-        if left < 0 and messages:
-            break
+    for number, turn in given_turns(turns).items():
         at = f"{turn.at:%Y-%m-%d %H:%M}"
-        both = [{"turn": number, "at": at, "speaker": "user", "text": said}]
-        both += [{"turn": number, "at": at, "speaker": "assistant", "text": answered}] if answered.strip() else []
-        messages[:0] = both
+        messages.append({"turn": number, "at": at, "speaker": "user", "text": turn.user})
+        if turn.reply.strip():
+            messages.append({"turn": number, "at": at, "speaker": "assistant", "text": turn.reply})
     memories = _fenced([{"id": memory.id, "text": clean(memory.text).text} for memory in known])
     return (
         f"Today is {now:%A, %Y-%m-%d}, {now:%H:%M} ({now:%Z}). The user is {speaker}.\n"

@@ -79,11 +79,18 @@ class Reader:
         self._summaries = models.summaries
 
     async def read(
-        self, scope: Scope, settings: ExtractorSettings, turns: Sequence[Turn], hidden: frozenset[str]
+        self,
+        scope: Scope,
+        settings: ExtractorSettings,
+        turns: Sequence[Turn],
+        hidden: frozenset[str],
+        *,
+        earlier: Sequence[Turn] = (),
     ) -> Reading:
         """Read a batch, and return its candidates.
 
         hidden: the ids of memories that the rules have just made from the batch. The model is not given them.
+        earlier: turns of the conversation before the batch. They are evidence for names and facts in it.
 
         Raises whatever a host's own model raises.
         """
@@ -100,7 +107,7 @@ class Reader:
         usage = Usage()
         try:
             now = self._runtime.clock().astimezone(self._runtime.zone)
-            found = await self._model.extract(turns, told, now=now, speaker=_speaker(scope))
+            found = await self._model.extract(turns, told, now=now, speaker=_speaker(scope), earlier=earlier)
             usage = found.usage
         except ModelError as error:
             usage = error.usage

@@ -23,8 +23,10 @@ __all__ = ["BatchStage", "RulesStage"]
 
 log = get_logger(__name__)
 
-_REPLY_KEPT: Final = 400
-_REPLIES_KEPT: Final = 1000
+_REPLY_READ: Final = 400
+_TURNS_KEPT: Final = 4
+_TEXT_KEPT: Final = 1000
+_SESSIONS_KEPT: Final = 1000
 
 
 class RulesStage:
@@ -77,8 +79,8 @@ class BatchStage:
         self._storage = storage
         self._filing = filing
         self._reader = reader
-        self._replied: dict[str, str] = {}
-        """The last reply, by session. It gives context to a message that answers it."""
+        self._told: dict[str, list[PendingTurn]] = {}
+        """The last turns, shortened, by session. Later messages answer them, and refer to names and facts in them."""
 
     async def run(self, turns: Sequence[PendingTurn]) -> None:
         """Judge whether the turns contain anything to remember, and if so read them."""
@@ -86,17 +88,19 @@ class BatchStage:
             scope = self._runtime.scope_of(key)
             settings = self._runtime.settings_of(group[0].session_key).auto_extract
             hidden = await self._storage.ledger.withheld(scope.key)
-            read = [read_turn(_without(turn, hidden), self._runtime.zone) for turn in group]
-            verdict = await compute(judge, read, settings, self._replied.get(group[0].session_id, ""))
-            self._replied[group[-1].session_id] = read[-1].reply[-_REPLY_KEPT:]
-            if len(self._replied) > _REPLIES_KEPT:
-                del self._replied[next(iter(self._replied))]
+            told = self._told.get(group[0].session_id, [])
+            earlier, read = (
+                [read_turn(_without(turn, hidden), self._runtime.zone) for turn in turns] for turns in (told, group)
+            )
+            verdict = await compute(judge, read, settings, earlier[-1].reply[-_REPLY_READ:] if earlier else "")
+            self._keep_told([*told, *group])
             if not verdict.keep:
                 await self._filing.file(scope, "batch", [(turn, ()) for turn in group], empty=verdict.reason)
                 continue
             by_rules = await self._storage.ledger.of_turns(scope.key, [turn.id for turn in group])
-            asked = [turn for turn in read if not asked_to_forget(turn.user)]
-            reading = await self._reader.read(scope, settings, asked, frozenset(memory.id for memory in by_rules))
+            asked, context = ([turn for turn in turns if not asked_to_forget(turn.user)] for turns in (read, earlier))
+            made = frozenset(memory.id for memory in by_rules)
+            reading = await self._reader.read(scope, settings, asked, made, earlier=context)
             # File a candidate that names no turn under the batch's last one: the batch is one piece of evidence.
             ids = {turn.id for turn in group}
             of_turn: dict[int, list[Candidate]] = {turn.id: [] for turn in group}
@@ -112,6 +116,13 @@ class BatchStage:
                 by_rules=by_rules,
                 settled=reading.settled,
             )
+
+    def _keep_told(self, turns: Sequence[PendingTurn]) -> None:
+        self._told[turns[-1].session_id] = [
+            replace(turn, user=turn.user[:_TEXT_KEPT], reply=turn.reply[-_TEXT_KEPT:]) for turn in turns[-_TURNS_KEPT:]
+        ]
+        if len(self._told) > _SESSIONS_KEPT:
+            del self._told[next(iter(self._told))]
 
 
 def _without(turn: PendingTurn, hidden: Withheld) -> PendingTurn:

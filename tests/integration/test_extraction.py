@@ -93,6 +93,25 @@ async def test_a_batch_is_one_call(provider: Provider, opened: Open, tmp_path: P
         assert "700 in, 60 out, 0 reserved, of 400000; about $0.0001" in status
 
 
+async def test_an_earlier_turn_of_the_session_is_evidence(provider: Provider, opened: Open, tmp_path: Path) -> None:
+    moved = entry("The user's sister Marta moved to Lisbon", "She moved to Lisbon last week")
+    async with opened() as memory:
+        await say(memory, "My sister Marta is looking for a flat by the river")
+        provider.always = lambda _: Say(text=found(moved))
+        await say(memory, "She moved to Lisbon last week, to a small flat")
+    assert moved["content"] in lines(tmp_path)
+
+
+async def test_a_forgotten_turn_is_no_evidence(provider: Provider, opened: Open, tmp_path: Path) -> None:
+    moved = entry("The user's sister Marta moved to Lisbon", "She moved to Lisbon last week")
+    async with opened() as memory:
+        await say(memory, "Remember that my sister Marta is looking for a flat by the river")
+        await command(memory, "/memory forget my sister Marta is looking for a flat by the river")
+        provider.always = lambda _: Say(text=found(moved))
+        await say(memory, "She moved to Lisbon last week, to a small flat")
+    assert moved["content"] not in lines(tmp_path)
+
+
 async def test_what_the_model_finds_replaces_what_the_rules_kept(
     provider: Provider, opened: Open, tmp_path: Path
 ) -> None:

@@ -1,0 +1,72 @@
+"""Whose words a quotation of the user holds, and whether it denies what a statement claims."""
+
+import re
+from typing import Final
+
+from extractor.language.sentences import quotations
+from extractor.language.vocabulary import CHANGE, polarity, statement_words
+
+__all__ = ["denies", "is_of_another"]
+
+_LEAST_DENIED: Final = 0.5  # the share of a statement's words that a denial must hold to contradict it
+
+_OF_THE_USER: Final = re.compile(r"(?:the )?user(?!['’]s)\b|用户(?!的)", re.IGNORECASE)
+_FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i'll|i've|i'd|me|my|mine|we|us|our)\b|我|咱", re.IGNORECASE)
+_REPORT: Final = re.compile(
+    r"(?:\A|[,;:]\s*|\b(?:and|but|that|because)\s+)(?:(?:my|our|his|her|their|the|a)\s+(?:\w+\s+)?)?"
+    r"(?P<who>(?!(?:i|we|you)\b)[a-z]\w*)\s+(?:(?:also|always|just|once)\s+)?"
+    r"(?:says?|said|told (?:me|us)|tells (?:me|us)|writes?|wrote|claims?|claimed)\b(?! to\b)(?P<what>[^.!?\n]*)"
+    r"|(?P<wer>[\u4e00-\u9fff]{1,6}?|[a-z]\w*)(?:跟我|对我|和我)?(?:说过?|告诉我们?|声称|表示)(?![明法服])(?P<was>[^。！？\n]*)",
+    re.IGNORECASE,
+)
+# 我说, 听说, 再说, 来说 and the like name nobody.
+_NOBODY: Final = re.compile(r"(?:[我你们听据再来虽小传话如者实白的]|总的来)\Z")
+_NEGATED: Final = re.compile(
+    r"\b(?<!why )(?:not(?! (?:just|only|to mention)\b)|never|no longer|cannot"
+    r"|(?:do|does|did|is|are|was|were|ca|could|wo|would|have|has)n't)\s+"
+    r"(?P<what>[^,.;!?\n]*?)(?=\s+(?:but|because|and|since|so|until)\b|[,.;!?\n]|\Z)"
+    r"|(?:不(?!错|过|仅|但|同|管|论|断|止|只|少|久|得不|知)|从没|没有?)(?:再|会|想|要|太|能)?(?P<was>[^，。！？；,;\n]{1,12})",
+    re.IGNORECASE,
+)
+_CHANGING: Final = re.compile(r"\b(?:before|used to|now|prefer\w*|only)\b|以前|现在|只", re.IGNORECASE)
+
+
+def is_of_another(quote: str, message: str, content: str) -> bool:
+    """Return whether a quotation is what somebody else said: "I …" within quotation marks, or a report.
+
+    A report is evidence of what is told about others, so only a statement about the user that does not name who said it
+    is refused.
+    """
+    if not _OF_THE_USER.match(content):
+        return False
+    if any(quote in quotation and _FIRST_PERSON.search(quotation) for quotation in quotations(message)):
+        return True
+    start = max(0, message.find(quote))
+    sentence = max(message.rfind(mark, 0, start) for mark in ".!?。！？\n") + 1
+    text = message[sentence : start + len(quote)].strip(" .!?。！？\n")
+    for report in _REPORT.finditer(text):
+        if report.end() < len(text):  # the quotation goes on after it
+            continue
+        who, what = report["who"] or report["wer"], report["what"] or report["was"] or ""
+        for quotation in quotations(what):  # whose "I" is not the user
+            what = what.replace(quotation, "")
+        named = who.casefold() in content.casefold() if who.isascii() else any(name in content for name in who[-2:])
+        if not (named or _NOBODY.search(who) or _FIRST_PERSON.search(what)):
+            return True
+    return False
+
+
+def denies(quote: str, content: str) -> bool:
+    """Return whether a quotation denies what a statement claims: "I don't like coffee", "The user likes coffee"."""
+    if (
+        not polarity(content)
+        or _NEGATED.search(content)
+        or CHANGE.search(content)
+        or _CHANGING.search(f"{quote} {content}")
+    ):
+        return False
+    claimed = statement_words(content) - {"user"}
+    denied = (
+        statement_words(match["what"] or match["was"] or "") for match in _NEGATED.finditer(quote.replace("’", "'"))
+    )
+    return any(words and words <= claimed and len(words) >= _LEAST_DENIED * len(claimed) for words in denied)
