@@ -105,7 +105,8 @@ def _add(report: dict[str, Any], name: str, placed: Iterable[tuple[Session, Fact
         for start in range(0, len(entries), AT_ONCE):
             some = entries[start : start + AT_ONCE]
             now = place.turns[-1].at
-            _, left_out = candidates_of({"shouldStore": True, "entries": some}, place.turns, place.known, now)
+            answer = {"shouldStore": True, "entries": some}
+            _, left_out = candidates_of(answer, place.turns, place.known, now, speaker=place.user)
             texts = "whole texts" if whole else "cut texts"
             for group in ("all", f"all, {texts}", f"{by}, {texts}"):
                 groups[group].update(left_out)

@@ -65,11 +65,14 @@ def candidates_of(
     turns: Sequence[Turn],
     known: Sequence[Known],
     now: datetime,
+    *,
     earlier: Sequence[Turn] = (),
+    speaker: str = "",
 ) -> tuple[list[Candidate], list[str]]:
     """Return the candidates of an answer that have evidence, and for each other entry why it was left out.
 
     turns: the batch. earlier: turns of the same conversation before it, which may hold names and facts.
+    speaker: says who the user is. Their name is no invention.
 
     Raises:
         ValueError: the answer does not have the requested format.
@@ -80,7 +83,7 @@ def candidates_of(
     kept: list[Candidate] = []
     left_out: list[str] = []
     given = given_turns(turns)
-    conversation = _Conversation([*earlier, *given.values()], known, now)
+    conversation = _Conversation([*earlier, *given.values()], known, now, speaker)
     for entry in entries[:MOST_ENTRIES]:
         if not isinstance(entry, dict):
             raise ValueError("an entry is no object")  # noqa: TRY004 - one kind for the caller
@@ -142,12 +145,12 @@ class _Conversation:
     Turns whose user message addresses the machine are no evidence.
     """
 
-    def __init__(self, turns: Sequence[Turn], known: Sequence[Known], now: datetime) -> None:
+    def __init__(self, turns: Sequence[Turn], known: Sequence[Known], now: datetime, speaker: str) -> None:
         self.today = now.date()
         self.orders = {turn.id for turn in turns if commands_the_machine(turn.user)}
         heard = [turn for turn in turns if turn.id not in self.orders]
         own = [(memory.text, self.today) for memory in known]
-        exchanges = list(own)
+        exchanges = [*own, (speaker, self.today)]
         before = ""
         for turn in heard:
             prose, day = _prose(turn.user), turn.at.date()

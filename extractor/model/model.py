@@ -110,7 +110,7 @@ class Model:
             EXTRACTION_SYSTEM,
             message,
             EXTRACTION_SCHEMA,
-            lambda answer: candidates_of(answer, turns, known, now, earlier),
+            partial(candidates_of, turns=turns, known=known, now=now, earlier=earlier, speaker=speaker),
         )
         return Extraction(candidates=tuple(kept), left_out=tuple(left_out), usage=usage)
 

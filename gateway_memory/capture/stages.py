@@ -90,7 +90,7 @@ class BatchStage:
             hidden = await self._storage.ledger.withheld(scope.key)
             told = self._told.get(group[0].session_id, [])
             earlier, read = (
-                [read_turn(_without(turn, hidden), self._runtime.zone) for turn in turns] for turns in (told, group)
+                [read_turn(_without(turn, hidden), self._runtime.zone) for turn in part] for part in (told, group)
             )
             verdict = await compute(judge, read, settings, earlier[-1].reply[-_REPLY_READ:] if earlier else "")
             self._keep_told([*told, *group])
@@ -98,7 +98,7 @@ class BatchStage:
                 await self._filing.file(scope, "batch", [(turn, ()) for turn in group], empty=verdict.reason)
                 continue
             by_rules = await self._storage.ledger.of_turns(scope.key, [turn.id for turn in group])
-            asked, context = ([turn for turn in turns if not asked_to_forget(turn.user)] for turns in (read, earlier))
+            asked, context = ([turn for turn in part if not asked_to_forget(turn.user)] for part in (read, earlier))
             made = frozenset(memory.id for memory in by_rules)
             reading = await self._reader.read(scope, settings, asked, made, earlier=context)
             # File a candidate that names no turn under the batch's last one: the batch is one piece of evidence.

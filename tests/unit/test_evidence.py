@@ -31,7 +31,7 @@ def problem(
     """Why an entry from the last turn is refused; "" if it is kept. quote: of that turn, or all of it."""
     answer = {"shouldStore": True, "entries": [entry(content, quote or batch[-1].user, len(batch))]}
     memories = [Known(id="k7f3q2a1", text=text, cosine=None, overlap=0.0, importance="normal") for text in known]
-    kept, left_out = candidates_of(answer, batch, memories, NOW, earlier)
+    kept, left_out = candidates_of(answer, batch, memories, NOW, earlier=earlier)
     assert len(kept) + len(left_out) == 1
     return left_out[0] if left_out else ""
 
@@ -91,6 +91,12 @@ def test_what_was_said_earlier_in_the_conversation_is_evidence(content: str, bef
     assert problem(content, earlier, now) == ""
     assert problem(content, now, earlier=(earlier,)) == ""
     assert problem(content, now, known=(before,)) == ""
+
+
+def test_the_users_own_name_is_known() -> None:
+    answer = {"shouldStore": True, "entries": [entry("Zoe moved to Lisbon", "I moved to Lisbon", 1)]}
+    assert candidates_of(answer, [turn(1, "I moved to Lisbon")], [], NOW)[1] == ["not_said"]
+    assert candidates_of(answer, [turn(1, "I moved to Lisbon")], [], NOW, speaker='a guest called "Zoe"')[1] == []
 
 
 @pytest.mark.parametrize(
