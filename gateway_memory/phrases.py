@@ -30,6 +30,7 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "status_on": ("On: {on}", "已打开：{on}"),
     "status_off": ("Off: {off}", "已关闭：{off}"),
     "status_count": ("Memories: {count}", "记忆条数：{count}"),
+    "status_episodes": ("Turns kept as they were said: {count}", "保留原话的对话：{count} 轮"),
     "status_words": ("Search: by words alone", "搜索：只按词语"),
     "status_vectors": (
         "Search by meaning: {done} of {rows} memories and passages ({encoder})",

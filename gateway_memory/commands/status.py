@@ -29,6 +29,7 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
         "on": [feature for feature in FEATURES if session.on(feature)],
         "off": [feature for feature in FEATURES if not session.on(feature)],
         "memories": await ports.storage.recaller.count(session.scope.key),
+        "episodes": await ports.storage.episodes.count(session.scope.key),
         "vectors": await _vectors(ports),
         "waiting": {
             "rules": queue.rules,
@@ -110,6 +111,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         say(language, "status_on", on=listed(facts["on"])),
         say(language, "status_off", off=listed(facts["off"])),
         say(language, "status_count", count=facts["memories"]),
+        say(language, "status_episodes", count=facts["episodes"]),
         _search_line(language, facts["vectors"]),
         say(language, "status_queue", **facts["waiting"]),
         say(language, "status_pending", **facts["updates"]),

@@ -49,21 +49,13 @@ async def exchanges_of(episodes: Episodes, scope: str, hits: Sequence[Hit], quer
 
 
 def _exchange(told: Told, hit: Hit, *, past: bool) -> Exchange | None:
-    episode = told.episodes.get(hit.turn)
-    if episode is None:
-        return None
-    said = (episode.user, episode.reply)
-    words = told.hidden.words_of(*said, since=episode.at)
-    kept = tuple(told.hidden.cut(text, since=episode.at, words=words) for text in said)
-    if hit.turn in told.sources and kept == said:  # it says in other words what was forgotten
-        return None
-    if not past:
-        kept = tuple(told.replaced.cut(text, since=episode.at) for text in kept)
-    sides = (kept[0].strip(), kept[1].strip())
+    sides = told.sides(hit.turn, past=past)
     found = 0 if hit.id.startswith(f"e{hit.turn}{SPEAKERS[0][0]}") else 1
-    if not sides[found]:
+    if sides is None or not sides[found]:
         return None
-    passage = hit.text if kept == said else excerpt_of(sides[found], hit.text, count_tokens(hit.text) + 1)
+    episode = told.episodes[hit.turn]
+    whole = sides == (episode.user.strip(), episode.reply.strip())
+    passage = hit.text if whole else excerpt_of(sides[found], hit.text, count_tokens(hit.text) + 1)
     return Exchange(hit=replace(hit, text=passage), session_id=episode.session_id, sides=sides, found=found)
 
 

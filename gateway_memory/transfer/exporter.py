@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from gateway_memory.transfer.layouts import note_file, prose_of
 __all__ = ["Exporter", "scopes_of", "to_line"]
 
 _ALL: Final = 1 << 40
+_EPISODES_AT_ONCE: Final = 500
 _FOLDERS: Final = {"people": "user", "rooms": "room"}
 
 
@@ -60,7 +62,7 @@ class Exporter:
         return scopes_of(await self._storage.documents.folders(), await self._storage.sessions.scopes())
 
     async def rows(self) -> AsyncIterator[dict[str, Any]]:
-        """Yield all active memories (kind memory), summaries and notes, each with its scope."""
+        """Yield all active memories (kind memory), summaries, notes and episodes, each with its scope."""
         for scope in (await self.scopes())[0]:
             await self._storage.follower.refresh(scope)
             stored = [row for row in await self._storage.recaller.newest(scope.key, _ALL) if is_writable(row.file)]
@@ -77,6 +79,21 @@ class Exporter:
                     yield {"kind": "note", "scope": scope.key, "file": name, "text": prose}
             for summary in await self._storage.records.read(scope):
                 yield {**summary, "kind": "summary", "scope": scope.key}
+            async for said in self._episodes(scope.key):
+                yield said
+
+    async def _episodes(self, scope: str) -> AsyncIterator[dict[str, Any]]:
+        """Yield what was said and not forgotten since, oldest first."""
+        after = 0
+        while episodes := await self._storage.episodes.all_of(scope, after, _EPISODES_AT_ONCE):
+            after = episodes[-1].turn
+            told = await self._storage.episodes.told(scope, [episode.turn for episode in episodes])
+            for episode in episodes:
+                sides = told.sides(episode.turn, past=True)
+                if sides:
+                    at = datetime.fromtimestamp(episode.at, UTC).isoformat()
+                    row = {"at": at, "session": episode.session_key, "session_id": episode.session_id}
+                    yield {"kind": "episode", "scope": scope, **row, "user": sides[0], "reply": sides[1]}
 
     async def copy(self, target: Path) -> int:
         """Copy the Markdown and sessions.jsonl of every scope unchanged, and return the number of files.

@@ -14,7 +14,7 @@ from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
 from gateway_memory.store.plan import CandidateOutcome, Plan
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage
-from gateway_memory.transfer.items import Ignored, Item, MemoryItem, NoteItem, Problem, SummaryItem
+from gateway_memory.transfer.items import EpisodeItem, Ignored, Item, MemoryItem, NoteItem, Problem, SummaryItem
 
 __all__ = ["ImportReport", "Importer"]
 
@@ -29,7 +29,7 @@ class ImportReport:
     """The result of an import.
 
     counts: memories.added, .known, .forgotten, .empty, .shortened, .to_log (MEMORY.md was full); summaries.added,
-    .known; notes.added, .known; ignored.<kind>.
+    .known; notes.added, .known; episodes.added, .known; ignored.<kind>.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -45,7 +45,7 @@ class Importer:
         self._merger = merger
         self._executor = executor
 
-    async def run(  # noqa: C901 - one case a kind
+    async def run(  # noqa: C901, PLR0912 - one case a kind
         self,
         items: Iterable[Item],
         *,
@@ -63,6 +63,7 @@ class Importer:
         report = ImportReport()
         memories: defaultdict[Scope, list[MemoryItem]] = defaultdict(list)
         summaries: defaultdict[Scope, list[SummaryItem]] = defaultdict(list)
+        episodes: defaultdict[Scope, list[EpisodeItem]] = defaultdict(list)
         notes: list[tuple[Scope, NoteItem]] = []
         for item in items:
             whose = scope if forced else self._scope(item, scope)
@@ -75,6 +76,9 @@ class Importer:
                     report.problems.append(Problem(place=item.place, reason="scope: expected owner, user:… or room:…"))
                 case MemoryItem():
                     memories[whose].append(item)
+                    continue
+                case EpisodeItem():
+                    episodes[whose].append(item)
                     continue
                 case SummaryItem():
                     summaries[whose].append(item)
@@ -94,7 +98,20 @@ class Importer:
             report.counts["summaries.added"] += added
             report.counts["summaries.known"] += len(records) - added
             progress(len(records))
+        for whose, said in episodes.items():
+            for start in range(0, len(said), _CHUNK):
+                part = said[start : start + _CHUNK]
+                added = 0 if dry_run else await self._episodes(whose, part)
+                report.counts["episodes.added"] += added
+                report.counts["episodes.known"] += 0 if dry_run else len(part) - added
+                progress(len(part))
         return report
+
+    async def _episodes(self, scope: Scope, items: Sequence[EpisodeItem]) -> int:
+        """Store episodes without those that are known, index them, and return the number of new ones."""
+        turns = await self._storage.episodes.add([replace(item.episode, scope=scope.key) for item in items])
+        await self._storage.episode_follower.index(scope.key, turns)
+        return len(turns)
 
     def _scope(self, item: Item, default: Scope) -> Scope | None:
         """Return the scope of an item, or None if it names an invalid one."""

@@ -12,10 +12,11 @@ from typing import Any, Final, get_args
 from extractor import clean, written
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.markdown import MemoryType, one_line
+from gateway_memory.store.ports.episodes import Episode
 from gateway_memory.store.ports.sessions import End
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord
-from gateway_memory.transfer.items import Ignored, Item, MemoryItem, NoteItem, SummaryItem
+from gateway_memory.transfer.items import EpisodeItem, Ignored, Item, MemoryItem, NoteItem, SummaryItem
 
 __all__ = ["item_of"]
 
@@ -39,6 +40,8 @@ def item_of(raw: dict[str, Any], place: str, default_at: float) -> Item:
     scope = _text(raw, "scope")
     if kind == "note":
         return _note(raw, place, scope)
+    if kind == "episode":
+        return _episode(raw, place, scope, default_at)
     if "session_id" in raw and ("summary" in raw or "topic" in raw):
         return SummaryItem(place=place, scope=scope, record=_record(raw))
     if kind in ("memory", "fact") or (kind in (None, *_TYPES) and "content" in raw):
@@ -113,6 +116,22 @@ def _note(raw: dict[str, Any], place: str, scope: str) -> NoteItem:
     if not isinstance(text, str):
         raise TypeError("text: expected a string")
     return NoteItem(place=place, scope=scope, file=file, text=clean(text).text)
+
+
+def _episode(raw: dict[str, Any], place: str, scope: str, default_at: float) -> EpisodeItem:
+    user, reply = (clean(_text(raw, name)).text for name in ("user", "reply"))
+    if not (user.strip() or reply.strip()):
+        raise ValueError("user and reply: expected a text in at least one of them")
+    episode = Episode(
+        turn=0,
+        scope=scope,
+        session_key=_session_key(raw.get("session", ""), own=True),
+        session_id=_name(_text(raw, "session_id")),
+        user=user,
+        reply=reply,
+        at=_time(raw.get("at"), default_at),
+    )
+    return EpisodeItem(place=place, scope=scope, episode=episode)
 
 
 # Values

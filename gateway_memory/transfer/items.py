@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
+from gateway_memory.store.ports.episodes import Episode
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord
 
-__all__ = ["Ignored", "Item", "MemoryItem", "NoteItem", "Problem", "SummaryItem"]
+__all__ = ["EpisodeItem", "Ignored", "Item", "MemoryItem", "NoteItem", "Problem", "SummaryItem"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,15 @@ class NoteItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeItem:
+    """What was said in one turn. The episode's turn is 0, and its scope is that of the item."""
+
+    place: str
+    episode: Episode
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """A line that can't be imported. place: "file:line"."""
 
@@ -56,4 +66,4 @@ class Ignored:
     kind: str = "event"
 
 
-Item = MemoryItem | SummaryItem | NoteItem | Problem | Ignored
+Item = MemoryItem | SummaryItem | NoteItem | EpisodeItem | Problem | Ignored

@@ -34,7 +34,7 @@ _TASK = re.compile(
     r"|假设|扮演|继续|实现|如何|怎么)",
     re.IGNORECASE,
 )
-# A question of how something is done in general: its "I" says nothing of the user, and its names are those of the matter.
+# A question of how something is done in general: its "I" tells nothing of the user, and its names are the matter's.
 _HOW_TO = re.compile(r"\W*how (?:to|do i|do you|does one)\b", re.IGNORECASE)
 # A capital letter inside a sentence, as English writes names; those of the calendar and "I" name nobody.
 _NAME = re.compile(

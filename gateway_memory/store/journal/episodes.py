@@ -87,20 +87,12 @@ class SqliteEpisodes:
         query = f"{_SELECT} WHERE scope = ? AND turn > ? ORDER BY turn LIMIT ?"
         return [_episode(row) for row in await self._connection.rows(query, (scope, after, limit))]
 
-    async def add(self, episodes: Sequence[Episode], ids: Sequence[str]) -> list[int]:
+    async def add(self, episodes: Sequence[Episode]) -> list[int]:
 
         def work(database: sqlite3.Connection) -> list[int]:
-            added: list[int] = []
-            pages: set[tuple[str, int]] = set()
-            for each, identity in zip(episodes, ids, strict=True):
-                turn = _new_turn(database, each, identity)
-                if turn is not None:
-                    values = (turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at)
-                    database.execute("INSERT INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-                    pages.add((each.scope, turn // PAGE_TURNS))
-                    added.append(turn)
-            _touch(database, pages)
-            return added
+            added = [(each.scope, turn) for each in episodes if (turn := _added(database, each)) is not None]
+            _touch(database, ((scope, turn // PAGE_TURNS) for scope, turn in added))
+            return [turn for _, turn in added]
 
         return await self._connection.transact(work)
 
@@ -132,10 +124,13 @@ def _episode(row: Sequence[object]) -> Episode:
     )
 
 
-def _new_turn(database: sqlite3.Connection, each: Episode, identity: str) -> int | None:
-    """Return a number that no turn has; None if the episode's id is known."""
-    query = "SELECT 1 FROM episode_ids WHERE scope = ? AND id = ?"
-    if database.execute(query, (each.scope, identity)).fetchone():
+def _added(database: sqlite3.Connection, each: Episode) -> int | None:
+    """Store an episode under a number that no turn has, and return it; None if it is known."""
+    query = (
+        "SELECT 1 FROM episodes WHERE scope = ? AND at = ? AND session_key = ? AND "
+        "((user = ? AND user <> '') OR (reply = ? AND reply <> ''))"
+    )
+    if database.execute(query, (each.scope, each.at, each.session_key, each.user, each.reply)).fetchone():
         return None
     query = (
         "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot) "
@@ -143,5 +138,6 @@ def _new_turn(database: sqlite3.Connection, each: Episode, identity: str) -> int
     )
     turn = int(database.execute(query, (each.scope, each.session_key)).lastrowid or 0)
     database.execute("DELETE FROM turns WHERE id = ?", (turn,))
-    database.execute("INSERT INTO episode_ids VALUES (?, ?)", (each.scope, identity))
+    values = (turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at)
+    database.execute("INSERT INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     return turn

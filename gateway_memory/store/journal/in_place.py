@@ -23,7 +23,7 @@ __all__ = ["JournalInPlace", "journal_id"]
 _BY_SCOPE: Final = (
     "sessions", "turns", "memories", "receipts", "marks", "observations", "replies", "history", "changes", "events",
     "noticed", "session_memories", "saved_sessions", "session_logs", "uses", "uses_read", "unreadable",
-    "withheld_records", "episodes", "episode_pages", "episode_ids",
+    "withheld_records", "episodes", "episode_pages",
 )  # fmt: skip
 _BY_SESSION: Final = ("told", "transcripts")
 _TEXTS: Final = (("memories", "text"), ("memories", "id"), ("observations", "content"), ("turns", "user"),

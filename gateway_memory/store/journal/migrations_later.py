@@ -141,17 +141,12 @@ _EPISODES: Final = (
     );
     CREATE INDEX episodes_by_scope ON episodes (scope, turn);
     CREATE INDEX episodes_by_session ON episodes (scope, session_id, turn);
-    CREATE INDEX episodes_by_time ON episodes (at, scope);
+    CREATE INDEX episodes_by_time ON episodes (scope, at);
     CREATE TABLE episode_pages (      -- a token for each page, which changes with its episodes
         scope TEXT NOT NULL,
         page INTEGER NOT NULL,
         token TEXT NOT NULL,
         PRIMARY KEY (scope, page)
-    ) WITHOUT ROWID;
-    CREATE TABLE episode_ids (        -- the sources' ids of imported episodes, so that each is imported once
-        scope TEXT NOT NULL,
-        id TEXT NOT NULL,
-        PRIMARY KEY (scope, id)
     ) WITHOUT ROWID;
     """,
 )

@@ -38,6 +38,23 @@ class Told:
     replaced: Withheld
     sources: frozenset[int]
 
+    def sides(self, turn: int, *, past: bool) -> tuple[str, str] | None:
+        """Return what may be told of the user's words and of the reply; None if nothing may.
+
+        past: also what was replaced since, for a question about the past.
+        """
+        episode = self.episodes.get(turn)
+        if episode is None:
+            return None
+        said = (episode.user, episode.reply)
+        words = self.hidden.words_of(*said, since=episode.at)
+        user, reply = (self.hidden.cut(text, since=episode.at, words=words).strip() for text in said)
+        if turn in self.sources and (user, reply) == (episode.user.strip(), episode.reply.strip()):
+            return None  # it says in other words what was forgotten
+        if not past:
+            user, reply = (self.replaced.cut(text, since=episode.at).strip() for text in (user, reply))
+        return (user, reply) if user or reply else None
+
 
 class Episodes(Protocol):
     """Every call may raise StoreError, and has then changed nothing. `Turns.finish` stores episodes."""
@@ -60,10 +77,10 @@ class Episodes(Protocol):
     async def all_of(self, scope: str, after: int, limit: int) -> list[Episode]:
         """Return the first episodes of a scope behind a turn, by turn."""
 
-    async def add(self, episodes: Sequence[Episode], ids: Sequence[str]) -> list[int]:
+    async def add(self, episodes: Sequence[Episode]) -> list[int]:
         """Store episodes under new turn numbers, and return the numbers of those that are new.
 
-        ids: one for each, unique in its session key and scope. An episode whose id is known is not stored again.
+        An episode is known if one of the same time and session key has the user's words or the reply.
         """
 
     async def count(self, scope: str) -> int:
