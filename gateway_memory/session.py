@@ -187,7 +187,6 @@ class Session:
         self.recent.clear()
         self._ever_shown.clear()
         self._shown.clear()
-        self._compacted_upto = self.last_turn
         self.inbox.take()
 
     def start(self) -> None:
@@ -265,6 +264,7 @@ class Session:
         memory is still withdrawn, since the host's summary may contain it.
         """
         self._shown.clear()
+        self._compacted_upto = self.last_turn
 
 
 def _key(text: str) -> int:

@@ -10,7 +10,7 @@ from gateway_memory.commands.search import as_filter
 from gateway_memory.context.builder import as_query
 from gateway_memory.edge.content import Content, count_of, text_of
 from gateway_memory.errors import UsageError
-from gateway_memory.scope import Owner, resolve_scope
+from gateway_memory.scope import Owner, is_name, resolve_scope
 from gateway_memory.session import Session, without_secrets
 from gateway_memory.store.plan import Receipt
 from notifier import Subscription
@@ -36,13 +36,14 @@ class AskingCalls(Opened):
         session_key: str | None = None,
         explain: bool = False,
     ) -> tuple[Hit, ...]:
-        """Return the memories that match a query, best first. An incognito session gets none.
+        """Return what matches a query, best first: memories, and what was said. An incognito session gets none.
 
-        A hit with a score below `minScore` is weak. A memory that shares nothing with the query is not returned.
-        Without a query, return the newest memories that pass the filters, each with a score of 1.
+        A hit has `kind` ("item" for a memory, "paragraph" of a note, "episode" for a turn), `id` and `text`. With a
+        score below `minScore` it is weak; `related` tells whether it shares anything with the query. Without a query,
+        return the newest memories that pass the filters, each with a score of 1.
 
         limit: the maximum number of hits, at least 1.
-        type: W, B or O. category: preference, decision, fact or instruction.
+        type: W, B or O. category: preference, decision, fact or instruction. Turns have neither.
         since, until: the first and the last day, inclusive: a date, "2026-10-01" or a time.
         session_key: the key of the session in which the memory was said.
         explain: fill `parts` of each hit with the components of its score.
@@ -65,6 +66,24 @@ class AskingCalls(Opened):
         if session.incognito:  # an embedding server would receive the query
             return ()
         return await opened.context.find(session, asked, limit, opened.runtime.clock(), only=only, explain=explain)
+
+    async def get(self, session: Session, id: str, *, around: int = 2) -> tuple[Hit, ...]:  # noqa: A002 - a hit's name for it
+        """Return a hit of `search` again, with what was said around it, oldest first; () if it is gone or forgotten.
+
+        id: the hit's id.
+        around: how many turns before it and after it in its session.
+
+        Raises:
+            UsageError: `around` is negative.
+            StoreError: the memory could not be read.
+        """
+        opened = self._opened(session)
+        if type(around) is not int or around < 0:
+            raise UsageError(f"around={around!r}: expected a number of turns, at least 0")
+        await opened.starter.start(session)
+        if session.incognito or not is_name(id):
+            return ()
+        return await opened.context.get(session, id, around)
 
     async def command(self, session: Session, text: Content | None) -> str | None:
         """Run a `/memory …` command and return the answer in the user's language; None if the text is not a command.

@@ -93,7 +93,7 @@ def run_import(args: argparse.Namespace) -> int:
         report = asyncio.run(_take_in(args, items, args.workspace))
     counts = report.counts
     would = "would be " if args.dry_run else ""
-    for name in ("memories", "summaries", "notes"):
+    for name in ("memories", "summaries", "notes", "episodes"):
         rest = [
             f"{number} {key.partition('.')[2].replace('_', ' ')}"
             for key, number in sorted(counts.items())

@@ -10,7 +10,14 @@ from extractor import Cleaned, clean, is_greeting, is_small_talk, traits_of
 from gateway_memory.clock import day_of
 from gateway_memory.context.blocks import changes_block, full_block, recalled_block, updates_block
 from gateway_memory.context.deadline_runner import DeadlineRunner
-from gateway_memory.context.episodes import Exchange, exchanges_of, quotations_block, shown_exchanges, unsaid_before
+from gateway_memory.context.episodes import (
+    Exchange,
+    exchanges_of,
+    quotations_block,
+    shown_exchanges,
+    told_hit,
+    unsaid_before,
+)
 from gateway_memory.context.file_changes import ChangeDetector, FileChanges
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime
@@ -166,6 +173,24 @@ class ContextBuilder:
         else:
             hits = await self._listed(session, only, limit)
         return self._standing(hits, now)
+
+    async def get(self, session: Session, identity: str, around: int) -> tuple[Hit, ...]:
+        """Return a memory or a turn by its hit's id, with up to `around` turns before and after it, oldest first."""
+        storage, scope = self._storage, session.scope
+        await self.runner.run("sync", _FIND_SECONDS, storage.follower.refresh(scope))
+        row = await storage.recaller.get(scope.key, identity)
+        if row is None:
+            return ()
+        of_turn = session.recalls_episodes and row.entry.turn
+        turns = await storage.episodes.around(scope.key, row.entry.turn, around) if of_turn else []
+        told = await storage.episodes.told(scope.key, turns)
+        said = {turn: hit for turn in turns if (hit := told_hit(told, turn))}
+        if row.entry.kind == "episode":
+            return tuple(said.values()) if row.entry.turn in said else ()
+        found = self._standing((Hit.of(row, 1.0),), self._runtime.clock())
+        before = [hit for turn, hit in said.items() if turn < row.entry.turn]
+        after = [hit for turn, hit in said.items() if turn >= row.entry.turn]
+        return (*before, *found, *after) if found else ()
 
     async def _found(
         self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool

@@ -10,10 +10,10 @@ from gateway_memory.phrases import language_of, say
 from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.ports.episodes import Episodes, Told
-from gateway_memory.sync.episodes import SPEAKERS
+from gateway_memory.sync.episodes import SPEAKERS, page_of
 from recall import Hit, count_tokens, excerpt_of, looks_back, render_block
 
-__all__ = ["Exchange", "exchanges_of", "quotations_block", "shown_exchanges", "unsaid_before"]
+__all__ = ["Exchange", "exchanges_of", "quotations_block", "shown_exchanges", "told_hit", "unsaid_before"]
 
 _LONGEST_SIDE: Final = 1200
 """Tokens of each side of an exchange in a search's hit."""
@@ -76,6 +76,27 @@ def _whole(exchange: Exchange) -> str:
         for speaker, side in zip(SPEAKERS, exchange.sides, strict=True)
         if side
     )
+
+
+def told_hit(told: Told, turn: int) -> Hit | None:
+    """Return what may be told of a turn, as a hit; None if nothing may."""
+    sides = told.sides(turn, past=True)
+    if sides is None:
+        return None
+    episode = told.episodes[turn]
+    found = 0 if sides[0] else 1
+    hit = Hit(
+        id=f"e{turn}{SPEAKERS[found][0]}0",
+        text=sides[found],
+        score=1.0,
+        at=episode.at,
+        scope=episode.scope,
+        file=page_of(turn),
+        kind="episode",
+        turn=turn,
+        session=episode.session_key,
+    )
+    return replace(hit, text=_whole(Exchange(hit=hit, session_id=episode.session_id, sides=sides, found=found)))
 
 
 def unsaid_before(session: Session, exchanges: Iterable[Exchange]) -> list[Exchange]:

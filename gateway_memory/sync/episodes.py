@@ -12,7 +12,7 @@ from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Episodes
 from gateway_memory.tasks import compute
 from recall import Entry, Recaller, RecallError, Stamp, passages_of
 
-__all__ = ["SPEAKERS", "EpisodeFollower", "is_episode_page"]
+__all__ = ["SPEAKERS", "EpisodeFollower", "is_episode_page", "page_of"]
 
 log = get_logger(__name__)
 
@@ -29,6 +29,11 @@ _IMPORTANCE: Final = {"user": 0.5, "assistant": 0.3}
 def is_episode_page(file: str) -> bool:
     """Return whether a file of the index is a page of episodes, which is no file of the workspace."""
     return _PAGE.fullmatch(file) is not None
+
+
+def page_of(turn: int) -> str:
+    """Return the file of the index that has a turn."""
+    return f"episodes/{turn // PAGE_TURNS}"
 
 
 class EpisodeFollower:
@@ -95,7 +100,7 @@ class EpisodeFollower:
         token, episodes = await self._episodes.page(scope, page)
         entries = await compute(_entries, episodes)
         stamp = Stamp(mtime_ns=0, size=len(episodes), digest=token) if token else None
-        await self._recaller.replace_file(scope, f"episodes/{page}", stamp, entries)
+        await self._recaller.replace_file(scope, page_of(page * PAGE_TURNS), stamp, entries)
 
 
 def _entries(episodes: Sequence[Episode]) -> list[Entry]:
