@@ -12,6 +12,7 @@ from extractor.language.vocabulary import names_of_kind
 from extractor.types import Candidate, Turn
 
 from . import patterns_en, patterns_zh
+from .borrowed import own_words, told_in_verse
 from .shapes import Shape
 
 __all__ = ["extract_rules"]
@@ -26,39 +27,6 @@ LONGEST_TRAIL = 40  # characters of "please, thanks" or 吧、谢谢 that are cu
 _MASK = "[masked: "
 _TO_ASSISTANT = re.compile(r"(?:you|your|you're)\b|[你您]", re.IGNORECASE)
 _OF_SELF = re.compile(r"(?:i|my|i'm|we|our)\b|[我咱]", re.IGNORECASE)
-# A prompt, role play or an order for a text: its "I" is not the user.
-_ROLE_PLAY = re.compile(
-    r"\b(?:act as|acting as|you are (?:a|an|now|writing|going to be|the)\b|you're (?:a|an|now) |you will (?:be|act"
-    r"|play|take on)|your (?:task|role|job|persona|name) (?:is|will be)|i want you to (?:act|be|pretend|write"
-    r"|help)|consider yourself|suppose (?:you are|you're)|assume (?:you are|you're|the role)"
-    r"|(?:stay|remain|be) in character|as the character|(?:reply|respond|speak|talk|behave) as (?-i:[A-Z][a-z]+)"
-    r"|role-?play|pretend|in the (?:voice|style) of|from the perspective of|imagine (?:you|that you)|(?:first"
-    r"|main|following) (?:scene|character|paragraph|article|essay|story|text|email|letter|review)"
-    r"|write (?:a|an|me|the)\b.{0,60}\b(?:story|essay|letter|email|article|post|speech|poem|script|bio|review"
-    r"|resume|cover letter)|(?:in|into|for) (?:my|this) (?:cover letter|resume|cv|bio|essay|speech|script|story|poem)"
-    r"|(?:this|here) is (?:an?|the|my) (?:email (?!address)|(?:cover )?letter|essay|article|draft|transcript|resume|cv)"
-    r"|(?:fix|correct) (?:this|the following) (?:sentence|text|paragraph)"
-    r"|rewrite|rephrase|paraphrase|proofread|translate)\b|\bsummari[sz]e\b[^\n]{0,40}:"
-    r"|扮演|假装你|假[设如]你|你(?:现在)?是(?:一[个名位]|我的)|你的(?:任务|角色|身份)是|角色设定|充当|把自己当[作成]"
-    r"|以[^，。\n]{1,12}的(?:身份|口吻)|[写拟]一(?:篇|封|首|段|份|个故事)|用第一人称|[写讲编]个(?:故事|童话)|[改正](?:一下)?这[个句段](?:病句|句子)"
-    r"|起草一?[篇封份]"
-    r"|(?:以下|下面|这)是[^，。\n]{0,6}(?:邮件|信件|文章|故事|简历|稿子|对话|访谈|条款|政策)|改写|润色|翻译"
-    r"|(?:总结|概括)[^\n]{0,12}[:：]",
-    re.IGNORECASE,
-)
-# A letter or a conversation: the user who pasted it is not its speaker.
-_LETTER = re.compile(
-    r"(?:^|[\"“:：]) *dear [^\n]{1,60}[,:]? *$(?s:.{20,5000}?)^ *(?:yours|sincerely|(?:kind|best|warm)(?:est)? regards"
-    r"|regards|thank you|respectfully)\b[^\n]{0,30}$"
-    r"|^ *(?:尊敬的|亲爱的)[^\n]{1,20}[：:，,] *$(?s:.{10,5000}?)(?:此致|敬礼|敬上|谨上|祝好|顺颂)",
-    re.IGNORECASE | re.MULTILINE,
-)
-_SPEAKER = re.compile(
-    r"^ *(?:\[?\d\d?:\d\d(?::\d\d)?\]? +[^\n:：]{1,30}[:：]|[^\n.!?。！？:：]{2,40} +\[?\d\d?:\d\d(?::\d\d)?\]? *$"
-    r"|(?:q|a|user|me|human|assistant|interviewer|candidate|chatgpt|bot|host|问|答|甲|乙|客服|顾客|记者|主持人"
-    r"|面试官) *[:：])",
-    re.IGNORECASE | re.MULTILINE,
-)
 # "Try again. Remember that …" is about the current task.
 _REDO = re.compile(
     r"\b(?:try again|redo|regenerate|start over|another (?:try|attempt))\b|再试一次|重新(?:写|来|生成)|重写",
@@ -99,23 +67,23 @@ def extract_rules(turn: Turn) -> list[Candidate]:
     Each content is one line of that message. A candidate is `explicit` if the user asked to remember it.
     """
     found: dict[str, Candidate] = {}
-    for candidate in _of_message(turn.user):
+    own = own_words(turn.user[:LONGEST_READ])
+    only_explicit = len(turn.user) > LONGEST_SAID or turn.user.count("\n") >= MOST_LINES_SAID
+    for candidate in _of_message(own, only_explicit=only_explicit):
         known = found.get(candidate.content)
         if known is None or (candidate.explicit and not known.explicit):
             found[candidate.content] = candidate
         if len(found) >= MOST_CANDIDATES:
             break
-    return list(found.values())
+    verse = told_in_verse(own, len(found))
+    return [candidate for candidate in found.values() if candidate.explicit or not verse]
 
 
-def _of_message(message: str) -> Iterator[Candidate]:
-    said = sentences(message)
-    only_explicit = len(message) > LONGEST_SAID or message.count("\n") >= MOST_LINES_SAID
-    role_play = _is_not_their_own(message[:LONGEST_READ])
+def _of_message(message: str, *, only_explicit: bool) -> Iterator[Candidate]:
     redo = bool(_REDO.search(message, 0, LONGEST_SAID))
     before: Sentence | None = None
     listed = False  # the sentence before ended a lead-in such as "remember these:"
-    for sentence in said:
+    for sentence in sentences(message):
         language = _language(sentence.plain)
         lead = None if sentence.question else _lead_in(sentence, language)
         if lead is not None and language.POINTS_BACK.match(sentence.plain):
@@ -129,21 +97,16 @@ def _of_message(message: str) -> Iterator[Candidate]:
             if _NAMED_ONLY.match(sentence.plain, lead):
                 listed, before = True, sentence
                 continue
-            if not role_play and not (redo and not _OF_SELF.match(sentence.plain, lead)):
+            if not redo or _OF_SELF.match(sentence.plain, lead):
                 yield from _remembered(sentence, lead)
             listed = False
         elif listed and (sentence.item or before is None) and not sentence.question:
             yield from _remembered(sentence, 0)
         else:
             listed = False
-            if not only_explicit and not role_play:
+            if not only_explicit:
                 yield from _stated(sentence, language)
         before = sentence
-
-
-def _is_not_their_own(message: str) -> bool:
-    """Return whether a message is role play, an order for a text, or a pasted letter or conversation."""
-    return bool(_ROLE_PLAY.search(message) or _LETTER.search(message)) or len(_SPEAKER.findall(message)) > 1
 
 
 def _language(text: str) -> ModuleType:
@@ -167,7 +130,7 @@ def _remembered(sentence: Sentence, start: int) -> Iterator[Candidate]:
     """Return the rest of the sentence as a candidate, with the category of its first statement if it has one."""
     language = _language(sentence.plain)
     content = _content(sentence, start, len(sentence.text), language)
-    if content is None:
+    if content is None or language.ONE_OFF.search(sentence.plain, start):
         return
     shape = _shape_at(sentence.plain, _after(language.FILLER, sentence.plain, start), len(sentence.plain), language)
     if shape is None and _TO_ASSISTANT.match(sentence.plain, start):  # "remember, you are a pirate"
@@ -249,8 +212,9 @@ def _shape_at(plain: str, start: int, end: int, language: ModuleType) -> Shape |
     shape: Shape
     for shape in language.SHAPES:
         if shape.pattern.match(plain, start, end):
-            blocked = language.BLOCKED.search(plain)
-            return None if blocked and not traits_of(shape.category).directive else shape
+            directive = traits_of(shape.category).directive
+            blocked = language.ONE_OFF.search(plain) or (not directive and language.BLOCKED.search(plain))
+            return None if blocked else shape
     return None
 
 

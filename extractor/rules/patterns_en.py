@@ -13,6 +13,7 @@ __all__ = [
     "CONDITION",
     "FILLER",
     "FROM_NOW_ON",
+    "ONE_OFF",
     "ORDER",
     "POINTS_BACK",
     "QUESTION",
@@ -113,10 +114,22 @@ TRAILING = re.compile(
 BLOCKED = re.compile(
     r"\b(?:traceback|stack ?trace|exception|crash(?:e[sd]|ing)?|not working|doesn't work|don't work"
     r"|isn't working|won't (?:start|run|compile|load)|broken"
-    r"|errors?|bugs?|fail(?:s|ed|ing)|undefined|segfault|null pointer|just this once|for now|right now"
-    r"|at the moment|at this point|this time|tonight|until then|for this (?:one|task|run|session|answer|reply|question"
-    r"|time)"
+    r"|errors?|bugs?|fail(?:s|ed|ing)|undefined|segfault|null pointer|right now"
+    r"|at the moment|at this point|tonight"
     r"|with a passion for|proven track record|results-driven|highly motivated"
     r"|ignore (?:all|any|the|your|previous|prior)|disregard|system prompt|act as|pretend|role-?play|jailbreak)\b",
+    re.IGNORECASE,
+)
+
+# Holds for one occasion, also where it is an order or is to be remembered.
+ONE_OFF = re.compile(
+    r"\b(?:just this once|for now|this time(?!\s?zone)|until then|for the (?:moment|time being)|(?:just"
+    r"|only) (?:for )?(?:today"
+    r"|tonight|now)|for today|today only|for the rest of (?:the|this)"
+    r"|(?:(?:in|for|on|to|with) )?(?:this|the next|your next) (?:one|task|run|session|answer|reply|response|question"
+    r"|message"
+    r"|round|step|exercise|conversation|chat|turn|attempt|draft)"
+    r"|(?:in|for|of|on) (?:this|that) (?:file|function|method|class|module|spreadsheet|table|sheet|column|document|page"
+    r"|paragraph|sentence|email|test|commit|branch|pr|pull request|ticket|script|example|case|image|picture))\b",
     re.IGNORECASE,
 )

@@ -10,6 +10,7 @@ __all__ = [
     "CONDITION",
     "FILLER",
     "FROM_NOW_ON",
+    "ONE_OFF",
     "ORDER",
     "POINTS_BACK",
     "QUESTION",
@@ -71,5 +72,13 @@ BLOCKED = re.compile(
     r"报错|异常|崩溃|失败|不起作用|没反应|挂了|不工作|出错|错误|bug|调试|排查|traceback|exception|\berror\b"
     r"|跑不起来|编译不过|连不上|打不开|启动不了"
     r"|这次|这一次|先暂时|暂时|临时|假装|扮演|忽略(?:之前|以上|上面|所有)|无视(?:之前|以上|所有)|系统提示",
+    re.IGNORECASE,
+)
+# Holds for one occasion, also where it is an order or is to be remembered; 这次会议 is a thing.
+_DO = r"(?:只|先|不|别|要|用|就|请|都|改|按|回答|回复|给|写|做|跑|提交|部署|加|删)"
+ONE_OFF = re.compile(
+    rf"(?:这一?次|本次|这一?回|这一?轮|这一步|眼下|这会儿)[^，。,]{{0,4}}?{_DO}|(?:今天|今晚)(?:先|就|只|都用|暂)|(?<!不是)(?:暂时|临时)(?!工|表|文件|目录)|仅此一次"
+    r"|(?:就|只|仅)(?:今天|这一?次|这一?回)|(?:这个|该|这份|这张|这篇|这段)(?:文件|函数|方法|表格?|页面|文档|回答|回复|问题|任务|例子|脚本|测试)"
+    rf"(?:里|中|上)?(?:面)?[，, ]*{_DO}",
     re.IGNORECASE,
 )

@@ -34,7 +34,10 @@ _ROLE = (
     r"|introvert|extrovert|night owl|morning person|early bird|cat person|dog person|native speaker|beginner"
     r"|novice|expert|veteran|immigrant|expat|citizen|resident|aries|taurus|gemini|cancer|leo|virgo|libra"
     r"|scorpio|sagittarius|capricorn|aquarius|pisces|american|canadian|australian|german|chinese|japanese"
-    r"|indian|nigerian|londoner|new yorker|runner|gamer|climber|cyclist|swimmer|surfer)s?"
+    r"|indian|nigerian|londoner|new yorker|runner|gamer|climber|cyclist|swimmer|surfer|guitarist|pianist|drummer"
+    r"|violinist|bassist|singer|composer|dancer"
+    r"|midwife|mechanic|welder|baker|tailor|gardener|librarian|judge|tutor|coach|trainer|nanny|carer|receptionist"
+    r"|secretary|pastor|sailor|painter|sculptor|illustrator|cellist)s?"
 )
 _KIN = (
     r"(?:wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|son|daughter|kids?|children|child|baby|mom|mum"
@@ -91,6 +94,10 @@ SHAPES: tuple[Shape, ...] = (
         r"(?:i|we) (?:always|never|only|usually|normally|typically|mostly|mainly) (?:use|code in|write in|work in"
         r"|program in|drink|eat|order|buy|wear|fly|travel with|deploy with|deploy to|read|listen to|watch|sleep"
         r"|wake up|work out|commute|pay|book|take (?:my|the)|skip)\b (?!(?:it|that|this|them)\b).{2,}"),
+    Shape("preference", "O", "normal", 0.82,
+        r"i (?:usually|always|normally|typically|generally|mostly) (?!(?:get|see|forget|wonder|thought|think|end"
+        r"|find|have to)\b)\w+ .{0,60}?\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:morning|evening"
+        r"|afternoon|night|weekend|weekday|day|week|month)s?|(?:at|before|after|around|until) \d).*"),
     Shape("preference", "O", "high", 0.85,
         rf"(?:i|we) {_OFTEN}(?:hate|detest|can't stand|cannot stand|despise|loathe|can't bear"
         rf"|dislike) {_THIS}.{{3,}}"),
@@ -112,8 +119,10 @@ SHAPES: tuple[Shape, ...] = (
         r"|least favou?rite)\b.{0,60}\b(?:is|are|was)\b (?!(?:that|this|it|to (?:see|know))\b).{2,}"),
     Shape("preference", "O", "normal", 0.8,
         r"i(?:'ve| have) (?:switched|moved|changed|migrated) (?:over )?(?:from .{2,60} )?to\b (?!(?:it|that"
-        r"|this)\b).{2,}|i (?:now use|use .{2,40} now|switched (?:from .{2,60} )?to|no longer use|don't use"
-        r"|stopped using|quit|gave up)\b(?! (?:it|that|this)\b).{2,}"),
+        r"|this)\b).{2,}|i(?:'ve)? (?:now use|use .{2,40} now|switched (?:from .{2,60} )?to|no longer use|don't use"
+        r"|quit|(?:have |'ve )?(?:just |recently |completely )*(?:stopped (?:us|drink|eat|smok|buy|watch|read|tak"
+        r"|play|wear"
+        r"|follow)ing|given up|gave up))\b(?! (?:it|that|this)\b).{2,}"),
     # Decisions
     Shape("decision", "W", "high", 0.88,
         r"(?:we|i|the team|our team)(?:'ve| have)? (?:all |both |finally |already |now |just |also |officially "
@@ -156,6 +165,11 @@ SHAPES: tuple[Shape, ...] = (
         rf"(?:the|our|my) (?!(?:time|date|clock|year|day)\b)(?:[\w-]+ ){{1,4}}?(?:(?:is|are) now|(?:has |have |was "
         rf"|were |is |got )?(?:been )?(?:now )?(?:moved|changed|rescheduled|postponed|shifted) to)"
         rf" (?!.*\b(?:today|tomorrow|tonight)\b){_WHEN}.*"),
+    Shape("fact", "B", "high", 0.9,
+        r"i(?:'ve| have)? (?:just |recently |finally |also )*(?:gone|went|turned|become|became) (?:an? )?(?:fully "
+        r"|mostly )?"
+        r"(?:vegan|vegetarian|pescatarian|gluten[- ]free|dairy[- ]free|keto|sober|freelance|self-employed"
+        r"|part[- ]time)\b.*"),
     # The person
     Shape("fact", "B", "high", 0.92,
         rf"(?:my (?:full |first |last |real |given |nick ?)?name(?:'s| is)|my (?:full |first |last )?name:|i go by"
@@ -243,7 +257,10 @@ SHAPES: tuple[Shape, ...] = (
         rf"|is (?:deployed (?:on|to|at|in)|hosted (?:on|at|in)|written in|built (?:with|on)|on port|based on"
         rf"|located at)|are deployed (?:on|to)|lives (?:on|in|at)|listens on) .{{2,}}"),
     Shape("fact", "W", "normal", 0.8,
-        r"we (?:currently |now |also |only |still )*(?:use|deploy (?:on|to|with|via)|run on|host (?:on|with|at)"
+        r"(?:(?:in|on|for|at) (?:this|our|my|the) (?:[\w-]+ )?(?:project|repo(?:sitory)?|codebase|team|company|app"
+        r"|office"
+        r"|work|service),? )?we (?:currently |now |also |only |still |always )*(?:use|deploy (?:on|to|with|via)"
+        r"|run on|host (?:on|with|at)"
         r"|build with|develop in|write (?:everything|our \w+) in|store \w+ in|rely on|release (?:every|on)"
         r"|have (?:\d+|two|three|four|five|six|seven|eight|nine|ten) (?:engineers|developers|people|employees"
         r"|members|servers|environments|customers|users|teams)) (?!(?:it|that|this|them|to|the (?:same|word"

@@ -1,0 +1,214 @@
+"""Finds what in a message is not its user's own: texts to be mended, quotations, parts to be played, suppositions.
+
+The patterns recognise the request or the opening, not the text: whoever asks to proofread a text has not written it of
+themselves, whatever it says.
+"""
+
+import re
+from typing import Final
+
+from extractor.language.sentences import QUOTED
+from extractor.language.small_talk import is_small_talk
+
+from . import patterns_en, patterns_zh
+
+__all__ = ["own_words", "told_in_verse"]
+
+_LONGEST_VERSE: Final = 60  # characters of a line
+_FEWEST_VERSES: Final = 4
+_FEWEST_COMMAS: Final = 0.5  # of the lines of verse that end in a comma
+_MOST_TOLD: Final = 0.75  # of the lines of verse; more of them are a list of facts, one a line
+
+_QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|`[^`\n]*`|(?<![\w'])'[^'\n]{8,}'(?!\w)")
+# A part to be played, an order for a text, an exam, a joke: nothing in the message is told.
+_PLAYED = re.compile(
+    r"\b(?:act(?:ing)? as (?:if|though|an?|the|my)\b|you are (?:a|an|now|writing|going to be|the)\b|you're (?:a|an|now)"
+    r" |you are (?-i:[A-Z])\w+,? (?:and )?i(?: a|')m\b|you will (?:be|act|play|take on)|your (?:task|role|job|persona"
+    r"|name) (?:is|will be)|i want you to (?:act|be|pretend|write|help)|consider yourself|suppose (?:you are|you're)"
+    r"|assume (?:you are|you're|the role)|(?:stay|remain|be) in character|as the character"
+    r"|(?:reply|respond|speak|talk|behave) as (?-i:[A-Z][a-z]+)|role-?play(?:ing)?|pretend(?:ing)?"
+    r"|in the (?:voice|style) of|from the (?:perspective|point of view) of|imagine (?:you|that you|i'm|i am|me as)"
+    r"|(?:first|main|following) (?:scene|character|paragraph|article|essay|story|text|email|letter|review)"
+    r"|my (?:main |player )?(?:character|protagonist|oc|avatar|persona)(?:'s)? (?:is|name|says)"
+    r"|(?:narrator|protagonist)(?:'s)? (?:says|is|voice|thinks|speaks)"
+    r"|write (?:a|an|me|the)\b.{0,60}\b(?:story|essay|letter|email|article|post|speech|poem|script|bio|review"
+    r"|resume|cover letter|song|lyrics|monologue|dialogue)|(?:in|into|for) (?:my|this) (?:cover letter|resume|cv|bio"
+    r"|essay|speech|script|story|poem|novel)"
+    r"|(?:this|here) is (?:an?|the|my) (?:email (?!address)|(?:cover )?letter|essay|article|draft|transcript|resume|cv)"
+    r"|(?:wrote|sang|recited) th(?:is|ese) (?:lines?|verses?|words|lyrics)"
+    r"|read the (?:passage|text|paragraph|dialogue) (?:and|below|then)|fill in the blanks?|reading comprehension"
+    r"|choose the (?:right|correct|best) (?:word|answer|option|form)|true or false:|multiple[- ]choice"
+    r"|said no ?(?:one|body) ever|just kidding|(?:only|just|was|am|i'm) (?:joking|kidding)|jk)\b|(?:^|\s)/s\s*$"
+    r"|扮演|假装|假[设如]你|你(?:现在)?是(?:一[个名位只条]|我的)|你的(?:任务|角色|身份)是|角色设定|充当"
+    r"|把自己当[作成]|(?:主人公|主角|女主|男主|反派)[^。，\n]{0,6}(?:自白|独白|说|叫|是)|我的(?:角色|人物|人设)"
+    r"|从现在(?:起|开始)[，, ]*你就?是"
+    r"|以[^，。\n]{1,12}的(?:身份|口吻)|[写拟]一(?:篇|封|首|段|份|个故事)|用第一人称|[写讲编]个(?:故事|童话)"
+    r"|[改正](?:一下)?这[个句段](?:病句|句子)|起草一?[篇封份]"
+    r"|(?:以下|下面|这)是[^，。\n]{0,6}(?:邮件|信件|文章|故事|简历|稿子|对话|访谈|条款|政策)"
+    r"|阅读理解|(?:填空|选择|判断|造句|改错)题?[:：]|完形填空|(?:歌词|台词|诗句)[^。\n]{0,8}(?:[:：]|是什么|怎么)"
+    r"|写了?一?首(?:诗|歌|词)|(?<!朋友)(?<!同事)开(?:个)?玩笑|逗你(?:的|玩)|骗你的|瞎说的"
+    r"|\[(?:狗头|doge)\]|呵呵[。.!！~ ]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+# A letter or a conversation: the user who pasted it is not its speaker.
+_LETTER = re.compile(
+    r"(?:^|[\"“:：]) *dear [^\n]{1,60}[,:]? *$(?s:.{20,5000}?)^ *(?:yours|sincerely|(?:kind|best|warm)(?:est)? regards"
+    r"|regards|thank you|respectfully)\b[^\n]{0,30}$"
+    r"|^ *(?:尊敬的|亲爱的)[^\n]{1,20}[：:，,] *$(?s:.{10,5000}?)(?:此致|敬礼|敬上|谨上|祝好|顺颂)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SPEAKER = re.compile(
+    r"^ *(?:\[?\d\d?:\d\d(?::\d\d)?\]? +[^\n:：]{1,30}[:：]|[^\n.!?。！？:：]{2,40} +\[?\d\d?:\d\d(?::\d\d)?\]? *$"
+    r"|(?:q|a|user|me|human|assistant|interviewer|candidate|chatgpt|bot|host|agent|customer|support|caller|问|答|甲|乙"
+    r"|客服|顾客|客户|记者|主持人|面试官) *[:：])",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+_START = r"(?:^|(?<=[.!?;,:。！？；，：])|(?<=\s[-–—]))[ \t]*"  # of a clause
+_START_OF_SENTENCE = r"(?:^|(?<=[.!?;。！？；]))[ \t]*"
+_PLEASE = (
+    r"(?:(?:please|pls|plz|kindly|hey|hi|ok(?:ay)?|so|and|then|now|also|just|quickly|can you|could you|would you"
+    r"|will you|can i have you|help me(?: to)?|i(?:'d| would) like you to|i (?:want|need) (?:you )?to|let's|try to"
+    r"|someone)[ ,]+){0,4}"
+)
+_TEXT = (
+    r"(?:sentences?|paragraphs?|passages?|texts?|e-?mails?|messages?|letters?|tweets?|posts?|essays?|articles?|reviews?"
+    r"|comments?|quotes?|quotations?|lyrics|poems?|songs?|verses?|stanzas?|lines|captions?|bios?|profiles?|cover letter"
+    r"|resum[eé]s?|cvs?|abstracts?|drafts?|transcripts?|stor(?:y|ies)|jokes?|headlines?|slogans?|dialogues?"
+    r"|conversations?|translations?|statements?|intros?|introductions?|speech(?:es)?|testimonials?|answers?|grammar"
+    r"|spelling|wording|punctuation|mistakes|typos|english|writing)"
+)
+_TEXT_ZH = (
+    r"(?:句子?|段(?:话|文字|落)?|篇(?:文章|作文)?|封(?:信|邮件)|首(?:诗|歌)|文字|文案|作文|文章|邮件|信|消息|评论|留言"
+    r"|简历|自我介绍|介绍|诗|歌词|稿子?|台词|对话|题目?|日记|发言|致辞|话|条(?:评论|微博|推文|朋友圈|消息))"
+)
+_ZH_ASK = r"(?:请|麻烦|帮(?:我|忙)?|能(?:不能|否)?|可以|你|给我|把|将|下面|以下|这|我[想要]把|“)[^。！？\n]{0,30}?"
+_NOT_STANDING_ZH = r"(?![^。！？\n]{0,20}(?:以后|今后|每次|一律|总是|永远|从现在))"
+# Asks to work on a text: the text follows, or it came before.
+_MENDED = re.compile(
+    _START
+    + _PLEASE
+    + r"(?:(?:translate|proof-?read|re-?phrase|re-?word|paraphrase|rewrite|re-write|polish|summari[sz]e|tl;?dr|shorten"
+    r"|condense|simplify|spell-?check|transcribe|copy-?edit)\b(?! (?:is|was|are)\b)"
+    r"|(?:fix|correct|check|improve|edit|mend|review|revise|tweak|expand|continue|complete|rate|critique|analy[sz]e"
+    r"|finish|explain|tidy up|clean up) (?:[^.!?\n:]{0,30}\b(?:this|these|the following|my|above|below) "
+    rf"(?:[\w-]+ ){{0,2}}?{_TEXT}|(?:the |any |all )*(?:grammar|spelling|wording|punctuation|typos|mistakes))\b"
+    r"|(?:make|turn|convert|put|change|phrase|word|say|render|reformat) (?:this|it|that|these|the following|my \w+)\b"
+    r"[^.!?\n]{0,30}\b(?:sound|into|in|more|less|better|shorter|longer|nicer|formal|polite|politer|professional)\b"
+    r"|how (?:do|would|can|should|could) (?:you|i|we|one) (?:say|write|put|phrase|translate|word|pronounce)\b"
+    r"|what(?:'s| is) (?:the )?(?:sentiment|tone|meaning|translation|grammar|mood|subject|tense) (?:of|in)\b"
+    rf"|(?:is|are|does|do) (?:this|these|the following|my) (?:[\w-]+ ){{0,2}}?{_TEXT}\b"
+    r"|which (?:of (?:these|the following)|one|version|sentence|option) (?:sounds?|reads?|is|looks?) (?:better|best"
+    r"|more"
+    r"|correct|right|nicer)|(?:i )?(?:need|want) (?:this|it|that) (?:in|as|to (?:be|sound))\b)"
+    rf"|{_START}{_NOT_STANDING_ZH}(?:{_ZH_ASK})?(?<!从事)(?<!我是)(?<!喜欢)"
+    r"(?:翻译(?:一下|成|为|下|这|以下|[:：]|$)|译[成为]|润色|校对|校正|改写|缩写|扩写|续写|仿写|改错|修改病句"
+    rf"|(?:改|修改|纠正|总结|概括|检查|精简|压缩|分析|点评|解释|看看|看)(?:一?下|一改|改)?(?:下面|以下|上面|这)[^，。\n]{{0,4}}{_TEXT_ZH}"
+    rf"|(?:下面|以下|上面|这){_TEXT_ZH}[^。\n]{{0,8}}(?:改|精简|压缩|变)"
+    r"|改得|(?:总结|概括)[^。\n]{0,12}[:：]|换(?:种|个)(?:说法|表达)|怎么(?:翻译|翻)|用[^，。\n]{1,5}[语文]怎么(?:说|讲|写)"
+    r"|(?:proofread|translate|polish|rewrite|summari[sz]e|rephrase))"
+    rf"|(?:这|下面)[^。\n]{{0,4}}{_TEXT_ZH}[^。\n]{{0,6}}(?:语病|通顺|对吗|对不对|怎么样|地道|自然)"
+    r"|用[^，。\n]{1,5}[语文]怎么(?:说|讲|写)",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Supposes something, or gives an example: what follows holds only there.
+_SUPPOSED = re.compile(
+    _START_OF_SENTENCE + r"(?:(?:so|and|but|ok(?:ay)?|now|well|hey|hi|please|just)[ ,]+){0,2}"
+    r"(?:(?:suppose|supposing|let's say|let us say|let's (?:imagine|pretend|assume)|say,? (?=i\b|i'm|my\b|we\b)"
+    r"|assum(?:e|ing)"
+    r"|imagine|picture this|what if|hypothetically|in a (?:world|universe|parallel \w+) where|in theory|theoretically"
+    r"|if i (?:were|was|lived|had|worked|owned|became|could)|for the sake of|for example|for instance|e\.g\.|i wish)\b"
+    r"|example\b[^.!?\n:]{0,20}:|假设|假如|假定|倘若|设想|想象(?:一下)?|试想|比如说?|例如|譬如|举个?例子?|打个比方|要是我|万一我"
+    r"|如果我(?:是|住|有|叫|在))",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Introduces somebody else's words: the line ends in a verb of speech or names a text.
+_INTRODUCED = re.compile(
+    rf"^[^\n]{{0,120}}\b(?:{_TEXT}|readme|docs?|documentation|wiki|spec|manual|guide|ticket|issue|report|notes|news"
+    r"|policy|contract|terms|chat|log|forum|thread)\b[^\n.!?:]{0,60}:[ \t]*(?=\S|\n)"
+    rf"|^[^\n]{{0,80}}\b(?:this|these|following|below) (?:[\w-]+ ){{0,2}}?{_TEXT}\b[^\n.!?:]{{0,60}}[:,]?[ \t]*\n"
+    r"|^[^\n]{0,120}\b(?:says?|said|wrote|writes|texted|posted|replied|told me|asked|messaged|tweeted|sent me"
+    r"|goes like(?: this)?|begins with|starts with|begins|reads)[^\n\w]{0,3}\n"
+    r"|^[^\n]{0,60}(?:说|写道|写着|发(?:微信|消息|邮件|短信|信息)?(?:说|来)|回复|留言|原话(?:是)?|问我?)[:： \t]*\n"
+    rf"|^[^\n]{{0,60}}{_TEXT_ZH}[^\n。！？:：]{{0,14}}[:：](?=\s*\S)",
+    re.IGNORECASE | re.MULTILINE,
+)
+# A label before a statement in the first person: "Persona: I'm 34, I live …". "我的习惯：…" names the user's own.
+_LABELLED = re.compile(
+    r"^(?!(?:ps|p\.s\.|fyi|btw|note|notes|update|context|background|reminder|also|correction|edit|remember|preferences?"
+    r"|rules?|about|quick|one|another|important|heads|for|decision|setup|info|fact|记住|记一?下|注意|补充|更新|另外|备注"
+    r"|关于|请记|更正|说明|提醒|还有|对了)\b)(?![^\n:：]*(?:\b(?:i|my|me|i'm|our|we)\b|我|咱))[^\n:：,，.。]{2,60}[:：]"
+    r"[ \t]*(?=(?:i|i'm|my|we)\b|我)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_WISH = re.compile(
+    r"(?:please |from now on,? )*(?:(?:always|never|keep|for|my|our|(?:i|we) (?:always|never|prefer|like|want|use"
+    r"|write))\b"
+    r"|以后|今后)",
+    re.IGNORECASE,
+)
+_POINTS_BEFORE = re.compile(r"\b(?:above|previous|earlier|that|it)\b|上面|以上|前面|刚才", re.IGNORECASE)
+# A comment of code or a quoted line.
+_COMMENT = re.compile(r"^[ \t]*(?:#+[ \t]|//|/\*|\*/|--[ \t]|<!--|>)[^\n]*$", re.MULTILINE)
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？]|\n|[:：]")
+_LAST_END = re.compile(r".*(?:[.!?](?=\s|$)|[。！？\n])", re.DOTALL)
+
+
+def own_words(message: str) -> str:
+    """Return the part of a message that its user tells of themselves; "" where nothing is. Linear, and it never raises.
+
+    A request to work on a text takes the text with it: what follows the request or, if nothing does, what came before.
+    """
+    plain = _QUOTATION.sub(lambda found: QUOTED * len(found[0]), message.replace("’", "'"))
+    if _PLAYED.search(plain) or _LETTER.search(plain) or len(_SPEAKER.findall(plain)) > 1:
+        return ""
+    end = len(message)
+    if mended := _MENDED.search(plain):
+        after = _SENTENCE_END.search(plain, mended.end())
+        rest = plain[after.end() :] if after else ""
+        if not rest.strip() or _POINTS_BEFORE.search(plain, mended.start(), after.start() if after else end):
+            return ""
+        end = _sentence_start(plain, mended.start())
+    for opening in (_SUPPOSED, _LABELLED):
+        if found := opening.search(plain, 0, end):
+            end = min(end, _sentence_start(plain, found.start()))
+    if (introduced := _INTRODUCED.search(plain, 0, end)) and not _is_wish(introduced[0]):
+        end = min(end, introduced.end())
+    return _COMMENT.sub("", message[:end])
+
+
+def told_in_verse(message: str, told: int) -> bool:
+    """Return whether a message is verse and not a list of facts. told: the number of its statements.
+
+    Verse has short lines without full stops, half of them with a comma at the end; or none that asks, orders or greets.
+    """
+    lines = [line.strip() for line in message.split("\n") if line.strip()]
+    if (
+        len(lines) < _FEWEST_VERSES
+        or told >= _MOST_TOLD * len(lines)
+        or any(len(line) > _LONGEST_VERSE for line in lines)
+    ):
+        return False
+    commas = sum(line[-1] in ",，;；" for line in lines)
+    return commas >= _FEWEST_COMMAS * len(lines) or not any(_is_chat(line) for line in lines)
+
+
+def _is_chat(line: str) -> bool:
+    return line[-1] in ".?!。？！:：" or not line[0].isalpha() or is_small_talk(line) or _asks_or_orders(line)
+
+
+def _asks_or_orders(line: str) -> bool:
+    return any(
+        language.ORDER.match(line) or language.REMEMBER.match(line) or language.QUESTION.match(line)
+        for language in (patterns_en, patterns_zh)
+    )
+
+
+def _sentence_start(text: str, position: int) -> int:
+    found = _LAST_END.match(text, 0, position)
+    return found.end() if found else 0
+
+
+def _is_wish(line: str) -> bool:
+    """Return whether a line that names a text is a wish of the user: "My rules for commit messages: …"."""
+    return bool(_WISH.match(line)) or any(language.REMEMBER.match(line) for language in (patterns_en, patterns_zh))
