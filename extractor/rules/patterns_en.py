@@ -125,7 +125,8 @@ BLOCKED = re.compile(
 ONE_OFF = re.compile(
     r"\b(?:just this once|for now|this time(?!\s?zone)|until then|for the (?:moment|time being)|(?:just"
     r"|only) (?:for )?(?:today"
-    r"|tonight|now)|for today|today only|for the rest of (?:the|this)"
+    r"|tonight|now)|for today|today only|later today|in a (?:minute|second|moment|bit)|(?:when|once|after) you(?:'re"
+    r"| are) done|for the rest of (?:the|this)"
     r"|(?:(?:in|for|on|to|with) )?(?:this|the next|your next) (?:one|task|run|session|answer|reply|response|question"
     r"|message"
     r"|round|step|exercise|conversation|chat|turn|attempt|draft)"

@@ -68,7 +68,10 @@ SHAPES: tuple[Shape, ...] = (
         r"(?:please )?(?!.*\b(?:i|we|he|she|they|it) will\b)(?:always|never|don't ever|do not ever) (?:use|answer"
         r"|reply|respond|write|call|address|include|add|give|show|speak|talk|keep|put|send|ask|tell|explain|format"
         r"|follow|prefer|default|run|commit|push|deploy|start|end|check|provide|make|mention|assume|suggest"
-        r"|recommend|translate|treat|remember|do|be|let|say|change|delete|edit|touch|create|insert)\b.{2,}"),
+        r"|recommend|translate|treat|remember|do|be|let|say|change|delete|edit|touch|create|insert|merge"
+        r"|(?:force-)?push|rebase|squash|skip|ignore|bypass|disable|log"
+        r"|print|hard-?code|import|install|upgrade|bump|test|review|document|name|round|quote|cite|wait|confirm|verify"
+        r"|sort|rename|move|lint|mock|release|sign)\b.{2,}"),
     Shape("instruction", "O", "high", 0.88,
         r"(?:please )?(?:use|answer|reply|respond|write|call|address|speak|talk|format|keep|prefer|default to"
         r"|don't|do not|stop|avoid)\b.{3,}\b(?:from now on|going forward|in (?:the )?future|every time|by default"
@@ -129,6 +132,10 @@ SHAPES: tuple[Shape, ...] = (
         r"|pretty much |ultimately )*(?:decided|chosen|chose|settled on|agreed|picked|opted|committed to"
         r"|finali[sz]ed|selected|signed off on)\b(?! (?:it|that i (?:need|want)|this|yet|to (?:ask|come|check|see"
         r"|talk|give|take a look|reach out|contact))\b).{4,}"),
+    Shape("decision", "W", "high", 0.85,
+        r"we(?:'ve| have)? (?:just |recently |finally |now |already )*(?:switched|moved|migrated|changed"
+        r"|upgraded) (?:over )?(?:from"
+        r" .{2,60} )?to (?!(?:it|that|this|your|the (?:next|other|new))\b).{2,}"),
     Shape("decision", "W", "high", 0.85,
         r"(?:we|i)(?:'re| are|'m| am) (?:now |finally |officially |all )*(?:going with|sticking with"
         r"|switching (?:from .{2,60} )?to|moving (?:from .{2,60} )?to|migrating (?:from .{2,60} )?to"
@@ -216,7 +223,8 @@ SHAPES: tuple[Shape, ...] = (
         r"i(?:'m| am) (?:turning )?(?:\d{1,2}|twenty|thirty|forty|fifty|sixty)(?:[- ]\w+)?(?: years? old\b| y/?o\b"
         r"|$).*"),
     Shape("fact", "B", "normal", 0.85,
-        rf"my (?:\w+ )?{_KIN}(?:'s (?:name|birthday) is|'s name's| (?:is|are) (?:named|called|allergic|\d|an? "
+        rf"my (?:\w+ )?{_KIN},?(?: (?-i:[A-Z])\w+,?)?(?:'s (?:name|birthday) is|'s name's| (?:is|are) (?:named|called"
+        rf"|allergic|\d|an? "
         rf"|vegan|vegetarian|diabetic|pregnant|from|in (?:the )?(?:\d|college|grade|school|kindergarten|high school"
         rf"|university)|turning|{_ROLE})|(?:'s)? (?:birthday|anniversary) (?:is|falls)|,? named| works (?:at|for|as"
         rf"|in)| lives in| teaches| speaks)\b(?! (?:bit|little|lot|mess|great|good|huge|big|real))\b.{{1,}}"),
