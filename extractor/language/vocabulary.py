@@ -78,14 +78,14 @@ CHANGE = re.compile(
     r"\b(?:switch(?:ed|ing)?|mov(?:ed|ing) (?:over )?(?:from|to)|migrat(?:ed|ing)|chang(?:ed|ing)|replac(?:ed"
     r"|ing)|no longer|not .{1,30} anymore|don't .{1,40} (?:any ?more|any longer)|stopped|quit|gave up|instead"
     r"|now (?:use|prefer|like|live|work)|(?:use|prefer|live in|work at|like) .{1,40} now|from now on)\b"
-    r"|改用|换成|换到|换用|改成|改为|改到|转用|转到|转向|切换到|切到|迁移到|搬到|搬家|跳槽|不再|不用了|戒了"
+    r"|改[用喝吃]|不(?:再)?(?:使?用|喝|吃|看|玩|抽|喜欢)[^，。,；不]{1,20}了(?=$|[，。,；])|换成|换到|换用|改成|改为|改到|转用|转到|转向|切换到|切到|迁移到|搬到|搬家|跳槽|不再|不用了|戒了"
     r"|现在(?:改|用|住|在|更|喜欢|叫)|从.{1,20}(?:换|改|转|切|迁|搬)(?:到|成|用|为)|以后(?:都)?(?:改)?用",
     re.IGNORECASE,
 )
 _LEFT = re.compile(
     r"\bfrom (?P<a>.{1,40}?) to\b|\b(?:no longer|don't|stopped|quit|gave up) (?:use |using |like |drink "
     r"|drinking |eat |eating )?(?P<b>[^,.;]{1,40})|\breplac(?:ed|ing) (?P<c>.{1,40}?) (?:with|by)\b"
-    r"|\binstead of (?P<d>[^,.;]{1,40})"
+    r"|\binstead of (?P<d>[^,.;]{1,40})|, (?:and |but )?not (?P<h>[^,.;]{1,40})"
     r"|从(?P<e>.{1,20}?)(?:换|改|转|切换?|迁移|搬)(?:到|成|用|为)|(?:不再|不)(?:使?用|喝|吃"
     r"|喜欢)(?P<f>[^，。,；]{1,20}?)了?(?:$|[，。,；])|把(?P<g>.{1,20}?)(?:换|改)成",
     re.IGNORECASE,
@@ -93,7 +93,7 @@ _LEFT = re.compile(
 _NEGATIVE = re.compile(
     r"\b(?:not|never|no longer|don't|doesn't|didn't|do not|does not|can't|cannot|won't|isn't|aren't|am not"
     r"|is not|are not|hate|hates|dislike|dislikes|detest|stopped|quit|avoid|without|no)\b"
-    r"|不(?!错|过(?!敏)|仅|但|同|管|论|断|止|只|少|久|得不|动产|锈钢|知)|没有?|别(?!人|的|墅)|讨厌|反感|受不了|无法"
+    r"|不(?!错|过(?!敏)|仅|但|同|管|论|断|止|只|少|久|得不|动产|锈钢|知)|没有?|(?<![特区级类性分告])别(?!人|的|墅)|讨厌|反感|受不了|无法"
     r"|戒了|禁止|勿",
     re.IGNORECASE,
 )
@@ -117,7 +117,7 @@ _FORM = words_of(
     always usually often really very much so too also just only now currently still already more most than then from
     have has had will would can could should may might must like likes love loves enjoy enjoys prefer prefers hate
     hates dislike dislikes want wants use uses using used user user's users please let's let go going decided decide
-    chose choose chosen settled agreed picked switched switch moved anymore longer nowadays remember that's
+    chose choose chosen settled agreed picked switched switch moved any anymore longer nowadays remember that's
     """
 )
 _FORM_HAN = re.compile(

@@ -8,7 +8,7 @@ from typing import Literal
 
 from extractor.language.vocabulary import names_of_kind, statement_words, without_kind
 
-__all__ = ["HAPPENED", "PREDICATE", "changed", "says_now"]
+__all__ = ["HAPPENED", "PREDICATE", "changed", "same_verb", "says_now"]
 
 HAPPENED = re.compile(
     (
@@ -81,9 +81,28 @@ _STATES = tuple(
         )
     )
 )
+_VERBS = tuple(
+    re.compile(verb, re.IGNORECASE)
+    for verb in (
+        r"\b(?:live|lives|living|based|reside|moved to)\b|住|定居|搬",
+        r"\b(?:have|has|own) (?!\w+(?:ed|en)\b|been\b|to\b)|养了?|有(?=[一两二三四五六七八九十\d])",
+        r"\b(?:works?|working|joined|employed)\b|工作|上班|任职",
+        (
+            r"\b(?:likes?|loves?|enjoys?|prefers?|hates?|can't stand|us(?:e|es|ing)|drink(?:s|ing)?|eat(?:s|ing)?"
+            r"|smok(?:e|es|ing)|switched)\b|喜欢|爱|讨厌|偏好|用|吃|喝|抽"
+        ),
+    )
+)
 # Kinds of which a person prefers one thing only; of other kinds one may like several.
 _EITHER_OR = ("theme", "indentation", "length")
 _PREFERS = re.compile(r"(?:i|we) (?:\w+ly )?prefer\b|我们?(?:更喜欢|偏好|偏爱|习惯用|喜欢用)", re.IGNORECASE)
+_OVER = re.compile(r" (?:over|rather than|instead of)\b.*|，?(?:而不是|胜过|不用).*", re.IGNORECASE)
+_ORDERS = re.compile(
+    r"(?:please )?(?:always|never|from now on|write|use|answer|keep)\b|.*\b(?:from now on|by default)$|以后|今后|总是"
+    r"|一律|请|[^，。,]{2,10}(?:都|一律|统一)用",
+    re.IGNORECASE,
+)
+_ORDERED = ("spoken", "length", "theme", "indentation", "packages")
 _DECIDES = re.compile(r"\b(?:decided|chose|agreed|picked|settled|going with|let's use|we'll use)\b|决定|选定|敲定|选用")
 
 
@@ -101,6 +120,12 @@ def changed(new: str, old: str) -> tuple[Literal["supersede"], str] | None:
 def says_now(text: str) -> bool:
     """Return whether a statement itself tells of a change: "now", "anymore", 现在, 了."""
     return bool(_NOW.search(text))
+
+
+def same_verb(new: str, old: str) -> bool:
+    """Return whether two statements may be about the same: not where one tells of a home and one of a taste."""
+    told, told_before = ({number for number, verb in enumerate(_VERBS) if verb.search(text)} for text in (new, old))
+    return not told or not told_before or bool(told & told_before)
 
 
 def _moved(new: str, old: str) -> bool:
@@ -163,15 +188,19 @@ def _state(text: str) -> int | None:
 
 
 def _rechosen(new: str, old: str) -> bool:
-    """Return whether another thing of a kind was chosen for the same purpose, or is preferred instead."""
+    """Return whether another thing of a kind was chosen or ordered for the same purpose, or is preferred instead."""
+    new, old = _OVER.sub("", new), _OVER.sub("", old)
     names, old_names = names_of_kind(new), names_of_kind(old)
+    orders = bool(_ORDERS.match(new) and _ORDERS.match(old))
     decides = bool(_DECIDES.search(new) and _DECIDES.search(old))
     prefers = bool(_PREFERS.match(new) and _PREFERS.match(old))
     for kind in names.keys() & old_names.keys():
         if len(names[kind]) != 1 or len(old_names[kind]) != 1 or names[kind] == old_names[kind]:
             continue
         frame, old_frame = (without_kind(_plain(each), kind) for each in (new, old))
-        if frame == old_frame and ((decides and statement_words(frame)) or (prefers and kind in _EITHER_OR)):
+        if frame == old_frame and (
+            ((decides or (orders and kind in _ORDERED)) and statement_words(frame)) or (prefers and kind in _EITHER_OR)
+        ):
             return True
     return False
 

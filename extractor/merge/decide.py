@@ -12,7 +12,7 @@ from extractor.language.script import is_chinese
 from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 from extractor.types import Action, Candidate, Decision, Known
 
-from .changes import HAPPENED, PREDICATE, changed, says_now
+from .changes import HAPPENED, PREDICATE, changed, same_verb, says_now
 from .order import swapped, turned
 from .slots import slots
 
@@ -32,6 +32,7 @@ _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
 _ANSWER = re.compile(
     r"\b(?:answer|reply|respond|replies|responses?|answers|explanations?)\b|回答|回复|答复|解释", re.IGNORECASE
 )
+_I = re.compile(r"(?:现在|如今|目前|最近)?我(?!们|家|的)|i\b", re.IGNORECASE)
 _RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2}
 
 
@@ -48,7 +49,7 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     if not found:
         return _named(candidate, known) or Decision(action="add", target=None, reason="new")
     _, action, memory, reason = exact or min(found, key=lambda entry: entry[0])
-    plainly = action == "supersede" and says_now(candidate.content)
+    plainly = action == "supersede" and (says_now(candidate.content) or bool(left_behind(candidate.content)))
     if action in ("update", "supersede") and memory.protected and not (plainly or _may_change(candidate)):
         # A candidate that may not change the line is added next to it.
         return Decision(action="add", target=None, reason="protected")
@@ -121,7 +122,8 @@ def _worded(new: str, old: str) -> tuple[Action, str] | None:  # noqa: PLR0911 -
     new_side, old_side = polarity(new), polarity(old)
     within = both in (new_words, old_words)
     if new_side is not None and old_side is not None and new_side != old_side:
-        return ("supersede", "negated") if alike >= CHANGED_ALIKE or (within and len(either) <= FEW) else None
+        alike_enough = alike >= CHANGED_ALIKE or (within and len(either) <= FEW)
+        return ("supersede", "negated") if alike_enough and same_verb(new, old) else None
     if new_side != old_side:
         return None
     new_numbers, old_numbers = set(_NUMBER.findall(new)), set(_NUMBER.findall(old))
@@ -183,8 +185,10 @@ def _renumbered(new: str, old: str, new_words: frozenset[str], old_words: frozen
 
 def _left(new: str, old: str) -> tuple[Action, str] | None:
     """Supersede a preference that was given up: "I switched from X to Y", "我现在改用 Y 了"."""
-    if not CHANGE.search(new) or polarity(old) is False:
+    if not CHANGE.search(new) or polarity(old) is False or not same_verb(new, old):
         return None
+    if _I.match(new) and statement_words(old[: met.start()] if (met := PREDICATE.search(old)) else ""):
+        return None  # somebody else's, or a project's
     left = left_behind(new)
     new_names, old_names = names_of_kind(new), names_of_kind(old)
     if left:

@@ -55,8 +55,8 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "employer",
             (
-                r"^(?:i|the user)(?: now| currently)? (?:works? (?:at|for)|joined) (?P<v>[\w&'. -]{2,40}?)(?: now"
-                r"| as .*| since .*| in .*)?"
+                r"^(?:i|the user)(?: now| currently| just| recently)? (?:works? (?:at|for)|joined)"
+                r" (?P<v>[\w&'. -]{2,40}?)(?: now| as .*| since .*| in .*)?"
             )
             + _END,
         ),
@@ -65,6 +65,12 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"^(?:我|用户)(?:现在|目前|已经|跳槽)*(?:在|到|去|就职于|任职于"
             r"|供职于)(?!家里?(?:工作|上班))(?P<v>[^，。,；！ 的]{2,16}?)(?:工作|上班|任职|就职|实习)?了?"
             r"(?<=工作|上班|任职|就职|实习|作了|班了)" + _END,
+        ),
+        (
+            "employer",
+            r"^(?:我(?:现在|目前|已经)*|现在)在(?!家里)(?P<v>[^，。,；！ 的在]{2,12}?)(?:做|搞|当)[^，。,；的]{0,6}"
+            r"(?:开发|运营|产品|设计|测试|运维|市场|销售|财务|人事|行政|算法|研发|编辑|客服|前端|后端)(?:工作)?了?"
+            + _END,
         ),
         ("birthday", r"^(?:my birthday(?:'s| is)(?: on| in)?|i was born (?:on|in)) (?P<v>[\w ,./-]{3,30}?)" + _END),
         ("birthday", r"^(?:我|用户)(?:的)?(?:生日|出生日期)(?:是|在|为)?[:： ]*(?P<v>[^，。,；！的]{2,16})" + _END),

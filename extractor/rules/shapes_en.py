@@ -153,6 +153,13 @@ SHAPES: tuple[Shape, ...] = (
         r"|what)\b).{2,}"),
     # What no longer holds
     Shape("fact", "B", "high", 0.9,
+        r"i (?:no longer|don't|do not) (?:live|work|study|teach|volunteer|own|have) (?:in|at|for|as|an?|any) (?!(?:it"
+        r"|that|this"
+        r"|you)\b)[^,]{2,60}?(?<!longer)(?: any ?more| any longer)$|i no longer (?:live|work|study|teach"
+        r"|volunteer) (?:in|at|for"
+        r"|as) (?!(?:it|that|this|you)\b)[^,]{2,60}$|i(?:'ve| have)? (?:just "
+        r"|recently )*joined (?-i:[A-Z])[^,]{2,40}$"),
+    Shape("fact", "B", "high", 0.9,
         r"i(?:'m| am) (?:actually |really )*(?:not|no longer) (?:actually |really )*(?:(?:allergic|intolerant"
         r"|sensitive) to (?!(?:it|that|this|you|your|the (?:idea|fact))\b)[^,]{3,60}|(?:an? )?(?:vegan|vegetarian"
         r"|pescatarian|diabetic|pregnant|married|engaged|single|retired|unemployed|smoker|student|muslim|christian"
