@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .model.summary import Seen, Summary, SummaryInput, summarize, written
     from .rules.extract import extract_rules
     from .settings import ExtractorSettings, check_model
-    from .types import Candidate, Cleaned, Decision, Known, Turn, Usage, Verdict
+    from .types import Candidate, Cleaned, Decision, Kept, Known, Turn, Usage, Verdict
 
 __all__ = [
     "CATEGORIES",
@@ -34,6 +34,7 @@ __all__ = [
     "Extraction",
     "ExtractorError",
     "ExtractorSettings",
+    "Kept",
     "Known",
     "Model",
     "ModelError",
@@ -78,6 +79,7 @@ _HOMES = {
     "Extraction": "model.model",
     "ExtractorError": "errors",
     "ExtractorSettings": "settings",
+    "Kept": "types",
     "Known": "types",
     "Model": "model.model",
     "ModelError": "errors",

@@ -11,6 +11,7 @@ __all__ = [
     "Cleaned",
     "Decision",
     "Importance",
+    "Kept",
     "Known",
     "MemoryType",
     "Reason",
@@ -119,6 +120,15 @@ class Known:
     overlap: float
     importance: Importance
     protected: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A memory that the rules kept from a turn, which a model that reads the turn may take back. turn: its id."""
+
+    id: str
+    turn: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

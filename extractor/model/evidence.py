@@ -18,13 +18,13 @@ from extractor.cleaning.clean import clean
 from extractor.cleaning.injection import commands_the_machine
 from extractor.language.script import is_chinese
 from extractor.language.sentences import is_machine_line, without_code_blocks
-from extractor.types import Action, Candidate, Importance, Known, MemoryType, Turn
+from extractor.types import Action, Candidate, Importance, Kept, Known, MemoryType, Turn
 
 from .prompt import given_turns
 from .support import Said, support
 from .voice import denies, is_of_another
 
-__all__ = ["candidates_of", "merges_of", "read_object"]
+__all__ = ["candidates_of", "merges_of", "read_object", "retracted_of"]
 
 MOST_ENTRIES: Final = 20
 LONGEST_CONTENT: Final = 400  # characters
@@ -94,6 +94,15 @@ def candidates_of(
         else:
             kept.append(_with_turn(candidate, turns))
     return kept, left_out
+
+
+def retracted_of(answer: dict[str, Any], kept: Sequence[Kept]) -> frozenset[str]:
+    """Return the ids of the memories of the rules that an answer takes back. Other ids do not count.
+
+    Raises:
+        ValueError: the answer does not have the requested format.
+    """
+    return frozenset(_strings({"retract": [], **answer}, "retract")) & {memory.id for memory in kept}
 
 
 def merges_of(answer: dict[str, Any], count: int) -> list[tuple[Action, str]]:

@@ -15,10 +15,10 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 from extractor.cleaning.clean import clean
 from extractor.errors import ModelError
 from extractor.settings import ExtractorSettings
-from extractor.types import Action, Candidate, Known, Turn, Usage
+from extractor.types import Action, Candidate, Kept, Known, Turn, Usage
 
 from .breaker import Breaker
-from .evidence import candidates_of, merges_of, read_object
+from .evidence import candidates_of, merges_of, read_object, retracted_of
 from .prompt import (
     EXTRACTION_SCHEMA,
     EXTRACTION_SYSTEM,
@@ -45,10 +45,11 @@ LONGEST_WAIT_SECONDS: Final = 20.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """The candidates with evidence, why others were left out, and the cost."""
+    """The candidates with evidence, why others were left out, which memories of the rules are wrong, and the cost."""
 
     candidates: tuple[Candidate, ...]
     left_out: tuple[str, ...]
+    retracted: frozenset[str]
     usage: Usage
 
 
@@ -82,9 +83,10 @@ class Model:
         if provider:
             await provider.close()
 
-    def cost_at_most(self, turns: Sequence[Turn], known: Sequence[Known]) -> int:
+    def cost_at_most(self, turns: Sequence[Turn], known: Sequence[Known], kept: Sequence[Kept] = ()) -> int:
         """Return the most tokens that an extraction can take, a repair included. They are reserved before the call."""
         texts = [turn.user + turn.reply for turn in turns] + [memory.text for memory in known]
+        texts += [memory.text for memory in kept]
         asked = EXTRACTION_SYSTEM + json.dumps(EXTRACTION_SCHEMA) + "".join(texts)
         answered = 2 * MAX_OUTPUT_TOKENS  # the repair request includes the first answer
         return 2 * estimate_tokens(asked) + MAX_OUTPUT_TOKENS + answered
@@ -93,26 +95,31 @@ class Model:
         self,
         turns: Sequence[Turn],
         known: Sequence[Known],
+        kept: Sequence[Kept] = (),
         *,
         now: datetime,
         speaker: str,
         earlier: Sequence[Turn] = (),
     ) -> Extraction:
-        """Extract the memories of a batch, in one call. now: in the user's time zone. speaker: says who "the user" is.
+        """Extract the memories of a batch, in one call.
+
+        kept: what the rules kept from the batch, and the model may take back.
+        now: in the user's time zone. speaker: says who "the user" is.
 
         earlier: turns of the conversation before the batch. The model is not given them; they are evidence.
 
         Raises:
             ModelError: there is no usable answer.
         """
-        message = extraction_message(turns, known, now=now, speaker=speaker)
-        (kept, left_out), usage = await self._ask(
+        message = extraction_message(turns, known, kept, now=now, speaker=speaker)
+        read = partial(candidates_of, turns=turns, known=known, now=now, earlier=earlier, speaker=speaker)
+        ((found, left_out), retracted), usage = await self._ask(
             EXTRACTION_SYSTEM,
             message,
             EXTRACTION_SCHEMA,
-            partial(candidates_of, turns=turns, known=known, now=now, earlier=earlier, speaker=speaker),
+            lambda answer: (read(answer), retracted_of(answer, kept)),
         )
-        return Extraction(candidates=tuple(kept), left_out=tuple(left_out), usage=usage)
+        return Extraction(candidates=tuple(found), left_out=tuple(left_out), retracted=retracted, usage=usage)
 
     async def compare(
         self, pairs: Sequence[tuple[Candidate, Sequence[Known]]]

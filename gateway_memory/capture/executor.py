@@ -122,7 +122,7 @@ class PlanExecutor:
         changes += [
             MemoryChange(id=item.memory.id, text=item.memory.text, at=plan.at, action="removed")
             for item in plan.retired
-            if item.state in ("forgotten", "undone") and item.memory.announced
+            if item.state in ("forgotten", "undone", "retracted") and item.memory.announced
         ]
         changes = [change for change in changes if self._runtime.settings_of(change.source).notify.enabled]
         return list(split(Event(scope=plan.scope, at=plan.at, changes=tuple(changes))))

@@ -38,6 +38,7 @@ class Filing:
         failed: bool = False,
         by_rules: Collection[MemoryRecord] = (),
         settled: Mapping[Candidate, Decision] | None = None,
+        retracted: Collection[str] = (),
     ) -> None:
         """Execute a plan for turns and the candidates that were found in each.
 
@@ -45,6 +46,7 @@ class Filing:
         failed: the model gave no answer, so that the turns wait for `retry`.
         by_rules: the memories that the rules extracted from these turns.
         settled: the model's decisions about doubtful candidates.
+        retracted: the ids of those of `by_rules` that the model found to be wrong.
         """
         draft = Draft(by_rules=list(by_rules), settled=settled or {})
         kept: list[tuple[PendingTurn, Candidate]] = []
@@ -68,12 +70,15 @@ class Filing:
             turns=tuple(turn.id for turn, _ in found),
             failed=failed,
         )
-        if not kept:
+        if not kept and not retracted:
             await self._executor.execute(replace(plan, outcomes=tuple(draft.outcomes)))
             return
         async with self._storage.documents.writing(scope):
             await self._storage.follower.refresh(scope)
             room = await self._merger.room(scope)
+            for memory in by_rules:
+                if memory.id in retracted:
+                    await self._merger.retract(scope, memory, draft)
             for turn, candidate in kept:
                 room -= await self._merger.merge(scope, turn, candidate, draft, room)
             await self._executor.execute(

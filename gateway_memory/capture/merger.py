@@ -20,6 +20,9 @@ from recall import Stored
 
 __all__ = ["LINE_OVERHEAD", "Merger"]
 
+_LOOKED_BACK: Final = 200
+"""The newest changes among which a retraction looks for what the memory had replaced."""
+
 LINE_OVERHEAD: Final = 40
 """The bytes of a line besides its text: the bullet, the comment and the line end."""
 
@@ -95,12 +98,36 @@ class Merger:
         draft.outcomes.append(CandidateOutcome(turn=turn.id, action=action, reason=reason, id=identity))
         return size if curated else 0
 
+    async def retract(self, scope: Scope, memory: MemoryRecord, draft: Draft) -> None:
+        """Take back an unedited memory that the rules were wrong to keep, and restore what it had replaced."""
+        if not await self._is_unedited(scope, memory):
+            return
+        draft.by_rules.remove(memory)
+        draft.retired.append(Retired(memory=memory, state="retracted"))
+        draft.outcomes.append(CandidateOutcome(turn=memory.turn, action="retracted", reason="model", id=memory.id))
+        changes = await self._storage.ledger.undoable(scope.key, _LOOKED_BACK)
+        replaced = {
+            item.memory.id: item.memory
+            for change in changes
+            for item in change.plan.retired
+            if item.replaced_by == memory.id
+        }
+        for identity, standing in (await self._storage.ledger.states(scope.key, list(replaced))).items():
+            if standing == ("superseded", memory.id):
+                draft.added.append(replaced[identity])
+                draft.outcomes.append(
+                    CandidateOutcome(turn=memory.turn, action="restored", reason="model", id=identity)
+                )
+
+    async def _is_unedited(self, scope: Scope, memory: MemoryRecord) -> bool:
+        stored = await self._storage.recaller.get(scope.key, memory.id)
+        return stored is not None and (stored.file, stored.entry.text) == (memory.file, memory.text)
+
     async def _rewords(self, scope: Scope, candidate: Candidate, turn: PendingTurn, memory: MemoryRecord) -> bool:
         """Return whether a candidate rewords an unedited memory that the rules read from the same turn."""
         if not candidate.quote or memory.turn != turn.id or not same_words(candidate.quote, memory.text):
             return False
-        stored = await self._storage.recaller.get(scope.key, memory.id)
-        return stored is not None and (stored.file, stored.entry.text) == (memory.file, memory.text)
+        return await self._is_unedited(scope, memory)
 
     @staticmethod
     def _decision(

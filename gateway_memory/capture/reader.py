@@ -9,6 +9,7 @@ from extractor import (
     Candidate,
     Decision,
     ExtractorSettings,
+    Kept,
     Known,
     Model,
     ModelError,
@@ -17,6 +18,7 @@ from extractor import (
     Turn,
     Usage,
     clean,
+    extract_rules,
     settled,
     unsure,
 )
@@ -24,6 +26,8 @@ from gateway_memory.capture.draft import known
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
+from gateway_memory.store.markdown import one_line
+from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage
 from gateway_memory.tasks import compute
 from recall import Stored
@@ -51,12 +55,14 @@ class Reading:
     """The result of reading a batch. failed: the model gave no answer, so that the turns wait for `retry`.
 
     settled: the model's decisions about candidates of which the rules were unsure.
+    retracted: the ids of memories that the rules kept from these turns and that the model found to be wrong.
     """
 
     candidates: Sequence[Candidate] = ()
     reason: str = "nothing_to_keep"
     failed: bool = False
     settled: Mapping[Candidate, Decision] = field(default_factory=dict)
+    retracted: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,31 +89,36 @@ class Reader:
         scope: Scope,
         settings: ExtractorSettings,
         turns: Sequence[Turn],
-        hidden: frozenset[str],
+        by_rules: Sequence[MemoryRecord],
         *,
         earlier: Sequence[Turn] = (),
     ) -> Reading:
         """Read a batch, and return its candidates.
 
-        hidden: the ids of memories that the rules have just made from the batch. The model is not given them.
+        by_rules: the memories that the rules have just made from the batch. To the model they are no known memories,
+        but lines that it may take back.
         earlier: turns of the conversation before the batch. They are evidence for names and facts in it.
 
         Raises whatever a host's own model raises.
         """
         if not turns or (self._extract is None and self._model is None):
             return Reading(reason="rules_only" if turns else "nothing_to_keep")
+        hidden = frozenset(memory.id for memory in by_rules)
         near = await self._near(scope, turns, hidden)
         if self._extract is not None:
             return await self._hosts(settings, turns, [stored for stored, _ in near])
         assert self._model is not None
         told = [memory for _, memory in near]
-        wanted = self._model.cost_at_most(turns, told)
+        kept = await compute(_retractable, scope, turns, by_rules)
+        wanted = self._model.cost_at_most(turns, told, kept)
         if not await self._reserve(settings, wanted):
             return Reading(reason="daily_limit")
         usage = Usage()
         try:
             now = self._runtime.clock().astimezone(self._runtime.zone)
-            found = await self._model.extract(turns, told, now=now, speaker=_speaker(scope), earlier=earlier)
+            found = await self._model.extract(
+                turns, told, kept, now=now, speaker=_speaker(scope), earlier=earlier
+            )
             usage = found.usage
         except ModelError as error:
             usage = error.usage
@@ -120,6 +131,7 @@ class Reader:
         return Reading(
             candidates=found.candidates,
             settled=await self._settled(scope, settings, found.candidates, hidden),
+            retracted=found.retracted,
         )
 
     async def _hosts(self, settings: ExtractorSettings, turns: Sequence[Turn], near: Sequence[Stored]) -> Reading:
@@ -204,6 +216,20 @@ class Reader:
 def _cleaned(candidate: Candidate) -> Candidate:
     entities = [clean(name).text for name in candidate.entities]
     return replace(candidate, content=clean(candidate.content).text, entities=tuple(name for name in entities if name))
+
+
+def _retractable(scope: Scope, turns: Sequence[Turn], by_rules: Sequence[MemoryRecord]) -> list[Kept]:
+    """Return what a model may take back: in a group, not what somebody asked to remember."""
+    fixed: set[tuple[int, str]] = set()
+    if scope.key.startswith("room:"):
+        fixed = {
+            (turn.id, one_line(found.content)) for turn in turns for found in extract_rules(turn) if found.explicit
+        }
+    return [
+        Kept(id=memory.id, turn=memory.turn, text=memory.text)
+        for memory in by_rules
+        if not memory.quote and (memory.turn, memory.text) not in fixed
+    ]
 
 
 def _speaker(scope: Scope) -> str:

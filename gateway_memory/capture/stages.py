@@ -99,8 +99,7 @@ class BatchStage:
                 continue
             by_rules = await self._storage.ledger.of_turns(scope.key, [turn.id for turn in group])
             asked, context = ([turn for turn in part if not asked_to_forget(turn.user)] for part in (read, earlier))
-            made = frozenset(memory.id for memory in by_rules)
-            reading = await self._reader.read(scope, settings, asked, made, earlier=context)
+            reading = await self._reader.read(scope, settings, asked, by_rules, earlier=context)
             # File a candidate that names no turn under the batch's last one: the batch is one piece of evidence.
             ids = {turn.id for turn in group}
             of_turn: dict[int, list[Candidate]] = {turn.id: [] for turn in group}
@@ -115,6 +114,7 @@ class BatchStage:
                 failed=reading.failed,
                 by_rules=by_rules,
                 settled=reading.settled,
+                retracted=reading.retracted,
             )
 
     def _keep_told(self, turns: Sequence[PendingTurn]) -> None:

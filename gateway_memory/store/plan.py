@@ -21,7 +21,7 @@ class Retired:
     """A memory that is removed from its file, and the reason. The journal keeps its last text."""
 
     memory: MemoryRecord
-    state: Literal["superseded", "forgotten", "expired", "undone"]
+    state: Literal["superseded", "forgotten", "expired", "undone", "retracted"]
     replaced_by: str = ""
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,9 +50,10 @@ Step = Say | Fail | Hang | Drop
 Script = Callable[[dict[str, Any]], Step]
 
 
-def found(*entries: dict[str, Any]) -> str:
-    """The text of an answer with these entries."""
-    return json.dumps({"shouldStore": bool(entries), "entries": list(entries)}, ensure_ascii=False)
+def found(*entries: dict[str, Any], retract: Sequence[str] = ()) -> str:
+    """The text of an answer with these entries, which takes back memories of the rules."""
+    answer = {"shouldStore": bool(entries), "entries": list(entries), "retract": list(retract)}
+    return json.dumps(answer, ensure_ascii=False)
 
 
 def entry(content: str, quote: str, **changed: Any) -> dict[str, Any]:
