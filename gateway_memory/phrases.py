@@ -68,6 +68,8 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     ),
     "status_last": ("Last extraction: {at}", "上次提取：{at}"),
     "status_failure": ("Last failure: {failure}", "上次失败：{failure}"),
+    "status_no_model": ("No model: rules and episodes only", "未配置模型：只用规则和对话原文"),
+    "other_process": ("of another process", "其他进程的模型"),
     "status_budget": (
         "Model calls today: {calls} of {calls_limit} ({name})",
         "今日模型调用：{calls}/{calls_limit}（{name}）",

@@ -115,9 +115,8 @@ async def open_memory(
         announcer.add(notifier)
     _watch(stack, workspace, runtime, storage, sessions.scopes)
     context = ContextBuilder(runtime, storage, bus.delivered_upto)
-    capture = _open_capture(
-        stack, runtime, storage, announcer, sessions, _open_models(stack, runtime.settings, extract)
-    )
+    models = _open_models(stack, runtime.settings, extract)
+    capture = _open_capture(stack, runtime, storage, announcer, sessions, models)
     saver = Saver(runtime, storage, capture.changes, capture.executor, capture.reader)
     lifecycle = Lifecycle(runtime, storage, sessions, saver, capture.distiller, capture.processor)
     stack.push_async_callback(_release, storage)
@@ -136,6 +135,7 @@ async def open_memory(
         switched=starter.switched,
         waiting=bus.waiting,
         notifier=lambda: notifier.status() if notifier else None,
+        model=models.name,
     )
     await lifecycle.close_abandoned(starting=True)
     return OpenMemory(
@@ -203,7 +203,10 @@ def _open_models(stack: AsyncExitStack, settings: MemorySync, extract: Extract |
     for each in {model, summaries}:
         if each:
             stack.push_async_callback(each.close)
-    return Models(extract=extract, model=model, summaries=summaries)
+    name = "extract" if extract else extraction.model if model else None
+    if name is None:
+        log.info("model.none", extraction="rules and episodes only")
+    return Models(name=name, extract=extract, model=model, summaries=summaries)
 
 
 async def _open_notifier(stack: AsyncExitStack, runtime: Runtime, storage: Storage, bus: Bus) -> "Notifier | None":

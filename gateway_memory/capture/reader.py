@@ -67,8 +67,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
-    """The models for batches (the host's own, or the configured one) and for summaries."""
+    """The models for batches (the host's own, or the configured one) and for summaries.
 
+    name: of the model for batches, "extract" for the host's own, None without one.
+    """
+
+    name: str | None
     extract: Extract | None = None
     model: Model | None = None
     summaries: Model | None = None

@@ -39,7 +39,8 @@ class CommandPorts:
 
     memory: the open memory. storage: what it keeps. changes: forgets and undoes. caught_up: waits until a session's
     turns are processed, at most so many seconds. switched: makes a session's switches hold for every process. waiting:
-    how many updates wait, for how many sessions. notifier: the state of the MQTT connection, None without one.
+    how many updates wait, for how many sessions. notifier: the state of the MQTT connection, None without one. model:
+    the name of the model that reads batches, "extract" for the host's own, None without one.
     """
 
     memory: Commanded
@@ -49,3 +50,4 @@ class CommandPorts:
     switched: Callable[[Session], Awaitable[None]]
     waiting: Callable[[], tuple[int, int]]
     notifier: Callable[[], NotifierStatus | None]
+    model: str | None

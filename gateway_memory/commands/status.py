@@ -14,7 +14,7 @@ _MILLION: Final = 1_000_000
 
 
 async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[str, Any]:
-    """Return the state as JSON values; times are ISO 8601 in the configured zone."""
+    """Return the state as JSON values; times are ISO 8601 in the configured zone. A model without a name is none."""
     memory, ledger, settings = ports.memory, ports.storage.ledger, session.settings.auto_extract
     now = memory.now()
     queue = await ports.storage.turns.queue()
@@ -52,7 +52,7 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
         if failure is None
         else {"at": _at(ports, failure[0].timestamp()), "place": failure[1], "error": failure[2]},
         "model": {
-            "name": settings.model,
+            "name": ports.model,
             "calls": spent.calls,
             "calls_limit": settings.max_daily_extractions,
             "input_tokens": spent.input_tokens,
@@ -132,14 +132,23 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
     failed = f"{readable_time(failure['at'])} {failure['place']}: {failure['error']}" if failure else None
     lines += [
         say(language, "status_failure", failure=failed or say(language, "none")),
-        say(language, "status_budget", **facts["model"]),
-        say(language, "status_tokens", **facts["model"]),
+        *_model_lines(language, facts["model"]),
     ]
     if facts["model"]["failed_turns"]:
         lines.append(say(language, "status_failed", **facts["model"]))
     if unreadable["rows"] or unreadable["index"]:
         lines.append(say(language, "status_unreadable", **unreadable))
     return "\n".join(lines)
+
+
+def _model_lines(language: Language, model: dict[str, Any]) -> list[str]:
+    """Say that there is no model here, and what a model was asked today: another process may have one."""
+    lines = [] if model["name"] else [say(language, "status_no_model")]
+    if model["name"] or model["calls"] or model["reserved_tokens"]:
+        name = model["name"] or say(language, "other_process")
+        lines.append(say(language, "status_budget", **(model | {"name": name})))
+        lines.append(say(language, "status_tokens", **model))
+    return lines
 
 
 def _search_line(language: Language, vectors: dict[str, Any] | None) -> str:

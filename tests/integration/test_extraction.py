@@ -1,6 +1,7 @@
 """A whole memory with a model: what it finds, what it costs, what it fails at, and what the user can do about it."""
 
 import json
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
@@ -110,6 +111,18 @@ async def test_a_forgotten_turn_is_no_evidence(provider: Provider, opened: Open,
         provider.always = lambda _: Say(text=found(moved))
         await say(memory, "She moved to Lisbon last week, to a small flat")
     assert moved["content"] not in lines(tmp_path)
+
+
+async def test_without_a_model_status_and_log_say_so(opened: Open, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    async with opened(model="rules") as memory:
+        status = await command(memory, "/memory status")
+        assert "No model: rules and episodes only" in status
+        assert "gpt-4o-mini" not in status
+        assert "Model calls" not in status
+        session = await memory.start_session("agent:main:telegram:direct:1", user=OWNER)
+        assert (await memory.record(session, "status"))["model"]["name"] is None
+    assert "rules and episodes only" in caplog.text
 
 
 async def test_what_the_model_finds_replaces_what_the_rules_kept(
