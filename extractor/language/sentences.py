@@ -4,13 +4,22 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["QUOTED", "Clause", "Sentence", "is_machine_line", "quotations", "sentences", "without_code_blocks"]
+__all__ = [
+    "QUOTED",
+    "Clause",
+    "Sentence",
+    "is_machine_line",
+    "quotations",
+    "sentences",
+    "without_code_blocks",
+    "without_quotations",
+]
 
 LONGEST_READ = 20_000  # characters of one message; a longer one was pasted, and its start tells its purpose
 QUOTED = "\ue000"  # stands for each quoted character while a rule matches
 
 _CODE_BLOCK = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.DOTALL)
-_QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|‘[^’\n]{12,}’|`[^`\n]*`")
+_QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”|「[^「」\n]*」|『[^『』\n]*』|‘[^‘’\n]{12,}’|`[^`\n]*`")
 _MACHINE_LINE = re.compile(
     r"""^[ \t]*(?:
       [>│┃|] | \$[ ] | [#](?:!/|include\b|define\b) | >>> | \w+@[\w.-]+[:~] | (?:PS[ ])?[A-Z]:\\
@@ -83,6 +92,11 @@ def quotations(text: str) -> list[str]:
     return [match[0] for match in _QUOTATION.finditer(text)]
 
 
+def without_quotations(text: str) -> str:
+    """Return a text of the same length with each quoted character replaced by `QUOTED`."""
+    return _QUOTATION.sub(lambda quotation: quotation[0][0] + QUOTED * (len(quotation[0]) - 2) + quotation[0][-1], text)
+
+
 def sentences(text: str) -> list[Sentence]:
     """Return the sentences of a message in order. Linear; reads at most `LONGEST_READ` characters."""
     found: list[Sentence] = []
@@ -126,7 +140,7 @@ _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.{1,200}?)(?<=\S)\1")
 
 def _plain(line: str) -> str:
     line = line.replace("’", "'").replace("\t", " ")
-    return _QUOTATION.sub(lambda quotation: quotation[0][0] + QUOTED * (len(quotation[0]) - 2) + quotation[0][-1], line)
+    return without_quotations(line)
 
 
 def _clauses(plain: str) -> Iterator[Clause]:

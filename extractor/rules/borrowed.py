@@ -7,7 +7,7 @@ themselves, whatever it says.
 import re
 from typing import Final
 
-from extractor.language.sentences import QUOTED
+from extractor.language.sentences import QUOTED, without_quotations
 from extractor.language.small_talk import is_small_talk
 
 from . import patterns_en, patterns_zh
@@ -19,7 +19,7 @@ _FEWEST_VERSES: Final = 4
 _FEWEST_COMMAS: Final = 0.5  # of the lines of verse that end in a comma
 _MOST_TOLD: Final = 0.75  # of the lines of verse; more of them are a list of facts, one a line
 
-_QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|「[^」\n]*」|『[^』\n]*』|`[^`\n]*`|(?<![\w'])'[^'\n]{8,}'(?!\w)")
+_SINGLE_QUOTED = re.compile(r"(?<![\w'])'[^'\n]{8,}'(?!\w)")
 # A part to be played, an order for a text, an exam, a joke: nothing in the message is told.
 _PLAYED = re.compile(
     r"\b(?:act(?:ing)? as (?:if|though|an?|the|my)\b|you are (?:a|an|now|writing|going to be|the)\b|you're (?:a|an|now)"
@@ -40,12 +40,17 @@ _PLAYED = re.compile(
     r"|choose the (?:right|correct|best) (?:word|answer|option|form)|true or false:|multiple[- ]choice"
     r"|let's play|you (?:be|play) (?:the|a|an|my)\b|(?:text|dungeon|rpg) adventure|(?:this is|that was"
     r"|being) (?:sarcas\w+|ironic)"
+    r"|you(?:'re| are) the [^.!?\n]{1,40}[,.;] ?(?:and )?i(?:'m| am) (?:the|an?)|(?:write|narrate|speak|talk|reply"
+    r"|respond|answer)"
+    r"\b[^.!?\n]{0,40}\b(?:in (?:the )?first person|as (?:an?|the) (?!(?:list|table|bullet|summary|json|markdown|rule"
+    r"|short)))"
     r"|said no ?(?:one|body) ever|just kidding|(?:only|just|was|am|i'm) (?:joking|kidding)|jk)\b|(?:^|\s)/s\s*$"
-    r"|^[ \t]*(?:\^+|↑+)[ \t]*\w"
+    r"|^[ \t]*(?:\^+|↑+)[ \t]*\w|(?:<-+|←|⬅)[ \t]*\w|\bkill me\b"
+    r"|\b(?:for|in) this (?:exercise|scene|game|scenario|simulation|campaign|sketch|play|interview|story)\b"
     r"|扮演|假装|假[设如]你|你(?:现在)?是(?:一[个名位只条]|我的)|你的(?:任务|角色|身份)是|角色设定|充当"
     r"|把自己当[作成]|(?:主人公|主角|女主|男主|反派)[^。，\n]{0,6}(?:自白|独白|说|叫|是)|我的(?:角色|人物|人设)"
     r"|从现在(?:起|开始)[，, ]*你就?是|你[当演扮][^，。\n]{1,8}[，, ]?我[当演扮是]"
-    r"|(?:来|咱们|我们|陪我)玩[^，。\n]{0,6}游戏|反话|反讽"
+    r"|我[演扮](?!示|出|算|练|变)|模拟(?:面试|对话|场景)|(?:来|咱们|我们|陪我)玩[^，。\n]{0,6}游戏|反话|反讽"
     r"|以[^，。\n]{1,12}的(?:身份|口吻)|[写拟]一(?:篇|封|首|段|份|个故事)|用第一人称|[写讲编]个(?:故事|童话)"
     r"|[改正](?:一下)?这[个句段](?:病句|句子)|起草一?[篇封份]"
     r"|(?:以下|下面|这)是[^，。\n]{0,6}(?:邮件|信件|文章|故事|简历|稿子|对话|访谈|条款|政策)"
@@ -62,8 +67,9 @@ _LETTER = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SPEAKER = re.compile(
-    r"^ *(?:\[?\d\d?:\d\d(?::\d\d)?\]? +[^\n:：]{1,30}[:：]|[^\n.!?。！？:：]{2,40} +\[?\d\d?:\d\d(?::\d\d)?\]? *$"
-    r"|(?:q|a|user|me|human|assistant|interviewer|candidate|chatgpt|bot|host|agent|customer|support|caller|问|答|甲|乙"
+    r"^ {0,8}(?:\[?\d\d?:\d\d(?::\d\d)?\]? {1,4}[^\n:：]{1,30}[:：]|[^\n.!?。！？:：]{2,40} \[?\d\d?:\d\d(?::\d\d)?\]?"
+    r" {0,8}$|(?:q|a|user|me|human|assistant|interviewer|candidate|chatgpt|bot|host|agent|customer|support|caller|问|答"
+    r"|甲|乙"
     r"|客服|顾客|客户|记者|主持人|面试官) *[:：])",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -79,7 +85,9 @@ _TEXT = (
     r"(?:sentences?|paragraphs?|passages?|texts?|e-?mails?|messages?|letters?|tweets?|posts?|essays?|articles?|reviews?"
     r"|comments?|quotes?|quotations?|lyrics|poems?|songs?|verses?|stanzas?|lines|captions?|bios?|profiles?|cover letter"
     r"|resum[eé]s?|cvs?|abstracts?|drafts?|transcripts?|stor(?:y|ies)|jokes?|headlines?|slogans?|dialogues?"
-    r"|conversations?|translations?|statements?|intros?|introductions?|speech(?:es)?|testimonials?|answers?|grammar"
+    r"|conversations?|translations?|statements?|intros?|introductions?|speech(?:es)?|haikus?|limericks?|sonnets?"
+    r"|ballads?|raps?|diary|monologues?|toasts?|vows|eulog(?:y|ies)|blurbs?"
+    r"|homework|testimonials?|answers?|grammar"
     r"|spelling|wording|punctuation|mistakes|typos|english|writing)"
 )
 _TEXT_ZH = (
@@ -89,11 +97,17 @@ _TEXT_ZH = (
 _ZH_ASK = r"(?:请|麻烦|帮(?:我|忙)?|能(?:不能|否)?|可以|你|给我|把|将|下面|以下|这|我[想要]把|“)[^。！？\n]{0,30}?"
 _NOT_STANDING_ZH = r"(?![^。！？\n]{0,20}(?:以后|今后|每次|一律|总是|永远|从现在))"
 # Asks to work on a text: the text follows, or it came before.
+_OF_A_THING = (  # "Rewrite the parser." has no text with it
+    rf"(?! (?:the|our|all|every) (?!(?:[\w-]+ ){{0,4}}?(?:{_TEXT}|following|below|above)\b)[\w ,'/.-]{{1,60}}?(?:\.\s"
+    rf"|\.?\s*\Z))"
+)
 _MENDED = re.compile(
     _START
     + _PLEASE
     + r"(?:(?:translate|proof-?read|re-?phrase|re-?word|paraphrase|rewrite|re-write|polish|summari[sz]e|tl;?dr|shorten"
     r"|condense|simplify|spell-?check|transcribe|copy-?edit)\b(?! (?:is|was|are)\b)"
+    + _OF_A_THING
+    + r"|(?:make|let) (?:it|this|that) rhyme"
     r"|(?:fix|correct|check|improve|edit|mend|review|revise|tweak|expand|continue|complete|rate|critique|analy[sz]e"
     r"|finish|explain|tidy up|clean up) (?:[^.!?\n:]{0,30}\b(?:this|these|the following|my|above|below) "
     rf"(?:[\w-]+ ){{0,2}}?{_TEXT}|(?:the |any |all )*(?:grammar|spelling|wording|punctuation|typos|mistakes))\b"
@@ -109,7 +123,8 @@ _MENDED = re.compile(
     r"(?:翻译(?:一下|成|为|下|这|以下|[:：]|$)|译[成为]|润色|校对|校正|改写|缩写|扩写|续写|仿写|改错|修改病句"
     rf"|(?:改|修改|纠正|总结|概括|检查|精简|压缩|分析|点评|解释|看看|看)(?:一?下|一改|改)?(?:下面|以下|上面|这)[^，。\n]{{0,4}}{_TEXT_ZH}"
     rf"|(?:下面|以下|上面|这){_TEXT_ZH}[^。\n]{{0,8}}(?:改|精简|压缩|变)"
-    r"|改得|(?:总结|概括)[^。\n]{0,12}[:：]|换(?:种|个)(?:说法|表达)|怎么(?:翻译|翻)|用[^，。\n]{1,5}[语文]怎么(?:说|讲|写)"
+    r"|改得|检查[^，。\n]{0,6}(?:错别字|语法|标点|拼写|错误)|改成[^，。：\n]{1,6}[:：]|改得?更|(?:总结|概括)[^。\n]{0,12}[:：]|换(?:种|个)(?:说法|表达)"
+    r"|怎么(?:翻译|翻)|用[^，。\n]{1,5}[语文]怎么(?:说|讲|写)"
     r"|(?:proofread|translate|polish|rewrite|summari[sz]e|rephrase))"
     rf"|(?:这|下面)[^。\n]{{0,4}}{_TEXT_ZH}[^。\n]{{0,6}}(?:语病|通顺|对吗|对不对|怎么样|地道|自然)"
     r"|用[^，。\n]{1,5}[语文]怎么(?:说|讲|写)",
@@ -118,7 +133,7 @@ _MENDED = re.compile(
 # Supposes something, or gives an example: what follows holds only there.
 _SUPPOSED = re.compile(
     _START_OF_SENTENCE + r"(?:(?:so|and|but|ok(?:ay)?|now|well|hey|hi|please|just)[ ,]+){0,2}"
-    r"(?:(?:suppose|supposing|let's say|let us say|let's (?:imagine|pretend|assume)|say,? (?=i\b|i'm|my\b|we\b)"
+    r"(?:(?:suppose|supposing|let(?:'s| us) (?:say|imagine|pretend|assume|suppose)|say,? (?=i\b|i'm|my\b|we\b)"
     r"|assum(?:e|ing)"
     r"|imagine|picture this|what if|hypothetically|in a (?:world|universe|parallel \w+) where|in theory|theoretically"
     r"|if i (?:were|was|lived|had|worked|owned|became|could)|for the sake of|for example|for instance|e\.g\.|i wish)\b"
@@ -129,9 +144,12 @@ _SUPPOSED = re.compile(
 # Introduces somebody else's words: the line ends in a verb of speech or names a text.
 _INTRODUCED = re.compile(
     rf"^[^\n]{{0,120}}\b(?:{_TEXT}|readme|docs?|documentation|wiki|spec|manual|guide|ticket|issue|report|notes|news"
-    r"|policy|contract|terms|chat|log|forum|thread)\b[^\n.!?:]{0,60}:[ \t]*(?=\S|\n)"
+    r"|policy|contract|terms|chat|log|forum|thread)\b[^\n.!?:\[]{0,60}:[ \t]*(?=\S|\n)"
     rf"|^[^\n]{{0,80}}\b(?:this|these|following|below) (?:[\w-]+ ){{0,2}}?{_TEXT}\b[^\n.!?:]{{0,60}}[:,?]?[ \t]*\n"
-    r"|^(?![^\n]*\b(?:i|my|me|i'm|our|we|you|facts?|rules?|preferences?|notes?|setup)\b)[^\n:：]{2,80}:[ \t]*\n"
+    r"|^(?![^\n]*\b(?:i|my|me|i'm|our|we|you|facts?|rules?|preferences?|notes?|setup|about|project|repo|team"
+    r"|conventions?|context"
+    r"|background|stack|things|reminders?|info|details|decisions?|update)\b)[^\n:：]{2,80}:[ \t]*\n"
+    r"|^(?![^\n]*\b(?:i|my|i'm)\b)[^\n.]{0,80}\b(?:it|this|these|below|following)\b[^\n.]{0,60}\n[ \t]*\n"
     r"|^[^\n。]{0,20}(?:下面|以下|上述|这[几两]?[个句段篇条])[^\n。！：:我]{0,24}[？?]?[ \t]*\n"
     r"|^[^\n]{0,120}\b(?:says?|said|wrote|writes|texted|posted|replied|told me|asked|messaged|tweeted|sent me"
     r"|goes like(?: this)?|begins with|starts with|begins|reads)[^\n\w]{0,3}\n"
@@ -148,14 +166,21 @@ _LABELLED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _WISH = re.compile(
-    r"(?:please |from now on,? )*(?:(?:always|never|keep|for|my|our|(?:i|we) (?:always|never|prefer|like|want|use"
+    r"(?:please |from now on,? )*(?:(?:always|never|keep|for|(?:i|we) (?:always|never|prefer|like|want|use"
     r"|write))\b"
-    r"|以后|今后)",
+    r"|以后|今后)|[^\n]*\b(?:rules?|conventions?|preferences?|guidelines|commit messages?)\b",
     re.IGNORECASE,
 )
 _POINTS_BEFORE = re.compile(r"\b(?:above|previous|earlier|that|it)\b|上面|以上|前面|刚才", re.IGNORECASE)
 # A comment of code or a quoted line.
 _COMMENT = re.compile(r"^[ \t]*(?:#+[ \t]|//|/\*|\*/|--[ \t]|<!--|>)[^\n]*$", re.MULTILINE)
+# A last paragraph asks to work on what came before: "…\n\nCan you grade this?"
+_WORKED_ON = re.compile(
+    r"\n[ \t]*\n[^\n]{0,40}\b(?:grade|rate|critique|score|mark|judge|review|edit|fix|correct|improve|tighten|polish"
+    r"|shorten"
+    r"|expand|proof-?read|translate|make|rewrite|feedback|thoughts|better)\b[^\n]{0,60}\s*\Z",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？]|\n|[:：]")
 _LAST_END = re.compile(r".*(?:[.!?](?=\s|$)|[。！？\n])", re.DOTALL)
 
@@ -165,8 +190,9 @@ def own_words(message: str) -> str:
 
     A request to work on a text takes the text with it: what follows the request or, if nothing does, what came before.
     """
-    plain = _QUOTATION.sub(lambda found: QUOTED * len(found[0]), message.replace("’", "'"))
-    if _PLAYED.search(plain) or _LETTER.search(plain) or len(_SPEAKER.findall(plain)) > 1:
+    plain = without_quotations(message).replace("’", "'")
+    plain = _SINGLE_QUOTED.sub(lambda found: QUOTED * len(found[0]), plain)
+    if _PLAYED.search(plain) or _LETTER.search(plain) or _WORKED_ON.search(plain) or len(_SPEAKER.findall(plain)) > 1:
         return ""
     end = len(message)
     if mended := _MENDED.search(plain):

@@ -86,10 +86,11 @@ def _of_message(message: str, *, only_explicit: bool) -> Iterator[Candidate]:
     for sentence in sentences(message):
         language = _language(sentence.plain)
         lead = None if sentence.question else _lead_in(sentence, language)
-        if lead is not None and language.POINTS_BACK.match(sentence.plain):
-            if before is not None:
-                yield from _remembered(before, 0)
-            listed = before is None
+        pointing = None if lead is None else _pointing_back(sentence, language)
+        if pointing is not None:
+            if pointing or before:
+                yield from _remembered(sentence, 0, pointing) if pointing else _remembered(before or sentence, 0)
+            listed = not pointing and before is None
         elif lead is not None and lead >= len(sentence.text):
             listed = True
             continue
@@ -126,13 +127,20 @@ def _lead_in(sentence: Sentence, language: ModuleType) -> int | None:
     return None
 
 
-def _remembered(sentence: Sentence, start: int) -> Iterator[Candidate]:
+def _pointing_back(sentence: Sentence, language: ModuleType) -> int | None:
+    """Return where "keep that in mind" starts: at 0, or behind a statement in the same sentence; None without it."""
+    starts = (clause.start for clause in sentence.clauses)
+    return next((start for start in starts if language.POINTS_BACK.match(sentence.plain, start)), None)
+
+
+def _remembered(sentence: Sentence, start: int, end: int | None = None) -> Iterator[Candidate]:
     """Return the rest of the sentence as a candidate, with the category of its first statement if it has one."""
     language = _language(sentence.plain)
-    content = _content(sentence, start, len(sentence.text), language)
+    end = len(sentence.text) if end is None else end
+    content = _content(sentence, start, end, language)
     if content is None or language.ONE_OFF.search(sentence.plain, start):
         return
-    shape = _shape_at(sentence.plain, _after(language.FILLER, sentence.plain, start), len(sentence.plain), language)
+    shape = _shape_at(sentence.plain, _after(language.FILLER, sentence.plain, start), end, language)
     if shape is None and _TO_ASSISTANT.match(sentence.plain, start):  # "remember, you are a pirate"
         return
     about_self = _OF_SELF.match(sentence.plain, start)
@@ -150,6 +158,8 @@ def _remembered(sentence: Sentence, start: int) -> Iterator[Candidate]:
 def _stated(sentence: Sentence, language: ModuleType) -> Iterator[Candidate]:
     """Yield the statements of a sentence. Clauses that follow one belong to it, unless they ask or order."""
     if sentence.question and not _asks_after(sentence, language):
+        return
+    if language.ASIDE.search(sentence.clauses[-1].plain):  # "…, she added"
         return
     start_kept = end_kept = -1
     shape: Shape | None = None

@@ -69,8 +69,8 @@ REMEMBER = re.compile(
 # "Remember that." refers to what came before, "remember these:" to what follows.
 POINTS_BACK = re.compile(
     r"(?:(?:please|and|so|ok(?:ay)?|can you|could you)[ ,]+){0,3}(?:remember|don'?t forget|note|keep in mind"
-    r"|make a note of|save|memorize)\s+(?:that|this|it)"
-    r"(?: (?:please|for me|for later|for next time|for the future|forever|in mind|down))*[.!]*$",
+    r"|make a note of|save|memorize|keep|bear)\s+(?:that|this|it)"
+    r"(?: (?:please|for me|for later|for next time|for the future|forever|in mind|down|for (?:\w+ )?\w+))*[.!]*$",
     re.IGNORECASE,
 )
 
@@ -95,12 +95,18 @@ CONDITION = re.compile(r"(?:if|when|whenever|unless|once|every time|each time|be
 FROM_NOW_ON = re.compile(
     (
         r"(?:please |and |so |but |ok(?:ay)? )*(?:from now on|from here on(?: out)?|going forward"
-        r"|in (?:the )?future|henceforth)$"
+        r"|in (?:the )?future|henceforth|(?:for|in|on) (?:this|our|my|the) (?:[\w-]+ )?(?:repo(?:sitory)?|project"
+        r"|codebase)"
+        r"|(?:whenever|every time|each time|when) you (?:write|answer|reply|code|format|commit|review|create|name"
+        r"|explain"
+        r"|generate|make|add|edit|speak|talk)\b.{0,60})$"
     ),
     re.IGNORECASE,
 )
 ASIDE = re.compile(
-    r"\b(?:said|says|told (?:me|us|him|her|them)|asked|wrote|writes|claims?|according to)\s*:?\s*$", re.IGNORECASE
+    r"\b(?:said|says|told (?:me|us|him|her|them)|asked|wrote|writes|claims?|according to)\s*:?\s*$"
+    r"|^(?:he|she|they|\w+) (?:said|added|wrote|replied|says|adds|goes|asked|claimed|answered|explained)\W*$",
+    re.IGNORECASE,
 )
 TRAILING = re.compile(
     (
@@ -114,7 +120,7 @@ TRAILING = re.compile(
 BLOCKED = re.compile(
     r"\b(?:traceback|stack ?trace|exception|crash(?:e[sd]|ing)?|not working|doesn't work|don't work"
     r"|isn't working|won't (?:start|run|compile|load)|broken"
-    r"|errors?|bugs?|fail(?:s|ed|ing)|undefined|segfault|null pointer|right now"
+    r"|errors?|bugs?|fail(?:s|ed|ing)|undefined|segfault|null pointer"
     r"|at the moment|at this point|tonight"
     r"|with a passion for|proven track record|results-driven|highly motivated"
     r"|ignore (?:all|any|the|your|previous|prior)|disregard|system prompt|act as|pretend|role-?play|jailbreak)\b",
@@ -123,7 +129,7 @@ BLOCKED = re.compile(
 
 # Holds for one occasion, also where it is an order or is to be remembered.
 ONE_OFF = re.compile(
-    r"\b(?:just this once|for now|this time(?!\s?zone)|until then|for the (?:moment|time being)|(?:just"
+    r"\b(?:just this once|for now|right now|this time(?!\s?zone)|until then|for the (?:moment|time being)|(?:just"
     r"|only) (?:for )?(?:today"
     r"|tonight|now)|for today|today only|later today|in a (?:minute|second|moment|bit)|(?:when|once|after) you(?:'re"
     r"| are) done|for the rest of (?:the|this)"

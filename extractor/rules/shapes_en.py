@@ -1,5 +1,6 @@
 """The kinds of English statements to keep, as patterns over one clause."""
 
+from .nouns_en import KIN, ROLE, THING
 from .shapes import Shape
 
 __all__ = ["SHAPES"]
@@ -20,37 +21,6 @@ _OFTEN = (
     r"|genuinely|simply)\s+)*"
 )
 _NAME = r"[\w\ue000\"“'*`.+#-]"
-_ROLE = (
-    r"(?:[\w/+.#&-]+\s+){0,5}?(?:engineer|developer|programmer|designer|teacher|student|doctor|nurse|lawyer"
-    r"|manager|scientist|researcher|analyst|consultant|writer|author|artist|musician|founder|ceo|cto|cfo|coo"
-    r"|pm|director|owner|entrepreneur|freelancer"
-    r"|accountant|architect|chef|cook|driver|pilot|student|professor|lecturer|journalist|editor|photographer"
-    r"|translator|admin(?:istrator)?|sre|devops|dba|contractor|carpenter|electrician|plumber|builder|farmer"
-    r"|banker|trader|investor|salesperson|marketer|therapist|psychologist|pharmacist|dentist|vet|veterinarian"
-    r"|surgeon|paramedic|soldier|firefighter"
-    r"|barista|waiter|waitress|bartender|retiree|widow(?:er)?|mother|father|mom|mum|dad|parent|grandmother"
-    r"|grandfather|grandma|grandpa|husband|wife|single (?:mom|mum|dad|parent)|twin|vegetarian|vegan"
-    r"|pescatarian|celiac|diabetic|muslim|christian|buddhist|jew|hindu|atheist|catholic"
-    r"|introvert|extrovert|night owl|morning person|early bird|cat person|dog person|native speaker|beginner"
-    r"|novice|expert|veteran|immigrant|expat|citizen|resident|aries|taurus|gemini|cancer|leo|virgo|libra"
-    r"|scorpio|sagittarius|capricorn|aquarius|pisces|american|canadian|australian|german|chinese|japanese"
-    r"|indian|nigerian|londoner|new yorker|runner|gamer|climber|cyclist|swimmer|surfer|guitarist|pianist|drummer"
-    r"|violinist|bassist|singer|composer|dancer"
-    r"|midwife|mechanic|welder|baker|tailor|gardener|librarian|judge|tutor|coach|trainer|nanny|carer|receptionist"
-    r"|secretary|pastor|sailor|painter|sculptor|illustrator|cellist)s?"
-)
-_KIN = (
-    r"(?:wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|son|daughter|kids?|children|child|baby|mom|mum"
-    r"|mother|dad|father|parents|brother|sister|twin|grandmother|grandfather|grandma|grandpa|uncle|aunt|cousin"
-    r"|niece|nephew|dog|cat|puppy|kitten|pet|boss|manager|roommate|best friend)"
-)
-_THING = (
-    r"(?:project|app|application|service|stack|tech stack|backend|frontend|database|db|api|repo|repository"
-    r"|server|codebase|website|site|infra(?:structure)?|ci|cd|pipeline|cluster|monorepo|product|platform"
-    r"|production|staging|deployment|cache|queue|team|company|startup|organi[sz]ation|office|port|domain"
-    r"|default branch|main branch|package manager|build system|test framework|cloud|bot|gateway|system)"
-)
-
 _WHEN = (
     r"(?:.*\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|.*\b\d{1,2}(?::\d\d)? ?(?:am|pm)\b|.*\b\d\d?:\d\d\b"
     r"|.*\b(?:january|february|march|april|may|june|july|august|september|october|november|december) \d)"
@@ -62,7 +32,12 @@ SHAPES: tuple[Shape, ...] = (
     # Standing instructions
     Shape("instruction", "O", "high", 0.9,
         r"(?:please |you (?:should|must|can) |i want you to |i need you to |i'd like you to |can you "
-        r"|could you )?(?:from now on|from here on|going forward|in (?:the )?future|henceforth)\b[, ]+(?!(?:i|we"
+        r"|could you )?(?:from now on|from here on|going forward|in (?:the )?future|henceforth|(?:for|in|on) (?:this"
+        r"|our|my|the)"
+        r" (?:[\w-]+ )?(?:repo(?:sitory)?|project|codebase)(?=, (?:please |always |never |don't |use |write |keep ))"
+        r"|(?:whenever|every time|each time|when) you [^,]{2,60}(?=, (?:please |always |never |don't |use |write "
+        r"|keep |add ))"
+        r")\b[, ]+(?!(?:i|we"
         r"|it|this|that|they|he|she|will|would|can|what|how|there)\b).{4,}"),
     Shape("instruction", "O", "high", 0.9,
         r"(?:please )?(?!.*\b(?:i|we|he|she|they|it) will\b)(?:always|never|don't ever|do not ever) (?:use|answer"
@@ -71,11 +46,13 @@ SHAPES: tuple[Shape, ...] = (
         r"|recommend|translate|treat|remember|do|be|let|say|change|delete|edit|touch|create|insert|merge"
         r"|(?:force-)?push|rebase|squash|skip|ignore|bypass|disable|log"
         r"|print|hard-?code|import|install|upgrade|bump|test|review|document|name|round|quote|cite|wait|confirm|verify"
-        r"|sort|rename|move|lint|mock|release|sign)\b.{2,}"),
+        r"|sort|rename|move|lint|mock|release|sign|open|close|link|attach|label|tag|pin|wrap|indent|number|amend"
+        r"|stage|revert|back up)\b.{2,}"),
     Shape("instruction", "O", "high", 0.88,
         r"(?:please )?(?:use|answer|reply|respond|write|call|address|speak|talk|format|keep|prefer|default to"
         r"|don't|do not|stop|avoid)\b.{3,}\b(?:from now on|going forward|in (?:the )?future|every time|by default"
-        r"|at all times|for all (?:my |our )?(?:future )?\w+|in all (?:my |our |your )?\w+)\b.{0,60}"),
+        r"|at all times|for all (?:my |our )?(?:future )?\w+|in all (?:my |our |your )?\w+|in everything|everywhere"
+        r")\b.{0,60}"),
     Shape("instruction", "O", "high", 0.85,
         r"(?:please )?(?:keep|make) (?:all )?(?:your|the|my|all) (?:answers?|repl(?:y|ies)|responses?|messages?"
         r"|emails?|explanations?|code|commit messages?|summar(?:y|ies)|reports?) (?:always )?(?:short|brief"
@@ -98,9 +75,10 @@ SHAPES: tuple[Shape, ...] = (
         r"|program in|drink|eat|order|buy|wear|fly|travel with|deploy with|deploy to|read|listen to|watch|sleep"
         r"|wake up|work out|commute|pay|book|take (?:my|the)|skip)\b (?!(?:it|that|this|them)\b).{2,}"),
     Shape("preference", "O", "normal", 0.82,
-        r"i (?:usually|always|normally|typically|generally|mostly) (?!(?:get|see|forget|wonder|thought|think|end"
+        r"i (?:usually|always|normally|typically|generally|mostly) (?!(?:get(?! up)|see|forget|wonder|thought|think|end"
         r"|find|have to)\b)\w+ .{0,60}?\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:morning|evening"
-        r"|afternoon|night|weekend|weekday|day|week|month)s?|(?:at|before|after|around|until) \d).*"),
+        r"|afternoon|night|weekend|weekday|day|week|month)s?|(?:at|before|after|around|until) (?:\d|noon|one|two"
+        r"|three|four|five|six|seven|eight|nine|ten|eleven)).*"),
     Shape("preference", "O", "high", 0.85,
         rf"(?:i|we) {_OFTEN}(?:hate|detest|can't stand|cannot stand|despise|loathe|can't bear"
         rf"|dislike) {_THIS}.{{3,}}"),
@@ -152,6 +130,9 @@ SHAPES: tuple[Shape, ...] = (
         r"|idea|suggestion)|(?:option|number|choice) ?#?\w+\s*$|all|both|another|a different|something|whatever"
         r"|what)\b).{2,}"),
     # What no longer holds
+    Shape("fact", "B", "high", 0.88,
+        r"i(?:'m| am) no longer (?:on|in|at|with|working|living|based) (?!(?:it|that|this|time|the (?:mood|way"
+        r"|same))\b).{2,60}$"),
     Shape("fact", "B", "high", 0.9,
         r"i (?:no longer|don't|do not) (?:live|work|study|teach|volunteer|own|have) (?:in|at|for|as|an?|any) (?!(?:it"
         r"|that|this"
@@ -192,14 +173,16 @@ SHAPES: tuple[Shape, ...] = (
     Shape("fact", "B", "high", 0.88,
         rf"(?:i'm|i am|i work as) (?:currently |also |actually |originally |both |still |now )*(?:an? |the "
         rf"|(?=(?:ceo|cto|cfo|coo)\b))(?!(?:bit|little|lot|tad|few|couple|huge fan|big|bad|good|great|real"
-        rf"|total)\b){_ROLE}\b(?! of (?:habit))(?! (?:too|as well))?.*"),
+        rf"|total)\b){ROLE}\b(?! of (?:habit))(?! (?:too|as well))?.*"),
     Shape("fact", "B", "high", 0.9,
         r"i (?:currently |now |also |still |used to |mostly |mainly )*(?:work|worked) (?:(?:full"
-        r"|part)[- ]time )?(?:at|for|as|in) (?!(?:it|that|this|all|the (?:morning|evening|afternoon|meantime|same"
+        r"|part)[- ]time |nights |days |shifts |remotely |mostly )?(?:at|for|as|in|from) (?!(?:it|that|this|all"
+        r"|the (?:morning|evening|afternoon|meantime|same"
         r"|dark|end|past|background)|a (?:few|while|rush|loop|team where)|progress|pairs|mind|my own|hours|now|me"
         r"|you|as|first|least|general|theory|practice|order|secret|silence|bursts|batches|sprints|\d)\b).{2,}"),
     Shape("fact", "B", "high", 0.9,
-        r"i (?:currently |now |also |still |actually )*(?:live|reside|grew up|was born|was raised|come from"
+        r"i (?:currently |now |also |still |actually )*(?:live(?! on (?!the|an?\b|my))|reside|grew up|was born"
+        r"|was raised|come from"
         r"|immigrated|emigrated) (?:in|at|on|near|from|to|with|outside|just outside)?\s*(?!(?:fear|the (?:moment"
         r"|present|past)|it|that|this|and breathe|for|my (?:best )?life)\b).{2,}"),
     Shape("fact", "B", "high", 0.88,
@@ -213,7 +196,7 @@ SHAPES: tuple[Shape, ...] = (
     Shape("fact", "B", "high", 0.92,
         r"i(?:'m| am) (?:also |very |severely |highly |deathly |mildly |slightly )*(?:allergic|intolerant"
         r"|lactose intolerant|sensitive) to\b.{3,}|i(?:'m| am) (?:also )?(?:lactose intolerant|gluten[- ]free"
-        r"|vegan|vegetarian|pescatarian|diabetic|dyslexic|colou?r ?blind|left[- ]handed|right[- ]handed|bilingual"
+        r"|vegan|vegetarian|pescatarian|diabetic|dyslexic|colou?r[- ]?blind|left[- ]handed|right[- ]handed|bilingual"
         r"|deaf|blind|hard of hearing|pregnant|married|divorced|widowed|retired|unemployed|self-employed|autistic"
         r"|celiac|keto|halal|kosher|an only child)\b.*"),
     Shape("fact", "B", "high", 0.88,
@@ -223,18 +206,27 @@ SHAPES: tuple[Shape, ...] = (
         r"|arthritis|migraines?|epilepsy|depression|anxiety disorder|insomnia|blood pressure|intolerance|condition"
         r"|disease|disorder|syndrome|ibs|gerd|scoliosis)\b.*"),
     Shape("fact", "B", "high", 0.85,
-        r"i (?:can't|cannot|don't|do not|never) (?:eat|drink|smoke|have|take|tolerate|digest) (?:any )?(?:meat"
+        r"i (?:can't|cannot) (?:eat|drink|tolerate|digest) (?:any )?(?!(?:it|that|this|another|more|the|all|anything"
+        r"|much|a|any"
+        r"|without|until|at|enough|my|because)\b)[\w-]+\b.*|i (?:can't|cannot|don't|do not|never) (?:eat|drink|smoke"
+        r"|have|take|tolerate|digest) (?:any )?(?:meat"
         r"|pork|beef|fish|shellfish|seafood|shrimp|dairy|milk|gluten|nuts|peanuts|eggs|sugar|caffeine|coffee"
         r"|alcohol|soy|wheat|spicy|ibuprofen|penicillin|aspirin)\b.*"),
     Shape("fact", "B", "high", 0.85,
         r"i(?:'m| am) (?:turning )?(?:\d{1,2}|twenty|thirty|forty|fifty|sixty)(?:[- ]\w+)?(?: years? old\b| y/?o\b"
         r"|$).*"),
     Shape("fact", "B", "normal", 0.85,
-        rf"my (?:\w+ )?{_KIN},?(?: (?-i:[A-Z])\w+,?)?(?:'s (?:name|birthday) is|'s name's| (?:is|are) (?:named|called"
+        rf"my (?:\w+ )?{KIN},?(?: (?-i:[A-Z])\w+,?)?(?:'s (?:name|birthday) is|'s name's| (?:is|are) (?:named|called"
         rf"|allergic|\d|an? "
-        rf"|vegan|vegetarian|diabetic|pregnant|from|in (?:the )?(?:\d|college|grade|school|kindergarten|high school"
-        rf"|university)|turning|{_ROLE})|(?:'s)? (?:birthday|anniversary) (?:is|falls)|,? named| works (?:at|for|as"
-        rf"|in)| lives in| teaches| speaks)\b(?! (?:bit|little|lot|mess|great|good|huge|big|real))\b.{{1,}}"),
+        rf"|vegan|vegetarian|diabetic|pregnant|deaf|blind|disabled|autistic|coeliac|celiac|left-handed"
+        rf"|colou?r[- ]?blind|from|in (?:the )?(?:\d|college|grade|school|kindergarten|high school"
+        rf"|university)|turning|{ROLE})|(?:'s)? (?:birthday|anniversary) (?:is|falls)|,? named| works (?:at|for|as"
+        rf"|in)| has (?:an? )?(?:\w+ )?(?:allergy|asthma|diabetes|adhd|dyslexia|epilepsy|autism)| lives in| teaches"
+        rf"| speaks)\b(?! (?:bit|little|lot|mess|great|good|huge|big|real))\b.{{1,}}"),
+    Shape("fact", "B", "normal", 0.85,
+        r"my (?:\w+ )?(?:lead|boss|manager|teacher|doctor|dentist|landlord|landlady|lawyer|therapist|coach|trainer"
+        r"|neighbou?r"
+        r"|colleague|flatmate|mentor|tutor)(?:'s name)?(?: is|'s) (?:called |named )?(?-i:[A-Z])\w+.*"),
     Shape("fact", "B", "normal", 0.85,
         r"i (?:also |already |now |currently )*(?:have|own|adopted|got) (?:an? |one |two |three |four |five |\d+ "
         r"|another )(?:\w+ ){0,3}?(?:kids?|children|sons?|daughters?|toddlers?|babies|baby|dogs?|cats?|pupp(?:y"
@@ -262,13 +254,13 @@ SHAPES: tuple[Shape, ...] = (
         r"|emacs|vs ?code|cursor|pycharm|intellij|zsh|fish|tmux|dvorak|obsidian|notion)\b.*"),
     # The project
     Shape("fact", "W", "normal", 0.82,
-        rf"(?:our|my) (?:[\w-]+ ){{0,3}}?{_THING}s? (?:now |currently |only |also |always )*(?:uses?|runs? (?:on|in"
+        rf"(?:our|my) (?:[\w-]+ ){{0,3}}?{THING}s? (?:now |currently |only |also |always )*(?:uses?|runs? (?:on|in"
         rf"|with)|is (?:deployed|hosted|written|built|running|based|located|called|named|on (?:port )?\w|in (?:go"
         rf"|rust|python|java|kotlin|the|aws|gcp|azure|kubernetes|us-|eu-)|at|postgres|mysql|\d)|are (?:deployed"
         rf"|hosted|written|built)|lives? (?:on|in|at)|listens? on|supports?|requires?|depends? on|targets?|follows?"
         rf"|has \d|consists? of|relies on)\b.{{2,}}"),
     Shape("fact", "W", "normal", 0.8,
-        rf"(?:the|this) (?:[\w-]+ ){{0,3}}?{_THING} (?:now |currently |only |also )*(?:uses|runs (?:on|in)"
+        rf"(?:the|this) (?:[\w-]+ ){{0,3}}?{THING} (?:now |currently |only |also )*(?:uses|runs (?:on|in)"
         rf"|is (?:deployed (?:on|to|at|in)|hosted (?:on|at|in)|written in|built (?:with|on)|on port|based on"
         rf"|located at)|are deployed (?:on|to)|lives (?:on|in|at)|listens on) .{{2,}}"),
     Shape("fact", "W", "normal", 0.8,

@@ -1,6 +1,7 @@
 """What the rules keep of one message, and what they leave alone, in both languages."""
 
 import json
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -185,3 +186,10 @@ def told(name: str) -> list[ParameterSet]:
 def test_what_is_told_is_kept_and_what_is_not_stays_out(message: str, content: str | None) -> None:
     found = [candidate.content for candidate in kept(message)]
     assert found == [] if content is None else any(content in each for each in found)
+
+
+@pytest.mark.parametrize("sign", [" ", "“", "dear a,\n", "my ", "translate the ", "我对"])
+def test_a_hostile_message_is_read_in_time(sign: str) -> None:
+    started = time.perf_counter()
+    kept(sign * (20_000 // len(sign)))
+    assert time.perf_counter() - started < 10
