@@ -6,7 +6,7 @@ from typing import Final
 
 from extractor.categories import traits_of
 from extractor.cleaning.injection import commands_the_machine, without_commands
-from extractor.rules.extract import extract_rules
+from extractor.rules.extract import gives_instructions
 from extractor.types import Candidate, Turn
 
 from .summary import Summary
@@ -52,8 +52,7 @@ def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candi
 
     turn: has the fact as its user message, so that the rules can find its category: agents call instructions facts.
     """
-    by_rules = any(traits_of(found.category).directive for found in extract_rules(turn))
-    if not by_owner and (by_rules or _STANDING.match(candidate.content)):
+    if not by_owner and (gives_instructions(turn.user) or _STANDING.match(candidate.content)):
         candidate = replace(candidate, category="instruction")
     named = tuple(name for name in candidate.entities if not commands_the_machine(name))
     candidate = replace(candidate, entities=named)

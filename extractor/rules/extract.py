@@ -15,7 +15,7 @@ from . import patterns_en, patterns_zh
 from .borrowed import own_words, told_in_verse
 from .shapes import Shape
 
-__all__ = ["extract_rules"]
+__all__ = ["extract_rules", "gives_instructions"]
 
 MOST_CANDIDATES = 12  # of one message; more of them come from a pasted document
 LONGEST_CONTENT = 400  # characters
@@ -77,6 +77,18 @@ def extract_rules(turn: Turn) -> list[Candidate]:
             break
     verse = told_in_verse(own, len(found))
     return [candidate for candidate in found.values() if candidate.explicit or not verse]
+
+
+def gives_instructions(text: str) -> bool:
+    """Return whether a text has an instruction in it, whoever's it is and however long it shall hold."""
+    return any(
+        shape.pattern.match(sentence.plain, _after(language.FILLER, sentence.plain, start), end)
+        for sentence in sentences(text)
+        for language in (_language(sentence.plain),)
+        for start, end in _joined(sentence, language)
+        for shape in language.SHAPES
+        if traits_of(shape.category).directive
+    )
 
 
 def _of_message(message: str, *, only_explicit: bool) -> Iterator[Candidate]:
@@ -159,7 +171,7 @@ def _stated(sentence: Sentence, language: ModuleType) -> Iterator[Candidate]:
     """Yield the statements of a sentence. Clauses that follow one belong to it, unless they ask or order."""
     if sentence.question and not _asks_after(sentence, language):
         return
-    if language.ASIDE.search(sentence.clauses[-1].plain):  # "…, she added"
+    if language.ATTRIBUTED.match(sentence.clauses[-1].plain):  # "…, she added"
         return
     start_kept = end_kept = -1
     shape: Shape | None = None

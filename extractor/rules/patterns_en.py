@@ -9,6 +9,7 @@ from .shapes_en import SHAPES
 
 __all__ = [
     "ASIDE",
+    "ATTRIBUTED",
     "BLOCKED",
     "CONDITION",
     "FILLER",
@@ -104,8 +105,11 @@ FROM_NOW_ON = re.compile(
     re.IGNORECASE,
 )
 ASIDE = re.compile(
-    r"\b(?:said|says|told (?:me|us|him|her|them)|asked|wrote|writes|claims?|according to)\s*:?\s*$"
-    r"|^(?:he|she|they|\w+) (?:said|added|wrote|replied|says|adds|goes|asked|claimed|answered|explained)\W*$",
+    r"\b(?:said|says|told (?:me|us|him|her|them)|asked|wrote|writes|claims?|according to)\s*:?\s*$",
+    re.IGNORECASE,
+)
+ATTRIBUTED = re.compile(
+    r"(?:he|she|they|\w+) (?:said|added|wrote|replied|says|adds|goes|asked|claimed|answered|explained)\W*$",
     re.IGNORECASE,
 )
 TRAILING = re.compile(
