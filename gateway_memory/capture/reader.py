@@ -120,9 +120,7 @@ class Reader:
         usage = Usage()
         try:
             now = self._runtime.clock().astimezone(self._runtime.zone)
-            found = await self._model.extract(
-                turns, told, kept, now=now, speaker=_speaker(scope), earlier=earlier
-            )
+            found = await self._model.extract(turns, told, kept, now=now, speaker=_speaker(scope), earlier=earlier)
             usage = found.usage
         except ModelError as error:
             usage = error.usage
