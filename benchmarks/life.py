@@ -5,8 +5,8 @@
 FILE is JSON lines, gzip or plain, as recall_quality.py takes them; docs are turns: either `text` with `reply`, or one
 speaker's `text` after the other's, in order, with `session` and `date`. Your own transcripts in this form do, too.
 
-Each conversation is told turn by turn with the clock at its day. Some weeks later each question is asked in a session of
-its own. A text brings a turn if it holds 40 characters of it in a row, or all of a shorter one. Printed by source:
+Each conversation is told turn by turn with the clock at its day. Some weeks later each question is asked in a session
+of its own. A text brings a turn if it holds 40 characters of it in a row, or all of a shorter one. Printed by source:
 
     context   questions with a labelled turn in what the session is given: its opening and before_reply
     search    questions with one among the first five hits of memory.search
