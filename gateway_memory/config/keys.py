@@ -98,12 +98,14 @@ def known_paths(path: KeyPath = ()) -> Iterator[KeyPath]:
 
 
 def suggestion(path: KeyPath) -> str:
-    """Suggest what an unknown key was meant to be: the place of a key with its name, or the nearest key beside it."""
+    """Suggest what an unknown key was meant to be: the outermost place of its name, or the nearest key beside it."""
     *parent, wrong = path
     assert isinstance(wrong, str)
     beside = {key.lower(): key for key in known_keys(tuple(parent))}
     plain = wrong.lower().replace("_", "")
     elsewhere = [known for known in known_paths() if str(known[-1]).lower() == plain]
+    depth = min(map(len, elsewhere), default=0)
+    elsewhere = [known for known in elsewhere if len(known) == depth]
     if plain not in beside and len(elsewhere) == 1:
         return f"it belongs at {dotted(elsewhere[0])}"
     near = get_close_matches(plain, beside, n=1)

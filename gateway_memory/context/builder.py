@@ -209,7 +209,8 @@ class ContextBuilder:
         found = await self.runner.run("search", _FIND_SECONDS + 1, search)
         if not found:
             return ()
-        exchanges = await exchanges_of(self._storage.episodes, session.scope.key, found.hits, query)
+        told = exchanges_of(self._storage.episodes, session.scope.key, found.hits, query)
+        exchanges = await self.runner.run("episodes", _FIND_SECONDS, told) or ()
         return shown_exchanges(found.hits, exchanges)[:limit]
 
     async def _listed(self, session: Session, only: Filter | None, limit: int) -> tuple[Hit, ...]:

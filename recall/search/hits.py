@@ -69,11 +69,13 @@ def _standing_for(found: Sequence[CandidateRow], rows: ScopeRows) -> dict[int, C
             (passages if rows.episodes.values[one.row] else memories).setdefault(turn, []).append(one)
     stands: dict[int, CandidateRow] = {}
     for turn in memories.keys() & passages.keys():
+        words = passages[turn]
         for memory in memories[turn]:
-            if _says_more(rows, turn, memory.row):
-                stands[memory.row] = passages[turn][0]
-            else:
-                stands |= {passage.row: memory for passage in passages[turn] if passage.row not in stands}
+            extract = _says_more(rows, turn, memory.row)
+            stood_for = [memory, words[0]] if extract else [memory, *words]
+            # Both say it, so the better score is that of the hit.
+            hit = (words[0] if extract else memory)._replace(score=max(one.score for one in stood_for))
+            stands |= {one.row: hit for one in stood_for if one.row not in stands}
     return stands
 
 
@@ -81,6 +83,7 @@ def _says_more(rows: ScopeRows, turn: int, memory: int) -> bool:
     """Return whether the user's words contain a memory and much else, as with the rules; a model's is no extract."""
     user = rows.episodes.values & (rows.turns.values == turn) & (rows.importance.values >= REPLIES_BELOW)
     said = {term for terms in rows.terms_of(np.flatnonzero(user)) for term in terms.tolist()}
+    said -= set(rows.speakers.values[user].tolist())
     kept = set(rows.terms_of(np.array([memory]))[0].tolist())
     shared = len(said & kept)
     return shared >= _EXTRACTED_SHARE * len(kept) and shared < _WHOLE_SHARE * len(said)

@@ -120,6 +120,8 @@ def best_hits(
     if len(best) > _RERANKED_FIRST:
         near = _rerank(index, lexical, best, vector)
     alike = near.rows.alike(index.scale) & rank.covering_alike(near.coverage)
+    turns = lexical.rows.turns.values[best]
+    alike &= (turns[:, None] != turns[None, :]) | (turns == 0)  # a memory is no version of its turn's words
     ranks = rank.newest_first(scores[best], near.times, best, alike)
     foremost = float(ranks.max())
     related = _related(near)

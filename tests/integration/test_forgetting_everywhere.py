@@ -215,7 +215,11 @@ async def test_no_text_is_taken_for_an_edit_by_hand(tmp_path: Path, text: str) -
 @pytest.mark.parametrize(
     ("said", "word", "asking"),
     [
-        ("My therapist is Dr. Quimby and she is really good", "Quimby", "forget that my therapist is Dr. Quimby"),
+        (
+            "Therapy with Dr. Quimby on Thursdays went well again",
+            "Quimby",
+            "forget the therapy with Dr. Quimby on Thursdays",
+        ),
         ("我下周三要去墨尔本出差，酒店还没有订", "墨尔本", "忘掉我下周三要去墨尔本出差"),
     ],
 )

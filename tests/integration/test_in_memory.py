@@ -33,7 +33,7 @@ async def test_it_works_as_any_other_and_leaves_nothing(tmp_path: Path, monkeypa
         assert "8443" in again.opening
         assert "Last Session" in again.opening
         rows = [row async for row in memory.exporter.rows()]
-        assert {row["kind"] for row in rows} == {"memory", "summary"}
+        assert {row["kind"] for row in rows} == {"memory", "summary", "episode"}
         assert memory.rule_text(again) == "", "no command can reach it"
         assert await memory.before_compaction(again, usage=90, messages=40) == ""
         with pytest.raises(UsageError, match="no workspace"):
