@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from recall.index.index import Index
 from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
 from recall.ranking import rank
+from recall.text.words import terms_of, tokens_of
 from recall.types import Hit
 
 __all__ = ["CandidateRow", "chosen", "hits_of"]
@@ -16,7 +17,9 @@ __all__ = ["CandidateRow", "chosen", "hits_of"]
 # The share of a memory's terms that are in the words it was extracted from; and the share of the words' terms that a
 # memory has which says all of them.
 _EXTRACTED_SHARE = 0.8
-_WHOLE_SHARE = 0.6
+_WHOLE_SHARE = 0.75
+# Words that ask to remember are no part of what is to be remembered.
+_ASKING = frozenset(terms_of(tokens_of("please remember that 请记住 记住")))
 
 
 class CandidateRow(NamedTuple):
@@ -83,7 +86,7 @@ def _says_more(rows: ScopeRows, turn: int, memory: int) -> bool:
     """Return whether the user's words contain a memory and much else, as with the rules; a model's is no extract."""
     user = rows.episodes.values & (rows.turns.values == turn) & (rows.importance.values >= REPLIES_BELOW)
     said = {term for terms in rows.terms_of(np.flatnonzero(user)) for term in terms.tolist()}
-    said -= set(rows.speakers.values[user].tolist())
+    said -= _ASKING.union(rows.speakers.values[user].tolist())
     kept = set(rows.terms_of(np.array([memory]))[0].tolist())
     shared = len(said & kept)
     return shared >= _EXTRACTED_SHARE * len(kept) and shared < _WHOLE_SHARE * len(said)
