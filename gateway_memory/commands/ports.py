@@ -29,6 +29,9 @@ class Commanded(Protocol):
     async def search(self, session: Session, query: str, *, limit: int = 5, explain: bool = False) -> Sequence[Hit]:
         """Return the hits of a search, best first; it takes the filters of `as_filter` too."""
 
+    async def get(self, session: Session, id: str, *, around: int = 2) -> Sequence[Hit]:  # noqa: A002 - as in a hit
+        """Return a hit again, with what was said around it."""
+
     async def session_counts(self) -> dict[str, int]:
         """Return how many sessions are open, ended, saved, unsaved or failed."""
 

@@ -26,8 +26,8 @@ async def why(ports: CommandPorts, session: Session, _: str) -> str:
     known = await ports.storage.ledger.memories(session.scope.key, reply.recalled)
     lines = [say(language, "why_recalled" if reply.recalled else "why_nothing", at=_time(ports, reply.at))]
     for identity in reply.recalled:
-        stored = await ports.storage.recaller.get(session.scope.key, identity)
-        text = stored.entry.text if stored else known[identity].text if identity in known else ""
+        hits = await ports.memory.get(session, identity, around=0)
+        text = hits[0].text if hits else known[identity].text if identity in known else ""
         lines.append(f"- {identity} · {text}".rstrip(" ·"))
     found = await ports.storage.ledger.receipts(limit=_RECEIPTS, turn=reply.turn)
     lines.append(say(language, "why_kept" if found else "why_waits"))

@@ -189,8 +189,8 @@ class ContextBuilder:
             return tuple(said.values()) if row.entry.turn in said else ()
         found = self._standing((Hit.of(row, 1.0),), self._runtime.clock())
         before = [hit for turn, hit in said.items() if turn < row.entry.turn]
-        after = [hit for turn, hit in said.items() if turn >= row.entry.turn]
-        return (*before, *found, *after) if found else ()
+        from_it = [hit for turn, hit in said.items() if turn >= row.entry.turn]
+        return (*before, *found, *from_it) if found else ()
 
     async def _found(
         self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool

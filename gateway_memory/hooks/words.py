@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from gateway_memory.clock import day_of, noon_of
 from gateway_memory.scope import OWNER_KEY
-from gateway_memory.store.disk.workspace import INDEX_FILE
+from gateway_memory.store.disk.workspace import EPISODE_PAGES, INDEX_FILE
 from gateway_memory.store.markdown import parse
 from recall import RecallError, peek
 
@@ -79,7 +79,8 @@ def index_follows(workspace: Path, *, embedded: bool = False) -> bool:
     """
     try:
         with peek(workspace / INDEX_FILE) as index:
-            stamps = index.stamps(OWNER_KEY)
+            indexed = index.stamps(OWNER_KEY).items()
+            stamps = {name: stamp for name, stamp in indexed if not name.startswith(EPISODE_PAGES)}
             if embedded and not index.is_embedded():
                 return False
     except RecallError:  # a missing index or another version; the files have everything

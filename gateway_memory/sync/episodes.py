@@ -8,6 +8,7 @@ from typing import Final
 
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
+from gateway_memory.store.disk.workspace import EPISODE_PAGES
 from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Episodes
 from gateway_memory.tasks import compute
 from recall import Entry, Recaller, RecallError, Stamp, passages_of
@@ -18,7 +19,7 @@ log = get_logger(__name__)
 
 SPEAKERS: Final = ("user", "assistant")
 """Who said a passage, as it is indexed; the first letter is in the id of its row."""
-_PAGE: Final = re.compile(r"episodes/(\d+)")
+_PAGE: Final = re.compile(rf"{EPISODE_PAGES}(\d+)")
 _MOST_SCOPES: Final = 1000
 """Scopes that are known to be complete; others are compared again."""
 _RETRY_SECONDS: Final = 5.0
@@ -33,7 +34,7 @@ def is_episode_page(file: str) -> bool:
 
 def page_of(turn: int) -> str:
     """Return the file of the index that has a turn."""
-    return f"episodes/{turn // PAGE_TURNS}"
+    return f"{EPISODE_PAGES}{turn // PAGE_TURNS}"
 
 
 class EpisodeFollower:

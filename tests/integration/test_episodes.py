@@ -11,6 +11,7 @@ import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session, UsageError, load_config
 from gateway_memory.cli.main import main
+from gateway_memory.hooks.words import index_follows, lines_of
 from recall import EmbedderSettings
 
 BIKE = "The shop called at noon: the Canyon Grail is there, the gravel one in dark green."
@@ -38,7 +39,9 @@ async def told(memory: GatewayMemory, key: str, question: str = QUESTION, user: 
     context = await memory.before_reply(session, question)
     hits = await memory.search(session, question, limit=10)
     around = [hit for found in hits for hit in await memory.get(session, found.id)]
-    return "\n".join([session.opening, context.text, *(hit.text for hit in (*hits, *around))])
+    await memory.after_reply(session, user="hm", reply="hm")
+    commands = [str(await memory.command(session, f"/memory {asked}")) for asked in ("why", "list")]
+    return "\n".join([session.opening, context.text, *commands, *(hit.text for hit in (*hits, *around))])
 
 
 async def test_what_was_said_is_quoted_with_its_day_and_its_speaker(tmp_path: Path) -> None:
@@ -98,7 +101,8 @@ async def test_what_is_not_to_be_kept_leaves_no_episode(tmp_path: Path, how: str
         await memory.flush()
         assert "Canyon" not in await told(memory, "two")
     with closing(sqlite3.connect(tmp_path / "journal.sqlite")) as journal:
-        assert journal.execute("SELECT count(*) FROM episodes").fetchone() == (0,)
+        query = "SELECT count(*) FROM episodes WHERE session_key = 'one'"
+        assert journal.execute(query).fetchone() == (0,)
 
 
 async def test_episodes_are_kept_without_extraction(tmp_path: Path) -> None:
@@ -132,6 +136,13 @@ async def test_the_index_is_made_again_from_what_was_said(tmp_path: Path, *, res
         await memory.start_session("two", user=OWNER)
         await memory._opened().storage.episode_follower.catch_up("owner")
         assert "Canyon" in await told(memory, "three")
+
+
+async def test_a_shell_searches_the_index_beside_pages_of_episodes(tmp_path: Path) -> None:
+    async with GatewayMemory(words_alone(), tmp_path) as memory:
+        await say(memory, "one", (BIKE, "Nice!"), ("Remember that my cat is called Miso.", "OK"))
+    assert index_follows(tmp_path)
+    assert [line.text for line in lines_of(tmp_path, UTC, START.timestamp())] == ["my cat is called Miso"]
 
 
 async def test_what_is_too_old_is_deleted(tmp_path: Path) -> None:
