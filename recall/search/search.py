@@ -115,7 +115,9 @@ def best_hits(
     # The first few tell whether any row can reach the least score. Most messages end here.
     near = _rerank(index, lexical, best[:_RERANKED_FIRST], vector)
     evidence = _evidence(lexical, scores[best], near)
-    if not applying and calibration.calibrated(evidence, 0.0, applies=False) < min_score:
+    is_episode = lexical.rows.episodes.values
+    for_episodes = calibration.NAMED_EVIDENCE if lexical.named and request.episodes else 0.0
+    if not applying and calibration.calibrated(evidence + for_episodes, 0.0, applies=False) < min_score:
         return ()
     if len(best) > _RERANKED_FIRST:
         near = _rerank(index, lexical, best, vector)
@@ -132,11 +134,13 @@ def best_hits(
     found: list[CandidateRow] = []
     for place in np.argsort(-ranks, kind="stable").tolist():
         row = int(best[place])
-        score = calibration.calibrated(evidence, foremost - float(ranks[place]), applies=row in applying)
+        behind = foremost - float(ranks[place])
+        more = for_episodes if is_episode[row] else 0.0
+        score = calibration.calibrated(evidence + more, behind, applies=row in applying)
         if score >= min_score and shown[place]:
             parts = _parts(terms, row, float(ranks[place]), evidence, near, place) if terms.kept else {}
             found.append(CandidateRow(row, score, bool(related[place]), row in applying, parts))
-        if not applying and score < min_score:
+        if not applying and calibration.calibrated(evidence + for_episodes, behind, applies=False) < min_score:
             break  # scores only fall from here
     best_found = chosen(found, lexical.rows, request.limit, request.episodes)
     return hits_of(index, request.scope, lexical.rows.sequences.values, best_found)
@@ -216,7 +220,6 @@ def _evidence(lexical: LexicalScores, scores: Floats, near: _Reranked) -> float:
         task=query.task,
         dated=float(near.fits[:3].max()),
         asks=query.asks,
-        named=lexical.named,
     )
 
 

@@ -42,10 +42,11 @@ def withheld(database: sqlite3.Connection, scope: str, *, also: Iterable[Forgott
 
 
 def replaced(database: sqlite3.Connection, scope: str) -> Withheld:
-    """Return what newer memories have replaced in a scope. Within a transaction."""
+    """Return what newer memories have replaced in a scope, and what is over. Within a transaction."""
     query = (
         "SELECT m.text, m.quote, m.changed_at, coalesce(n.text, '') FROM memories m LEFT JOIN memories n ON "
-        "n.scope = m.scope AND n.id = m.replaced_by WHERE m.scope = ? AND m.type <> 'S' AND m.state = 'superseded' "
+        "n.scope = m.scope AND n.id = m.replaced_by WHERE m.scope = ? AND m.type <> 'S' AND "
+        "m.state IN ('superseded', 'expired') "
         "ORDER BY m.changed_at DESC LIMIT ?"
     )
     return Withheld(
