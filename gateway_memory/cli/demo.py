@@ -157,7 +157,7 @@ class Demo:
 
     async def _toggles(self) -> None:
         shown: list[str] = []
-        for feature in FEATURES:
+        for feature in (*FEATURES, "episodes"):
             with tempfile.TemporaryDirectory() as folder:
                 shown.append(
                     f"{feature}: {'off' if await _is_off(self._memory.config, feature, Path(folder)) else 'STILL ON'}"
@@ -213,7 +213,8 @@ async def _is_off(config: Config, feature: str, folder: Path) -> bool:
         kept = await memory.search(listener, "工位")
         observed = memory.metrics.counts["observations.kept"]
         return {
-            "autoExtract": not any("三楼" in hit.text for hit in kept),
+            "autoExtract": not any("三楼" in hit.text for hit in kept if hit.kind == "item"),
+            "episodes": not any(hit.kind == "episode" for hit in kept),
             "autoRecall": context.outcome == "disabled" and "[Relevant Memory]" not in context.text,
             "notify": not context.updates and "[Memory Update]" not in context.text,
             "incrementalSync": not context.changes and "[Memory Changes]" not in context.text,
