@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from gateway_memory.store.record import SAID
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical
 
 __all__ = ["reconsider", "replaced", "shown_record", "withheld"]
@@ -46,7 +47,7 @@ def replaced(database: sqlite3.Connection, scope: str) -> Withheld:
     query = (
         "SELECT m.text, m.quote, m.changed_at, coalesce(n.text, '') FROM memories m LEFT JOIN memories n ON "
         "n.scope = m.scope AND n.id = m.replaced_by WHERE m.scope = ? AND m.type <> 'S' AND "
-        "m.state IN ('superseded', 'expired') "
+        f"m.category <> '{SAID}' AND m.state IN ('superseded', 'expired') "
         "ORDER BY m.changed_at DESC LIMIT ?"
     )
     return Withheld(
