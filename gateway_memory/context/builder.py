@@ -153,12 +153,15 @@ class ContextBuilder:
             for hit in self._standing(hits, now)
             if hit.kind != "episode" and hit.score >= settings.min_score and traits_of(hit.category).recalled
         )
+        exchanges = await self._exchanges(session, hits, message, until)
+        # What no exchange takes of their places goes to more memories.
+        free = settings.episodes.max_results - len(exchanges) if session.recalls_episodes else 0
+        memories = memories[: settings.max_results + free]
         blocks: list[str] = []
         fresh = [hit for hit in memories if not session.shows(hit.id, hit.text)]
         if fresh:
             blocks.append(recalled_block(fresh, zone, settings.max_injected_tokens))
             session.mark_shown([(hit.id, hit.text) for hit in fresh])
-        exchanges = await self._exchanges(session, hits, message, until)
         if exchanges:
             blocks.append(quotations_block(session, exchanges, message, zone, settings.episodes.max_injected_tokens))
         return blocks, (*memories, *(exchange.hit for exchange in exchanges))

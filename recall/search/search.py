@@ -16,6 +16,7 @@ from recall.search.hits import CandidateRow, chosen, hits_of
 from recall.search.query import Query, prepare_query
 from recall.search.query_vector import QueryVector
 from recall.search.request import SearchRequest
+from recall.search.same_turn import rank_with_words
 from recall.text.topics import STANDING
 from recall.types import Hit
 
@@ -175,6 +176,8 @@ def _best(lexical: LexicalScores, scores: Floats, terms: Terms, limit: int) -> t
     best = np.argpartition(-scores, count - 1)[:count] if count < total else np.arange(total)
     if not lexical.all_allowed:
         best = best[np.isfinite(scores[best])]
+    best = rank_with_words(scores, lexical.rows, best)
+    terms.added("turn", scores)
     # Preferences that apply are candidates even where neither words nor vectors are near.
     missing = sorted(applying.difference(best.tolist())) if applying else []
     if missing:

@@ -1,0 +1,73 @@
+"""A memory and the words of the turn that it was extracted from: they rank together, and are one hit."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
+from recall.text.words import terms_of, tokens_of
+
+Floats = NDArray[np.float32]
+
+__all__ = ["rank_with_words", "standing_for"]
+
+# The rank of a memory with the words of its turn: this share of the sum of both ranks.
+_JOINT_SHARE = 0.6
+# The share of a memory's terms that are in the words it was extracted from; and the share of the words' terms that a
+# memory has which says all of them.
+_EXTRACTED_SHARE = 0.95
+_WHOLE_SHARE = 0.75
+# Words that ask to remember are no part of what is to be remembered.
+_ASKING = frozenset(terms_of(tokens_of("please remember that 请记住 记住")))
+
+
+def rank_with_words(scores: Floats, rows: ScopeRows, best: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rank memories together with the words of their turns, in place, and return the candidates with such memories.
+
+    scores: of every row, -inf for one that may not be found. best: the candidates' rows.
+    """
+    turns, is_episode = rows.turns.values, rows.episodes.values
+    wanted = np.unique(turns[best])
+    of_turns = np.flatnonzero(np.isin(turns, wanted[wanted > 0]) & np.isfinite(scores))
+    memories, passages = of_turns[~is_episode[of_turns]], of_turns[is_episode[of_turns]]
+    if not len(memories) or not len(passages):
+        return best
+    same = turns[memories][:, None] == turns[passages][None, :]
+    words = np.where(same, scores[passages][None, :], -np.inf).max(axis=1)
+    said = np.isfinite(words)
+    memories = memories[said]
+    scores[memories] = np.float32(_JOINT_SHARE) * (scores[memories] + words[said])
+    return np.union1d(best, memories)
+
+
+def standing_for(found: Sequence[int], rows: ScopeRows) -> dict[int, int]:
+    """Return, by row, which other row stands for it: a memory for its turn's passages, or they for the memory.
+
+    found: rows, best first. The user's words stand for a memory where they say more than it (`_says_more`).
+    """
+    memories: dict[int, list[int]] = {}
+    passages: dict[int, list[int]] = {}
+    for row in found:
+        if turn := int(rows.turns.values[row]):
+            (passages if rows.episodes.values[row] else memories).setdefault(turn, []).append(row)
+    stands: dict[int, int] = {}
+    for turn in memories.keys() & passages.keys():
+        words = passages[turn]
+        for memory in memories[turn]:
+            if _says_more(rows, turn, memory):
+                stands.setdefault(memory, words[0])
+            else:
+                for passage in words:
+                    stands.setdefault(passage, memory)
+    return stands
+
+
+def _says_more(rows: ScopeRows, turn: int, memory: int) -> bool:
+    """Return whether the user's words contain a memory and much else, as with the rules; a model's is no extract."""
+    user = rows.episodes.values & (rows.turns.values == turn) & (rows.importance.values >= REPLIES_BELOW)
+    said = {term for terms in rows.terms_of(np.flatnonzero(user)) for term in terms.tolist()}
+    said -= _ASKING.union(rows.speakers.values[user].tolist())
+    kept = set(rows.terms_of(np.array([memory]))[0].tolist())
+    shared = len(said & kept)
+    return shared >= _EXTRACTED_SHARE * len(kept) and shared < _WHOLE_SHARE * len(said)
