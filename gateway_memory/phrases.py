@@ -26,6 +26,9 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     ),
     "said_user": ("User: {text}", "用户：{text}"),
     "said_assistant": ("Assistant: {text}", "助手：{text}"),
+    "session_was": ("Session: {text}", "会话：{text}"),
+    "said_nothing": ("Nothing is remembered from {days}.", "没有 {days} 的记忆。"),
+    "days_from_to": ("{first} to {last}", "{first} 至 {last}"),
     "status_title": ("Memory of {scope}, session {session}", "{scope} 的记忆，会话 {session}"),
     "status_on": ("On: {on}", "已打开：{on}"),
     "status_off": ("Off: {off}", "已关闭：{off}"),
@@ -120,6 +123,7 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "term_form": ("form", "形式"),
     "term_speaker": ("speaker", "说话人"),
     "term_date": ("date", "日期"),
+    "term_turn": ("its turn", "同轮原话"),
     "term_task": ("task", "任务"),
     "term_version": ("version", "版本"),
     "forget_usage": (

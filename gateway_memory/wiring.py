@@ -22,6 +22,7 @@ from gateway_memory.commands.dispatch import Commands
 from gateway_memory.commands.ports import Commanded, CommandPorts
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
+from gateway_memory.context.finder import Finder
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime
@@ -70,6 +71,7 @@ class OpenMemory:
     sessions: SessionRegistry
     bus: Bus
     context: ContextBuilder
+    finder: Finder
     intake: TurnIntake
     processor: TurnProcessor
     distiller: Distiller
@@ -144,6 +146,7 @@ async def open_memory(
         sessions=sessions,
         bus=bus,
         context=context,
+        finder=Finder(runtime, storage, context.runner),
         intake=TurnIntake(runtime, storage, capture.processor, retention),
         processor=capture.processor,
         distiller=capture.distiller,

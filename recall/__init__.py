@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from recall.rows.peek import Peek, peek
     from recall.rows.port import Rows
     from recall.settings import EmbedderSettings, RecallSettings
-    from recall.text.dates import looks_back
+    from recall.text.dates import Span, looks_back
     from recall.text.passages import excerpt_of, passages_of
     from recall.text.render import count_tokens, render_block
+    from recall.text.talk import talk_of
     from recall.text.words import text_overlap
     from recall.threads.priority import consume_exception
     from recall.types import (
@@ -54,6 +55,7 @@ __all__ = [
     "RecallSettings",
     "Recaller",
     "Rows",
+    "Span",
     "Stamp",
     "Stored",
     "Vectors",
@@ -65,6 +67,7 @@ __all__ = [
     "passages_of",
     "peek",
     "render_block",
+    "talk_of",
     "text_overlap",
 ]
 
@@ -74,6 +77,7 @@ _HOMES = {
     "RecallSettings": "settings",
     "Recaller": "recaller",
     "Rows": "rows.port",
+    "Span": "text.dates",
     "consume_exception": "threads.priority",
     "count_tokens": "text.render",
     "erase_scope": "rows.erasing",
@@ -82,6 +86,7 @@ _HOMES = {
     "passages_of": "text.passages",
     "peek": "rows.peek",
     "render_block": "text.render",
+    "talk_of": "text.talk",
     "text_overlap": "text.words",
 }
 

@@ -7,7 +7,7 @@ from gateway_memory.calls.opened import Opened
 from gateway_memory.calls.translation import only_our_errors
 from gateway_memory.commands.answers import Answer, NotDone
 from gateway_memory.commands.search import as_filter
-from gateway_memory.context.builder import as_query
+from gateway_memory.context.finder import as_query
 from gateway_memory.edge.content import Content, count_of, text_of
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import Owner, is_name, resolve_scope
@@ -65,7 +65,7 @@ class AskingCalls(Opened):
         await opened.starter.start(session)
         if session.incognito:  # an embedding server would receive the query
             return ()
-        return await opened.context.find(session, asked, limit, opened.runtime.clock(), only=only, explain=explain)
+        return await opened.finder.find(session, asked, limit, opened.runtime.clock(), only=only, explain=explain)
 
     async def get(self, session: Session, id: str, *, around: int = 2) -> tuple[Hit, ...]:  # noqa: A002 - a hit's name for it
         """Return a hit of `search` again, with what was said around it, oldest first; () if it is gone or forgotten.
@@ -83,7 +83,7 @@ class AskingCalls(Opened):
         await opened.starter.start(session)
         if session.incognito or not is_name(id):
             return ()
-        return await opened.context.get(session, id, around)
+        return await opened.finder.get(session, id, around)
 
     async def command(self, session: Session, text: Content | None) -> str | None:
         """Run a `/memory …` command and return the answer in the user's language; None if the text is not a command.

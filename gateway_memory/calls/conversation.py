@@ -8,7 +8,8 @@ from typing import Final
 from gateway_memory.calls.opened import Opened
 from gateway_memory.calls.translation import only_our_errors
 from gateway_memory.capture.masked import masked_block
-from gateway_memory.context.builder import Context, as_query
+from gateway_memory.context.builder import Context
+from gateway_memory.context.finder import as_query
 from gateway_memory.edge.content import Content, instant_of, milliseconds_of, text_of, well_formed
 from gateway_memory.errors import UsageError, place_of
 from gateway_memory.observability.logger import get_logger

@@ -5,7 +5,7 @@ from datetime import tzinfo
 from typing import Final
 
 from gateway_memory.clock import local_time
-from gateway_memory.context.builder import as_query
+from gateway_memory.context.finder import as_query
 from gateway_memory.phrases import say
 from gateway_memory.session import Session
 

@@ -7,7 +7,7 @@ from gateway_memory.capture.forgetting import named
 from gateway_memory.clock import day_of
 from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, shown
 from gateway_memory.commands.ports import CommandPorts
-from gateway_memory.context.builder import as_query
+from gateway_memory.context.finder import as_query
 from gateway_memory.session import Session
 from gateway_memory.store.documents import is_writable
 from recall import Entry, Hit, Stored

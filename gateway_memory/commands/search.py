@@ -12,11 +12,12 @@ from gateway_memory.commands.answers import NotDone, phrase, shown
 from gateway_memory.commands.memories import memory_row
 from gateway_memory.commands.option import Option
 from gateway_memory.commands.ports import CommandPorts
+from gateway_memory.context.talks import said_nothing
 from gateway_memory.edge.content import well_formed
 from gateway_memory.errors import UsageError
 from gateway_memory.phrases import Language, say
 from gateway_memory.session import Session
-from recall import Filter, Hit
+from recall import Filter, Hit, talk_of
 
 __all__ = ["OPTIONS", "SearchRequest", "as_filter", "parse_search", "search", "search_record"]
 
@@ -36,7 +37,7 @@ _MOST: Final = 50
 _LONGEST_NUMBER: Final = 9
 """Digits."""
 _DASHES: Final = ("--", "—", "–")  # telephones turn two hyphens into a dash
-_TERMS: Final = ("words", "meaning", "recency", "importance", "form", "speaker", "date", "task", "version")
+_TERMS: Final = ("words", "meaning", "recency", "importance", "form", "speaker", "date", "turn", "task", "version")
 _SHOWN_FROM: Final = 0.005
 _SHOWN: Final = 40
 
@@ -132,6 +133,9 @@ def _instant(day: object, zone: tzinfo | None, *, end: bool) -> float:
 async def search(ports: CommandPorts, session: Session, typed: str) -> str:
     """Answer with the memories that a search finds, best first."""
     hits, request = await _find(ports, session, typed)
+    if not hits:
+        talk = talk_of(request.query, ports.memory.now().timestamp(), ports.memory.zone)
+        return said_nothing(request.query, talk, ports.memory.zone) if talk else phrase(session, "search_empty")
     return _answer(
         hits,
         min_score=session.settings.auto_recall.min_score,
@@ -169,8 +173,6 @@ async def _find(ports: CommandPorts, session: Session, typed: str) -> tuple[Sequ
 
 def _answer(hits: Sequence[Hit], *, min_score: float, explain: bool, language: Language, zone: tzinfo | None) -> str:
     """List the hits: first those with at least `min_score`, then the weak ones."""
-    if not hits:
-        return say(language, "search_empty")
     sure = [hit for hit in hits if hit.score >= min_score]
     weak = [hit for hit in hits if hit.score < min_score]
     lines: list[str] = []

@@ -6,28 +6,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
-from extractor import Cleaned, clean, is_greeting, is_small_talk, traits_of
-from gateway_memory.clock import day_of
+from extractor import is_greeting, is_small_talk, traits_of
 from gateway_memory.context.blocks import changes_block, full_block, recalled_block, updates_block
 from gateway_memory.context.deadline_runner import DeadlineRunner
-from gateway_memory.context.episodes import (
-    Exchange,
-    exchanges_of,
-    quotations_block,
-    shown_exchanges,
-    told_hit,
-    unsaid_before,
-)
+from gateway_memory.context.episodes import Exchange, exchanges_of, quotations_block, unsaid_before
 from gateway_memory.context.file_changes import ChangeDetector, FileChanges
+from gateway_memory.context.finder import still_holding
+from gateway_memory.context.talks import record_lines, records_of, said_nothing
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime
 from gateway_memory.session import Session
 from gateway_memory.store.ports.ledger import MEMORY_FULL
 from gateway_memory.sync.storage import Storage
 from notifier import MemoryChange
-from recall import Filter, Hit, Recall, RecallOutcome, Stored
+from recall import Filter, Hit, Recall, RecallOutcome, Span, Stored, talk_of
 
-__all__ = ["Context", "ContextBuilder", "as_query"]
+__all__ = ["Context", "ContextBuilder"]
 
 log = get_logger(__name__)
 
@@ -40,8 +34,6 @@ _LAST_SHARE: Final = 0.04
 """The share of the deadline that is reserved for composing the result."""
 _CANDIDATES_FACTOR: Final = 2
 """Exchanges that are looked for, as a multiple of those that are quoted: some are in the session's context already."""
-_FIND_SECONDS: Final = 10.0
-_QUERY_LENGTH: Final = 8000
 
 Outcome = RecallOutcome | Literal["disabled"]
 
@@ -61,6 +53,15 @@ class Context:
     recalled: tuple[Hit, ...] = ()
     updates: tuple[MemoryChange, ...] = ()
     changes: tuple[Stored, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """A message before its reply. at: when it is asked. talk: the past time whose talk it asks for, or None."""
+
+    text: str
+    at: datetime
+    talk: Span | None
 
 
 class ContextBuilder:
@@ -85,19 +86,21 @@ class ContextBuilder:
         blocks: list[str] = []
         until = deadline - span * _LAST_SHARE
 
+        talk = talk_of(message, now.timestamp(), self._runtime.zone) if session.recalls_episodes else None
+        question = _Question(text=message, at=now, talk=talk)
         self._storage.episode_follower.look(session.scope.key)
         waited = len(session.inbox)
         updates = self._news(session, now)
         changes: tuple[Stored, ...] = ()
         found, new = await asyncio.gather(
-            self._recall(session, message, now, until), self._file_changes(session, span * _REFRESH_SHARE)
+            self._recall(session, question, until), self._file_changes(session, span * _REFRESH_SHARE)
         )
         if new:
             session.follow(new.generation, new.revision, new.changes)
             changes = tuple(row for row in new.rows if not session.was_shown(row.entry.id, row.entry.text))
             session.mark_shown([(row.entry.id, row.entry.text) for row in changes])
             # A line that is new may be the answer.
-            again = await self._recall(session, message, now, until)
+            again = await self._recall(session, question, until)
             found = again if again and again.outcome != "timeout" else found
         if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
             if changes:
@@ -120,7 +123,7 @@ class ContextBuilder:
         recalled: tuple[Hit, ...] = ()
         if session.on("autoRecall"):
             outcome = found.outcome if found else "timeout"
-            told, recalled = await self._recalled(session, message, found, now, deadline - span * _TOLD_SHARE)
+            told, recalled = await self._recalled(session, question, found, deadline - span * _TOLD_SHARE)
             blocks += told
             if outcome == "full" and not recalled:
                 outcome = "empty"
@@ -140,7 +143,7 @@ class ContextBuilder:
         )
 
     async def _recalled(
-        self, session: Session, message: str, found: Recall | None, now: datetime, until: float
+        self, session: Session, question: _Question, found: Recall | None, until: float
     ) -> tuple[list[str], tuple[Hit, ...]]:
         """Return the blocks of relevant memories and of quotations, and what is relevant. `until`: by the loop's clock.
 
@@ -150,10 +153,10 @@ class ContextBuilder:
         hits = found.hits if found else ()
         memories = tuple(
             hit
-            for hit in self._standing(hits, now)
+            for hit in still_holding(hits, question.at, self._runtime.zone)
             if hit.kind != "episode" and hit.score >= settings.min_score and traits_of(hit.category).recalled
         )
-        exchanges = await self._exchanges(session, hits, message, until)
+        exchanges = await self._exchanges(session, hits, question, until)
         # What no exchange takes of their places goes to more memories.
         free = settings.episodes.max_results - len(exchanges) if session.recalls_episodes else 0
         memories = memories[: settings.max_results + free]
@@ -162,72 +165,32 @@ class ContextBuilder:
         if fresh:
             blocks.append(recalled_block(fresh, zone, settings.max_injected_tokens))
             session.mark_shown([(hit.id, hit.text) for hit in fresh])
-        if exchanges:
-            blocks.append(quotations_block(session, exchanges, message, zone, settings.episodes.max_injected_tokens))
+        budget = settings.episodes.max_injected_tokens
+        first = await self._of_talk(session, question, found, until)
+        if exchanges or first:
+            blocks.append(quotations_block(session, exchanges, question.text, zone, budget, first))
         return blocks, (*memories, *(exchange.hit for exchange in exchanges))
 
-    async def find(
-        self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
-    ) -> tuple[Hit, ...]:
-        """Return the best related hits of a search that was asked for: weak ones too, and the deadline is generous."""
-        await self.runner.run("sync", _FIND_SECONDS, self._storage.follower.refresh(session.scope))
-        if query.strip():
-            hits = await self._found(session, query, limit, now, only=only, explain=explain)
-        else:
-            hits = await self._listed(session, only, limit)
-        return self._standing(hits, now)
+    async def _of_talk(self, session: Session, question: _Question, found: Recall | None, until: float) -> list[str]:
+        """Return what the records say of the time whose talk is asked for, or that nothing is remembered from it."""
+        if question.talk is None or found is None or found.outcome == "timeout":
+            return []
+        left = until - asyncio.get_running_loop().time()
+        read = records_of(self._storage.records, session.scope, question.talk)
+        records = await self.runner.run("records", left, read)
+        if records == [] and not found.hits:
+            return [said_nothing(question.text, question.talk, self._runtime.zone)]
+        budget = session.settings.auto_recall.episodes.max_injected_tokens
+        return record_lines(records or [], question.text, self._runtime.zone, budget)
 
-    async def get(self, session: Session, identity: str, around: int) -> tuple[Hit, ...]:
-        """Return a memory or a turn by its hit's id, with up to `around` turns before and after it, oldest first."""
-        storage, scope = self._storage, session.scope
-        await self.runner.run("sync", _FIND_SECONDS, storage.follower.refresh(scope))
-        row = await storage.recaller.get(scope.key, identity)
-        if row is None:
-            return ()
-        of_turn = session.recalls_episodes and row.entry.turn
-        turns = await storage.episodes.around(scope.key, row.entry.turn, around) if of_turn else []
-        told = await storage.episodes.told(scope.key, turns)
-        said = {turn: hit for turn in turns if (hit := told_hit(told, turn))}
-        if row.entry.kind == "episode":
-            return tuple(said.values()) if row.entry.turn in said else ()
-        found = self._standing((Hit.of(row, 1.0),), self._runtime.clock())
-        before = [hit for turn, hit in said.items() if turn < row.entry.turn]
-        from_it = [hit for turn, hit in said.items() if turn >= row.entry.turn]
-        return (*before, *found, *from_it) if found else ()
-
-    async def _found(
-        self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
-    ) -> tuple[Hit, ...]:
-        search = self._storage.recaller.search(
-            session.scope.key,
-            query,
-            limit=limit,
-            episodes=limit if session.recalls_episodes else 0,
-            min_score=0.0,
-            timeout_seconds=_FIND_SECONDS,
-            now=now.timestamp(),
-            only=only,
-            explain=explain,
-        )
-        found = await self.runner.run("search", _FIND_SECONDS + 1, search)
-        if not found:
-            return ()
-        told = exchanges_of(self._storage.episodes, session.scope.key, found.hits, query)
-        exchanges = await self.runner.run("episodes", _FIND_SECONDS, told) or ()
-        return shown_exchanges(found.hits, exchanges)[:limit]
-
-    async def _listed(self, session: Session, only: Filter | None, limit: int) -> tuple[Hit, ...]:
-        listed = self._storage.recaller.listed(session.scope.key, only or Filter(), limit)
-        # Chosen by its filters alone, each is just what was asked for.
-        return tuple(Hit.of(row, 1.0) for row in await self.runner.run("search", _FIND_SECONDS, listed) or ())
-
-    async def _recall(self, session: Session, message: str, now: datetime, until: float) -> Recall | None:
-        """Search for a message; `until` by the loop's clock."""
+    async def _recall(self, session: Session, question: _Question, until: float) -> Recall | None:
+        """Search for what a message needs; `until` by the loop's clock."""
         if not session.on("autoRecall"):
             return None
-        settings = session.settings.auto_recall
+        settings, message, talk = session.settings.auto_recall, question.text, question.talk
         quoting = session.recalls_episodes and not is_greeting(message) and not is_small_talk(message)
         episodes = _CANDIDATES_FACTOR * settings.episodes.max_results if quoting else 0
+        least = min(settings.min_score, settings.episodes.min_score) if episodes else settings.min_score
         try:
             with self._runtime.metrics.timed("before_reply.recall"):
                 return await self._storage.recaller.search(
@@ -235,21 +198,27 @@ class ContextBuilder:
                     message,
                     limit=settings.max_results,
                     episodes=episodes,
-                    min_score=min(settings.min_score, settings.episodes.min_score) if episodes else settings.min_score,
+                    min_score=0.0 if talk else least,
                     timeout_seconds=max(0.0, until - asyncio.get_running_loop().time()),
-                    now=now.timestamp(),
+                    now=question.at.timestamp(),
                     preceding=tuple(session.recent),
+                    only=Filter(since=talk.start, until=talk.end) if talk else None,
                 )
         except Exception as error:  # noqa: BLE001 - the other parts are worth having
             self.runner.note("recall", error)
             return None
 
-    async def _exchanges(self, session: Session, hits: Sequence[Hit], message: str, until: float) -> list[Exchange]:
+    async def _exchanges(
+        self, session: Session, hits: Sequence[Hit], question: _Question, until: float
+    ) -> list[Exchange]:
         """Return the exchanges to quote: those that the session's context does not contain. `until`: loop time."""
         left = until - asyncio.get_running_loop().time()
-        told = exchanges_of(self._storage.episodes, session.scope.key, hits, message)
+        told = exchanges_of(self._storage.episodes, session.scope.key, hits, question.text)
         found = await self.runner.run("episodes", left, told) or []
         settings = session.settings.auto_recall.episodes
+        if question.talk:
+            said = unsaid_before(session, found)[: settings.max_results]
+            return sorted(said, key=lambda exchange: exchange.hit.turn)
         likely = [exchange for exchange in found if exchange.hit.score >= settings.min_score]
         return unsaid_before(session, likely)[: settings.max_results]
 
@@ -258,11 +227,6 @@ class ContextBuilder:
         if not (session.on("incrementalSync") and session.settings.incremental_sync.check_on_message):
             return None
         return await self.changes.since_last(session, seconds)
-
-    def _standing(self, hits: tuple[Hit, ...], now: datetime) -> tuple[Hit, ...]:
-        """Return the hits that still hold: what was of use until yesterday may stand in its file a little longer."""
-        today = day_of(now.timestamp(), self._runtime.zone)
-        return tuple(hit for hit in hits if hit.holds_on(today))
 
     def _news(self, session: Session, now: datetime) -> tuple[MemoryChange, ...]:
         """Take what waits for a session, and return what of it is new to it."""
@@ -278,8 +242,3 @@ class ContextBuilder:
                 session.mark_shown([(change.id, change.text)])
                 found.append(change)
         return tuple(found)
-
-
-def as_query(text: str) -> Cleaned:
-    """Return a message as a query: without private spans and secrets, and of a bounded length."""
-    return clean(text[:_QUERY_LENGTH])

@@ -109,11 +109,19 @@ def unsaid_before(session: Session, exchanges: Iterable[Exchange]) -> list[Excha
 
 
 def quotations_block(
-    session: Session, exchanges: Sequence[Exchange], query: str, zone: tzinfo | None, max_tokens: int
+    session: Session,
+    exchanges: Sequence[Exchange],
+    query: str,
+    zone: tzinfo | None,
+    max_tokens: int,
+    first: Sequence[str] = (),
 ) -> str:
-    """Return a block that quotes exchanges, best first, within a budget, and mark them as shown to the session."""
-    lines: list[str] = []
-    left = max_tokens - _FRAME_TOKENS
+    """Return a block that quotes exchanges, best first, within a budget, and mark them as shown to the session.
+
+    first: lines before the quotations.
+    """
+    lines = list(first)
+    left = max_tokens - _FRAME_TOKENS - sum(count_tokens(f"\n- {line}") for line in lines)
     for number, exchange in enumerate(exchanges):
         # The first ones get more; what one does not need is left to the next.
         line = _quotation(exchange, query, zone, 2 * left // (len(exchanges) - number + 1))
