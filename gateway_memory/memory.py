@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,7 +14,9 @@ from gateway_memory.calls.conversation import ConversationCalls
 from gateway_memory.calls.saving import SavingCalls
 from gateway_memory.calls.translation import only_our_errors
 from gateway_memory.capture.reader import Extract
+from gateway_memory.commands.shell import answer_request
 from gateway_memory.config.settings import Config
+from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
@@ -85,6 +88,8 @@ class GatewayMemory(ConversationCalls, AskingCalls, SavingCalls):
             parts = await open_memory(
                 stack, self._folder, self._runtime, self._sessions, self, self._extract, self._channels
             )
+            if self._folder is not None and self.settings.commands.socket:
+                await stack.enter_async_context(listening(self._folder, partial(answer_request, self)))
             self._stack, self._parts = stack.pop_all(), parts
         log.info("memory.open")
         return self

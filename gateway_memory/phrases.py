@@ -98,6 +98,7 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "list_title": ("The newest {shown} of {total}:", "共 {total} 条，最新 {shown} 条："),
     "list_empty": ("Nothing is remembered yet.", "还没有记忆。"),
     "search_title": ("Found {count}:", "找到 {count} 条："),
+    "search_words": ("(by words alone: there are no vectors now)", "（只按词语搜索：目前没有向量）"),
     "search_empty": ("Nothing found.", "没有找到。"),
     "search_weak": ("Weak, perhaps beside the point ({count}):", "关联较弱，仅供参考（{count} 条）："),
     "search_usage": (

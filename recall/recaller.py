@@ -200,6 +200,7 @@ class Recaller:
         preceding: Sequence[str] = (),
         only: Filter | None = None,
         explain: bool = False,
+        patient: bool = False,
     ) -> Recall:
         """Return the best memories of a scope for a message, best first, each with a score of at least `min_score`.
 
@@ -207,7 +208,7 @@ class Recaller:
 
         limit: at most so many memories. episodes: and so many episodes; one of a turn that a memory is from is left
         out. preceding: the turns before it, the oldest first. now: epoch seconds. only: which memories may be found.
-        explain: the hits' `parts` hold the terms of their ranks.
+        explain: the hits' `parts` hold the terms of their ranks. patient: waits for an encoder that is being loaded.
         """
         request = SearchRequest(
             scope=scope,
@@ -220,7 +221,7 @@ class Recaller:
             only=only,
             explain=explain,
         )
-        return await self._searcher.search(request, timeout_seconds)
+        return await self._searcher.search(request, timeout_seconds, patient=patient)
 
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None

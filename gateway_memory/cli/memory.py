@@ -2,16 +2,14 @@
 
 import argparse
 import asyncio
-import json
 import sys
 from functools import partial
 from typing import Final
 
 from gateway_memory.cli.command import ShellCommand
-from gateway_memory.cli.places import add_place, no_folder, owner_unless_named
+from gateway_memory.cli.places import add_place, no_folder
 from gateway_memory.commands.table import COMMANDS as CHAT_COMMANDS
 from gateway_memory.commands.table import Command, Shell, find
-from gateway_memory.phrases import CHAT, SHELL
 
 __all__ = ["COMMANDS", "run"]
 
@@ -44,23 +42,24 @@ COMMANDS: Final = tuple(
 def run(args: argparse.Namespace) -> int:
     """Carry out one of the chat's commands; returns the exit code."""
     from gateway_memory.commands.answers import Answer
+    from gateway_memory.commands.shell import answer_in_shell
     from gateway_memory.config.load import load_config
+    from gateway_memory.edge.shell_socket import ask
     from gateway_memory.memory import GatewayMemory
 
     if no_folder(args.workspace):
         return 1
-    rest = _as_typed(args)
+    rest, as_json = _as_typed(args), getattr(args, "json", False)
+    whose = {"user": args.user, "room": args.room}
 
     async def answered() -> Answer | None:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            session = await memory.visit(user=owner_unless_named(args), room=args.room)
-            session.commands_as = SHELL
-            if getattr(args, "json", False) and session.settings.commands.enabled:
-                record = await memory.record(session, args.command.name, rest)
-                return Answer(text=json.dumps(record, ensure_ascii=False))
-            return await memory.answer(session, f"{CHAT} {args.command.name} {rest}")
+            return await answer_in_shell(memory, args.command.name, rest, as_json=as_json, **whose)
 
-    answer = asyncio.run(answered())
+    told = None
+    if args.command.name == "search":  # the encoder of a gateway that runs is loaded
+        told = ask(args.workspace, {"agent": args.agent, "rest": rest, "json": as_json, **whose})
+    answer = Answer(text=told["text"], done=told["done"]) if told else asyncio.run(answered())
     if answer is None:
         sys.stderr.write("commands are off: commands.enabled is false in the config\n")
         return 1

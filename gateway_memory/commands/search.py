@@ -136,13 +136,15 @@ async def search(ports: CommandPorts, session: Session, typed: str) -> str:
     if not hits:
         talk = talk_of(request.query, ports.memory.now().timestamp(), ports.memory.zone)
         return said_nothing(request.query, talk, ports.memory.zone) if talk else phrase(session, "search_empty")
-    return _answer(
+    answer = _answer(
         hits,
         min_score=session.settings.auto_recall.min_score,
         explain=request.explain,
         language=session.language,
         zone=ports.memory.zone,
     )
+    by_words = request.query and not await _by_meaning(ports)
+    return f"{answer}\n{phrase(session, 'search_words')}" if by_words else answer
 
 
 async def search_record(ports: CommandPorts, session: Session, typed: str) -> dict[str, Any]:
@@ -150,7 +152,14 @@ async def search_record(ports: CommandPorts, session: Session, typed: str) -> di
     hits, request = await _find(ports, session, typed)
     parts = [{"parts": dict(hit.parts)} if request.explain else {} for hit in hits]
     found = zip(hits, parts, strict=True)
-    return {"results": [memory_row(ports, hit, hit.file) | {"score": hit.score} | each for hit, each in found]}
+    rows = [memory_row(ports, hit, hit.file) | {"score": hit.score} | each for hit, each in found]
+    return {"results": rows, "semantic": await _by_meaning(ports)}
+
+
+async def _by_meaning(ports: CommandPorts) -> bool:
+    """Return whether searches are by meaning too."""
+    vectors = await ports.storage.recaller.vectors()
+    return bool(vectors.encoder) and not vectors.problem
 
 
 async def _find(ports: CommandPorts, session: Session, typed: str) -> tuple[Sequence[Hit], SearchRequest]:

@@ -73,9 +73,10 @@ class OpeningSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandsSettings:
-    """Whether /memory in a message is a command."""
+    """Whether /memory in a message is a command, and whether a shell's search may ask this process."""
 
     enabled: bool = True
+    socket: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,17 +72,12 @@ def lines_of(workspace: Path, zone: tzinfo | None, now: float) -> list[Line]:
     return list(_lines_of_files(workspace, zone))
 
 
-def index_follows(workspace: Path, *, embedded: bool = False) -> bool:
-    """Return whether the index matches the owner's files by names, times and sizes.
-
-    embedded: also require that every line has its vector.
-    """
+def index_follows(workspace: Path) -> bool:
+    """Return whether the index matches the owner's files by names, times and sizes."""
     try:
         with peek(workspace / INDEX_FILE) as index:
             indexed = index.stamps(OWNER_KEY).items()
             stamps = {name: stamp for name, stamp in indexed if not name.startswith(EPISODE_PAGES)}
-            if embedded and not index.is_embedded():
-                return False
     except RecallError:  # a missing index or another version; the files have everything
         return False
     found = {}

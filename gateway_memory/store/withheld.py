@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, Final
 
@@ -48,6 +49,8 @@ _EMPTY_ENGLISH: Final = frozenset(
     "for from with about as into and or but so if not no yes user users s t m re ve ll d please remember forget also "
     "just very really ok okay".split()
 )
+_REMEMBERED: Final = 8192
+"""Sentences."""
 _NO_TEXTS: Final = ("id", "session_id", "timestamp", "layer", "deleted_at")
 
 
@@ -152,8 +155,12 @@ def _texts(value: object) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def terms_of(text: str) -> frozenset[str]:
-    """Return the significant words of a text: stems, and pairs of characters in scripts without spaces."""
+    """Return the significant words of a text: stems, and pairs of characters in scripts without spaces.
+
+    Each session's end looks through all records again, most of which are as they were.
+    """
     found: set[str] = set()
     for match in _WORD.finditer(_plain(text).casefold()):
         for wide, letters in groupby(match[0], key=lambda letter: letter >= _WIDE_FROM):

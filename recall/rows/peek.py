@@ -43,11 +43,6 @@ class Peek:
         query = "select count(*) from row r join scope s on s.number = r.scope where s.key = ?"
         return int(self._connection.execute(query, (scope,)).fetchone()[0])
 
-    @translated()
-    def is_embedded(self) -> bool:
-        """Return whether every row has its vector."""
-        return self._connection.execute("select 1 from row where embedded = 0 limit 1").fetchone() is None
-
 
 @contextmanager
 def peek(path: Path) -> Iterator[Peek]:

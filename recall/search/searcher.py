@@ -58,13 +58,13 @@ class Searcher:
         self._answers: OrderedDict[SearchRequest, Recall] = OrderedDict()
         self._ranking_seconds = 0.0
 
-    async def search(self, request: SearchRequest, timeout_seconds: float | None) -> Recall:
+    async def search(self, request: SearchRequest, timeout_seconds: float | None, *, patient: bool = False) -> Recall:
         """See `Recaller.search`."""
         self._thread.opened()
         started = time.perf_counter()
         deadline = None if timeout_seconds is None else started + timeout_seconds
         vector, *preceding = await self._vectors(
-            [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])], deadline
+            [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])], deadline, patient=patient
         )
         vectors = None if vector is None else (vector, [each for each in preceding if each is not None])
         ranking = time.perf_counter()
@@ -101,7 +101,9 @@ class Searcher:
         (vector,) = await self._vectors([text], time.perf_counter() + timeout_seconds)
         return await self._thread.run(partial(_nearest, scope, text, vector, limit), WRITE)
 
-    async def _vectors(self, texts: "Sequence[str]", deadline: float | None) -> "list[Vector | None]":
+    async def _vectors(
+        self, texts: "Sequence[str]", deadline: float | None, *, patient: bool = False
+    ) -> "list[Vector | None]":
         """Return the vectors of texts; None for those that are not there in time, failed, or are zero.
 
         A vector that comes late is cached, and serves the next message.
@@ -111,7 +113,8 @@ class Searcher:
             return [None for _ in texts]
         requested = [embedder.request(clean_text(text, LONGEST_EMBEDDED)) for text in texts]
         coming = {each for each in requested if not each.done()}
-        if coming and (deadline is None or embedder.is_ready):
+        loads = patient and embedder.encoder is None and not embedder.problem
+        if coming and (deadline is None or embedder.is_ready or loads):
             await asyncio.wait(coming, timeout=None if deadline is None else self._time_for_vectors(deadline))
         return [_result(each) for each in requested]
 

@@ -537,7 +537,6 @@ def test_a_peek_reads_what_stands_there(path: Path) -> None:
         assert index.lines("owner", "2026-01-02") == [("i1", "line 1", "W", "MEMORY.md", 1.0)]
         assert len(index.lines("owner", "2026-01-01")) == 2
         assert (index.count("owner"), index.count("nobody")) == (3, 0)
-        assert not index.is_embedded()
     rows.close()
     path.write_bytes(b"no database")
     with pytest.raises(RecallError), peek(path) as index:

@@ -1,0 +1,72 @@
+"""What a shell asks of an open memory: a command of the chat, or the hits of a search for an agent."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from gateway_memory.commands.answers import Answer
+from gateway_memory.commands.ports import Commanded
+from gateway_memory.phrases import CHAT, SHELL
+from gateway_memory.scope import OWNER, Owner
+from gateway_memory.session import Session
+
+__all__ = ["InShell", "answer_in_shell", "answer_request", "found_in_shell"]
+
+
+class InShell(Commanded, Protocol):
+    """The open memory, as a shell uses it."""
+
+    agent: str
+
+    async def visit(self, *, user: Owner | str | None = None, room: str | None = None) -> Session:
+        """Return a session for commands outside a conversation."""
+
+    async def answer(self, session: Session, text: str) -> Answer | None:
+        """Return the answer to a command; None if commands are off."""
+
+    async def record(self, session: Session, command: str, rest: str = "") -> dict[str, Any]:
+        """Return the result of a command as a value for JSON."""
+
+
+async def answer_in_shell(
+    memory: InShell, name: str, rest: str, *, user: str | None, room: str | None, as_json: bool
+) -> Answer | None:
+    """Return the answer to a command with what is behind its name; None if commands are off.
+
+    user, room: select the scope; without both, the owner's.
+    """
+    session = await memory.visit(user=OWNER if (user, room) == (None, None) else user, room=room)
+    session.commands_as = SHELL
+    if as_json and session.settings.commands.enabled:
+        return Answer(text=json.dumps(await memory.record(session, name, rest), ensure_ascii=False))
+    return await memory.answer(session, f"{CHAT} {name} {rest}")
+
+
+async def found_in_shell(
+    memory: InShell, *, query: str, limit: int, user: str | None, room: str | None
+) -> dict[str, Any]:
+    """Return the hits of a search as values for JSON: {"rows": [{text, type, score, file, at}], "semantic"}.
+
+    at: epoch seconds. semantic: whether the search was by meaning too.
+    """
+    session = await memory.visit(user=OWNER if (user, room) == (None, None) else user, room=room)
+    hits = await memory.search(session, query, limit=limit)
+    vectors = (await memory.record(session, "status"))["vectors"]
+    rows = [
+        {"text": hit.text, "type": hit.type, "score": round(hit.score, 3), "file": hit.file, "at": hit.at}
+        for hit in hits
+    ]
+    return {"rows": rows, "semantic": bool(vectors and vectors["encoder"] and not vectors["problem"])}
+
+
+async def answer_request(memory: InShell, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer a search that came by the socket; {} for what the asking process must do itself."""
+    if request.get("agent") != memory.agent:
+        return {}
+    user, room = request.get("user"), request.get("room")
+    if "query" in request:
+        return await found_in_shell(memory, query=request["query"], limit=request["limit"], user=user, room=room)
+    answer = await answer_in_shell(
+        memory, "search", request["rest"], user=user, room=room, as_json=request.get("json") is True
+    )
+    return {} if answer is None else {"text": answer.text, "done": answer.done}
