@@ -29,6 +29,14 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "session_was": ("Session: {text}", "会话：{text}"),
     "said_nothing": ("Nothing is remembered from {days}.", "没有 {days} 的记忆。"),
     "days_from_to": ("{first} to {last}", "{first} 至 {last}"),
+    "left_out_chat": (
+        "{count} more lines of MEMORY.md are not shown; search them with the memory_search tool or {memory} search",
+        "MEMORY.md 还有 {count} 行未显示；可用 memory_search 工具或 {memory} search 搜索",
+    ),
+    "left_out_editor": (
+        "{count} more lines of MEMORY.md are not shown; search them with the command gateway-memory search",
+        "MEMORY.md 还有 {count} 行未显示；可用命令 gateway-memory search 搜索",
+    ),
     "status_title": ("Memory of {scope}, session {session}", "{scope} 的记忆，会话 {session}"),
     "status_on": ("On: {on}", "已打开：{on}"),
     "status_off": ("Off: {off}", "已关闭：{off}"),

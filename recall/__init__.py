@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recall.settings import EmbedderSettings, RecallSettings
     from recall.text.dates import Span, looks_back
     from recall.text.passages import excerpt_of, passages_of
-    from recall.text.render import count_tokens, render_block
+    from recall.text.render import FENCE_END, FENCE_START, count_tokens, quoted, render_block
     from recall.text.talk import talk_of
     from recall.text.words import text_overlap
     from recall.threads.priority import consume_exception
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "FENCE_END",
+    "FENCE_START",
     "EmbedderSettings",
     "EmbeddingError",
     "Entry",
@@ -66,12 +68,15 @@ __all__ = [
     "looks_back",
     "passages_of",
     "peek",
+    "quoted",
     "render_block",
     "talk_of",
     "text_overlap",
 ]
 
 _HOMES = {
+    "FENCE_END": "text.render",
+    "FENCE_START": "text.render",
     "EmbedderSettings": "settings",
     "Peek": "rows.peek",
     "RecallSettings": "settings",
@@ -85,6 +90,7 @@ _HOMES = {
     "looks_back": "text.dates",
     "passages_of": "text.passages",
     "peek": "rows.peek",
+    "quoted": "text.render",
     "render_block": "text.render",
     "talk_of": "text.talk",
     "text_overlap": "text.words",

@@ -5,13 +5,13 @@ from typing import Final
 
 from gateway_memory.clock import day_of
 from gateway_memory.config.settings import OpeningSettings
+from gateway_memory.context.opening_memory import Known
 from gateway_memory.context.opening_text import Material, Opening, OpeningMemory, compose, days_back, query_of
 from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.sync.storage import Storage
-from recall import count_tokens, render_block
 
 __all__ = ["OpeningBuilder"]
 
@@ -28,8 +28,14 @@ class OpeningBuilder:
     async def build(self, scope: Scope, settings: OpeningSettings, now: datetime) -> Opening:
         """Return the opening of a session, within `max_tokens` over all of its blocks."""
         last = await self._storage.records.last(scope)
+        memory = await self._blocks(scope, MEMORY_FILE)
+        records = await self._storage.ledger.memories(scope.key, [block.id for block in memory])
         material = Material(
-            memory=await self._blocks(scope, MEMORY_FILE),
+            memory=memory,
+            known={
+                identity: Known(category=record.category, high=record.importance == "high", at=record.at)
+                for identity, record in records.items()
+            },
             last=last,
             days=[
                 (day, await self._blocks(scope, day_file(day)))
@@ -42,8 +48,7 @@ class OpeningBuilder:
             max_tokens=settings.max_tokens,
             max_facts=settings.max_facts,
             include_memory=settings.include_memory_md,
-            render=render_block,
-            count=count_tokens,
+            left_out="left_out_chat",
         )
 
     async def _blocks(self, scope: Scope, file: str) -> list[Block]:

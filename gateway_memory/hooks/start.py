@@ -1,11 +1,12 @@
 """The opening for an editor: the same text that a gateway's session gets, built without an event loop."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.clock import day_of, local_time
+from gateway_memory.context.opening_memory import Known
 from gateway_memory.context.opening_text import Material, OpeningMemory, compose, days_back, query_of
 from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import settings_of, zone_of
@@ -13,7 +14,6 @@ from gateway_memory.hooks.words import best, lines_of
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.summaries import SESSIONS_FILE, last_record
-from recall import count_tokens, render_block
 
 __all__ = ["opening"]
 
@@ -28,12 +28,14 @@ def opening(workspace: Path, config: Path | None, now: float) -> str:
     if not wanted["enabled"]:
         return ""
     zone = zone_of(settings)
-    last = _last(workspace)
+    memory = _blocks(workspace, "MEMORY.md")
+    last, known = _by_journal(workspace, [block.id for block in memory])
     query = query_of(last)
     lines = lines_of(workspace, zone, now) if query and wanted["maxFound"] else []
     text, _ = compose(
         Material(
-            memory=_blocks(workspace, "MEMORY.md"),
+            memory=memory,
+            known=known,
             last=last,
             days=[
                 (day, _blocks(workspace, f"memory/{day}.md"))
@@ -47,20 +49,26 @@ def opening(workspace: Path, config: Path | None, now: float) -> str:
         max_tokens=wanted["maxTokens"],
         max_facts=wanted["maxFacts"],
         include_memory=wanted["includeMemoryMd"],
-        render=render_block,
-        count=count_tokens,
+        left_out="left_out_editor",
     )
     return text
 
 
-def _last(workspace: Path) -> Mapping[str, Any] | None:
-    """Return the last session's record, without forgotten text if the journal can be read."""
-    last = last_record(workspace / SESSIONS_FILE)
+def _by_journal(workspace: Path, memory: Sequence[str]) -> tuple[Mapping[str, Any] | None, Mapping[str, Known]]:
+    """Return the last session's record, without forgotten text if the journal can be read, and what it knows of lines.
+
+    memory: the ids of the lines of MEMORY.md.
+    """
+    last, known = last_record(workspace / SESSIONS_FILE), {}
     with contextlib.suppress(StoreError, OSError):
-        if last and (workspace / "journal.sqlite").exists():
+        if (last or memory) and (workspace / "journal.sqlite").exists():
             with JournalInPlace.open(workspace) as journal:
-                return journal.withheld().record(last)
-    return last
+                last = last and journal.withheld().record(last)
+                known = {
+                    identity: Known(category=category, high=importance == "high", at=at)
+                    for identity, category, importance, at in journal.weights(memory)
+                }
+    return last, known
 
 
 def _blocks(workspace: Path, file: str) -> list[Block]:

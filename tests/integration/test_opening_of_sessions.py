@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+from editor import hook
 from ending import CONFIG, WORTH, Clock, opened, said
 
 from gateway_memory import OWNER, Config, GatewayMemory
@@ -74,3 +75,19 @@ async def test_an_opening_takes_more_of_the_newest_days_and_what_the_last_sessio
     assert of_day == [5, 4, 2, 1, 1, 1, 1, 0, 0]
     assert "Zephyr needs a client certificate" in opening
     assert json.dumps(opening)
+
+
+async def test_what_the_opening_leaves_out_is_counted_and_recalled_when_it_matters(tmp_path: Path) -> None:
+    lines = ["- 我的船叫曙光号，停在七号码头"]
+    lines += [f"- 第{number}号仓库的值班电话写在门口的牌子上，晚上也有人接" for number in range(149)]
+    (tmp_path / "MEMORY.md").write_text("\n".join(lines) + "\n", "utf-8")
+    async with opened(tmp_path, Clock()) as memory:
+        session = await memory.start_session("chat", user=OWNER)
+        shown = session.opening.count("号仓库")
+        assert f"MEMORY.md 还有 {150 - shown} 行未显示" in session.opening
+        assert "第148号仓库" in session.opening, "the newest line is told"
+        assert "曙光号" not in session.opening
+        assert "曙光号" in (await memory.before_reply(session, "我的船停在哪个码头？")).text
+        assert "第148号" not in (await memory.before_reply(session, "第148号仓库的值班电话写在哪里？")).text
+    start = hook("sessionStart", tmp_path)["additional_context"]
+    assert f"MEMORY.md 还有 {150 - start.count('号仓库')} 行未显示；可用命令 gateway-memory search 搜索" in start

@@ -138,6 +138,15 @@ class JournalInPlace:
         with self._changing() as database:
             return withheld(database, OWNER_KEY)
 
+    def weights(self, memories: Sequence[str]) -> list[tuple[str, str, str, float]]:
+        """Return (id, category, importance, epoch seconds) of those of the owner's memories that are known."""
+        query = (
+            "SELECT id, category, importance, at FROM memories "
+            "WHERE scope = ? AND id IN (SELECT value FROM json_each(?))"
+        )
+        with self._changing() as database:
+            return list(database.execute(query, (OWNER_KEY, json.dumps(list(memories)))).fetchall())
+
     # Deletion of a scope
 
     def sessions_of(self, scope: str) -> list[str]:
