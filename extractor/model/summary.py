@@ -1,6 +1,7 @@
 """Summaries of a session's observations for later sessions, a brief and a detailed one.
 
-The rules sort observations by kind, one line each, without repeats, and write headings in the user's language.
+The rules sort observations by kind and read turns for what was asked, done and left open: one line each, without
+repeats, with headings in the user's language.
 """
 
 import re
@@ -11,6 +12,8 @@ from typing import Any, Final, Literal
 
 from extractor.cleaning.clean import clean
 from extractor.language.script import is_mostly_chinese
+
+from .exchanges import exchanges_of, told_by
 
 __all__ = [
     "BRIEF_LENGTH",
@@ -25,6 +28,7 @@ __all__ = [
 ]
 
 BRIEF_LENGTH: Final = 900
+"""Of Chinese, the half of it says as much, and takes as much of a prompt."""
 DETAILED_LENGTH: Final = 3200
 _TOPIC_LENGTH: Final = 100
 _LINE_LENGTH: Final = 180
@@ -33,13 +37,22 @@ _STAGE_LENGTH: Final = 600
 _SHORTEST_CUT: Final = 24
 _LISTED: Final = 10
 
-Section = Literal["wanted", "done", "open", "next"]
+Section = Literal["wanted", "done", "ended", "open", "next", "learnt"]
 _HEADINGS: Final[Mapping[Section, tuple[str, str]]] = {
     "wanted": ("The user wanted", "用户目标"),
     "done": ("Done", "已完成"),
+    "ended": ("Talked of last", "最后谈到"),
     "open": ("Open or at risk", "未解决/风险"),
     "next": ("Next", "下一步"),
+    "learnt": ("Learnt", "了解到"),
 }
+_LAST: Final[tuple[Section, ...]] = ("learnt",)
+"""Sections that get only the room that the others leave: what was learnt is kept as memories too."""
+_UNANSWERED: Final = ("Not answered: {text}", "尚未回答：{text}")
+_BY_RULES: Final = re.compile("- (?:" + "|".join(heading for pair in _HEADINGS.values() for heading in pair) + ")[:：]")
+"""The beginning of a stage summary that the rules made of what was seen."""
+_LOOKED: Final = re.compile(r"\(\d+ characters\)\s*$")
+"""The end of an observation of a file that was only read."""
 _TODO: Final = re.compile(
     r"(?im)(?:^[ \t]*(?:[-*+][ \t]+)?(?:(?:TODO|FIXME|to do|next(?: steps?)?|待办|下一步|之后要)[ \t]*[:：][ \t]*"
     r"|\[ \][ \t]+)(.{2,300})$|(?:\b(?:still (?:open|to do|missing|left)|remaining|left to do)[ \t]*:"
@@ -94,23 +107,34 @@ def summarize(given: SummaryInput) -> Summary | None:
     ]
     wanted = [each.content for each in seen if each.kind == "user"]
     answers = [each.content for each in seen if each.kind == "assistant"]
-    stages, facts = _cleaned(given.stages), _cleaned(given.facts)
-    decisions = _distinct([*_cleaned(given.decisions), *_of(seen, "decision")])
-    todos = _distinct([*_of(seen, "todo"), *_written_todos([*wanted, *answers, *stages])])
-    known = {"user", "assistant", "decision", "error", "todo"}
-    tools = [f"{each.tool}: {each.content}" if each.tool else each.content for each in seen if each.kind not in known]
-    # Without a stage summary, the agent's last words tell how far it came.
-    said = [] if stages else [rest for answer in answers[-1:] if (rest := _TODO.sub("", answer).strip())]
-    done = [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*decisions, *facts, *said, *tools]
-    sections: dict[Section, Sequence[str]] = {
-        "wanted": wanted,
-        "done": done,
-        "open": _of(seen, "error"),
-        "next": todos,
-    }
-    topic = next(iter([*stages[-1:], *wanted[:1], *facts[:1], *done[:1], *sections["open"][:1], *todos[:1]]), "")
+    facts = _cleaned(given.facts)
+    spoken = [each for each in seen if each.kind in ("user", "assistant")]
+    told = told_by(exchanges_of((each.kind == "user", _TODO.sub(".", each.content)) for each in spoken))
+    stages = [stage for stage in _cleaned(given.stages) if not (told.wanted and _BY_RULES.match(stage))]
+    observed = _of(seen, "decision")
+    decisions = _distinct([*_cleaned(given.decisions), *observed])
+    todos = _distinct([*_of(seen, "todo"), *_written_todos([*wanted, *answers, *stages]), *told.later])
     chinese = is_mostly_chinese(" ".join([*wanted, *facts, *stages, *answers]))
+    sections: dict[Section, Sequence[str]] = {
+        "wanted": told.wanted,
+        "done": [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*observed, *told.done, *_deeds(seen)],
+        "ended": [told.ended],
+        "open": [*_of(seen, "error"), *(_UNANSWERED[chinese].format(text=text) for text in told.unanswered)],
+        "next": todos,
+        "learnt": facts,
+    }
+    topics = [*stages[-1:], told.topic, *facts[:1], *(item for items in sections.values() for item in items)]
+    topic = next((text for text in topics if text), "")
     return _summary(topic, sections, decisions, todos, chinese=chinese)
+
+
+def _deeds(seen: Sequence[Seen]) -> list[str]:
+    """Return what tools did: the last result of each command or edit. Files that were only read are no deeds."""
+    spoken = {"user", "assistant", "decision", "error", "todo"}
+    deeds = [each for each in seen if each.kind not in spoken and not _LOOKED.search(each.content)]
+    last = {(each.tool, each.content.strip().split("\n")[0]): each for each in deeds}
+    kept = [each for each in deeds if last[each.tool, each.content.strip().split("\n")[0]] is each]
+    return [f"{each.tool}: {each.content}" if each.tool else each.content for each in kept]
 
 
 def summary_of(answer: Mapping[str, Any]) -> Summary:
@@ -181,7 +205,7 @@ def _summary(
         return None
     return Summary(
         topic=cut(_one_line(topic), _TOPIC_LENGTH),
-        brief=_render(lines, BRIEF_LENGTH, _BRIEF_LINE_LENGTH, chinese=chinese),
+        brief=_render(lines, BRIEF_LENGTH // (1 + chinese), _BRIEF_LINE_LENGTH, chinese=chinese),
         detailed=_render(lines, DETAILED_LENGTH, _LINE_LENGTH, chinese=chinese),
         decisions=tuple(cut(item, _LINE_LENGTH) for item in decisions[:_LISTED]),
         todos=tuple(cut(item, _LINE_LENGTH) for item in todos[:_LISTED]),
@@ -189,29 +213,36 @@ def _summary(
 
 
 def _render(lines: Mapping[Section, Sequence[str]], length: int, line_length: int, *, chinese: bool) -> str:
-    """Render headings with items: the first of each section, then the second of each, while they fit."""
-    chosen: dict[Section, list[str]] = {name: [] for name in lines}
+    """Render headings with items while they fit: of each section the first, the last, and on to the middle."""
+    chosen: dict[Section, dict[int, str]] = {name: {} for name in lines}
     left = length
-    longest = max((len(items) for items in lines.values()), default=0)
-    for number in range(longest):
-        for name, items in lines.items():
-            if number >= len(items):
-                continue
-            heading = 0 if chosen[name] else len(_HEADINGS[name][chinese]) + len("- :\n")
-            room = left - heading - len("  - \n")
-            limit = _STAGE_LENGTH if name == "done" and length == DETAILED_LENGTH else line_length
-            item = cut(items[number], min(limit, room))
-            if len(item) < min(_SHORTEST_CUT, len(items[number])):
-                continue
-            chosen[name].append(item)
-            left = room - len(item)
+    for name, number in _turns(lines):
+        text = lines[name][number]
+        heading = 0 if chosen[name] else len(_HEADINGS[name][chinese]) + len("- :\n")
+        room = left - heading - len("  - \n")
+        limit = _STAGE_LENGTH if name == "done" and length == DETAILED_LENGTH else line_length
+        item = cut(text, min(limit, room))
+        if len(item) < min(_SHORTEST_CUT, len(text)):
+            continue
+        chosen[name][number] = item
+        left = room - len(item)
     colon = "：" if chinese else ":"
     parts = [
-        "\n".join([f"- {_HEADINGS[name][chinese]}{colon}", *(f"  - {item}" for item in items)])
+        "\n".join([f"- {_HEADINGS[name][chinese]}{colon}", *(f"  - {items[number]}" for number in sorted(items))])
         for name, items in chosen.items()
         if items
     ]
     return "\n".join(parts)
+
+
+def _turns(lines: Mapping[Section, Sequence[str]]) -> list[tuple[Section, int]]:
+    """Return the items of all sections by name and number, in the order in which they may take room."""
+    turns = [
+        (name in _LAST, min(number, len(items) - 1 - number), place, number, name)
+        for place, (name, items) in enumerate(lines.items())
+        for number in range(len(items))
+    ]
+    return [(name, number) for _, _, _, number, name in sorted(turns)]
 
 
 def _public(seen: Iterable[Seen]) -> list[Seen]:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any, Final
 
-__all__ = ["Forgotten", "Withheld", "canonical", "terms_of"]
+__all__ = ["SENTENCE_END", "Forgotten", "Withheld", "canonical", "terms_of"]
 
 _SHARE: Final = 0.6
 """The minimum share of the significant words of forgotten text that a sentence must contain …"""
@@ -27,7 +27,7 @@ _STEM: Final = 5
 _WORD: Final = re.compile(r"[^\W_]+")
 _JSON_ESCAPE: Final = re.compile(r"\\+u([0-9a-fA-F]{4})")
 _THOUSANDS: Final = re.compile(r"(?<=\d)[,，'’\u00a0\u202f](?=\d{3}(?!\d))")
-_SENTENCE: Final = re.compile(
+SENTENCE_END: Final = re.compile(
     r"(?<=[。！？!?；;])|(?<=\.)(?<!\b[A-Z]\.)(?<!\b(?:Dr|Mr|Ms|St|No|vs)\.)(?<!\b(?:Mrs|e\.g|i\.e)\.)(?<!\bProf\.)(?=\s)"
 )
 """The end of a sentence. A title or an initial does not end one: "Dr. Quimby" stays whole."""
@@ -101,7 +101,7 @@ class Withheld:
             number
             for text in texts
             for line in text.split("\n")
-            for part in (line, *_SENTENCE.split(line))
+            for part in (line, *SENTENCE_END.split(line))
             for number in self._said(terms_of(part), since)
         }
         return frozenset(term for number in said for term in self._own[number] if _TELLING.fullmatch(term))
@@ -112,7 +112,7 @@ class Withheld:
             return text
         lines: list[str] = []
         for line in text.split("\n"):
-            parts = [part for part in _SENTENCE.split(line) if not self.says(part, since=since, words=words)]
+            parts = [part for part in SENTENCE_END.split(line) if not self.says(part, since=since, words=words)]
             kept = "".join(parts)
             if (kept.strip() and not self.says(kept, since=since)) or not line.strip():
                 lines.append(kept)
