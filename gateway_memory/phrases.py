@@ -112,11 +112,12 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "search_usage": (
         (
             "What to search for? {memory} search <words>, and before or behind them --type W|B|O · --category <name>"
-            " · --since <YYYY-MM-DD> · --until <YYYY-MM-DD> · --session <key> · --limit <n> · --explain"
+            " · --since <YYYY-MM-DD> · --until <YYYY-MM-DD> · --session <key> · --kind <name> · --limit <n> · --explain"
         ),
         (
             "要搜索什么？{memory} search <关键词>，前后可加 --type W|B|O（类型）· --category <名称>（类别）"
-            "· --since <年-月-日>（从）· --until <年-月-日>（到）· --session <会话>· --limit <条数>· --explain（解释）"
+            "· --since <年-月-日>（从）· --until <年-月-日>（到）· --session <会话>"
+            "· --kind <种类> · --limit <条数>· --explain（解释）"
         ),
     ),
     "search_option": ("Not understood: {problem}.", "看不懂：{problem}。"),

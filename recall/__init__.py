@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from recall.text.passages import excerpt_of, passages_of
     from recall.text.render import FENCE_END, FENCE_START, count_tokens, quoted, render_block
     from recall.text.talk import talk_of
-    from recall.text.words import text_overlap
+    from recall.text.words import text_overlap, tokens_of
     from recall.threads.priority import consume_exception
     from recall.types import (
         EmbeddingError,
@@ -72,6 +72,7 @@ __all__ = [
     "render_block",
     "talk_of",
     "text_overlap",
+    "tokens_of",
 ]
 
 _HOMES = {
@@ -94,6 +95,7 @@ _HOMES = {
     "render_block": "text.render",
     "talk_of": "text.talk",
     "text_overlap": "text.words",
+    "tokens_of": "text.words",
 }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 __all__ = [
     "EmbeddingError",
@@ -20,6 +20,9 @@ __all__ = [
     "Stored",
     "Vectors",
 ]
+
+_HIT_KINDS: Final = {"item": "memory", "paragraph": "note", "episode": "episode"}
+"""What a person calls the kinds of entries."""
 
 RecallOutcome = Literal["full", "partial", "empty", "timeout"]
 
@@ -127,7 +130,8 @@ class FileChange:
 class Hit:
     """A memory that was found, or a passage of what was said.
 
-    kind: as of `Entry`. turn: the turn that it is from, or 0. session: the key of the session in which it was said.
+    kind: "memory", "note" (a paragraph) or "episode"; others are of a host's own search. turn: the turn that it is
+    from, or 0. session: the key of the session in which it was said.
 
     score: calibrated, 0 to 1; .5 means as likely useful as not. related: whether it shares words, meaning, a day or a
     task with the query at all; among unrelated rows, too, one is the nearest. parts, where they were asked for: the
@@ -142,7 +146,7 @@ class Hit:
     at: float
     scope: str
     file: str
-    kind: str = "item"
+    kind: str = "memory"
     type: str = "W"
     category: str = ""
     confidence: float = 1.0
@@ -163,7 +167,7 @@ class Hit:
             at=entry.at,
             scope=row.scope,
             file=row.file,
-            kind=entry.kind,
+            kind=_HIT_KINDS[entry.kind],
             type=entry.type,
             category=entry.category,
             confidence=entry.confidence,

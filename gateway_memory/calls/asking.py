@@ -1,12 +1,13 @@
 """The calls that read: searches, commands, changes, receipts and session records."""
 
+from collections.abc import Collection
 from datetime import date, datetime
 from typing import Any
 
 from gateway_memory.calls.opened import Opened
 from gateway_memory.calls.translation import only_our_errors
 from gateway_memory.commands.answers import Answer, NotDone
-from gateway_memory.commands.search import as_filter
+from gateway_memory.commands.search import as_filter, as_kinds
 from gateway_memory.context.finder import as_query
 from gateway_memory.edge.content import Content, count_of, text_of
 from gateway_memory.errors import UsageError
@@ -34,22 +35,25 @@ class AskingCalls(Opened):
         since: date | str | None = None,
         until: date | str | None = None,
         session_key: str | None = None,
+        kinds: Collection[str] | None = None,
         explain: bool = False,
     ) -> tuple[Hit, ...]:
         """Return what matches a query, best first: memories, and what was said. An incognito session gets none.
 
-        A hit has `kind` ("item" for a memory, "paragraph" of a note, "episode" for a turn), `id` and `text`. With a
-        score below `minScore` it is weak; `related` tells whether it shares anything with the query. Without a query,
+        A hit has `kind` ("memory", "note" for prose of a file, "episode" for a turn), `id` and `text`. With a score
+        below `minScore` it is weak; `related` tells whether it shares anything with the query. Without a query,
         return the newest memories that pass the filters, each with a score of 1.
 
         limit: the maximum number of hits, at least 1.
         type: W, B or O. category: preference, decision, fact or instruction. Turns have neither.
         since, until: the first and the last day, inclusive: a date, "2026-10-01" or a time.
         session_key: the key of the session in which the memory was said.
+        kinds: which kinds of hits to find; by default memories, notes and episodes. "record" (of a session) and
+        "observation" are found only on request, by words alone; they have no type, no category and no `parts`.
         explain: fill `parts` of each hit with the components of its score.
 
         Raises:
-            UsageError: the type or the day is invalid, or the limit is below 1.
+            UsageError: the type, a kind or the day is invalid, or the limit is below 1.
             StoreError: the memory could not be read.
         """
         opened = self._opened(session)
@@ -61,14 +65,17 @@ class AskingCalls(Opened):
             session_key=without_secrets(session_key) if session_key else session_key,
             zone=opened.runtime.zone,
         )
+        wanted = as_kinds(kinds)
         limit, asked = count_of(limit, "limit"), as_query(text_of(query, "query")).text
         await opened.starter.start(session)
         if session.incognito:  # an embedding server would receive the query
             return ()
-        return await opened.finder.find(session, asked, limit, opened.runtime.clock(), only=only, explain=explain)
+        return await opened.finder.find(session, asked, limit, kinds=wanted, only=only, explain=explain)
 
     async def get(self, session: Session, id: str, *, around: int = 2) -> tuple[Hit, ...]:  # noqa: A002 - a hit's name for it
         """Return a hit of `search` again, with what was said around it, oldest first; () if it is gone or forgotten.
+
+        A record or an observation comes alone, as a whole.
 
         id: the hit's id.
         around: how many turns before it and after it in its session.

@@ -213,7 +213,7 @@ async def _is_off(config: Config, feature: str, folder: Path) -> bool:
         kept = await memory.search(listener, "工位")
         observed = memory.metrics.counts["observations.kept"]
         return {
-            "autoExtract": not any("三楼" in hit.text for hit in kept if hit.kind == "item"),
+            "autoExtract": not any("三楼" in hit.text for hit in kept if hit.kind == "memory"),
             "episodes": not any(hit.kind == "episode" for hit in kept),
             "autoRecall": context.outcome == "disabled" and "[Relevant Memory]" not in context.text,
             "notify": not context.updates and "[Memory Update]" not in context.text,

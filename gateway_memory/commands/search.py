@@ -1,7 +1,7 @@
 """`/memory search`: filters as people type them, and the answer, with the terms of each score on request."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, Final
@@ -12,21 +12,26 @@ from gateway_memory.commands.answers import NotDone, phrase, shown
 from gateway_memory.commands.memories import memory_row
 from gateway_memory.commands.option import Option
 from gateway_memory.commands.ports import CommandPorts
+from gateway_memory.context.archive import ARCHIVED
+from gateway_memory.context.finder import RECALLED
 from gateway_memory.context.talks import said_nothing
 from gateway_memory.edge.content import well_formed
 from gateway_memory.errors import UsageError
 from gateway_memory.phrases import Language, say
 from gateway_memory.session import Session
+from gateway_memory.store.markdown import one_line
 from recall import Filter, Hit, talk_of
 
-__all__ = ["OPTIONS", "SearchRequest", "as_filter", "parse_search", "search", "search_record"]
+__all__ = ["OPTIONS", "SearchRequest", "as_filter", "as_kinds", "parse_search", "search", "search_record"]
 
+KINDS: Final = (*sorted(RECALLED), *sorted(ARCHIVED))
 OPTIONS: Final = (
     Option(name="type", metavar="W|B|O", help=("world, about the user, opinion", "W 世界、B 关于用户、O 看法")),
     Option(name="category", metavar="NAME", help=(", ".join(CATEGORIES), "、".join(CATEGORIES))),
     Option(name="since", metavar="DAY", help=("from this day on, as YYYY-MM-DD", "从这一天起，格式 YYYY-MM-DD")),
     Option(name="until", metavar="DAY", help=("up to and with this day", "到这一天为止，含当天")),
     Option(name="session", metavar="KEY", help=("said in the session of this key", "在这个会话里说的")),
+    Option(name="kind", metavar="NAME", help=(", ".join(KINDS), "、".join(KINDS))),
     Option(name="limit", metavar="N", help=("at most so many", "最多几条")),
     Option(name="explain", help=("what makes each score", "每个分数的由来")),
 )
@@ -38,6 +43,8 @@ _LONGEST_NUMBER: Final = 9
 """Digits."""
 _DASHES: Final = ("--", "—", "–")  # telephones turn two hyphens into a dash
 _TERMS: Final = ("words", "meaning", "recency", "importance", "form", "speaker", "date", "turn", "task", "version")
+_PARAMETERS: Final = {"session": "session_key", "kind": "kinds"}
+"""The options that the call names otherwise."""
 _SHOWN_FROM: Final = 0.005
 _SHOWN: Final = 40
 
@@ -113,6 +120,20 @@ def as_filter(
     )
 
 
+def as_kinds(kinds: Collection[str] | None) -> Collection[str]:
+    """Return the kinds of hits that a search may find.
+
+    Raises:
+        UsageError: there is no such kind.
+    """
+    if kinds is None:
+        return RECALLED
+    unknown = [kind for kind in kinds if kind not in KINDS] if not isinstance(kinds, str) else [kinds]
+    if unknown or not kinds:
+        raise UsageError(f"kinds={str(unknown)[:_SHOWN]}: expected some of {', '.join(KINDS)}")
+    return frozenset(kinds)
+
+
 def _instant(day: object, zone: tzinfo | None, *, end: bool) -> float:
     if isinstance(day, str):
         typed = day[:_SHOWN]
@@ -152,7 +173,7 @@ async def search_record(ports: CommandPorts, session: Session, typed: str) -> di
     hits, request = await _find(ports, session, typed)
     parts = [{"parts": dict(hit.parts)} if request.explain else {} for hit in hits]
     found = zip(hits, parts, strict=True)
-    rows = [memory_row(ports, hit, hit.file) | {"score": hit.score} | each for hit, each in found]
+    rows = [memory_row(ports, hit, hit.file) | {"kind": hit.kind, "score": hit.score} | each for hit, each in found]
     return {"results": rows, "semantic": await _by_meaning(ports)}
 
 
@@ -170,7 +191,9 @@ async def _find(ports: CommandPorts, session: Session, typed: str) -> tuple[Sequ
         raise NotDone(usage)
     if session.incognito:
         raise NotDone(phrase(session, "incognito"))
-    filters = {"session_key" if name == "session" else name: value for name, value in request.given.items()}
+    filters: dict[str, Any] = {_PARAMETERS.get(name, name): value for name, value in request.given.items()}
+    if "kinds" in filters:
+        filters["kinds"] = filters["kinds"].lower().split(",")
     try:
         hits = await ports.memory.search(
             session, request.query, limit=request.limit, explain=request.explain, **filters
@@ -189,8 +212,8 @@ def _answer(hits: Sequence[Hit], *, min_score: float, explain: bool, language: L
         if found:
             lines.append(say(language, title, count=len(found)))
         for hit in found:
-            lines.append(f"- {hit.id} · {hit.score:.2f} · {day_of(hit.at, zone)} · {hit.text}")
-            if explain:
+            lines.append(f"- {hit.id} · {hit.score:.2f} · {day_of(hit.at, zone)} · {one_line(hit.text)}")
+            if explain and hit.kind not in ARCHIVED:
                 lines.append(_explained(hit, language))
     return "\n".join(lines)
 

@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Final, Literal
 
 from extractor import is_greeting, is_small_talk, traits_of
+from gateway_memory.context.archive import Archive
 from gateway_memory.context.blocks import changes_block, full_block, recalled_block, updates_block
 from gateway_memory.context.deadline_runner import DeadlineRunner
 from gateway_memory.context.episodes import Exchange, exchanges_of, quotations_block, unsaid_before
 from gateway_memory.context.file_changes import ChangeDetector, FileChanges
 from gateway_memory.context.finder import still_holding
-from gateway_memory.context.talks import record_lines, records_of, said_nothing
+from gateway_memory.context.talks import record_lines, said_nothing
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime
 from gateway_memory.session import Session
@@ -32,6 +33,8 @@ _TOLD_SHARE: Final = 0.1
 tell it again."""
 _LAST_SHARE: Final = 0.04
 """The share of the deadline that is reserved for composing the result."""
+_TALKED_SESSIONS: Final = 6
+"""Session records of the time that a message asks for."""
 _CANDIDATES_FACTOR: Final = 2
 """Exchanges that are looked for, as a multiple of those that are quoted: some are in the session's context already."""
 
@@ -76,6 +79,7 @@ class ContextBuilder:
         self._heard = heard
         self.runner = DeadlineRunner(runtime)
         self.changes = ChangeDetector(storage, self.runner)
+        self._archive = Archive(storage)
 
     async def build(self, session: Session, message: str, now: datetime, deadline: float) -> Context:
         """Return what the session is told before its reply to a message. deadline: by the loop's clock."""
@@ -176,7 +180,8 @@ class ContextBuilder:
         if question.talk is None or found is None or found.outcome == "timeout":
             return []
         left = until - asyncio.get_running_loop().time()
-        read = records_of(self._storage.records, session.scope, question.talk)
+        only = Filter(since=question.talk.start, until=question.talk.end)
+        read = self._archive.find(session.scope, "", {"record"}, _TALKED_SESSIONS, only)
         records = await self.runner.run("records", left, read)
         if records == [] and not found.hits:
             return [said_nothing(question.text, question.talk, self._runtime.zone)]

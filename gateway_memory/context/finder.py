@@ -1,11 +1,13 @@
 """Searches that a host, its tools or a person asks for: the best hits, weak ones too."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Final
 
 from extractor import Cleaned, clean
 from gateway_memory.clock import day_of
+from gateway_memory.context.archive import ARCHIVED, Archive
 from gateway_memory.context.deadline_runner import DeadlineRunner
 from gateway_memory.context.episodes import exchanges_of, shown_exchanges, told_hit
 from gateway_memory.runtime import Runtime
@@ -13,10 +15,14 @@ from gateway_memory.session import Session
 from gateway_memory.sync.storage import Storage
 from recall import Filter, Hit, talk_of
 
-__all__ = ["Finder", "as_query", "still_holding"]
+__all__ = ["RECALLED", "Finder", "as_query", "still_holding"]
 
 _FIND_SECONDS: Final = 10.0
 _QUERY_LENGTH: Final = 8000
+_MOST_FILTERED: Final = 50
+"""The hits to choose from where only some kinds are wanted."""
+RECALLED: Final = frozenset({"memory", "note", "episode"})
+"""The kinds of hits that recall finds."""
 
 
 class Finder:
@@ -26,27 +32,43 @@ class Finder:
         self._runtime = runtime
         self._storage = storage
         self._runner = runner
+        self._archive = Archive(storage)
 
     async def find(
-        self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
+        self, session: Session, query: str, limit: int, *, kinds: Collection[str], only: Filter | None, explain: bool
     ) -> tuple[Hit, ...]:
-        """Return the best hits of a search that was asked for: weak ones too, and the deadline is generous.
+        """Return the best hits of some kinds, weak ones too.
 
-        A query for the talk of a time finds what is of that time alone.
+        A query for the talk of a time finds what is of that time alone, and the records of its sessions.
         """
+        now = self._runtime.clock()
         talk = talk_of(query, now.timestamp(), self._runtime.zone)
-        if talk and (only is None or (only.since is None and only.until is None)):
+        if only and (only.since is not None or only.until is not None):
+            talk = None
+        if talk:
             only = replace(only or Filter(), since=talk.start, until=talk.end)
-        await self._runner.run("sync", _FIND_SECONDS, self._storage.follower.refresh(session.scope))
-        if query.strip():
-            hits = await self._found(session, query, limit, now, only=only, explain=explain)
-        else:
-            hits = await self._listed(session, only, limit)
-        return still_holding(hits, now, self._runtime.zone)
+            kinds = {*kinds, "record"} if RECALLED.issubset(kinds) else kinds
+        hits: tuple[Hit, ...] = ()
+        if ARCHIVED.intersection(kinds):
+            archived = self._archive.find(session.scope, "" if talk else query, kinds, limit, only)
+            hits = tuple(await self._runner.run("archive", _FIND_SECONDS, archived) or ())
+        if RECALLED.intersection(kinds):
+            await self._runner.run("sync", _FIND_SECONDS, self._storage.follower.refresh(session.scope))
+            wanted = limit if RECALLED.issubset(kinds) else max(limit, _MOST_FILTERED)
+            if query.strip():
+                found = await self._found(session, query, wanted, now, only=only, explain=explain)
+            else:
+                found = await self._listed(session, only, wanted)
+            found = tuple(hit for hit in still_holding(found, now, self._runtime.zone) if hit.kind in kinds)
+            hits = tuple(sorted((*found, *hits), key=lambda hit: -hit.score)) if hits else found
+        return hits[:limit]
 
     async def get(self, session: Session, identity: str, around: int) -> tuple[Hit, ...]:
-        """Return a memory or a turn by its hit's id, with up to `around` turns before and after it, oldest first."""
+        """Return what a hit's id names; a memory or a turn with up to `around` turns before and after, oldest first."""
         storage, scope = self._storage, session.scope
+        if "-" in identity:  # the ids of memories and of turns have no hyphen
+            archived = await self._runner.run("archive", _FIND_SECONDS, self._archive.get(scope, identity))
+            return (archived,) if archived else ()
         await self._runner.run("sync", _FIND_SECONDS, storage.follower.refresh(scope))
         row = await storage.recaller.get(scope.key, identity)
         if row is None:

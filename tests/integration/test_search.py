@@ -113,7 +113,7 @@ async def test_what_was_said_is_found_once_with_the_memory_of_it(memory: Gateway
     assert best.kind == "episode"
     assert best.text == f"User: {said} Assistant: What a pity!"
     about_coffee = [hit for hit in await memory.search(session, "coffee without milk", limit=20) if "milk" in hit.text]
-    assert [hit.kind for hit in about_coffee] == ["item"]
+    assert [hit.kind for hit in about_coffee] == ["memory"]
 
 
 async def test_what_is_only_near_is_marked_as_weak(memory: GatewayMemory, session: Session) -> None:

@@ -7,7 +7,15 @@ from typing import TypeVar
 from gateway_memory.store.journal import session_state
 from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.ports.lease import Lease
-from gateway_memory.store.ports.sessions import End, EndState, KnownSession, Left, Observation, OpenSession
+from gateway_memory.store.ports.sessions import (
+    End,
+    EndState,
+    KeptObservation,
+    KnownSession,
+    Left,
+    Observation,
+    OpenSession,
+)
 
 __all__ = ["SqliteSessions"]
 
@@ -43,6 +51,16 @@ class SqliteSessions:
             return seen, session_state.left_by(database, scope, session_id)
 
         return await self._connection.read(work)
+
+    async def observations(self, scope: str, newest: int) -> list[KeptObservation]:
+        rows = await self._connection.rows(
+            "SELECT o.id, o.session_id, coalesce(s.key, ''), o.at, o.kind, o.tool, o.content FROM observations o "
+            "LEFT JOIN sessions s ON s.session_id = o.session_id "
+            "WHERE o.scope = ? AND NOT o.private AND o.content <> '' ORDER BY o.id DESC LIMIT ?",
+            (scope, newest),
+        )
+        names = ("number", "session_id", "session_key", "at", "kind", "tool", "content")
+        return [KeptObservation(**dict(zip(names, row, strict=True))) for row in rows]
 
     async def observed_since_stage(self, scope: str, session_id: str) -> int:
         ((number,),) = await self._connection.rows(

@@ -4,7 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-__all__ = ["COUNTED", "End", "EndState", "KnownSession", "Left", "Observation", "OpenSession", "Sessions"]
+__all__ = [
+    "COUNTED",
+    "End",
+    "EndState",
+    "KeptObservation",
+    "KnownSession",
+    "Left",
+    "Observation",
+    "OpenSession",
+    "Sessions",
+]
 
 EndState = Literal["saved", "unsaved", "nothing"]
 COUNTED: Final = frozenset(
@@ -25,6 +35,19 @@ class Observation:
     tool: str = ""
     tags: str = ""
     private: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptObservation:
+    """An observation as it is stored, with its number and its session. at: epoch seconds."""
+
+    number: int
+    session_id: str
+    session_key: str
+    at: float
+    kind: str
+    tool: str
+    content: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +121,9 @@ class Sessions(Protocol):
 
     async def read(self, scope: str, session_id: str) -> tuple[list[Observation], Left]:
         """Return the observations of a session and its results that are still active, without forgotten text."""
+
+    async def observations(self, scope: str, newest: int) -> list[KeptObservation]:
+        """Return the newest observations of a scope that have a content, newest first. Forgotten text is in them."""
 
     async def observed_since_stage(self, scope: str, session_id: str) -> int:
         """Return the number of observations of a session since its last stage summary."""
