@@ -38,7 +38,7 @@ def _listen(parser: ArgumentParser) -> None:
 
 
 def _doctor(parser: ArgumentParser) -> None:
-    parser.add_argument("part", choices=["mqtt"])
+    parser.add_argument("part", choices=["mqtt", "episodes"])
     add_place(parser)
 
 
@@ -83,9 +83,12 @@ COMMANDS: Final = (
     ),
     ShellCommand(
         name="doctor",
-        help=("say what is wrong with a connection, in words", "用文字说明连接哪里出了问题"),
+        help=(
+            "say in words what is wrong with a connection, or with what was said and its index",
+            "用文字说明连接、或对话原文及其索引哪里出了问题",
+        ),
         add_arguments=_doctor,
-        run="gateway_memory.cli.mqtt:run_doctor",
+        run="gateway_memory.cli.doctor:run",
     ),
     ShellCommand(
         name="demo",

@@ -280,6 +280,19 @@ async def test_what_was_seen_and_left_is_read_back(store: Store) -> None:
     assert await store.sessions.observed_since_stage("owner", "s1") == 2
 
 
+async def test_the_newest_observations_of_a_scope_are_found(store: Store) -> None:
+    await store.sessions.open("chat", "owner", "s1", 1.0)
+    for number in range(4):
+        seen = Observation(kind="tool", content=f"build {number}", tool="bash", private=number == 3)
+        await store.sessions.observe("owner", "s1", seen, float(number))
+    await store.sessions.observe("user:zoe", "s2", Observation(kind="user", content="build 5"), 9.0)
+    found = await store.sessions.observations("owner", 2)
+    assert [(each.content, each.tool, each.session_key, each.at) for each in found] == [
+        ("build 2", "bash", "chat", 2.0),
+        ("build 1", "bash", "chat", 1.0),
+    ]
+
+
 async def test_one_follow_up_and_switches_that_last(store: Store) -> None:
     await store.sessions.open("chat", "owner", "s1", 1.0)
     taken = await asyncio.gather(*(store.sessions.take_followup("s1") for _ in range(5)))

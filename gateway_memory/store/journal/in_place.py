@@ -4,6 +4,7 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from gateway_memory.store.ports.sessions import Observation
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld
 
-__all__ = ["JournalInPlace", "journal_id"]
+__all__ = ["JournalInPlace", "KeptTurn", "journal_id"]
 
 _BY_SCOPE: Final = (
     "sessions", "turns", "memories", "receipts", "marks", "observations", "replies", "history", "changes", "events",
@@ -40,6 +41,16 @@ def journal_id(workspace: Path) -> str:
             return str(database.execute("SELECT journal FROM identity").fetchone()[0])
     except (sqlite3.Error, TypeError):
         return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptTurn:
+    """An episode without its text. at: epoch seconds, 0 if it can't be read."""
+
+    scope: str
+    number: int
+    at: float
+    readable: bool
 
 
 class JournalInPlace:
@@ -147,6 +158,12 @@ class JournalInPlace:
         with self._changing() as database:
             return list(database.execute(query, (OWNER_KEY, json.dumps(list(memories)))).fetchall())
 
+    def kept_turns(self) -> list[KeptTurn]:
+        """Return the episodes of all scopes without their texts."""
+        query = "SELECT scope, turn, at, CAST(user AS BLOB), CAST(reply AS BLOB) FROM episodes ORDER BY turn"
+        with _translated(self._workspace):  # no transaction, which would make a gateway's writes wait
+            return [_kept(row) for row in self._database.execute(query)]
+
     # Deletion of a scope
 
     def sessions_of(self, scope: str) -> list[str]:
@@ -199,6 +216,24 @@ class JournalInPlace:
     def _changing(self) -> Iterator[sqlite3.Connection]:
         with _translated(self._workspace), transaction(self._database):
             yield self._database
+
+
+def _kept(row: Sequence[Any]) -> KeptTurn:
+    scope, number, at, *sides = row
+    timed = isinstance(at, int | float)
+    return KeptTurn(
+        scope=str(scope),
+        number=int(number),
+        at=float(at) if timed else 0.0,
+        readable=timed and all(_is_text(side) for side in sides),
+    )
+
+
+def _is_text(side: object) -> bool:
+    try:
+        return isinstance(side, bytes) and side.decode() is not None
+    except UnicodeDecodeError:
+        return False
 
 
 @contextlib.contextmanager

@@ -1,0 +1,105 @@
+"""`gateway-memory doctor episodes`: what was said, its index and its age, with what to do."""
+
+import sqlite3
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from ending import CONFIG, Clock
+
+from gateway_memory import OWNER, Config, GatewayMemory
+from gateway_memory.cli.main import main
+
+CONFIG_FILE = Path(__file__).parents[1] / "data" / "words.json5"
+
+
+async def talked(workspace: Path, turns: int = 3) -> None:
+    clock = Clock()
+    async with GatewayMemory(CONFIG, workspace, clock=clock) as memory:
+        for user in (OWNER, "zoe"):
+            session = await memory.start_session(f"chat-{user}", user=user)
+            for number in range(turns):
+                clock.now += timedelta(minutes=1)
+                await memory.after_reply(session, user=f"Where is the harbour office {number}?", reply="On pier 7.")
+        await memory.flush()
+
+
+def doctor(capsys: pytest.CaptureFixture[str], workspace: Path, config: Path = CONFIG_FILE) -> tuple[int, str]:
+    code = main(["doctor", "episodes", "--workspace", str(workspace), "--config", str(config)])
+    return code, capsys.readouterr().out
+
+
+def changed(workspace: Path, file: str, query: str) -> None:
+    database = sqlite3.connect(workspace / file)
+    with database:
+        database.execute(query)
+    database.close()
+
+
+async def test_nothing_is_wrong_with_a_healthy_memory_or_an_empty_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = doctor(capsys, tmp_path)
+    assert (code, "0 turns are kept" in said) == (0, True)
+    await talked(tmp_path)
+    code, said = doctor(capsys, tmp_path)
+    assert code == 0
+    assert said.splitlines() == [
+        "✓ 6 turns are kept in 2 scopes",
+        "✓ all of them can be read",
+        "✓ the index has all of them",
+        "All is well.",
+    ]
+    assert "harbour" not in said
+
+
+async def test_counts_that_disagree_are_named_and_mended_as_it_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await talked(tmp_path)
+    changed(tmp_path, "journal.sqlite", "DELETE FROM episodes WHERE turn = (SELECT max(turn) FROM episodes)")
+    code, said = doctor(capsys, tmp_path)
+    assert code == 1
+    assert "2 turns of user:zoe are kept, and 3 are in the index (1 pages of it differ)" in said
+    assert "owner" not in said
+    (tmp_path / "index.sqlite").unlink()
+    code, said = doctor(capsys, tmp_path)
+    assert "3 turns of owner are kept, and 0 are in the index" in said
+    async with GatewayMemory(CONFIG, tmp_path, clock=Clock()) as memory:
+        for user in (OWNER, "zoe"):
+            await memory.before_reply(await memory.start_session("again", user=user), "hello")
+        await memory.flush()
+    assert doctor(capsys, tmp_path)[0] == 0
+
+
+@pytest.mark.parametrize("damage", ["user = CAST(x'ff41' AS TEXT)", "at = 'yesterday'", "reply = x'fffe'"])
+async def test_turns_that_cannot_be_read_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
+) -> None:
+    await talked(tmp_path)
+    changed(tmp_path, "journal.sqlite", f"UPDATE episodes SET {damage} WHERE turn = 2")
+    code, said = doctor(capsys, tmp_path)
+    assert code == 1
+    assert "✗ 1 turns can't be read: 2. Search misses" in said
+
+
+async def test_what_is_kept_for_too_long_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace, config = tmp_path / "workspace", tmp_path / "config.json5"
+    workspace.mkdir()
+    await talked(workspace)
+    config.write_text("{agents: {defaults: {memorySync: {episodes: {keepDays: 7}}}}}", "utf-8")
+    code, said = doctor(capsys, workspace, config)
+    assert code == 1
+    assert "6 turns are older than episodes.keepDays (7)" in said
+    kept = Config(defaults=replace(CONFIG.defaults, episodes=replace(CONFIG.defaults.episodes, keep_days=7)))
+    async with GatewayMemory(kept, workspace) as memory:
+        await memory.flush()
+    assert "0 turns are kept" in doctor(capsys, workspace, config)[1]
+
+
+async def test_a_journal_that_cannot_be_opened_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "journal.sqlite").write_bytes(b"no database at all" * 100)
+    code, said = doctor(capsys, tmp_path)
+    assert code == 1
+    assert said.startswith("✗ ")
