@@ -41,6 +41,7 @@ _NEWEST: Final = 40
 _FEWEST: Final = 8
 """The width of a sentence of an answer that says something, unless it is the only one."""
 _ENOUGH: Final = 30
+_LEAST_TOPIC: Final = 14
 
 
 @dataclass(slots=True)
@@ -86,7 +87,7 @@ def told_by(exchanges: Sequence[Exchange]) -> Told:
     topics: list[str] = []
     done: list[str] = []
     later: list[str] = []
-    ended = ""
+    ended = offer = ""
     for exchange in (*exchanges[:_FIRST], *exchanges[_FIRST:][-_NEWEST:]):
         said = [each for each in _plain(exchange.user) if not TO_REMEMBER.search(each.text)]
         asked = any(each.question or ASKS.search(_without_opener(each.text)) for each in said)
@@ -100,9 +101,12 @@ def told_by(exchanges: Sequence[Exchange]) -> Told:
         reported += [each for answer in exchange.answers for each in _plain(answer) if _is_report(each, REPORTS)]
         essence = _essence(exchange.answers[-1:])
         if reported:
-            done += [f"{_without_opener(each.text)}{'。' if has_han(each.text) else '.'}" for each in reported]
+            done += [_closed(_without_opener(each.text)) for each in reported]
         elif asked and essence:
             done.append(f"{_within(topics[-1], _ASK_LENGTH)} → {essence}")
+        elif offer and essence and not message:  # the user has only agreed
+            done.append(f"{_within(offer, _ASK_LENGTH)} → {essence}")
+        offer = next(_questions(exchange), "")
         if message:
             ended = "" if reported or asked or put_off else " → ".join(filter(None, (message, essence)))
     return Told(
@@ -129,7 +133,7 @@ def _is_code(text: str) -> bool:
 
 
 def _is_report(sentence: Sentence, reports: re.Pattern[str]) -> bool:
-    return not sentence.question and bool(reports.search(sentence.text)) and not NOT_DONE.search(sentence.text)
+    return not sentence.question and bool(reports.search(sentence.plain)) and not NOT_DONE.search(sentence.plain)
 
 
 def _is_later(sentence: Sentence) -> bool:
@@ -160,7 +164,13 @@ def _unanswered(exchanges: Sequence[Exchange]) -> Iterator[str]:
         if any(each.question or ASKS.search(each.text) for each in said):
             yield _joined(said)
     else:
-        closing = sentences(last.answers[-1])[-1:]
+        yield from _questions(last)
+
+
+def _questions(exchange: Exchange) -> Iterator[str]:
+    """Yield the question with which an exchange ends, unless it only offers more help."""
+    for answer in exchange.answers[-1:]:
+        closing = sentences(answer)[-1:]
         yield from (_ended(each) for each in closing if each.question and not OFFERS.search(each.text))
 
 
@@ -168,7 +178,8 @@ def _topic(requests: Sequence[str]) -> str:
     """Return what several requests were about, by the beginnings of the first ones."""
     parts: list[str] = []
     left = _TOPIC_LENGTH
-    for part in dict.fromkeys(_within(request, _ASK_LENGTH) for request in requests):
+    telling = [request for request in requests if _width(request) >= _LEAST_TOPIC] or requests
+    for part in dict.fromkeys(_within(request, _ASK_LENGTH) for request in telling):
         if len(part) <= left:
             parts.append(part)
             left -= len(part) + 2
@@ -200,6 +211,10 @@ def _joined(said: Sequence[Sentence]) -> str:
 
 def _sentence_joint(parts: Sequence[str]) -> str:
     return " " if not parts or parts[0].endswith(("?", "？")) else "。" if has_han("".join(parts)) else ". "
+
+
+def _closed(text: str) -> str:
+    return text if text.endswith(('"', "”", ".")) else f"{text}{'。' if has_han(text) else '.'}"
 
 
 def _ended(sentence: Sentence) -> str:
