@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recall.rows.peek import Peek, peek
     from recall.rows.port import Rows
     from recall.settings import EmbedderSettings, RecallSettings
-    from recall.text.dates import Span, looks_back
+    from recall.text.dates import Span, asks_what_was
     from recall.text.passages import excerpt_of, passages_of
     from recall.text.render import FENCE_END, FENCE_START, count_tokens, quoted, render_block
     from recall.text.talk import talk_of
@@ -61,11 +61,11 @@ __all__ = [
     "Stamp",
     "Stored",
     "Vectors",
+    "asks_what_was",
     "consume_exception",
     "count_tokens",
     "erase_scope",
     "excerpt_of",
-    "looks_back",
     "passages_of",
     "peek",
     "quoted",
@@ -84,11 +84,11 @@ _HOMES = {
     "Recaller": "recaller",
     "Rows": "rows.port",
     "Span": "text.dates",
+    "asks_what_was": "text.dates",
     "consume_exception": "threads.priority",
     "count_tokens": "text.render",
     "erase_scope": "rows.erasing",
     "excerpt_of": "text.passages",
-    "looks_back": "text.dates",
     "passages_of": "text.passages",
     "peek": "rows.peek",
     "quoted": "text.render",

@@ -11,7 +11,7 @@ from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.ports.episodes import Episodes, Told
 from gateway_memory.sync.episodes import SPEAKERS, page_of
-from recall import Hit, count_tokens, excerpt_of, looks_back, render_block
+from recall import Hit, asks_what_was, count_tokens, excerpt_of, render_block
 
 __all__ = ["Exchange", "exchanges_of", "quotations_block", "shown_exchanges", "told_hit", "unsaid_before"]
 
@@ -44,7 +44,7 @@ async def exchanges_of(episodes: Episodes, scope: str, hits: Sequence[Hit], quer
     if not passages:
         return []
     told = await episodes.told(scope, [hit.turn for hit in passages])
-    found = (_exchange(told, hit, past=looks_back(query)) for hit in passages)
+    found = (_exchange(told, hit, past=asks_what_was(query)) for hit in passages)
     return [exchange for exchange in found if exchange]
 
 

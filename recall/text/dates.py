@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
-__all__ = ["Span", "looks_back", "spans_of"]
+__all__ = ["Span", "asks_what_was", "looks_back", "spans_of"]
 
 
 class Span(NamedTuple):
@@ -204,6 +204,11 @@ _PAST = re.compile(
     r"\b(?:did|didn't|was|were|had|has|have|ever|used to|when)\b|曾|以前|之前|当时|那次|上次|什么时候|哪[年天次]|过[吗么什哪]",
     re.IGNORECASE,
 )
+_OVER = re.compile(
+    r"\b(?:did|was|were|had|ever|used to|before|previously|formerly|earlier|originally|once|back then)\b"
+    r"|曾|以前|之前|当时|那时|原来|从前|过去|早先|先前",
+    re.IGNORECASE,
+)
 _LONGEST_QUESTION = 120
 
 
@@ -211,3 +216,9 @@ def looks_back(text: str) -> bool:
     """Return whether a message is a short question about the past, for which recency says nothing."""
     text = text.strip()
     return len(text) <= _LONGEST_QUESTION and text.endswith(("?", "？")) and _PAST.search(text) is not None
+
+
+def asks_what_was(text: str) -> bool:
+    """Return whether a message is a short question about what was, so that what is over answers it too."""
+    text = text.strip()
+    return len(text) <= _LONGEST_QUESTION and text.endswith(("?", "？")) and _OVER.search(text) is not None
