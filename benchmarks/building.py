@@ -1,6 +1,6 @@
 """Makes a workspace of many memories with its index, in a process of its own.
 
-    python benchmarks/building.py FOLDER MEMORIES SCOPES TEXTS
+    python benchmarks/building.py FOLDER MEMORIES SCOPES TEXTS EPISODES
 
 Prints as JSON how fast that went. latency.py calls it, so that it measures a process that only serves.
 """
@@ -17,15 +17,18 @@ from typing import Any
 
 import numpy as np
 import structlog
-from corpus import seed, texts_of
+from corpus import Writer, seed, texts_of
 from numpy.typing import NDArray
 from stalls import Stalls
 
 import recall.recaller
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.scope import resolve_scope
+from gateway_memory.store.ports.episodes import Episode
 from recall.background import Batches
 from recall.encoding.encoder import BundledEncoder
+
+AT_ONCE = 640
 
 
 class Remembering(BundledEncoder):
@@ -43,10 +46,30 @@ class Remembering(BundledEncoder):
         return np.stack([self._known[text] for text in texts])
 
 
-async def build(workspace: Path, memories: int, scopes: int, distinct: int) -> dict[str, Any]:
+async def tell(memory: GatewayMemory, scope: str, exchanges: int, distinct: int) -> None:
+    """Store exchanges as they were said in a scope, in sessions of ten, a minute apart, and index them."""
+    storage, writer = memory._opened().storage, Writer(3)  # noqa: SLF001 - as the importer does
+    said = [writer.memory() for _ in range(min(distinct, 2 * exchanges))]
+    for first in range(0, exchanges, AT_ONCE):
+        part = [
+            Episode(
+                turn=0,
+                scope=scope,
+                session_key=f"chat {number // 10}",
+                session_id=f"s{number // 10}",
+                user=said[2 * number % len(said)],
+                reply=said[(2 * number + 1) % len(said)],
+                at=1.7e9 + 60 * number,
+            )
+            for number in range(first, min(first + AT_ONCE, exchanges))
+        ]
+        await storage.episode_follower.index(scope, await storage.episodes.add(part))
+
+
+async def build(workspace: Path, memories: int, scopes: int, distinct: int, episodes: int) -> dict[str, Any]:
     """Make a workspace with its index; return how fast that went."""
     seed(workspace, texts_of(memories, distinct), scopes)
-    if distinct < memories:
+    if distinct < memories or episodes:
         recall.recaller._bundled = Remembering  # noqa: SLF001 - an hour's work otherwise
         recall.recaller.BUNDLED_BATCHES = Batches(texts=256, characters=1_000_000)  # type: ignore[attr-defined]
     result: dict[str, Any] = {}
@@ -60,10 +83,12 @@ async def build(workspace: Path, memories: int, scopes: int, distinct: int) -> d
             for scope in range(scopes):
                 whose = resolve_scope(user=f"person {scope}" if scopes > 1 else OWNER, room=None)
                 await memory._opened().storage.follower.refresh(whose)  # noqa: SLF001 - the moment when the index has everything
-            result["indexed_per_second"] = memories / (time.perf_counter() - started)
+                await tell(memory, whose.key, memories // scopes * episodes, distinct)
+            rows = memories * (1 + 2 * episodes)
+            result["indexed_per_second"] = rows / (time.perf_counter() - started)
             started = time.perf_counter()
             await memory._opened().storage.recaller.embedded()  # noqa: SLF001 - flush has a bound
-            result["embedded_per_second"] = memories / (time.perf_counter() - started)
+            result["embedded_per_second"] = rows / (time.perf_counter() - started)
         watching.cancel()
         result["stalls"] = {"building": stalls.take()._asdict()}
     return result

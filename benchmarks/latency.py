@@ -14,6 +14,8 @@ noisy: compare the ratios, not the milliseconds.
 --scopes: the memories are spread over so many people. A hundred of them speak; the others rest, and one that rested is
 loaded when it speaks. --texts: so many distinct texts (default: 20,000 where there are scopes, else all differ).
 Repeated ones are encoded once, so that a million needn't take an hour; "embedded" then says what writing takes.
+--episodes: beside each memory so many exchanges stay as they were said, each of two sides, in sessions of ten; the
+floors are those of the memories alone.
 
 The store is made by one process and measured by another, which starts when all is made: its resident memory is that of
 one that only serves, and no system has taken pages from it while it waited.
@@ -40,6 +42,7 @@ def main() -> int:
     parser.add_argument("--memories", type=int, nargs="+", default=[10_000], metavar="N", help="one run for each")
     parser.add_argument("--scopes", type=int, default=1, help="over so many people (default: the owner alone)")
     parser.add_argument("--texts", type=int, help="so many distinct ones")
+    parser.add_argument("--episodes", type=int, default=0, help="for each memory (default: %(default)s)")
     parser.add_argument("--messages", type=int, default=200, help="of each length (default: %(default)s)")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
@@ -48,11 +51,12 @@ def main() -> int:
         result: dict[str, Any] = {
             "memories": memories,
             "scopes": args.scopes,
+            "episodes": memories * args.episodes,
             "distinct_texts": min(texts, memories),
         }
         with tempfile.TemporaryDirectory() as folder:
             numbers = (memories, args.scopes, texts)
-            built = run("building.py", folder, *numbers)
+            built = run("building.py", folder, *numbers, args.episodes)
             os.sync()  # what was built is not still being written while it is opened
             served = run("serving.py", folder, *numbers, args.messages)
         result |= built | served | {"stalls": built["stalls"] | served["stalls"]}

@@ -9,7 +9,8 @@ def table(result: dict[str, Any]) -> str:
     """Return the result as lines."""
     over = f" over {result['scopes']} scopes" if result["scopes"] > 1 else ""
     repeated = f", {result['distinct_texts']} distinct texts" if result["distinct_texts"] < result["memories"] else ""
-    lines = [f"{result['memories']} memories{over}{repeated}"]
+    beside = f" and {result['episodes']} exchanges" if result["episodes"] else ""
+    lines = [f"{result['memories']} memories{beside}{over}{repeated}"]
     for length in (20, 100, 500):
         row = result[f"before_reply_{length}"]
         floor, means = row["floor"], row["floor_means"]
