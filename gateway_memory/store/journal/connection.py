@@ -1,10 +1,14 @@
-"""A SQLite connection that runs each transaction as one job in its own thread, and raises only our errors."""
+"""A SQLite connection that runs each transaction as one job in its own thread, and raises only our errors.
+
+Transactions that wait at the same time share one commit.
+"""
 
 import sqlite3
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import aiosqlite
 
@@ -21,6 +25,15 @@ _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _ADVICE: Final = "End this process, see to the file, and start again; your Markdown files are untouched."
 
 
+class _Transaction:
+    """Work that waits for its commit, and then its result or its error."""
+
+    def __init__(self, work: Callable[[sqlite3.Connection], object]) -> None:
+        self.work = work
+        self.result: object = None
+        self.error: BaseException | None = None
+
+
 class Connection(aiosqlite.Connection):
     """Runs a whole transaction as one job, while aiosqlite switches to its thread for each statement.
 
@@ -31,6 +44,7 @@ class Connection(aiosqlite.Connection):
     """
 
     _path: Path
+    _waiting: deque[_Transaction]
     _files: tuple[int, ...] = ()
     _damage: sqlite3.DatabaseError | UnicodeDecodeError | None = None
 
@@ -45,17 +59,26 @@ class Connection(aiosqlite.Connection):
 
         connection = cls(connect, iter_chunk_size=64)
         connection._path = path
+        connection._waiting = deque()
         _ = await connection  # returns itself, typed as its base class
         return connection
 
     async def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `work` in one transaction. It is durable when this returns, and is rolled back if anything raises.
+        """Run `work` atomically. It is durable when this returns, and is rolled back if it raises.
+
+        Calls that wait for the thread at the same time share one commit. What one of them raises rolls back only its
+        own work; if the commit fails, all of them fail.
 
         Raises:
             JournalDamagedError: the file was removed, replaced or damaged since it was opened; nothing was written.
             StoreError: it could not be written; nothing was written.
         """
-        return await self._run(self._atomic, work)
+        asked = _Transaction(work)
+        self._waiting.append(asked)
+        await self._in_thread(self._commit_waiting)  # an earlier call's job may have done it already
+        if asked.error is not None:
+            raise asked.error
+        return cast("T", asked.result)
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run read-only `work` on one snapshot of the database. It does not wait for writers. Raises StoreError."""
@@ -85,6 +108,36 @@ class Connection(aiosqlite.Connection):
     def _reading(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with transaction(self._conn, begin="BEGIN"):
             return work(self._conn)
+
+    def _commit_waiting(self) -> None:
+        asked = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        if not asked:
+            return
+        try:
+            with self._sound():
+                self._atomic(lambda database: self._run_each(database, asked))
+        except BaseException as error:  # noqa: BLE001 - it belongs to the callers
+            for each in asked:
+                each.error = each.error or error
+
+    def _run_each(self, database: sqlite3.Connection, asked: Sequence[_Transaction]) -> None:
+        """Run the work of each. What one of several raises rolls back its own work alone."""
+        if len(asked) == 1:
+            asked[0].result = asked[0].work(database)
+            return
+        for each in asked:
+            database.execute("SAVEPOINT one")
+            try:
+                with self._sound():
+                    each.result = each.work(database)
+            except Exception as error:
+                if (
+                    self._damage is not None or not database.in_transaction
+                ):  # a full disk may have rolled all of it back
+                    raise
+                each.error = error
+                database.execute("ROLLBACK TO one")
+            database.execute("RELEASE one")
 
     def _atomic(self, work: Callable[[sqlite3.Connection], T]) -> T:
         self._look()
