@@ -223,6 +223,10 @@ class Recaller:
         )
         return await self._searcher.search(request, timeout_seconds, patient=patient)
 
+    def expect(self, text: str) -> None:
+        """Start to encode a text for which `nearest` will be called."""
+        self._searcher.expect(text)
+
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None
     ) -> tuple[Near, ...]:
@@ -230,9 +234,15 @@ class Recaller:
 
         Where its vector is not there after `timeout_seconds` (by default the settings' timeout), by words alone.
         """
+        return (await self.nearest_each(scope, [text], limit, timeout_seconds=timeout_seconds))[0]
+
+    async def nearest_each(
+        self, scope: str, texts: Sequence[str], limit: int, *, timeout_seconds: float | None = None
+    ) -> list[tuple[Near, ...]]:
+        """Return what `nearest` returns, for each of several texts."""
         if timeout_seconds is None:
             timeout_seconds = self._settings.timeout_ms / 1000
-        return await self._searcher.nearest(scope, text, limit, timeout_seconds)
+        return await self._searcher.nearest(scope, texts, limit, timeout_seconds)
 
 
 def _embedders(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from .tables import words_of
 
@@ -127,6 +128,7 @@ _FORM_HAN = re.compile(
 )
 
 
+@lru_cache(maxsize=512)  # a statement is compared with several others
 def names_of_kind(text: str) -> Mapping[str, frozenset[str]]:
     """Return the things that a text names, by kind: {"language": {"python"}}."""
     found: dict[str, set[str]] = {}
@@ -141,6 +143,7 @@ def without_kind(text: str, kind: str) -> str:
     return _THING.sub(lambda match: "#" if _THINGS[match[0]][0] == kind else match[0], text.lower())
 
 
+@lru_cache(maxsize=512)
 def polarity(text: str) -> bool | None:
     """Return False for a negated statement, None for one with two sides ("coffee, not tea") or several sentences."""
     if _CONTRAST.search(text) or _SEVERAL.search(text):
@@ -153,6 +156,7 @@ def left_behind(text: str) -> str:
     return " ".join(group for match in _LEFT.finditer(text) for group in match.groups() if group)
 
 
+@lru_cache(maxsize=512)  # a statement is compared with several others
 def statement_words(text: str) -> frozenset[str]:
     """Return the content words: lower case, English without common endings, Han as pairs of characters."""
     found: set[str] = set()

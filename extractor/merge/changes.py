@@ -4,21 +4,21 @@ The rules are strict because a wrong answer loses a memory: all other words and 
 """
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 from extractor.language.vocabulary import names_of_kind, statement_words, without_kind
 
-__all__ = ["HAPPENED", "PREDICATE", "changed", "same_verb", "says_now"]
+__all__ = ["changed", "happened", "predicate", "same_verb", "says_now"]
 
-HAPPENED = re.compile(
+_HAPPENED = re.compile(
     (
         r"\b(?:yesterday|last (?:night|week|month|year)|ago|went|met|saw|ran|bought|visited)\b|昨天|上周|上个月"
         r"|去年|刚才|见了|去了|买了"
     ),
     re.IGNORECASE,
 )
-# The predicate, which ends the subject: "box 3 is blue" and "box 4 is blue" have different subjects.
-PREDICATE = re.compile(
+_PREDICATE = re.compile(
     r"(?:(?<=[a-z\d])'(?:s|re|m)(?= (?:a|an|the|not|now|on|at|in|\d)\b)"
     r"|\b(?:is|are|was|were|am|be|has|have|had|will|would|can|must|should|costs?|takes?|needs?|wants?|likes?|loves?|hates?|prefers?|enjoys?|uses?|runs?|listens?|opens?|starts?"
     r"|ends?|closes?|weighs?|earns?|pays?|moved|goes|expires?|lives?|works?|drinks?|eats?|speaks?|plays?|means?|equals?"
@@ -106,6 +106,18 @@ _ORDERED = ("spoken", "length", "theme", "indentation", "packages")
 _DECIDES = re.compile(r"\b(?:decided|chose|agreed|picked|settled|going with|let's use|we'll use)\b|决定|选定|敲定|选用")
 
 
+@lru_cache(maxsize=512)  # a statement is compared with several others
+def predicate(text: str) -> re.Match[str] | None:
+    """Return the predicate, which ends the subject: "box 3 is blue" and "box 4 is blue" have different subjects."""
+    return _PREDICATE.search(text)
+
+
+@lru_cache(maxsize=512)
+def happened(text: str) -> bool:
+    """Return whether a statement tells of something that has happened once."""
+    return bool(_HAPPENED.search(text))
+
+
 def changed(new: str, old: str) -> tuple[Literal["supersede"], str] | None:
     """Return `("supersede", reason)` if the new statement gives the old one's subject another value. Pure."""
     if _moved(new, old) or _retimed(new, old):
@@ -130,7 +142,7 @@ def same_verb(new: str, old: str) -> bool:
 
 def _moved(new: str, old: str) -> bool:
     """Return whether the same thing has moved to another time, or to another thing of its kind."""
-    met, met_old = _MOVED.search(new), PREDICATE.search(old)
+    met, met_old = _MOVED.search(new), predicate(old)
     if not met or not met_old or met_old[0].lower() not in _IS:
         return False
     subject = statement_words(new[: met.start()])
@@ -142,8 +154,8 @@ def _moved(new: str, old: str) -> bool:
 
 def _retimed(new: str, old: str) -> bool:
     """Return whether the same thing has another time and nothing else is said of it. Two past events do not count."""
-    met, met_old = PREDICATE.search(new), PREDICATE.search(old)
-    if not met or not met_old or HAPPENED.search(new) or HAPPENED.search(old):
+    met, met_old = predicate(new), predicate(old)
+    if not met or not met_old or happened(new) or happened(old):
         return False
     if met[0].lower() not in _IS_AT or met[0].lower() != met_old[0].lower():
         return False
@@ -205,6 +217,7 @@ def _rechosen(new: str, old: str) -> bool:
     return False
 
 
+@lru_cache(maxsize=512)  # a statement is compared with several others
 def _plain(text: str) -> str:
     """Normalize: lower case, single spaces, none next to Han, without words for "now" and end marks."""
     text = _NOW.sub(" ", text.lower().replace("’", "'"))

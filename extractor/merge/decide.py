@@ -7,12 +7,13 @@ decide only whether the same was said in the other language.
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from extractor.language.script import is_chinese
 from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 from extractor.types import Action, Candidate, Decision, Known
 
-from .changes import HAPPENED, PREDICATE, changed, same_verb, says_now
+from .changes import changed, happened, predicate, same_verb, says_now
 from .order import swapped, turned
 from .slots import slots
 
@@ -162,7 +163,7 @@ def _richer(new_words: frozenset[str], old_words: frozenset[str], alike: float) 
 
 def _of_another(new: str, old: str) -> bool:
     """Return whether the two statements have different subjects."""
-    met, met_old = PREDICATE.search(new), PREDICATE.search(old)
+    met, met_old = predicate(new), predicate(old)
     if not met or not met_old:
         return False
     subject, old_subject = new[: met.start()], old[: met_old.start()]
@@ -174,7 +175,7 @@ def _of_another(new: str, old: str) -> bool:
 
 def _renumbered(new: str, old: str, new_words: frozenset[str], old_words: frozenset[str]) -> tuple[Action, str] | None:
     """Supersede the same statement with another number. Two past events do not count."""
-    if HAPPENED.search(new) or HAPPENED.search(old) or not (PREDICATE.search(new) and PREDICATE.search(old)):
+    if happened(new) or happened(old) or not (predicate(new) and predicate(old)):
         return None
     plain_new = {word for word in new_words if not _NUMBER.search(word)}
     plain_old = {word for word in old_words if not _NUMBER.search(word)}
@@ -187,7 +188,7 @@ def _left(new: str, old: str) -> tuple[Action, str] | None:
     """Supersede a preference that was given up: "I switched from X to Y", "我现在改用 Y 了"."""
     if not CHANGE.search(new) or polarity(old) is False or not same_verb(new, old):
         return None
-    if _I.match(new) and statement_words(old[: met.start()] if (met := PREDICATE.search(old)) else ""):
+    if _I.match(new) and statement_words(old[: met.start()] if (met := predicate(old)) else ""):
         return None  # somebody else's, or a project's
     left = left_behind(new)
     new_names, old_names = names_of_kind(new), names_of_kind(old)
@@ -243,6 +244,7 @@ def _names(text: str) -> set[str]:
     return named.union(*names_of_kind(text).values())
 
 
+@lru_cache(maxsize=512)  # a statement is compared with several others
 def _normal(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).casefold()
     return "".join(character for character in text if character.isalnum() or character in "+#%-")

@@ -1,6 +1,7 @@
 """Compares statements of the same words in another order: "coffee over tea", "tea over coffee"; who owes whom."""
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 from extractor.language.vocabulary import statement_words
@@ -37,5 +38,6 @@ def swapped(new: str, old: str) -> bool:
     )
 
 
+@lru_cache(maxsize=512)  # a statement is compared with several others
 def _rather(text: str) -> re.Match[str] | None:
     return (_PREFERRED if "prefer" in text.lower() else _RATHER).search(text)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from extractor.language.vocabulary import LATELY, names_of_kind
 
@@ -115,6 +116,7 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 
 
+@lru_cache(maxsize=512)  # a statement is compared with several others
 def slots(text: str) -> Mapping[str, str]:
     """Return the attributes that a statement tells, with values in lower case: {"home": "berlin"}."""
     text = text.strip().replace("’", "'")

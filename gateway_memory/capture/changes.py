@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Final
 
 from extractor import Candidate, without_commands
-from gateway_memory.capture.draft import Draft
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.forgetting import named
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
+from gateway_memory.capture.saves import Saves
 from gateway_memory.capture.undo import Refused, Standing, inverse
 from gateway_memory.runtime import Runtime
 from gateway_memory.scope import Scope
@@ -37,6 +37,7 @@ class MemoryChanges:
         self._storage = storage
         self._merger = merger
         self._executor = executor
+        self._saves = Saves(runtime, storage, merger, executor)
 
     async def keep(self, scope: Scope, stage: Stage, memories: Sequence[MemoryRecord]) -> None:
         """Write memories without merging them. Stage summaries each describe one moment."""
@@ -48,20 +49,7 @@ class MemoryChanges:
 
     async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> CandidateOutcome:
         """Merge one candidate from the agent itself, and return the outcome. `source` has the id 0."""
-        async with self._storage.documents.writing(scope):
-            await self._storage.follower.refresh(scope)
-            draft = Draft()
-            await self._merger.merge(scope, source, candidate, draft, await self._merger.room(scope))
-            plan = Plan(scope=scope.key, folder=scope.folder, stage="save", at=self._runtime.timestamp())
-            await self._executor.execute(
-                replace(
-                    plan,
-                    added=tuple(draft.added),
-                    retired=tuple(draft.retired),
-                    outcomes=tuple(draft.outcomes),
-                )
-            )
-        return draft.outcomes[-1]
+        return await self._saves.save(scope, source, candidate)
 
     async def forget(self, scope: Scope, stored: Stored, *, reason: str = "command", turn: int = 0) -> None:
         """Remove a memory from its file. The journal keeps it, so that an undo can restore it."""

@@ -1,6 +1,8 @@
 """Execute a plan: write, index, announce. Each step is idempotent, so that a plan can be replayed after a crash."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from gateway_memory.observability.logger import get_logger
@@ -30,6 +32,16 @@ class OpenSessions(Protocol):
         """Remove forgotten text from the openings of a scope's sessions."""
 
 
+@dataclass(slots=True)
+class _Execution:
+    """A plan that is being executed, with its number in the journal, its events and the edits of its documents."""
+
+    plan: Plan
+    number: int | None = None
+    events: Sequence[Event] = ()
+    patches: "tuple[Patch, ...]" = ()
+
+
 class PlanExecutor:
     """Executes plans, and notifies the open sessions.
 
@@ -56,34 +68,62 @@ class PlanExecutor:
 
     async def execute(self, plan: Plan, number: int | None = None) -> None:
         """Execute a plan, or the rest of one. Call it only within the documents' `writing`."""
+        await self._execute([_Execution(plan=plan, number=number)])
+
+    async def execute_all(self, plans: Sequence[Plan]) -> None:
+        """Execute plans of one scope, with one write of each file. Call it only within the documents' `writing`.
+
+        Of several plans, each only adds memories.
+        """
+        await self._execute([_Execution(plan=plan) for plan in plans])
+
+    async def _execute(self, executions: Sequence["_Execution"]) -> None:
         try:
-            await self._execute(plan, number)
+            writing = [each for each in executions if each.plan.writes]
+            await asyncio.gather(*(self._begin(each) for each in writing))  # calls at the same time share a commit
+            if writing:
+                await self._write(writing)
+            await asyncio.gather(
+                *(self._storage.turns.finish(each.plan, each.number, each.patches) for each in executions)
+            )
         except BaseException:
             self.interrupted.set()
             raise
+        for each in executions:
+            self._finished(each)
 
-    async def _execute(self, plan: Plan, number: int | None) -> None:
-        events: list[Event] = []
-        patches: tuple[Patch, ...] = ()
-        if plan.writes:
-            if number is None:
-                number, events = await self._storage.turns.save_plan(plan, self._events(plan))
-            else:
-                events = await self._storage.notices.planned(number)
-            for memory in plan.added:
+    async def _begin(self, execution: "_Execution") -> None:
+        if execution.number is None:
+            plan = execution.plan
+            execution.number, execution.events = await self._storage.turns.save_plan(plan, self._events(plan))
+        else:
+            execution.events = await self._storage.notices.planned(execution.number)
+
+    async def _write(self, executions: Sequence["_Execution"]) -> None:
+        first, *others = executions
+        plan = first.plan
+        for each in executions:
+            for memory in each.plan.added:
                 self._sessions.mark_shown(memory)
-            with self._runtime.metrics.timed("ingest.files"):
-                patches = await self._storage.documents.edit(plan.target, plan.edits())
-            for event in events:  # before indexing: sessions must receive the update, not an edit of the file
+        with self._runtime.metrics.timed("ingest.files"):
+            own = plan.edits()
+            added = tuple(memory for each in others for memory in each.plan.added)
+            # An undo of the others removes their lines. Only the first one can have made a file or a heading.
+            rest = Plan(scope=plan.scope, folder=plan.folder, stage=plan.stage, at=plan.at, added=added).edits()
+            first.patches = (await self._storage.documents.edit(plan.target, [*own, *rest]))[: len(own)]
+        for each in executions:
+            for event in each.events:  # before indexing: sessions must receive the update, not an edit of the file
                 self._announcer.written(event)
-            with self._runtime.metrics.timed("ingest.index"):
-                await self._storage.follower.refresh(plan.target)
-            if plan.stage == "undo" or any(item.state in ("forgotten", "undone") for item in plan.retired):
-                await self.withhold(plan.target)
-        await self._storage.turns.finish(plan, number, patches)
+        with self._runtime.metrics.timed("ingest.index"):
+            await self._storage.follower.refresh(plan.target)
+        if plan.stage == "undo" or any(item.state in ("forgotten", "undone") for item in plan.retired):
+            await self.withhold(plan.target)
+
+    def _finished(self, execution: "_Execution") -> None:
+        plan = execution.plan
         if plan.stage == "rules" and plan.turns:
             self._runtime.metrics.turns_processed(self._runtime.clock(), max(plan.turns))
-        for event in events:
+        for event in execution.events:
             self._announcer.committed(event)
         for outcome in plan.outcomes:
             self._runtime.metrics.count(f"extraction.{plan.stage}.{outcome.action}.{outcome.reason}")

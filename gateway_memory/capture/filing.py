@@ -79,8 +79,9 @@ class Filing:
             for memory in by_rules:
                 if memory.id in retracted:
                     await self._merger.retract(scope, memory, draft)
-            for turn, candidate in kept:
-                room -= await self._merger.merge(scope, turn, candidate, draft, room)
+            near = await self._merger.near(scope, [candidate for _, candidate in kept])
+            for (turn, candidate), found_near in zip(kept, near, strict=True):
+                room -= await self._merger.merge(scope, turn, candidate, found_near, draft, room)
             await self._executor.execute(
                 replace(
                     plan,

@@ -1,6 +1,8 @@
 """Merge one candidate with a scope's memories: compare it to the nearest, and add the decision to a draft."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from heapq import nlargest
+from operator import attrgetter
 from typing import Final
 
 from extractor import Candidate, Decision, Known, decide, same_words
@@ -16,7 +18,7 @@ from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage, record_of
 from gateway_memory.tasks import compute
-from recall import Stored
+from recall import Near, Stored
 
 __all__ = ["LINE_OVERHEAD", "Merger"]
 
@@ -34,18 +36,47 @@ class Merger:
         self._runtime = runtime
         self._storage = storage
 
-    async def merge(self, scope: Scope, turn: PendingTurn, candidate: Candidate, draft: Draft, room: int) -> int:
-        """Decide about one candidate, add the result to the draft, and return the bytes that it takes in MEMORY.md."""
+    def expect(self, candidate: Candidate) -> None:
+        """Start to encode a candidate for which `near` will be called."""
+        self._storage.recaller.expect(one_line(candidate.content))
+
+    async def near(self, scope: Scope, candidates: Sequence[Candidate]) -> list[tuple[Near, ...]]:
+        """Return the memories to compare each candidate with."""
+        texts = [one_line(candidate.content) for candidate in candidates]
+        return await self._storage.recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=NEAREST_SECONDS)
+
+    async def merge(
+        self, scope: Scope, turn: PendingTurn, candidate: Candidate, found: Sequence[Near], draft: Draft, room: int
+    ) -> int:
+        """Decide about one candidate, add the result to the draft, and return the bytes that it takes in MEMORY.md.
+
+        found: what `near` returned.
+        """
         text = one_line(candidate.content)
-        near = {
-            item.stored.entry.id: item
-            for item in await self._storage.recaller.nearest(scope.key, text, NEAREST, timeout_seconds=NEAREST_SECONDS)
-        }
+        near = {item.stored.entry.id: item for item in found}
         reworded = [memory for memory in draft.by_rules if await self._rewords(scope, candidate, turn, memory)]
         gone = {item.memory.id for item in draft.retired} | {memory.id for memory in reworded}
         compared = [known(item) for identity, item in near.items() if identity not in gone]
-        compared += [drafted(memory, text) for memory in draft.added]
+        compared += nlargest(NEAREST, (drafted(memory, text) for memory in draft.added), key=attrgetter("overlap"))
         decision = await compute(self._decision, candidate, compared, reworded, draft)
+        return await self.apply(scope, turn, candidate, decision, near, draft, room, reworded)
+
+    async def apply(
+        self,
+        scope: Scope,
+        turn: PendingTurn,
+        candidate: Candidate,
+        decision: Decision,
+        near: Mapping[str, Near],
+        draft: Draft,
+        room: int,
+        reworded: Sequence[MemoryRecord] = (),
+    ) -> int:
+        """Add what was decided about a candidate to the draft, and return the bytes that it takes in MEMORY.md.
+
+        near: the stored memories to which it was compared, by id. reworded: memories of the draft that it replaces.
+        """
+        text = one_line(candidate.content)
         if decision.action == "skip":
             draft.outcomes.append(
                 CandidateOutcome(turn=turn.id, action="skipped", reason=decision.reason, id=decision.target or "")
@@ -57,7 +88,7 @@ class Merger:
         curated = candidate.importance == "high" or settings.memory_md_threshold == "normal"
         if drafted_before:  # corrected within one batch: the first version never reaches a file
             draft.added.remove(drafted_before)
-        elif decision.target in near:
+        elif decision.target is not None and decision.target in near:
             stored = near[decision.target].stored
             if not is_writable(stored.file):  # never change a person's own note
                 decision = Decision(action="add", target=None, reason="not_ours")

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall.index.index import Index
-from recall.text.words import clean_text, overlap, terms_of, tokens_of
+from recall.text.words import clean_text, overlap, term_set
 from recall.types import Near
 
 __all__ = ["nearest"]
@@ -22,7 +22,7 @@ def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | N
     if rows is None or limit <= 0 or not rows.items.values.any():
         return ()
     among = rows.items.values
-    terms = np.array(sorted(set(terms_of(tokens_of(clean_text(text, _LONGEST))))), np.uint32)
+    terms = np.array(sorted(term_set(clean_text(text, _LONGEST))), np.uint32)
     shared = np.zeros(len(rows), np.float32)
     for segment in rows.index_words().segments:
         for start, end in zip(*segment.find(terms), strict=True):
@@ -42,7 +42,7 @@ def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | N
         if entry is None:
             continue
         cosine = float(cosines[row]) if cosines is not None and rows.embedded.values[row] else None
-        own = terms_of(tokens_of(clean_text(entry.entry.text, _LONGEST)))
+        own = term_set(clean_text(entry.entry.text, _LONGEST))
         found.append(Near(stored=entry, cosine=cosine, overlap=overlap(wanted, own)))
     found.sort(key=lambda near: max(near.cosine or 0.0, near.overlap), reverse=True)
     by_overlap = sorted(found, key=lambda near: near.overlap, reverse=True)[:limit]

@@ -96,10 +96,17 @@ class Searcher:
             self._remember(request, recall)
         return recall
 
-    async def nearest(self, scope: str, text: str, limit: int, timeout_seconds: float) -> tuple[Near, ...]:
-        """See `Recaller.nearest`."""
-        (vector,) = await self._vectors([text], time.perf_counter() + timeout_seconds)
-        return await self._thread.run(partial(_nearest, scope, text, vector, limit), WRITE)
+    def expect(self, text: str) -> None:
+        """See `Recaller.expect`."""
+        if self._embedder is not None:
+            _ = self._embedder.request(clean_text(text, LONGEST_EMBEDDED))
+
+    async def nearest(
+        self, scope: str, texts: "Sequence[str]", limit: int, timeout_seconds: float
+    ) -> list[tuple[Near, ...]]:
+        """See `Recaller.nearest_each`."""
+        vectors = await self._vectors(texts, time.perf_counter() + timeout_seconds)
+        return await self._thread.run(partial(_nearest, scope, list(zip(texts, vectors, strict=True)), limit), WRITE)
 
     async def _vectors(
         self, texts: "Sequence[str]", deadline: float | None, *, patient: bool = False
@@ -163,8 +170,10 @@ def _rank(
     return _Ranked(hits, vector is not None and index.fits(vector.vector), seconds)
 
 
-def _nearest(scope: str, text: str, vector: "Vector | None", limit: int, index: "Index") -> tuple[Near, ...]:
+def _nearest(
+    scope: str, texts: "Sequence[tuple[str, Vector | None]]", limit: int, index: "Index"
+) -> list[tuple[Near, ...]]:
     from recall.search.nearest import nearest
 
     index.follow()
-    return nearest(index, scope, text, vector, limit)
+    return [nearest(index, scope, text, vector, limit) for text, vector in texts]

@@ -16,7 +16,7 @@ import Stemmer
 from recall.text.irregular import IRREGULAR_FORMS
 from recall.text.stopwords import ENGLISH_STOP_WORDS, HAN_STOP_BIGRAMS
 
-__all__ = ["clean_text", "overlap", "single_terms", "terms_of", "text_overlap", "tokens_of"]
+__all__ = ["clean_text", "overlap", "single_terms", "term_set", "terms_of", "text_overlap", "tokens_of"]
 
 _CJK = (
     "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u1100-\u11ff\uac00-\ud7af"
@@ -111,4 +111,10 @@ def overlap(one: Iterable[int], other: Iterable[int]) -> float:
 
 def text_overlap(one: str, other: str) -> float:
     """Return the Jaccard similarity of the words of two texts, 0 to 1."""
-    return overlap(terms_of(tokens_of(one)), terms_of(tokens_of(other)))
+    return overlap(term_set(one), term_set(other))
+
+
+@lru_cache(maxsize=512)  # a text is compared with several others
+def term_set(text: str) -> frozenset[int]:
+    """Return the terms of a text, each once."""
+    return frozenset(terms_of(tokens_of(text)))

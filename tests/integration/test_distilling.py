@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -211,7 +212,7 @@ async def test_whoever_looks_between_the_two_files_hears_of_no_deletion(
         listener = await memory.start_session("listener", user=OWNER)
         looks, follower = 0, parts(memory).storage.follower
 
-        def watched(folder: Path, change: FileEdit) -> object:
+        def watched(folder: Path, change: Sequence[FileEdit]) -> object:
             nonlocal looks
             patch = edit(folder, change)
             asyncio.run_coroutine_threadsafe(follower.refresh(listener.scope), loop).result(30)

@@ -20,7 +20,7 @@ from gateway_memory.errors import StoreError, store_failed
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk import replacing
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit, edited
-from gateway_memory.store.patch import Patch, patch_of
+from gateway_memory.store.patch import Patch
 from gateway_memory.store.ports.documents import Stamps
 from recall import Stamp
 
@@ -87,7 +87,16 @@ class MarkdownFiles:
         return await self._read(lambda: _read(self.folder / scope.folder / name))
 
     async def edit(self, scope: Scope, edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
-        return await self._write(lambda: tuple(_edit(self.folder / scope.folder, change) for change in edits))
+
+        def work() -> tuple[Patch, ...]:
+            files = dict.fromkeys(change.file for change in edits)
+            made = {
+                file: iter(_edit(self.folder / scope.folder, [change for change in edits if change.file == file]))
+                for file in files
+            }
+            return tuple(next(made[change.file]) for change in edits)
+
+        return await self._write(work)
 
     async def create(self, scope: Scope, name: str, text: str) -> None:
         content = text.encode("utf-8", "replace")
@@ -167,18 +176,22 @@ def _read(path: Path) -> tuple[str, Stamp] | None:
     return raw.decode("utf-8", "surrogateescape"), Stamp(mtime_ns=state.st_mtime_ns, size=state.st_size, digest=digest)
 
 
-def _edit(folder: Path, change: FileEdit) -> Patch:
-    path = (folder / change.file).resolve()  # replace the target of a link, and keep the link
-    patch = patch_of(change.file, "", "", made=False)
+def _edit(folder: Path, changes: Sequence[FileEdit]) -> list[Patch]:
+    """Apply edits of one file in order, with one write, and return the patch of each."""
+    file = changes[0].file
+    path = (folder / file).resolve()  # replace the target of a link, and keep the link
+    title = "Memory" if file == MEMORY_FILE else path.stem
+    patches: list[Patch] = []
     made = False
 
     def changed(content: bytes | None) -> bytes | type[replacing.Gone]:
-        nonlocal made, patch
+        nonlocal made
         made = made or content is None
-        title = "Memory" if change.file == MEMORY_FILE else path.stem
-        after, patch = edited(content, change, title=title)
-        patch = replace(patch, made=made)
-        return replacing.Gone if after is None else after
+        patches.clear()
+        for number, change in enumerate(changes):
+            content, patch = edited(content, change, title=title)
+            patches.append(replace(patch, made=made and not number))
+        return replacing.Gone if content is None else content
 
     replacing.rewrite(path, changed)
-    return patch
+    return patches

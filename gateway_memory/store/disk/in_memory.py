@@ -49,14 +49,15 @@ class DocumentsInMemory:
         return content.decode("utf-8", "surrogateescape"), Stamp(mtime_ns=saved, size=len(content), digest=digest)
 
     async def edit(self, scope: Scope, edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
-        results = []
+        patches = []
+        contents = {change.file: self._contents.get((scope.folder, change.file), (None, 0))[0] for change in edits}
         for change in edits:
-            content, _ = self._contents.get((scope.folder, change.file), (None, 0))
             title = "Memory" if change.file == MEMORY_FILE else Path(change.file).stem
-            results.append(edited(content, change, title=title))
-        for change, (after, _) in zip(edits, results, strict=True):
-            self._put(scope, change.file, after)
-        return tuple(patch for _, patch in results)
+            contents[change.file], patch = edited(contents[change.file], change, title=title)
+            patches.append(patch)
+        for file, content in contents.items():
+            self._put(scope, file, content)
+        return tuple(patches)
 
     async def create(self, scope: Scope, name: str, text: str) -> None:
         self._put(scope, name, text.encode("utf-8", "replace"))

@@ -42,7 +42,10 @@ class Documents(Protocol):
         """Return the text and stamp of a document, or None. Undecodable bytes are surrogate escapes."""
 
     async def edit(self, scope: Scope, edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
-        """Apply edits, each document atomically, and return the inverse patches. Call it only within `writing`."""
+        """Apply edits in order, and return the inverse patch of each. Call it only within `writing`.
+
+        Each document is written once, atomically.
+        """
 
     async def create(self, scope: Scope, name: str, text: str) -> None:
         """Write a new document. Call it only within `writing`, and only if no document has this name."""

@@ -1,0 +1,152 @@
+"""Facts that agents save: the calls that wait for one scope at the same time share one write of its files."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from operator import attrgetter
+from typing import Final
+
+from extractor import Candidate, Decision, Known, decide
+from gateway_memory.capture.draft import Draft, known
+from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.merger import Merger
+from gateway_memory.capture.reader import NEAREST
+from gateway_memory.runtime import Runtime
+from gateway_memory.scope import Scope
+from gateway_memory.store.plan import CandidateOutcome, Plan
+from gateway_memory.store.ports.turns import PendingTurn
+from gateway_memory.sync.storage import Storage
+from gateway_memory.tasks import compute
+from recall import Near, text_overlap
+
+__all__ = ["Saves"]
+
+_AT_ONCE: Final = 64
+_OF_THE_GROUP: Final = "#"
+"""Stands for the id of a memory that has none yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Asked:
+    """One call. `source` has the id 0."""
+
+    source: PendingTurn
+    candidate: Candidate
+    outcome: asyncio.Future[CandidateOutcome]
+
+
+class Saves:
+    """Merges candidates from agents. Each call has a plan, and so a receipt and an undo, of its own.
+
+    A call that is cancelled while it waits saves nothing. One whose group has begun is completed.
+    """
+
+    def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
+        self._runtime = runtime
+        self._storage = storage
+        self._merger = merger
+        self._executor = executor
+        self._waiting: dict[str, deque[_Asked]] = {}
+        self._working: set[asyncio.Task[None]] = set()
+
+    async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> CandidateOutcome:
+        """Merge one candidate, and return the outcome.
+
+        Raises:
+            StoreError, RecallError: it could not be written.
+        """
+        asked = _Asked(source=source, candidate=candidate, outcome=asyncio.get_running_loop().create_future())
+        self._merger.expect(candidate)  # beside the group that is being written
+        if scope.key not in self._waiting:
+            self._waiting[scope.key] = deque()
+            working = asyncio.create_task(self._work(scope), name="gateway-memory-saves")
+            self._working.add(working)
+            working.add_done_callback(self._working.discard)
+        self._waiting[scope.key].append(asked)
+        return await asked.outcome
+
+    async def _work(self, scope: Scope) -> None:
+        """Save what waits for a scope, group by group."""
+        waiting = self._waiting[scope.key]
+        group: list[_Asked] = []
+        try:
+            while waiting:
+                try:
+                    async with self._storage.documents.writing(scope):
+                        await self._storage.follower.refresh(scope)
+                        group = [waiting.popleft() for _ in range(min(_AT_ONCE, len(waiting)))]
+                        group = [asked for asked in group if not asked.outcome.cancelled()]
+                        left = await self._save(scope, group)
+                    waiting.extendleft(reversed(left))
+                except Exception as error:  # noqa: BLE001 - it belongs to the callers
+                    for asked in group or [waiting.popleft()]:
+                        _fail(asked, error)
+                group = []
+        finally:
+            del self._waiting[scope.key]
+            for asked in (*group, *waiting):
+                asked.outcome.cancel()
+
+    async def _save(self, scope: Scope, group: Sequence[_Asked]) -> Sequence[_Asked]:
+        """Save the first calls of a group that do not touch each other's memories; return the others."""
+        near = await self._merger.near(scope, [asked.candidate for asked in group])
+        decisions = await compute(_decisions, [asked.candidate for asked in group], near)
+        room = await self._merger.room(scope)
+        plans: dict[_Asked, Plan] = {}
+        for asked, found, decision in zip(group, near, decisions, strict=True):
+            replaces = decision is None or decision.action in ("update", "supersede")
+            if decision is None or (replaces and plans):
+                break
+            draft, by_id = Draft(), {each.stored.entry.id: each for each in found}
+            try:
+                size = await self._merger.apply(scope, asked.source, asked.candidate, decision, by_id, draft, room)
+            except Exception as error:  # noqa: BLE001 - it belongs to this caller alone
+                _fail(asked, error)
+                continue
+            room -= size
+            plans[asked] = self._plan(scope, draft)
+            if replaces:  # its undo restores the file exactly, so it is written alone
+                break
+        await self._executor.execute_all([*plans.values()])
+        for asked, plan in plans.items():
+            if not asked.outcome.done():
+                asked.outcome.set_result(plan.outcomes[-1])
+        return [asked for asked in group if not asked.outcome.done()]
+
+    def _plan(self, scope: Scope, draft: Draft) -> Plan:
+        return Plan(
+            scope=scope.key,
+            folder=scope.folder,
+            stage="save",
+            at=self._runtime.timestamp(),
+            added=tuple(draft.added),
+            retired=tuple(draft.retired),
+            outcomes=tuple(draft.outcomes),
+        )
+
+
+def _decisions(candidates: Sequence[Candidate], near: Sequence[Sequence[Near]]) -> list[Decision | None]:
+    """Decide about each candidate of a group; None for one that concerns an earlier one of the group."""
+    decisions: list[Decision | None] = []
+    for number, (candidate, found) in enumerate(zip(candidates, near, strict=True)):
+        earlier = (
+            Known(
+                id=_OF_THE_GROUP,
+                text=other.content,
+                cosine=None,
+                overlap=text_overlap(other.content, candidate.content),
+                importance=other.importance,
+            )
+            for other in candidates[:number]
+        )
+        compared = [known(each) for each in found] + nlargest(NEAREST, earlier, key=attrgetter("overlap"))
+        decision = decide(candidate, compared)
+        decisions.append(None if decision.target == _OF_THE_GROUP else decision)
+    return decisions
+
+
+def _fail(asked: _Asked, error: BaseException) -> None:
+    if not asked.outcome.done():
+        asked.outcome.set_exception(error)
