@@ -1,9 +1,11 @@
 """Import the items of another memory, without duplicates, without text that was forgotten here, and within limits."""
 
-from collections import Counter, defaultdict
+import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from itertools import islice
+from typing import Any, Final
 
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
@@ -14,12 +16,16 @@ from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
 from gateway_memory.store.plan import CandidateOutcome, Plan
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage
+from gateway_memory.tasks import compute
 from gateway_memory.transfer.items import EpisodeItem, Ignored, Item, MemoryItem, NoteItem, Problem, SummaryItem
 
 __all__ = ["ImportReport", "Importer"]
 
-_AT_ONCE: Final = 2_000
-"""The number of memories in one plan, which one `/memory undo` reverts."""
+_AT_ONCE: Final[dict[type[Item], int]] = {MemoryItem: 2_000, NoteItem: 500, SummaryItem: 2_000, EpisodeItem: 500}
+"""The number of items that are taken in together, in this order at the end. One `/memory undo` reverts a plan of
+memories."""
+_READ_AT_ONCE: Final = 100
+_LOOK_SECONDS: Final = 0.5
 _CHUNK: Final = 500
 _ALL: Final = 1 << 40
 
@@ -45,7 +51,7 @@ class Importer:
         self._merger = merger
         self._executor = executor
 
-    async def run(  # noqa: C901, PLR0912 - one case a kind
+    async def run(  # noqa: C901 - one case a kind
         self,
         items: Iterable[Item],
         *,
@@ -54,64 +60,85 @@ class Importer:
         dry_run: bool = False,
         progress: Callable[[int], object] = lambda _: None,
     ) -> ImportReport:
-        """Import items, and return a report.
+        """Import items as they are read, and return a report.
+
+        The items are read in a thread, and taken in by parts, each durable before the next one: an import that was
+        broken off can be started again, and takes in what is missing.
 
         scope: the scope of items that name none. forced: the scope of all items.
         progress: called with the number of items that were processed.
         dry_run: only report.
         """
         report = ImportReport()
-        memories: defaultdict[Scope, list[MemoryItem]] = defaultdict(list)
-        summaries: defaultdict[Scope, list[SummaryItem]] = defaultdict(list)
-        episodes: defaultdict[Scope, list[EpisodeItem]] = defaultdict(list)
-        notes: list[tuple[Scope, NoteItem]] = []
-        for item in items:
-            whose = scope if forced else self._scope(item, scope)
-            match item:
-                case Problem():
-                    report.problems.append(item)
-                case Ignored():
+        waiting: dict[tuple[type[Item], Scope], list[Any]] = {}
+        standing: dict[Scope, Standing] = {}
+
+        async def take(kind: type[Item], whose: Scope) -> None:
+            part = waiting.pop((kind, whose), [])
+            if kind is MemoryItem:
+                known = standing.get(whose) or standing.setdefault(whose, Standing())
+                await self._memories(whose, part, known, report, dry_run=dry_run)
+            elif kind is EpisodeItem:
+                await self._episodes(whose, part, report, dry_run=dry_run)
+            elif kind is SummaryItem:
+                await self._summaries(whose, part, report, dry_run=dry_run)
+            else:
+                await self._notes(whose, part, report, dry_run=dry_run)
+            progress(len(part))
+
+        reading = iter(items)
+        while read := await compute(lambda: list(islice(reading, _READ_AT_ONCE))):
+            for item in read:
+                whose = scope if forced else self._scope(item, scope)
+                if isinstance(item, Ignored):
                     report.counts[f"ignored.{item.kind}"] += 1
-                case _ if whose is None:
+                elif isinstance(item, Problem):
+                    report.problems.append(item)
+                elif whose is None:
                     report.problems.append(Problem(place=item.place, reason="scope: expected owner, user:… or room:…"))
-                case MemoryItem():
-                    memories[whose].append(item)
+                else:
+                    part = waiting.setdefault((type(item), whose), [])
+                    part.append(item)
+                    if len(part) >= _AT_ONCE[type(item)]:
+                        await take(type(item), whose)
                     continue
-                case EpisodeItem():
-                    episodes[whose].append(item)
-                    continue
-                case SummaryItem():
-                    summaries[whose].append(item)
-                    continue
-                case NoteItem():
-                    notes.append((whose, item))
-                    continue
-            progress(1)
-        for whose, found in memories.items():
-            await self._memories(whose, found, report, dry_run=dry_run, progress=progress)
-        for whose, note in notes:
-            made = await self._note(whose, note, dry_run=dry_run)
-            report.counts["notes.added" if made else "notes.known"] += 1
-            progress(1)
-        for whose, records in summaries.items():
-            added = await self._summaries(whose, records, dry_run=dry_run)
-            report.counts["summaries.added"] += added
-            report.counts["summaries.known"] += len(records) - added
-            progress(len(records))
-        for whose, said in episodes.items():
-            for start in range(0, len(said), _CHUNK):
-                part = said[start : start + _CHUNK]
-                added = 0 if dry_run else await self._episodes(whose, part)
-                report.counts["episodes.added"] += added
-                report.counts["episodes.known"] += 0 if dry_run else len(part) - added
-                progress(len(part))
+                progress(1)
+        for kind in _AT_ONCE:
+            for whose in [scope for each, scope in waiting if each is kind]:
+                await take(kind, whose)
         return report
 
-    async def _episodes(self, scope: Scope, items: Sequence[EpisodeItem]) -> int:
-        """Store episodes without those that are known, index them, and return the number of new ones."""
-        turns = await self._storage.episodes.add([replace(item.episode, scope=scope.key) for item in items])
-        await self._storage.episode_follower.index(scope.key, turns)
-        return len(turns)
+    async def embed(self, progress: Callable[[int], object]) -> None:
+        """Wait until every text has its vector. It may be cancelled: nothing is lost, and the rest waits.
+
+        progress: called now and then with the number of texts that have none.
+
+        Raises:
+            RecallError: a vector could not be computed or stored.
+        """
+        recaller = self._storage.recaller
+        embedding = asyncio.ensure_future(recaller.embedded())
+        try:
+            while not embedding.done():
+                progress((await recaller.vectors()).missing)
+                await asyncio.wait([embedding], timeout=_LOOK_SECONDS)
+        finally:
+            embedding.cancel()
+        await embedding
+
+    async def _episodes(
+        self, scope: Scope, items: Sequence[EpisodeItem], report: ImportReport, *, dry_run: bool
+    ) -> None:
+        """Store episodes without those that are known, and index them."""
+        given = [replace(item.episode, scope=scope.key) for item in items]
+        if dry_run:
+            added = len(items) - await self._storage.episodes.known(given)
+        else:
+            turns = await self._storage.episodes.add(given)
+            await self._storage.episode_follower.index(scope.key, turns)
+            added = len(turns)
+        report.counts["episodes.added"] += added
+        report.counts["episodes.known"] += len(items) - added
 
     def _scope(self, item: Item, default: Scope) -> Scope | None:
         """Return the scope of an item, or None if it names an invalid one."""
@@ -126,38 +153,34 @@ class Importer:
         self,
         scope: Scope,
         items: Sequence[MemoryItem],
+        standing: "Standing",
         report: ImportReport,
         *,
         dry_run: bool,
-        progress: Callable[[int], object],
     ) -> None:
-        standing = Standing()
-        for start in range(0, len(items), _AT_ONCE):
-            part = items[start : start + _AT_ONCE]
-            async with self._storage.documents.writing(scope):
-                await self._storage.follower.refresh(scope)
-                if start == 0:
-                    for row in await self._storage.recaller.newest(scope.key, _ALL):
-                        standing.add(row.entry.id, row.entry.text)
-                    standing.before()
-                ids = [item.record.id or content_id(one_line(item.record.text)) for item in part]
-                gone = await self._gone(scope, ids)
-                added = self._decide(part, ids, gone, standing, await self._merger.room(scope), report)
-                if added and not dry_run:
-                    await self._executor.execute(
-                        Plan(
-                            scope=scope.key,
-                            folder=scope.folder,
-                            stage="import",
-                            at=self._runtime.timestamp(),
-                            added=tuple(added),
-                            outcomes=tuple(
-                                CandidateOutcome(turn=0, action="add", reason="import", id=memory.id)
-                                for memory in added
-                            ),
-                        )
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            if standing.is_empty:
+                for row in await self._storage.recaller.newest(scope.key, _ALL):
+                    standing.add(row.entry.id, row.entry.text)
+                standing.before()
+            ids = await compute(lambda: [item.record.id or content_id(one_line(item.record.text)) for item in items])
+            gone = await self._gone(scope, ids)
+            room = await self._merger.room(scope)
+            added = await compute(self._decide, items, ids, gone, standing, room, report)
+            if added and not dry_run:
+                await self._executor.execute(
+                    Plan(
+                        scope=scope.key,
+                        folder=scope.folder,
+                        stage="import",
+                        at=self._runtime.timestamp(),
+                        added=tuple(added),
+                        outcomes=tuple(
+                            CandidateOutcome(turn=0, action="add", reason="import", id=memory.id) for memory in added
+                        ),
                     )
-            progress(len(part))
+                )
 
     async def _gone(self, scope: Scope, ids: Sequence[str]) -> set[str]:
         """Return the ids of memories that were removed or have expired here. They are not imported again."""
@@ -197,6 +220,11 @@ class Importer:
             added.append(replace(record, id=identity, text=text, file=file, at=at))
         return added
 
+    async def _notes(self, scope: Scope, notes: Sequence[NoteItem], report: ImportReport, *, dry_run: bool) -> None:
+        for note in notes:
+            made = await self._note(scope, note, dry_run=dry_run)
+            report.counts["notes.added" if made else "notes.known"] += 1
+
     async def _note(self, scope: Scope, note: NoteItem, *, dry_run: bool) -> bool:
         if not note.text.strip():
             return False
@@ -213,10 +241,14 @@ class Importer:
                 await self._storage.follower.refresh(scope)
         return True
 
-    async def _summaries(self, scope: Scope, items: Sequence[SummaryItem], *, dry_run: bool) -> int:
+    async def _summaries(
+        self, scope: Scope, items: Sequence[SummaryItem], report: ImportReport, *, dry_run: bool
+    ) -> None:
         records = [item.record for item in items]
         async with self._storage.documents.writing(scope):
-            return await self._storage.records.merge(scope, records, dry_run=dry_run)
+            added = await self._storage.records.merge(scope, records, dry_run=dry_run)
+        report.counts["summaries.added"] += added
+        report.counts["summaries.known"] += len(records) - added
 
 
 class Standing:
@@ -225,7 +257,12 @@ class Standing:
     def __init__(self) -> None:
         self._ids: set[str] = set()
         self._texts: set[str] = set()
-        self._texts_before: frozenset[str] = frozenset()
+        self._texts_before: frozenset[str] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the lines that stand are still to be added."""
+        return self._texts_before is None
 
     def add(self, identity: str, text: str) -> None:
         """Add a line."""
@@ -238,7 +275,7 @@ class Standing:
 
     def takes(self, identity: str, text: str, *, own_id: bool) -> bool:
         """Return whether a line is new, and add it."""
-        if identity in self._ids or content_id(text) in (self._texts_before if own_id else self._texts):
+        if identity in self._ids or content_id(text) in (self._texts_before or () if own_id else self._texts):
             return False
         self.add(identity, text)
         return True

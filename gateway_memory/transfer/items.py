@@ -60,7 +60,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ignored:
-    """A line that is neither a memory nor a summary, such as an event, or that was deleted at the source."""
+    """A line that is neither a memory nor a summary, such as an event, or that was deleted at the source.
+
+    kind: event, deleted; group: a conversation of a group whose scope is unknown; machine: one without a person.
+    """
 
     place: str
     kind: str = "event"

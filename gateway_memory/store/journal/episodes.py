@@ -96,6 +96,9 @@ class SqliteEpisodes:
 
         return await self._connection.transact(work)
 
+    async def known(self, episodes: Sequence[Episode]) -> int:
+        return await self._connection.read(lambda database: sum(_is_known(database, each) for each in episodes))
+
     async def count(self, scope: str) -> int:
         ((number,),) = await self._connection.rows("SELECT count(*) FROM episodes WHERE scope = ?", (scope,))
         return int(number)
@@ -126,11 +129,7 @@ def _episode(row: Sequence[object]) -> Episode:
 
 def _added(database: sqlite3.Connection, each: Episode) -> int | None:
     """Store an episode under a number that no turn has, and return it; None if it is known."""
-    query = (
-        "SELECT 1 FROM episodes WHERE scope = ? AND at = ? AND session_key = ? AND "
-        "((user = ? AND user <> '') OR (reply = ? AND reply <> ''))"
-    )
-    if database.execute(query, (each.scope, each.at, each.session_key, each.user, each.reply)).fetchone():
+    if _is_known(database, each):
         return None
     query = (
         "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot) "
@@ -141,3 +140,12 @@ def _added(database: sqlite3.Connection, each: Episode) -> int | None:
     values = (turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at)
     database.execute("INSERT INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     return turn
+
+
+def _is_known(database: sqlite3.Connection, each: Episode) -> bool:
+    query = (
+        "SELECT 1 FROM episodes WHERE scope = ? AND at = ? AND session_key = ? AND "
+        "((user = ? AND user <> '') OR (reply = ? AND reply <> ''))"
+    )
+    values = (each.scope, each.at, each.session_key, each.user, each.reply)
+    return database.execute(query, values).fetchone() is not None

@@ -83,6 +83,9 @@ class Episodes(Protocol):
         An episode is known if one of the same time and session key has the user's words or the reply.
         """
 
+    async def known(self, episodes: Sequence[Episode]) -> int:
+        """Return how many of these episodes are known, as `add` finds it."""
+
     async def count(self, scope: str) -> int:
         """Return how many episodes a scope has."""
 
