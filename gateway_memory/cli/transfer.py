@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import sys
 import tempfile
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,19 +13,25 @@ from gateway_memory.cli.places import add_whose, add_workspace, check_output, no
 from gateway_memory.transfer.layouts import LAYOUTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
+    from gateway_memory.memory import GatewayMemory
     from gateway_memory.transfer.importer import ImportReport
     from gateway_memory.transfer.items import Item
 
 __all__ = ["COMMANDS", "run_delete", "run_export", "run_import"]
 
 _SHOWN: Final = 20
+_LEFT_OUT: Final = {
+    ("event", "deleted"): "lines are no memories (events, deleted ones)",
+    ("group",): "conversations of groups were left out: say whose memory takes them in, with --room NAME",
+    ("machine",): "conversations were held without a person (scheduled runs, subagents), and were left out",
+}
 
 
 def _import_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("layout", choices=LAYOUTS)
-    parser.add_argument("path", type=Path, help="its folder; for jsonl, the file that export wrote")
+    parser.add_argument("layout", choices=[*LAYOUTS, "auto"], help="what lies there; auto: find out")
+    parser.add_argument("path", type=Path, help="its folder or file; for jsonl, the file that export wrote")
     parser.add_argument("--dry-run", action="store_true", help="only report what would be taken in")
     add_whose(parser, user="all of it into a person's memory", room="all of it into a group's memory")
     add_workspace(parser)
@@ -79,13 +86,15 @@ COMMANDS: Final = (
 
 def run_import(args: argparse.Namespace) -> int:
     """Take in another memory and print what was added; returns the exit code."""
-    from tqdm import tqdm
-
     from gateway_memory.config.load import load_config
-    from gateway_memory.transfer.layouts import read_layout
+    from gateway_memory.transfer.layouts import layout_of, read_layout
 
-    zone = load_config(args.config).defaults.zone()
-    items = list(tqdm(read_layout(args.layout, args.path, zone), desc="read", unit="line", disable=None))
+    layout = args.layout
+    if layout == "auto":
+        layout = layout_of(args.path)
+        sys.stderr.write(f"{args.path}: read as {layout}\n")
+    items = read_layout(layout, args.path, load_config(args.config).defaults.zone(), groups=args.room is not None)
+    items = chain(list(islice(items, 1)), items)  # a path without such data is a mistake before anything is opened
     if args.dry_run and not args.workspace.is_dir():
         with tempfile.TemporaryDirectory() as folder:  # shows what an empty workspace would take in
             report = asyncio.run(_take_in(args, items, Path(folder)))
@@ -101,9 +110,10 @@ def run_import(args: argparse.Namespace) -> int:
         ]
         said = f" ({', '.join(rest)})" if rest else ""
         print(f"{name}: {counts[f'{name}.added']} {would}added{said}")  # noqa: T201
-    ignored = sum(number for key, number in counts.items() if key.startswith("ignored."))
-    if ignored:
-        print(f"{ignored} lines are no memories (events, deleted ones)")  # noqa: T201
+    for key, why in _LEFT_OUT.items():
+        number = sum(counts[f"ignored.{kind}"] for kind in key)
+        if number:
+            print(f"{number} {why}")  # noqa: T201
     for problem in report.problems[:_SHOWN]:
         print(f"{problem.place}: {problem.reason}")  # noqa: T201
     if len(report.problems) > _SHOWN:
@@ -111,7 +121,7 @@ def run_import(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _take_in(args: argparse.Namespace, items: "Sequence[Item]", workspace: Path) -> "ImportReport":
+async def _take_in(args: argparse.Namespace, items: "Iterable[Item]", workspace: Path) -> "ImportReport":
     from tqdm import tqdm
 
     from gateway_memory.config.load import load_config
@@ -120,14 +130,30 @@ async def _take_in(args: argparse.Namespace, items: "Sequence[Item]", workspace:
 
     scope = resolve_scope(user=owner_unless_named(args), room=args.room)
     async with GatewayMemory(load_config(args.config), workspace) as memory:
-        with tqdm(total=len(items), desc="taken in", unit="line", disable=None) as bar:
-            return await memory.importer.run(
+        with tqdm(desc="taken in", unit="item", disable=None) as bar:
+            report = await memory.importer.run(
                 items,
                 scope=scope,
                 forced=(args.user, args.room) != (None, None),
                 dry_run=args.dry_run,
                 progress=bar.update,
             )
+        if not args.dry_run:
+            await _embedded(memory)
+        return report
+
+
+async def _embedded(memory: "GatewayMemory") -> None:
+    """Compute the missing vectors. It may be interrupted: whoever opens the workspace next goes on."""
+    from tqdm import tqdm
+
+    with tqdm(desc="embedded", unit="text", disable=None) as bar:
+
+        def show(missing: int) -> None:
+            bar.total = max(bar.total or 0, missing)
+            bar.update(bar.total - missing - bar.n)
+
+        await memory.importer.embed(show)
 
 
 def run_export(args: argparse.Namespace) -> int:

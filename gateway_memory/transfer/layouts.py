@@ -1,4 +1,4 @@
-"""Read importable data from disk: the editor's memory folder, an OpenClaw workspace, or our own export.
+"""Read importable data from disk: memories, our own export, or the conversations of another program.
 
 An invalid line yields a `Problem` with its place, and the import continues.
 """
@@ -16,15 +16,16 @@ from gateway_memory.errors import UsageError
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.record import MemoryRecord
+from gateway_memory.transfer.histories import HISTORIES, detected, read_history
 from gateway_memory.transfer.item_rows import item_of
 from gateway_memory.transfer.items import Item, MemoryItem, NoteItem, Problem
+from gateway_memory.transfer.lines import LONGEST_LINE, numbered_lines
 
-__all__ = ["LAYOUTS", "Layout", "note_file", "prose_of", "read_layout"]
+__all__ = ["LAYOUTS", "Layout", "layout_of", "note_file", "prose_of", "read_layout"]
 
-Layout = Literal["cursor-memory", "openclaw", "jsonl"]
+Layout = Literal["cursor-memory", "openclaw", "jsonl", "nanobot", "hermes", "claude-code", "chatgpt", "claude"]
 LAYOUTS: Final = get_args(Layout)
 
-LONGEST_LINE: Final = 1 << 20
 _MARK: Final = re.compile(
     r"<!--(\s{0,8}gm:[a-z0-9]{6,12}(?:[ \t]+[^\s<>]{1,12}){0,8}\s{0,8}-->[ \t\r]*)$", re.MULTILINE
 )
@@ -33,8 +34,33 @@ _KEPT_MARK: Final = "\ue000"
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def read_layout(layout: Layout, path: Path, zone: tzinfo | None = None) -> Iterator[Item]:
-    """Yield the items of a layout, in order. zone: the zone of the days of its logs; None is the host's.
+def layout_of(path: Path) -> Layout:
+    """Return the layout that a path has.
+
+    Raises:
+        UsageError: it has none that is known.
+    """
+    try:
+        found = detected(path)
+        if not found and path.suffix == ".jsonl" and path.is_file():
+            found = "jsonl"
+        if not found and any((path / name).exists() for name in ("daily", "facts.jsonl", "sessions.jsonl")):
+            found = "cursor-memory"
+        if not found and any((path / name).exists() for name in ("MEMORY.md", "memory.md", "memory")):
+            found = "openclaw"
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
+    layout: Layout | None = next((each for each in LAYOUTS if each == found), None)
+    if layout is None:
+        raise UsageError(f"{path}: nothing that is known lies here; name the layout instead of auto")
+    return layout
+
+
+def read_layout(layout: Layout, path: Path, zone: tzinfo | None = None, *, groups: bool = False) -> Iterator[Item]:
+    """Yield the items of a layout, in order.
+
+    zone: the zone of the days of its logs, and of times without one; None is the host's.
+    groups: whether to read the conversations of groups, whose scope the caller knows then.
 
     Raises:
         UsageError: the path contains no data of that layout.
@@ -44,6 +70,9 @@ def read_layout(layout: Layout, path: Path, zone: tzinfo | None = None) -> Itera
             if not path.is_file():
                 raise UsageError(f"{path}: expected a file of JSON lines")
             yield from _json_lines(path, zone)
+            return
+        if layout in HISTORIES and (layout != "openclaw" or detected(path) == "openclaw"):
+            yield from read_history(layout, path, zone, groups=groups)
             return
         curated = [path / name for name in ("MEMORY.md", "memory.md") if (path / name).is_file()][:1]
         days = sorted((path / "memory").glob("*.md"))
@@ -67,23 +96,9 @@ def read_layout(layout: Layout, path: Path, zone: tzinfo | None = None) -> Itera
 # JSON lines
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
-    """Yield a file's lines with their numbers from 1; None instead of a line that is too long."""
-    with path.open("rb") as stream:
-        number = 0
-        while line := stream.readline(LONGEST_LINE + 1):
-            number += 1
-            if len(line) > LONGEST_LINE:
-                while line and not line.endswith(b"\n"):
-                    line = stream.readline(LONGEST_LINE)
-                yield number, None
-            elif line.strip():
-                yield number, line
-
-
 def _json_lines(path: Path, zone: tzinfo | None) -> Iterator[Item]:
     default_at = _time_of(path, zone)
-    for number, line in _lines(path):
+    for number, line in numbered_lines(path):
         place = f"{path}:{number}"
         if line is None:
             yield Problem(place=place, reason=f"longer than {LONGEST_LINE >> 20} MiB")

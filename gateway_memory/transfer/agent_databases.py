@@ -1,0 +1,252 @@
+"""The transcripts of agents that keep them in SQLite, with the files of their older versions: OpenClaw and Hermes."""
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from datetime import tzinfo
+from pathlib import Path
+from typing import Any, Final
+
+from gateway_memory.transfer.agent_files import spoken
+from gateway_memory.transfer.conversation import Conversation, Kind, Message, path_to, time_of
+from gateway_memory.transfer.items import Problem
+from gateway_memory.transfer.lines import objects_of_lines
+
+__all__ = ["has_table", "hermes", "openclaw"]
+
+_AGENT_DATABASE: Final = "openclaw-agent.sqlite"
+_MACHINES: Final = re.compile(r":(?:cron|subagent|hook|heartbeat|acp)(?::|$)")
+_GROUPS: Final = re.compile(r":(?:group|channel|room):")
+_ENVELOPE: Final = re.compile(
+    r"\A(?:\s*[^\n]{0,120}\(untrusted[^\n)]{0,80}\)[^\n]{0,40}:?\n```json\n.*?\n```\s*)+", re.DOTALL
+)
+"""What OpenClaw tells its model of a message, before the message."""
+_STAMPED: Final = re.compile(r"\A\s*\[[^\]\n]{0,160}\d{4}-\d{2}-\d{2}[^\]\n]{0,60}\]\s?")
+_MARKED: Final = re.compile(r"\[\[[a-z_]+(?::[^\]\n]{0,80})?\]\]\s*|\n?\[message_id: [^\]\n]{0,80}\]")
+_SILENT: Final = frozenset({"NO_REPLY", "HEARTBEAT_OK"})
+_BEATS: Final = ("Read HEARTBEAT.md", "System:", "[OpenClaw ", "Pre-compaction memory flush")
+_ENCODED: Final = "\x00json:"
+"""Hermes's mark of a message that is a list of parts."""
+
+
+def has_table(path: Path, table: str) -> bool:
+    """Return whether a file is a SQLite database with a table."""
+    try:
+        with closing(_opened(path)) as database:
+            return bool(_columns(database, table))
+    except sqlite3.Error:
+        return False
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    # Read in threads, one at a time, while its owner may write.
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=10, check_same_thread=False)
+
+
+def _columns(database: sqlite3.Connection, table: str) -> set[str]:
+    return {str(row[1]) for row in database.execute(f"PRAGMA table_info({table})")}
+
+
+# OpenClaw
+
+
+def openclaw(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+    """Yield the sessions of OpenClaw: of its state folder (~/.openclaw), an agent, a database or a transcript."""
+    if path.is_file():
+        yield from _database(path, zone) if path.suffix != ".jsonl" else _transcript(path, {}, zone)
+        return
+    for folder in [*sorted(path.glob("agents/*")), path]:
+        for database in (folder / "agent" / _AGENT_DATABASE, folder / _AGENT_DATABASE):
+            if database.is_file() and has_table(database, "transcript_events"):
+                yield from _database(database, zone)
+        sessions = folder / "sessions" if (folder / "sessions").is_dir() else folder
+        keys = _keys(sessions / "sessions.json")
+        for file in sorted((*sessions.glob("*.jsonl"), *sessions.glob("*.jsonl.reset.*"))):
+            if file.suffix != ".zst":
+                yield from _transcript(file, keys, zone)
+
+
+def _database(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+    try:
+        with closing(_opened(path)) as database:
+            table = next((name for name in ("session_windows", "sessions") if _columns(database, name)), "")
+            known = _columns(database, table) if table else set()
+            wanted = ", ".join(name if name in known else "''" for name in ("session_id", "session_key", "chat_type"))
+            sessions = {row[0]: (str(row[1] or ""), str(row[2] or "")) for row in database.execute(
+                f"SELECT {wanted} FROM {table}")} if "session_id" in known else {}  # fmt: skip
+            ids = [str(row[0]) for row in database.execute("SELECT DISTINCT session_id FROM transcript_events")]
+            for session in ids:
+                query = "SELECT event_json, created_at FROM transcript_events WHERE session_id = ? ORDER BY seq"
+                events = [_event(*row) for row in database.execute(query, (session,))]
+                key, chat = sessions.get(session, ("", ""))
+                yield _session(session, key, chat, f"{path}: session {session}", events, zone)
+    except sqlite3.Error as error:
+        yield Problem(place=str(path), reason=f"no database that can be read: {error}")
+
+
+def _event(text: Any, at: Any) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return {"timestamp": at, **found} if isinstance(found, dict) else {}
+
+
+def _keys(path: Path) -> dict[str, tuple[str, str]]:
+    """Return key and type of chat of each session id, as the table of sessions of older versions has them."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    rows = found.items() if isinstance(found, dict) else ()
+    return {
+        str(row.get("sessionId")): (str(key), str(row.get("chatType") or "")) for key, row in rows
+        if isinstance(row, dict)
+    }  # fmt: skip
+
+
+def _transcript(
+    path: Path, keys: Mapping[str, tuple[str, str]], zone: tzinfo | None
+) -> Iterator[Conversation | Problem]:
+    events: list[dict[str, Any]] = []
+    for found in objects_of_lines(path):
+        if isinstance(found, Problem):
+            yield found
+        else:
+            events.append(found)
+    header = next((event for event in events if event.get("type") == "session"), {})
+    session = str(header.get("id") or path.name.partition(".jsonl")[0])
+    key, chat = keys.get(session, ("", ""))
+    yield _session(session, key, chat, str(path), events, zone)
+
+
+def _session(
+    session: str, key: str, chat: str, place: str, events: Iterable[dict[str, Any]], zone: tzinfo | None
+) -> Conversation:
+    """Return a session of its events, a tree of which the branch with the last event counts."""
+    listed = [event for event in events if event and event.get("type") != "session"]
+    by_id = {str(event.get("id") or f"#{number}"): event for number, event in enumerate(listed)}
+    if any(event.get("parentId") for event in listed):
+        parents = {name: event.get("parentId") for name, event in by_id.items()}
+        listed = [by_id[name] for name in path_to(next(reversed(by_id), None), parents)]
+    kind: Kind = "direct"
+    if _MACHINES.search(key):
+        kind = "machine"
+    elif chat in ("group", "channel") or _GROUPS.search(key):
+        kind = "group"
+    return Conversation(
+        source="openclaw", id=session, place=place, messages=_of_events(listed, zone), kind=kind,
+        at=time_of(next((event.get("timestamp") for event in listed), 0.0), zone),
+    )  # fmt: skip
+
+
+def _of_events(events: Iterable[Mapping[str, Any]], zone: tzinfo | None) -> list[Message]:
+    """Return what was said. The messages by which OpenClaw wakes its model are left out, with the replies to them."""
+    said: list[Message] = []
+    woken = False
+    for event in events:
+        body = event.get("message") if event.get("type", "message") == "message" else None
+        at = body.get("timestamp") if isinstance(body, dict) else None
+        message = spoken(body, event.get("timestamp") or at, zone)
+        if message is None:
+            continue
+        text = message.text
+        if message.role == "user":
+            text = _STAMPED.sub("", _ENVELOPE.sub("", text), count=1)
+            woken = text.lstrip().startswith(_BEATS)
+        text = _MARKED.sub("", text).strip()
+        if text and not woken and text not in _SILENT:
+            said.append(Message(role=message.role, text=text, at=message.at))
+    return said
+
+
+# Hermes
+
+
+def hermes(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+    """Yield the sessions of Hermes: of its home (~/.hermes), of state.db, or of a file of an older version."""
+    if path.is_file():
+        yield from _state(path, zone) if path.suffix not in (".json", ".jsonl") else _older(path, zone)
+        return
+    known: set[str] = set()
+    if (path / "state.db").is_file():
+        for found in _state(path / "state.db", zone):
+            known |= {found.id} if isinstance(found, Conversation) else set()
+            yield found
+    folder = path / "sessions" if (path / "sessions").is_dir() else path
+    for file in sorted((*folder.glob("session_*.json"), *folder.glob("*.jsonl"))):
+        if file.stem.removeprefix("session_") not in known:
+            yield from _older(file, zone)
+
+
+def _state(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+    try:
+        with closing(_opened(path)) as database:
+            columns, told = _columns(database, "sessions"), _columns(database, "messages")
+            wanted = ", ".join(
+                name if name in columns else "NULL"
+                for name in ("id", "source", "chat_type", "session_key", "started_at")
+            )
+            shown = [f"coalesce({name}, 0) = 0" for name in ("_compressed_summary", "observed") if name in told]
+            shown += ["(active = 1 OR compacted = 1)"] if {"active", "compacted"} <= told else []
+            shown += ["coalesce(display_kind, '') <> 'hidden'"] if "display_kind" in told else []
+            where = " AND ".join(["session_id = ?", *shown])
+            for session, source, chat, key, started in database.execute(f"SELECT {wanted} FROM sessions").fetchall():
+                query = f"SELECT role, content, timestamp FROM messages WHERE {where} ORDER BY timestamp, id"
+                rows = database.execute(query, (session,)).fetchall()
+                yield Conversation(
+                    source="hermes",
+                    id=str(session),
+                    place=f"{path}: session {session}",
+                    messages=[
+                        message
+                        for role, content, at in rows
+                        if (message := spoken({"role": role, "content": _decoded(content)}, at, zone))
+                    ],
+                    kind=_hermes_kind(str(source or ""), str(chat or ""), str(key or "")),
+                    at=time_of(started, zone),
+                )
+    except sqlite3.Error as error:
+        yield Problem(place=str(path), reason=f"no database that can be read: {error}")
+
+
+def _hermes_kind(source: str, chat: str, key: str) -> Kind:
+    if source in ("cron", "tool", "subagent", "webhook", "batch"):
+        return "machine"
+    return "group" if chat in ("group", "channel", "thread", "forum") or _GROUPS.search(key) else "direct"
+
+
+def _decoded(content: Any) -> Any:
+    if not isinstance(content, str) or not content.startswith(_ENCODED):
+        return content
+    try:
+        return json.loads(content.removeprefix(_ENCODED))
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _older(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+    rows: list[Any] = []
+    started: Any = None
+    if path.suffix == ".json":
+        try:
+            found = json.loads(path.read_bytes())
+        except (ValueError, RecursionError):
+            yield Problem(place=str(path), reason="no JSON")
+            return
+        rows = found.get("messages", []) if isinstance(found, dict) else []
+        started = found.get("session_start") if isinstance(found, dict) else None
+    else:
+        for each in objects_of_lines(path):
+            if isinstance(each, Problem):
+                yield each
+            else:
+                rows.append(each)
+    messages = [
+        message for row in rows if isinstance(row, dict) and (message := spoken(row, row.get("timestamp"), zone))
+    ]
+    session = path.stem.removeprefix("session_")
+    at = time_of(started, zone) or path.stat().st_mtime
+    yield Conversation(source="hermes", id=session, place=str(path), messages=messages, at=at)

@@ -1,0 +1,136 @@
+"""A conversation of another program, and the episodes that it becomes."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from typing import Any, Final, Literal
+
+from extractor import clean
+from gateway_memory.clock import local_time
+from gateway_memory.edge.content import well_formed
+from gateway_memory.store.markdown import one_line
+from gateway_memory.store.ports.episodes import Episode
+from gateway_memory.transfer.items import EpisodeItem, Ignored, Item
+
+__all__ = ["Conversation", "Message", "episodes_of", "path_to", "text_of_parts", "time_of"]
+
+Kind = Literal["direct", "group", "machine"]
+
+_LONGEST_NAME: Final = 200
+_MILLISECONDS: Final = 1e11
+"""Epoch seconds stay below this for three thousand years; milliseconds are above it since 1973."""
+_ADDED: Final = re.compile(
+    r"<(system-reminder|command-(?:name|message|args|contents)|local-command-(?:stdout|stderr|caveat))>.*?(?:</\1>|\Z)",
+    re.DOTALL,
+)
+"""The markup that agents add to a user's words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What one side said. at: epoch seconds; 0 if the source gives no time."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A conversation in the order in which it was held.
+
+    source: the program. id: the program's own id of it. kind: machine if no person takes part, as in a scheduled run.
+    at: the time of messages that have none, in epoch seconds.
+    """
+
+    source: str
+    id: str
+    place: str
+    messages: Iterable[Message] = field(default=())
+    kind: Kind = "direct"
+    at: float = 0.0
+
+
+def episodes_of(conversation: Conversation, *, groups: bool) -> Iterator[Item]:
+    """Yield the turns of a conversation: each message of the user with the replies to it, cleaned as a turn is.
+
+    The time, the conversation and the words identify a turn, so that a newer copy of it adds only what is new.
+
+    groups: whether the scope of a group is known. Otherwise groups are left out, and counted.
+    """
+    if conversation.kind == "machine" or (conversation.kind == "group" and not groups):
+        yield Ignored(place=conversation.place, kind=conversation.kind)
+        return
+    user: Message | None = None
+    replies: list[Message] = []
+    for message in conversation.messages:
+        if message.role == "assistant":
+            replies.append(message)
+            continue
+        yield from _turn(conversation, user, replies)
+        user, replies = message, []
+    yield from _turn(conversation, user, replies)
+
+
+def _turn(conversation: Conversation, user: Message | None, replies: list[Message]) -> Iterator[EpisodeItem]:
+    said = _cleaned(user.text) if user else ""
+    reply = _cleaned("\n\n".join(each.text for each in replies if each.text.strip()))
+    if not (said.strip() or reply.strip()):
+        return
+    name = one_line(clean(conversation.id).text)[:_LONGEST_NAME]
+    episode = Episode(
+        turn=0,
+        scope="",
+        session_key=f"{conversation.source}:{name}",
+        session_id=name,
+        user=said,
+        reply=reply,
+        at=next((each.at for each in ([user] if user else replies) if each.at), conversation.at),
+    )
+    yield EpisodeItem(place=conversation.place, episode=episode)
+
+
+def _cleaned(text: str) -> str:
+    return clean(_ADDED.sub("", well_formed(text))).text.strip()
+
+
+def text_of_parts(content: Any) -> str:
+    """Return the text of a message: a string, or the text parts of a list. What tools said is left out."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (part if isinstance(part, str) else _text_part(part) for part in parts)
+    return "\n".join(text for text in texts if text)
+
+
+def _text_part(part: Any) -> str:
+    if not isinstance(part, dict) or part.get("type", "text") not in ("text", "input_text", "output_text"):
+        return ""
+    text = part.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def time_of(value: Any, zone: tzinfo | None) -> float:
+    """Return epoch seconds of a time, which is a number or ISO 8601 (by default in `zone`); 0 if it is neither."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0:
+        return float(value / 1000 if value > _MILLISECONDS else value)
+    if not isinstance(value, str) or not value:
+        return 0.0
+    try:
+        at = datetime.fromisoformat(value)
+        return (
+            (at if at.tzinfo else at.replace(tzinfo=zone or local_time(0.0, None).tzinfo)).astimezone(UTC).timestamp()
+        )
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def path_to(last: str | None, parents: dict[str, str | None]) -> list[str]:
+    """Return the ids from the root of a tree to an entry. Other branches are answers and edits that were discarded."""
+    path: dict[str, None] = {}
+    while last is not None and last in parents and last not in path:
+        path[last] = None
+        last = parents[last]
+    return [*reversed(path)]
