@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import takewhile
 from typing import Any
 
 __all__ = ["Patch", "patch_of", "taken_back"]
@@ -39,13 +40,20 @@ class Patch:
 def patch_of(file: str, before: str, after: str, *, made: bool) -> Patch:
     """Return the patch that turns `after` back into `before`."""
     old, new = before.split("\n"), after.split("\n")
-    matcher = SequenceMatcher(a=old, b=new, autojunk=False)
+    # Most edits touch a few lines of many, and comparing takes longer than finding where they are.
+    head = sum(1 for _ in takewhile(_is_pair, zip(old, new, strict=False)))
+    tail = sum(1 for _ in takewhile(_is_pair, zip(reversed(old[head:]), reversed(new[head:]), strict=False)))
+    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
     hunks = tuple(
-        Hunk(at=start, before=tuple(old[old_start:old_end]), after=tuple(new[start:end]))
-        for kind, old_start, old_end, start, end in matcher.get_opcodes()
+        Hunk(at=head + start, before=tuple(old[old_start:old_end]), after=tuple(new[start:end]))
+        for kind, old_start, old_end, start, end in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
         if kind != "equal"
     )
     return Patch(file=file, made=made, digest=_digest(after), hunks=hunks)
+
+
+def _is_pair(lines: tuple[str, str]) -> bool:
+    return lines[0] == lines[1]
 
 
 def taken_back(text: str, patch: Patch) -> str | None:
