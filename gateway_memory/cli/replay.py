@@ -24,6 +24,7 @@ __all__ = ["Report", "TranscriptTurn", "read_transcript", "replay", "run"]
 
 _FIELDS = {"session", "user", "reply", "at", "person", "room"}
 _SHOWN: Final = 10
+_EMBEDDED_AT_ONCE: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +123,9 @@ async def replay(
     newest = next(iter(await memory.receipts(limit=1)), None)
     rows: dict[int, dict[str, Any]] = {}
     started = perf_counter()
-    for turn in turns:
+    for number, turn in enumerate(turns):
+        if number % _EMBEDDED_AT_ONCE == 0:  # their searches then wait for no encoder
+            memory.importer.expect([each.user for each in turns[number : number + _EMBEDDED_AT_ONCE]])
         user = None if turn.room is not None else OWNER if turn.person is None else turn.person
         session = await memory.start_session(turn.session, user=user, room=turn.room)
         context = await memory.before_reply(session, turn.user, at=turn.at)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
+from extractor import clean
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.runtime import Runtime
@@ -107,6 +108,11 @@ class Importer:
             for whose in [scope for each, scope in waiting if each is kind]:
                 await take(kind, whose)
         return report
+
+    def expect(self, messages: Iterable[str]) -> None:
+        """Start to encode messages in batches, before they are searched with."""
+        for message in messages:
+            self._storage.recaller.expect(clean(message).text)
 
     async def embed(self, progress: Callable[[int], object]) -> None:
         """Wait until every text has its vector. It may be cancelled: nothing is lost, and the rest waits.
