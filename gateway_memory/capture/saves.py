@@ -81,8 +81,10 @@ class Saves:
                         left = await self._save(scope, group)
                     waiting.extendleft(reversed(left))
                 except Exception as error:  # noqa: BLE001 - it belongs to the callers
-                    for asked in group or [waiting.popleft()]:
+                    for asked in group or [*waiting]:
                         _fail(asked, error)
+                    if not group:
+                        waiting.clear()
                 group = []
         finally:
             del self._waiting[scope.key]
