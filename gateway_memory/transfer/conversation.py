@@ -4,15 +4,14 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any, Final, Literal
 
 from extractor import clean
-from gateway_memory.clock import local_time
 from gateway_memory.edge.content import well_formed
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.ports.episodes import Episode
-from gateway_memory.transfer.items import EpisodeItem, Ignored, Item
+from gateway_memory.transfer.items import EpisodeItem, Ignored, Item, Problem
 
 __all__ = ["Conversation", "Message", "episodes_of", "path_to", "text_of_parts", "time_of"]
 
@@ -74,10 +73,14 @@ def episodes_of(conversation: Conversation, *, groups: bool) -> Iterator[Item]:
     yield from _turn(conversation, user, replies)
 
 
-def _turn(conversation: Conversation, user: Message | None, replies: list[Message]) -> Iterator[EpisodeItem]:
+def _turn(conversation: Conversation, user: Message | None, replies: list[Message]) -> Iterator[Item]:
     said = _cleaned(user.text) if user else ""
     reply = _cleaned("\n\n".join(each.text for each in replies if each.text.strip()))
     if not (said.strip() or reply.strip()):
+        return
+    at = next((each.at for each in ([user] if user else replies) if each.at), conversation.at)
+    if not at:  # without it, a turn would be another one each time
+        yield Problem(place=conversation.place, reason="a message has no time, and neither has the conversation")
         return
     name = one_line(clean(conversation.id).text)[:_LONGEST_NAME]
     episode = Episode(
@@ -87,7 +90,7 @@ def _turn(conversation: Conversation, user: Message | None, replies: list[Messag
         session_id=name,
         user=said,
         reply=reply,
-        at=next((each.at for each in ([user] if user else replies) if each.at), conversation.at),
+        at=at,
     )
     yield EpisodeItem(place=conversation.place, episode=episode)
 
@@ -120,9 +123,7 @@ def time_of(value: Any, zone: tzinfo | None) -> float:
         return 0.0
     try:
         at = datetime.fromisoformat(value)
-        return (
-            (at if at.tzinfo else at.replace(tzinfo=zone or local_time(0.0, None).tzinfo)).astimezone(UTC).timestamp()
-        )
+        return (at if at.tzinfo or zone is None else at.replace(tzinfo=zone)).timestamp()
     except (ValueError, OverflowError):
         return 0.0
 
