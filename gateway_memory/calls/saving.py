@@ -138,6 +138,7 @@ class SavingCalls(Opened):
         await opened.retention.keep()
         try:
             async with asyncio.timeout(_EMBED_SECONDS):
+                await opened.storage.episode_follower.finish()
                 await opened.storage.recaller.embedded()
         except (TimeoutError, RecallError) as error:
             log.warning("memory.flush_without_vectors", error=type(error).__name__)

@@ -82,6 +82,16 @@ class EpisodeFollower:
         if len(self._complete) > _MOST_SCOPES:
             self._complete.popitem(last=False)
 
+    async def finish(self) -> None:
+        """Catch up with the scopes of `look` now.
+
+        Raises:
+            StoreError, RecallError: they could not be read or indexed.
+        """
+        for scope in sorted(self._behind):
+            await self.catch_up(scope)
+            self._behind.discard(scope)
+
     async def run(self) -> None:
         """Catch up with the scopes of `look` until cancelled."""
         while True:
