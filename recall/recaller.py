@@ -200,7 +200,7 @@ class Recaller:
         preceding: Sequence[str] = (),
         only: Filter | None = None,
         explain: bool = False,
-        patient: bool = False,
+        asked: bool = False,
     ) -> Recall:
         """Return the best memories of a scope for a message, best first, each with a score of at least `min_score`.
 
@@ -208,7 +208,8 @@ class Recaller:
 
         limit: at most so many memories. episodes: and so many episodes; one of a turn that a memory is from is left
         out. preceding: the turns before it, the oldest first. now: epoch seconds. only: which memories may be found.
-        explain: the hits' `parts` hold the terms of their ranks. patient: waits for an encoder that is being loaded.
+        explain: the hits' `parts` hold the terms of their ranks. asked: the query was asked for as
+        such and is no message: it waits for an encoder that is being loaded, and recency counts less.
         """
         request = SearchRequest(
             scope=scope,
@@ -220,8 +221,9 @@ class Recaller:
             preceding=tuple(preceding),
             only=only,
             explain=explain,
+            asked=asked,
         )
-        return await self._searcher.search(request, timeout_seconds, patient=patient)
+        return await self._searcher.search(request, timeout_seconds)
 
     def expect(self, text: str) -> None:
         """Start to encode a text for which `nearest` will be called."""

@@ -97,7 +97,7 @@ class Finder:
             now=now.timestamp(),
             only=only,
             explain=explain,
-            patient=True,
+            asked=True,
         )
         found = await self._runner.run("search", _FIND_SECONDS + 1, search)
         if not found:

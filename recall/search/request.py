@@ -20,3 +20,4 @@ class SearchRequest:
     preceding: tuple[str, ...] = ()
     only: Filter | None = None
     explain: bool = False
+    asked: bool = False

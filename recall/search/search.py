@@ -111,7 +111,7 @@ def best_hits(
     if limit <= 0 or not (lexical.all_allowed or lexical.allowed.any()):
         return ()
     terms = Terms(len(lexical.scores), kept=request.explain)
-    scores = _scores(index, lexical, vector, terms)
+    scores = _scores(index, lexical, vector, terms, asked=request.asked)
     best, applying = _best(lexical, scores, terms, limit)
     # The first few tell whether any row can reach the least score. Most messages end here.
     near = _rerank(index, lexical, best[:_RERANKED_FIRST], vector)
@@ -226,7 +226,7 @@ def _evidence(lexical: LexicalScores, scores: Floats, near: _Reranked) -> float:
     )
 
 
-def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, terms: Terms) -> Floats:
+def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, terms: Terms, *, asked: bool) -> Floats:
     rows, query, constants = lexical.rows, lexical.query, lexical.rows.constants()
     allowed = None if lexical.all_allowed else lexical.allowed
     scores = rank.scaled(lexical.scores, allowed, lexical.most * rank.LEAST_WORDS_SHARE)
@@ -243,7 +243,7 @@ def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, te
             scores += cosines
     terms.added("meaning", scores)
     if not query.looks_back:
-        scores += constants.recency
+        scores += constants.recency * np.float32(rank.ASKED_RECENCY_SHARE if asked else 1)
         terms.added("recency", scores)
     scores += constants.standing
     terms.added("form", scores)

@@ -58,13 +58,13 @@ class Searcher:
         self._answers: OrderedDict[SearchRequest, Recall] = OrderedDict()
         self._ranking_seconds = 0.0
 
-    async def search(self, request: SearchRequest, timeout_seconds: float | None, *, patient: bool = False) -> Recall:
+    async def search(self, request: SearchRequest, timeout_seconds: float | None) -> Recall:
         """See `Recaller.search`."""
         self._thread.opened()
         started = time.perf_counter()
         deadline = None if timeout_seconds is None else started + timeout_seconds
         vector, *preceding = await self._vectors(
-            [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])], deadline, patient=patient
+            [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])], deadline, patient=request.asked
         )
         vectors = None if vector is None else (vector, [each for each in preceding if each is not None])
         ranking = time.perf_counter()
