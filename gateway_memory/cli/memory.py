@@ -42,7 +42,7 @@ COMMANDS: Final = tuple(
 def run(args: argparse.Namespace) -> int:
     """Carry out one of the chat's commands; returns the exit code."""
     from gateway_memory.commands.answers import Answer
-    from gateway_memory.commands.shell import answer_in_shell
+    from gateway_memory.commands.shell import answer_in_shell, settle
     from gateway_memory.config.load import load_config
     from gateway_memory.edge.shell_socket import ask
     from gateway_memory.memory import GatewayMemory
@@ -54,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
 
     async def answered() -> Answer | None:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
+            if args.command.name == "search":
+                await settle(memory, args.user, args.room)
             return await answer_in_shell(memory, args.command.name, rest, as_json=as_json, **whose)
 
     told = None

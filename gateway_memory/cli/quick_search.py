@@ -63,14 +63,14 @@ def main(arguments: list[str]) -> int:
 
 async def _by_memory(workspace: Path, config: Path | None, asked: dict[str, Any]) -> dict[str, Any]:
     """Open a memory and search it."""
-    from gateway_memory.commands.shell import found_in_shell
+    from gateway_memory.commands.shell import found_in_shell, settle
     from gateway_memory.config.load import load_config
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.observability.logs import configure_logging
 
     configure_logging(verbose=False)
     async with GatewayMemory(load_config(config), workspace) as memory:
-        await memory.flush()  # waits until new memories have vectors
+        await settle(memory, asked["user"], asked["room"])
         return await found_in_shell(memory, **asked)
 
 

@@ -10,7 +10,7 @@ from gateway_memory.phrases import CHAT, SHELL
 from gateway_memory.scope import OWNER, Owner
 from gateway_memory.session import Session
 
-__all__ = ["InShell", "answer_in_shell", "answer_request", "found_in_shell"]
+__all__ = ["InShell", "answer_in_shell", "answer_request", "found_in_shell", "settle"]
 
 
 class InShell(Commanded, Protocol):
@@ -21,11 +21,20 @@ class InShell(Commanded, Protocol):
     async def visit(self, *, user: Owner | str | None = None, room: str | None = None) -> Session:
         """Return a session for commands outside a conversation."""
 
+    async def flush(self) -> None:
+        """Process all waiting turns, and wait until semantic search finds the results."""
+
     async def answer(self, session: Session, text: str) -> Answer | None:
         """Return the answer to a command; None if commands are off."""
 
     async def record(self, session: Session, command: str, rest: str = "") -> dict[str, Any]:
         """Return the result of a command as a value for JSON."""
+
+
+async def settle(memory: InShell, user: str | None, room: str | None) -> None:
+    """Wait until what stands in a scope's files has vectors: this process may have opened the memory just now."""
+    await _visit(memory, user, room)
+    await memory.flush()
 
 
 async def answer_in_shell(
@@ -35,7 +44,7 @@ async def answer_in_shell(
 
     user, room: select the scope; without both, the owner's.
     """
-    session = await memory.visit(user=OWNER if (user, room) == (None, None) else user, room=room)
+    session = await _visit(memory, user, room)
     session.commands_as = SHELL
     if as_json and session.settings.commands.enabled:
         return Answer(text=json.dumps(await memory.record(session, name, rest), ensure_ascii=False))
@@ -49,7 +58,7 @@ async def found_in_shell(
 
     at: epoch seconds. semantic: whether the search was by meaning too.
     """
-    session = await memory.visit(user=OWNER if (user, room) == (None, None) else user, room=room)
+    session = await _visit(memory, user, room)
     hits = await memory.search(session, query, limit=limit)
     vectors = (await memory.record(session, "status"))["vectors"]
     rows = [
@@ -70,3 +79,7 @@ async def answer_request(memory: InShell, request: Mapping[str, Any]) -> dict[st
         memory, "search", request["rest"], user=user, room=room, as_json=request.get("json") is True
     )
     return {} if answer is None else {"text": answer.text, "done": answer.done}
+
+
+async def _visit(memory: InShell, user: str | None, room: str | None) -> Session:
+    return await memory.visit(user=OWNER if (user, room) == (None, None) else user, room=room)
