@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recall.rows.erasing import erase_scope
     from recall.rows.peek import Peek, peek
     from recall.rows.port import Rows
+    from recall.search.in_place import related
     from recall.settings import EmbedderSettings, RecallSettings
     from recall.text.dates import Span, asks_what_was
     from recall.text.passages import excerpt_of, passages_of
@@ -69,6 +70,7 @@ __all__ = [
     "passages_of",
     "peek",
     "quoted",
+    "related",
     "render_block",
     "talk_of",
     "text_overlap",
@@ -92,6 +94,7 @@ _HOMES = {
     "passages_of": "text.passages",
     "peek": "rows.peek",
     "quoted": "text.render",
+    "related": "search.in_place",
     "render_block": "text.render",
     "talk_of": "text.talk",
     "text_overlap": "text.words",

@@ -8,11 +8,12 @@ from typing import Final, Literal
 
 from extractor import is_greeting, is_small_talk, traits_of
 from gateway_memory.context.archive import Archive
-from gateway_memory.context.blocks import changes_block, full_block, recalled_block, updates_block
+from gateway_memory.context.blocks import changes_block, full_block, updates_block
 from gateway_memory.context.deadline_runner import DeadlineRunner
 from gateway_memory.context.episodes import Exchange, exchanges_of, quotations_block, unsaid_before
 from gateway_memory.context.file_changes import ChangeDetector, FileChanges
 from gateway_memory.context.finder import still_holding
+from gateway_memory.context.relevant import relevant_block
 from gateway_memory.context.talks import record_lines, said_nothing
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime import Runtime
@@ -167,7 +168,7 @@ class ContextBuilder:
         blocks: list[str] = []
         fresh = [hit for hit in memories if not session.shows(hit.id, hit.text)]
         if fresh:
-            blocks.append(recalled_block(fresh, zone, settings.max_injected_tokens))
+            blocks.append(relevant_block(fresh, zone, settings.max_injected_tokens))
             session.mark_shown([(hit.id, hit.text) for hit in fresh])
         budget = settings.episodes.max_injected_tokens
         first = await self._of_talk(session, question, found, until)

@@ -29,13 +29,17 @@ _TERMS: Final = 40
 
 
 class Line(NamedTuple):  # a start creates ten thousand, for which a dataclass takes four times as long
-    """A memory. at: epoch seconds. score: from 0 to 1, the share of the query's weight that it contains."""
+    """A memory. at: epoch seconds. traits: see `recall.related`; 0 if they are unknown.
+
+    score: from 0 to 1, the share of the query's weight that it contains.
+    """
 
     id: str
     text: str
     type: str
     file: str
     at: float
+    traits: int = 0
     score: float = 0.0
 
 

@@ -26,13 +26,13 @@ class Peek:
         return {name: (mtime, size) for name, mtime, size in self._connection.execute(query, (scope,))}
 
     @translated()
-    def lines(self, scope: str, day: str) -> list[tuple[str, str, str, str, float]]:
-        """Return (id, text, type, file, at) of a scope's memories that hold on a day.
+    def lines(self, scope: str, day: str) -> list[tuple[str, str, str, str, float, int]]:
+        """Return (id, text, type, file, at, traits) of a scope's memories that hold on a day.
 
         Stage summaries and episodes are left out.
         """
         query = (
-            "select r.id, r.text, r.type, r.file, r.at from row r join scope s on s.number = r.scope"
+            "select r.id, r.text, r.type, r.file, r.at, r.traits from row r join scope s on s.number = r.scope"
             " where s.key = ? and r.type <> 'S' and r.kind <> 'episode' and (r.until = '' or r.until >= ?)"
         )
         return self._connection.execute(query, (scope, day)).fetchall()
