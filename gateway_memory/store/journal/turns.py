@@ -8,11 +8,12 @@ from dataclasses import asdict
 from typing import Final
 
 from gateway_memory.errors import LeaseLostError
+from gateway_memory.store.journal.accepting import accept
 from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.journal.episodes import keep_episodes
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.memory_rows import save_memories
-from gateway_memory.store.journal.session_state import observe, remember
+from gateway_memory.store.journal.session_state import remember
 from gateway_memory.store.journal.unreadable import decoded
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Plan
@@ -52,35 +53,7 @@ class SqliteTurns:
         await self._change(query, (self._slot.number, self._token))
 
     async def accept(self, turn: NewTurn) -> int:
-        query = (
-            "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot, extract, episode) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        )
-        values = (
-            turn.scope, turn.session_key, turn.session_id, turn.user, turn.reply, turn.at, turn.accepted_at,
-            self._slot.number, turn.extract, turn.episode,
-        )  # fmt: skip
-
-        def work(database: sqlite3.Connection) -> int:
-            known = database.execute(
-                "SELECT turn FROM replies WHERE scope = ? AND session_key = ? AND turn_id = ?",
-                (turn.scope, turn.session_key, turn.turn_id),
-            ).fetchone()
-            if known:
-                return int(known[0])
-            number = int(database.execute(query, values).lastrowid or 0)
-            database.execute(
-                "INSERT INTO replies (turn, scope, session_id, at, recalled, session_key, turn_id) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    number, turn.scope, turn.session_id, turn.at, json.dumps(turn.recalled), turn.session_key,
-                    turn.turn_id,
-                ),
-            )  # fmt: skip
-            observe(database, turn.scope, turn.session_id, turn.seen, turn.accepted_at)
-            return number
-
-        return await self._connection.transact(work)
+        return await self._connection.transact(lambda database: accept(database, turn, self._slot.number))
 
     async def claim(self, state: TurnState, *, session_id: str | None = None, limit: int = 256) -> list[PendingTurn]:
         rows = await self._connection.rows(
