@@ -93,6 +93,18 @@ class TurnProcessor:
         except TimeoutError:
             log.warning("worker.behind")
 
+    async def adopt(self) -> None:
+        """Take over the turns of dead processes and of hooks, which wait for whoever has the workspace open.
+
+        Raises:
+            StoreError: the store could not be read or written. The turns wait.
+        """
+        async with self._working:
+            adopted = await self._storage.turns.adopt()
+            if adopted:
+                await self._replay()
+                log.info("worker.adopted", processes=adopted)
+
     async def flush(self) -> None:
         """Process all waiting turns of this process now.
 
@@ -209,15 +221,8 @@ class TurnProcessor:
 
     async def _adopt_loop(self) -> None:
         while True:
-            await self._until_it_works("adopt", self._adopt)
+            await self._until_it_works("adopt", self.adopt)
             await asyncio.sleep(_ADOPT_SECONDS)
-
-    async def _adopt(self) -> None:
-        async with self._working:
-            adopted = await self._storage.turns.adopt()
-            if adopted:
-                await self._replay()
-                log.info("worker.adopted", processes=adopted)
 
 
 def _now() -> float:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from gateway_memory.hooks.reading import Reached, feed, read_last_message
 from gateway_memory.hooks.state import hook_key, register, settings_of
-from gateway_memory.hooks.transcript import read_last_message, read_transcript
 from gateway_memory.sessions.prompts import Prompts
 from gateway_memory.sessions.worth import is_chinese, much_happened, worth_saving
 from gateway_memory.store.journal.in_place import JournalInPlace
@@ -23,8 +23,8 @@ def before_compaction(workspace: Path, session_id: str, given: dict[str, Any], c
 
     Without a transcript the content is unknown. A full context contains something, so the agent is asked to judge.
     """
-    with _session(workspace, session_id, given, config) as journal:
-        seen = journal.seen_in(session_id)
+    with _session(workspace, session_id, given, config) as (journal, pending):
+        seen = [*journal.seen_in(session_id), *pending]
         left = journal.has_left_anything(session_id)
     nothing = _transcript(given) is not None and not worth_saving(seen) and not left
     if nothing or not settings_of(workspace, config)["sessions"]["stageSummaries"]:
@@ -41,22 +41,27 @@ def followup(workspace: Path, session_id: str, given: dict[str, Any], config: Pa
     whether there is anything to save.
     """
     wanted = settings_of(workspace, config)["sessions"]
-    with _session(workspace, session_id, given, config) as journal:
+    with _session(workspace, session_id, given, config, reached="stop") as (journal, pending):
         if status not in ("completed", "aborted") or not (wanted["followups"] and wanted["records"]):
+            return ""
+        if given.get("stop_hook_active") or given.get("loop_count"):  # it answers such a prompt
             return ""
         first = journal.count_stop(session_id) <= 1
         known = _transcript(given) is not None
 
-        def worth_asking(seen: list[Observation]) -> bool:
+        def worth_asking(kept: list[Observation]) -> bool:
+            seen = [*kept, *pending]
             return much_happened(seen) if first else worth_saving(seen) or not known
 
-        seen = journal.followup(session_id, worth_asking)
-    return "" if seen is None else _prompts(workspace, config).followup(session_id, chinese=is_chinese(seen))
+        kept = journal.followup(session_id, worth_asking)
+    return (
+        "" if kept is None else _prompts(workspace, config).followup(session_id, chinese=is_chinese([*kept, *pending]))
+    )
 
 
 def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None) -> None:
     """Close the session, and write its record unless it is saved. This also indexes new facts."""
-    with _session(workspace, session_id, given, config, lives=False) as journal:
+    with _session(workspace, session_id, given, config, reached="end") as (journal, _):
         if not journal.is_open(session_id):
             return
     import asyncio
@@ -91,19 +96,23 @@ def _milliseconds(value: object) -> float | None:
 
 @contextlib.contextmanager
 def _session(
-    workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, lives: bool = True
-) -> Iterator[JournalInPlace]:
-    """Open the journal, register the session, and store new observations from its transcript or from the event."""
+    workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, reached: Reached = ""
+) -> Iterator[tuple[JournalInPlace, list[Observation]]]:
+    """Open the journal, register the session, and read its transcript, or the reply that the event tells.
+
+    Yields the journal, and the observations that are not stored yet.
+    """
     with JournalInPlace.open(workspace) as journal:
         now = time.time()
-        register(journal, session_id, now, lives=lives)
-        path = _transcript(given)
-        if settings_of(workspace, config)["observations"]["enabled"]:
-            if path:
-                read_transcript(journal, session_id, path, now)
-            else:
-                read_last_message(journal, session_id, given, now)
-        yield journal
+        register(journal, session_id, now, lives=reached != "end")
+        settings = settings_of(workspace, config)
+        path, pending = _transcript(given), list[Observation]()
+        if path:
+            last = given.get("last_assistant_message")
+            pending = feed(journal, session_id, path, settings, now, reached=reached, last=last)
+        elif settings["observations"]["enabled"]:
+            read_last_message(journal, session_id, given, now)
+        yield journal, pending
 
 
 def _transcript(given: dict[str, Any]) -> Path | None:

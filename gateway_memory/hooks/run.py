@@ -114,8 +114,6 @@ def _run(event: str, given: dict[str, Any], workspace: Path, config: Path | None
         # Claude Code accepts no message here. What it compacts is in the transcript, which was just read.
         return {"user_message": prompt} if prompt and not claude else {}
     if event == "stop":
-        if given.get("stop_hook_active") or given.get("loop_count"):
-            return {}
         status = "completed" if claude else given.get("status", "")
         prompt = later.followup(workspace, session_id, given, config, status=status)
         asked = {"decision": "block", "reason": prompt} if claude else {"followup_message": prompt}

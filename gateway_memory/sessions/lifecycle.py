@@ -161,14 +161,16 @@ class Lifecycle:
 
     async def _settle(self, session_id: str) -> None:
         """Process the session's last turns first, within a time limit, so that its summary contains their facts."""
-        waits = [
-            await self._storage.turns.claim(state, session_id=session_id, limit=1) for state in ("accepted", "ruled")
-        ]
-        if not any(waits):
-            return
         with suppress(TimeoutError):
             try:
                 async with asyncio.timeout(_FLUSH_SECONDS):
+                    await self._processor.adopt()  # an editor's hooks have left their turns to whoever comes
+                    waits = [
+                        await self._storage.turns.claim(state, session_id=session_id, limit=1)
+                        for state in ("accepted", "ruled")
+                    ]
+                    if not any(waits):
+                        return
                     await self._processor.flush()
             except TimeoutError:
                 raise

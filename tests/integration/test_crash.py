@@ -54,6 +54,6 @@ async def test_the_next_process_takes_over_what_a_dead_one_left(tmp_path: Path) 
             [sys.executable, str(SCRIPT), str(tmp_path), "plan written"], check=False, capture_output=True, timeout=60
         )
         assert done.returncode == -signal.SIGKILL
-        await parts(survivor).processor._adopt()
+        await parts(survivor).processor.adopt()
         await survivor.flush()
     assert len(lines(tmp_path)) == 4

@@ -18,8 +18,8 @@ from scripted_provider import Provider, Say, entry, found, serving
 from extractor import Candidate, Turn
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.capture.observations import clip
-from gateway_memory.hooks.state import register
-from gateway_memory.hooks.transcript import read_transcript
+from gateway_memory.hooks.reading import feed
+from gateway_memory.hooks.state import register, settings_of
 from gateway_memory.store.journal.in_place import JournalInPlace
 from recall import Stored
 
@@ -102,7 +102,8 @@ def hook_journal(folder: Path, told: str, outputs: Sequence[str]) -> None:
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         with JournalInPlace.open(folder) as journal:
             register(journal, "conv-1", 1.0, lives=True)
-            assert read_transcript(journal, "conv-1", path, 2.0)
+            feed(journal, "conv-1", path, settings_of(folder, None), 2.0, reached="end", last=None)
+            assert journal.seen_in("conv-1")
 
 
 @pytest.mark.parametrize("told", TOLD[:7:2])

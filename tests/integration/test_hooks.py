@@ -14,7 +14,7 @@ from editor import WORDS_ALONE, WORTH, environment, hook, records, run, transcri
 from thorough import sample
 
 from gateway_memory.hooks.install import merged, without_ours
-from gateway_memory.hooks.transcript import observations_of
+from gateway_memory.hooks.reading import observations_of
 from gateway_memory.sessions.own_command import own_command
 from gateway_memory.sessions.worth import worth_saving
 
@@ -334,11 +334,12 @@ def test_a_small_order_is_not_asked_about_at_its_first_stop(tmp_path: Path) -> N
         assert "followup_message" in hook("stop", workspace, transcript_path=path, status="completed")
 
 
-def test_observations_that_are_switched_off_are_not_read_from_a_transcript(tmp_path: Path) -> None:
+def test_of_a_transcript_nothing_is_kept_where_all_is_switched_off(tmp_path: Path) -> None:
     workspace = tmp_path / ".memory"
     workspace.mkdir()
     config = tmp_path / "config.json5"
-    config.write_text("{agents: {defaults: {memorySync: {observations: {enabled: false}}}}}", "utf-8")
+    off = ", ".join(f"{part}: {{enabled: false}}" for part in ("observations", "episodes", "autoExtract"))
+    config.write_text(f"{{agents: {{defaults: {{memorySync: {{{off}}}}}}}}}", "utf-8")
     path = transcript(tmp_path / "t.jsonl", ("user", WORTH))
     given = {"conversation_id": "c", "transcript_path": path, "status": "completed"}
     for event in ("sessionStart", "stop", "preCompact", "sessionEnd"):

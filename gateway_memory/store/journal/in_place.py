@@ -3,21 +3,25 @@
 import contextlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.errors import store_failed
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.journal import session_state
+from gateway_memory.store.journal.accepting import accept
 from gateway_memory.store.journal.records import is_saved
 from gateway_memory.store.journal.sqlite import open_journal, transaction
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.ports.sessions import Observation
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld
+
+if TYPE_CHECKING:
+    from gateway_memory.store.ports.turns import NewTurn
 
 __all__ = ["JournalInPlace", "KeptTurn", "journal_id"]
 
@@ -26,7 +30,9 @@ _BY_SCOPE: Final = (
     "noticed", "session_memories", "saved_sessions", "session_logs", "uses", "uses_read", "unreadable",
     "withheld_records", "episodes", "episode_pages",
 )  # fmt: skip
-_BY_SESSION: Final = ("told", "transcripts")
+_BY_SESSION: Final = ("told", "transcript_messages")
+_NOBODY: Final = -1
+"""The slot of turns that no process holds."""
 _TEXTS: Final = (("memories", "text"), ("memories", "id"), ("observations", "content"), ("turns", "user"),
           ("episodes", "user"), ("episodes", "reply"))  # fmt: skip
 
@@ -105,20 +111,32 @@ class JournalInPlace:
         with self._changing() as database:
             session_state.observe(database, OWNER_KEY, session_id, seen, at)
 
-    def read_on(
-        self, session_id: str, at: float, read: Callable[[int], tuple[Sequence[Observation], int]]
-    ) -> Sequence[Observation]:
-        """Store the new part of a session's transcript and its offset in one transaction; return the new observations.
+    def switches(self, session_id: str) -> Mapping[str, bool]:
+        """Return the features that the user switched in a session."""
+        with self._changing() as database:
+            return session_state.switches(database, session_id)
 
-        read: takes the last offset, and returns the new observations and the new offset.
+    def unread(self, messages: Sequence[str]) -> set[str]:
+        """Return which of these ids are of messages that were not read from any transcript yet."""
+        query = "SELECT id FROM transcript_messages WHERE id IN (SELECT value FROM json_each(?))"
+        with self._changing() as database:
+            return set(messages) - {str(row[0]) for row in database.execute(query, (json.dumps(messages),))}
+
+    def read(self, turns: "Sequence[NewTurn]") -> None:
+        """Store turns of a transcript in one transaction, each once by its id, in whatever session it was read first.
+
+        A turn that is neither extracted from nor kept leaves its observations alone, and still counts as read. The
+        turns belong to no process: the next one that has the workspace open processes them.
         """
         with self._changing() as database:
-            query = "SELECT position FROM transcripts WHERE session_id = ?"
-            row = database.execute(query, (session_id,)).fetchone()
-            seen, position = read(row[0] if row else 0)
-            session_state.observe(database, OWNER_KEY, session_id, seen, at)
-            database.execute("INSERT OR REPLACE INTO transcripts VALUES (?, ?)", (session_id, position))
-        return seen
+            for turn in turns:
+                read = "INSERT OR IGNORE INTO transcript_messages VALUES (?, ?)"
+                if not database.execute(read, (turn.turn_id, turn.session_id)).rowcount:
+                    continue
+                if turn.extract or turn.episode:
+                    accept(database, turn, _NOBODY)
+                else:
+                    session_state.observe(database, turn.scope, turn.session_id, turn.seen, turn.accepted_at)
 
     def has_left_anything(self, session_id: str) -> bool:
         """Return whether a fact or a stage summary of a session is active."""

@@ -151,5 +151,27 @@ _EPISODES: Final = (
     """,
 )
 
-LATER: Final = (_SESSIONS, _DISTILLATION, _ENDS, _SWITCHES, _UNREADABLE, _WITHHELD, _LEASES, _EPISODES)
+_TRANSCRIPTS: Final = (
+    "0012_transcripts",
+    """
+    DROP TABLE transcripts;           -- replaced by the ids of the messages
+    CREATE TABLE transcript_messages (  -- the messages of users in editors' transcripts that were read
+        id TEXT PRIMARY KEY,
+        session_id TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX transcript_messages_by_session ON transcript_messages (session_id);
+    """,
+)
+
+LATER: Final = (
+    _SESSIONS,
+    _DISTILLATION,
+    _ENDS,
+    _SWITCHES,
+    _UNREADABLE,
+    _WITHHELD,
+    _LEASES,
+    _EPISODES,
+    _TRANSCRIPTS,
+)
 """In chronological order. Append new steps at the end, and never change an existing one."""

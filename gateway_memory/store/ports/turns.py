@@ -119,7 +119,7 @@ class Turns(Protocol):
         """Return this process's parked turns to their stage."""
 
     async def adopt(self) -> int:
-        """Take over the turns and plans of dead processes, and return the number of those processes."""
+        """Take over the turns and plans of dead processes and of hooks, and return the number of those processes."""
 
     async def failed(self) -> int:
         """Return the number of turns, of all processes, whose model failed and that wait for `retry`."""
