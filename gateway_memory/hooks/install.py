@@ -26,6 +26,8 @@ _OURS: Final = re.compile(
     rf"(?:(?:^|[/\s'\"])gateway-memory['\"]?|-m gateway_memory(?:\.cli)?\.entry) hook (?:{'|'.join(EVENTS)})\b"
 )
 """The command of our installations, in the current form or in an earlier one without a path."""
+_CURSORS: Final = {"userPromptSubmit": "beforeSubmitPrompt"}
+"""Cursor's own names of events."""
 _CHECK_SECONDS: Final = 30.0
 _RECORD: Final = ".gateway-memory-hooks.json"
 
@@ -164,7 +166,7 @@ def merged(
     place += f" --config {shlex.quote(str(config.expanduser().absolute()))}" if config else ""
     for event, seconds in EVENTS.items():
         entry: dict[str, Any] = {"command": f"{command} hook {event}{place}", "timeout": seconds}
-        name = event
+        name = _CURSORS.get(event, event)
         if editor == "claude-code":
             name = event[0].upper() + event[1:]
             entry = {"hooks": [{"type": "command", **entry}]}

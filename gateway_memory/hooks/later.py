@@ -24,6 +24,7 @@ def before_compaction(workspace: Path, session_id: str, given: dict[str, Any], c
     Without a transcript the content is unknown. A full context contains something, so the agent is asked to judge.
     """
     with _session(workspace, session_id, given, config) as (journal, pending):
+        journal.show(session_id, (), anew=True)  # what it was told may be gone
         seen = [*journal.seen_in(session_id), *pending]
         left = journal.has_left_anything(session_id)
     nothing = _transcript(given) is not None and not worth_saving(seen) and not left

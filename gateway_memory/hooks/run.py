@@ -1,4 +1,4 @@
-"""`gateway-memory hook sessionStart|preCompact|stop|sessionEnd`: JSON in, JSON out, and always exit code 0."""
+"""`gateway-memory hook EVENT`, called by an editor: JSON in, JSON out, and always exit code 0."""
 
 import json
 import os
@@ -11,9 +11,11 @@ from typing import Any, Final
 
 __all__ = ["EVENTS", "main", "workspace_of"]
 
-EVENTS: Final = {"sessionStart": 10, "preCompact": 5, "stop": 5, "sessionEnd": 30}
+EVENTS: Final = {"sessionStart": 10, "userPromptSubmit": 2, "preCompact": 5, "stop": 5, "sessionEnd": 30}
 """Each hook and the seconds that its editor allows."""
 _MARGIN_SECONDS: Final = 1.0
+PROMPT_SECONDS = 0.2
+"""The time that a prompt waits for its memories. With the start of Python, the editor waits for less than 0.3 s."""
 _LONGEST_INPUT: Final = 4_000_000
 _FOLDER: Final = ".memory"
 
@@ -33,7 +35,8 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGALRM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
-        signal.setitimer(signal.ITIMER_REAL, EVENTS.get(event, 5) - _MARGIN_SECONDS)
+        seconds = PROMPT_SECONDS if event == "userPromptSubmit" else EVENTS.get(event, 5) - _MARGIN_SECONDS
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         options = dict(zip(arguments[1::2], arguments[2::2], strict=False))
         named = options.get("--workspace")
         workspace = _there_already(named)  # its log records unreadable input
@@ -96,8 +99,9 @@ def _run(event: str, given: dict[str, Any], workspace: Path, config: Path | None
         from gateway_memory.hooks.start import opening
         from gateway_memory.sessions.prompts import Prompts
 
-        _register(workspace, session_id)
-        text = opening(workspace, config, time.time())
+        text, held = opening(workspace, config, time.time())
+        # A conversation that is resumed holds what it was told before.
+        _register(workspace, session_id, held, anew=given.get("source") != "resume")
         if session_id:  # the first layer: its agent must know that it can search and save
             prompts = Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "")
             told = "".join(line for line in text.splitlines() if line.startswith("- "))
@@ -107,6 +111,14 @@ def _run(event: str, given: dict[str, Any], workspace: Path, config: Path | None
         return output if claude else {"additional_context": text}
     if event not in EVENTS or not session_id:
         raise ValueError("there is no such hook, or no session")
+    if event == "userPromptSubmit":
+        from gateway_memory.hooks.prompt import relevant
+
+        text = relevant(workspace, session_id, given.get("prompt"), config, time.time())
+        if not claude:
+            return {"continue": True, "additional_context": text} if text else {"continue": True}
+        output = {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}}
+        return output if text else {}
     from gateway_memory.hooks import later
 
     if event == "preCompact":
@@ -122,8 +134,8 @@ def _run(event: str, given: dict[str, Any], workspace: Path, config: Path | None
     return {}
 
 
-def _register(workspace: Path, session_id: str) -> None:
-    """Register the session. If the journal fails, the hook still returns the opening."""
+def _register(workspace: Path, session_id: str, held: list[tuple[str, str]], *, anew: bool) -> None:
+    """Register the session, and what its opening holds. If the journal fails, the hook still returns the opening."""
     if not session_id:
         return
     from gateway_memory.errors import StoreError
@@ -133,6 +145,7 @@ def _register(workspace: Path, session_id: str) -> None:
     try:
         with JournalInPlace.open(workspace) as journal:
             register(journal, session_id, time.time(), lives=True)
+            journal.show(session_id, held, anew=anew)
     except (StoreError, OSError) as error:
         _note(workspace, "sessionStart", _described(error), 0.0)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gateway_memory.clock import day_of, local_time
 from gateway_memory.context.opening_memory import Known
-from gateway_memory.context.opening_text import Material, OpeningMemory, compose, days_back, query_of
+from gateway_memory.context.opening_text import Material, Opening, OpeningMemory, compose, days_back, query_of
 from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import best, lines_of
@@ -21,18 +21,18 @@ _MIN_SHARE: Final = 0.35
 """The minimum share of the last session's words that an older memory must contain to be shown."""
 
 
-def opening(workspace: Path, config: Path | None, now: float) -> str:
-    """Return the opening of the owner's next session, "" if openings are off. now: epoch seconds."""
+def opening(workspace: Path, config: Path | None, now: float) -> Opening:
+    """Return the opening of the owner's next session, and its memories; "" if openings are off. now: epoch seconds."""
     settings = settings_of(workspace, config)
     wanted = settings["opening"]
     if not wanted["enabled"]:
-        return ""
+        return "", []
     zone = zone_of(settings)
     memory = _blocks(workspace, "MEMORY.md")
     last, known = _by_journal(workspace, [block.id for block in memory])
     query = query_of(last)
     lines = lines_of(workspace, zone, now) if query and wanted["maxFound"] else []
-    text, _ = compose(
+    return compose(
         Material(
             memory=memory,
             known=known,
@@ -51,7 +51,6 @@ def opening(workspace: Path, config: Path | None, now: float) -> str:
         include_memory=wanted["includeMemoryMd"],
         left_out="left_out_editor",
     )
-    return text
 
 
 def _by_journal(workspace: Path, memory: Sequence[str]) -> tuple[Mapping[str, Any] | None, Mapping[str, Known]]:

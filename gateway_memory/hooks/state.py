@@ -7,13 +7,15 @@ import os
 from collections.abc import Mapping
 from datetime import tzinfo
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gateway_memory.errors import UsageError
 from gateway_memory.store.disk.workspace import STATE_FOLDER
-from gateway_memory.store.journal.in_place import JournalInPlace
 
-__all__ = ["hook_key", "register", "settings_of", "zone_of"]
+if TYPE_CHECKING:
+    from gateway_memory.store.journal.in_place import JournalInPlace
+
+__all__ = ["compiled_settings", "hook_key", "register", "settings_of", "zone_of"]
 
 
 def hook_key(session_id: str) -> str:
@@ -21,7 +23,7 @@ def hook_key(session_id: str) -> str:
     return f"hook:{session_id}"
 
 
-def register(journal: JournalInPlace, session_id: str, at: float, *, lives: bool) -> None:
+def register(journal: "JournalInPlace", session_id: str, at: float, *, lives: bool) -> None:
     """Register an editor's session under its own id, unless it is known.
 
     lives: the session is active, so that it is reopened if it had ended. An editor resumes a conversation under its old
@@ -42,20 +44,16 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
     Raises:
         GatewayMemoryError: the config has mistakes.
     """
-    source = config.read_bytes() if config else b""
-    reference = Path(__file__).parents[1] / "config" / "settings.py"  # a new version may have new defaults
-    state = reference.stat()
-    digest = hashlib.blake2b(source + f"{state.st_mtime_ns} {state.st_size}".encode(), digest_size=12).hexdigest()
-    compiled = workspace / STATE_FOLDER / f"config-{digest}.json"
-    with contextlib.suppress(OSError, ValueError):
-        found = json.loads(compiled.read_bytes())
-        if isinstance(found, dict):
-            return found
+    found = compiled_settings(workspace, config)
+    if found is not None:
+        return found
     from gateway_memory.config.load import load_config, render_config
 
+    compiled = _compiled(workspace, config)
     settings: dict[str, Any] = json.loads(render_config(load_config(config)))["agents"]["defaults"]["memorySync"]
     temporary = compiled.with_name(f"{compiled.name}.{os.getpid()}.tmp")
     with contextlib.suppress(OSError):
+        compiled.parent.mkdir(parents=True, exist_ok=True)
         try:
             temporary.write_text(json.dumps(settings), "utf-8")
             temporary.replace(compiled)
@@ -63,6 +61,23 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
             temporary.unlink(missing_ok=True)
             raise
     return settings
+
+
+def compiled_settings(workspace: Path, config: Path | None) -> dict[str, Any] | None:
+    """Return what `settings_of` has cached, or None."""
+    with contextlib.suppress(OSError, ValueError):
+        found = json.loads(_compiled(workspace, config).read_bytes())
+        if isinstance(found, dict):
+            return found
+    return None
+
+
+def _compiled(workspace: Path, config: Path | None) -> Path:
+    source = config.read_bytes() if config else b""
+    reference = Path(__file__).parents[1] / "config" / "settings.py"  # a new version may have new defaults
+    state = reference.stat()
+    digest = hashlib.blake2b(source + f"{state.st_mtime_ns} {state.st_size}".encode(), digest_size=12).hexdigest()
+    return workspace / STATE_FOLDER / f"config-{digest}.json"
 
 
 def zone_of(settings: Mapping[str, Any]) -> tzinfo | None:

@@ -194,7 +194,9 @@ def test_hooks_are_installed_beside_others_and_taken_out_byte_for_byte(tmp_path:
         {"command": "./mine.sh"},
         {"command": f"{own_command()} hook stop", "timeout": 5, "loop_limit": 1},
     ]
-    assert "cursor: 4 hooks" in run("hooks", "status", *place).stdout.decode()
+    (beside,) = document["hooks"]["beforeSubmitPrompt"]
+    assert beside == {"command": f"{own_command()} hook userPromptSubmit", "timeout": 2}
+    assert "cursor: 5 hooks" in run("hooks", "status", *place).stdout.decode()
     assert run("hooks", "undo", "cursor", *place).returncode == 0
     assert path.read_text("utf-8") == before
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway_memory.store.summaries import read_records
 
-__all__ = ["WORDS_ALONE", "WORTH", "command", "environment", "hook", "records", "run", "transcript"]
+__all__ = ["WORDS_ALONE", "WORTH", "command", "environment", "hook", "prompted", "records", "run", "transcript"]
 
 WORDS_ALONE = str(Path(__file__).parents[1] / "data" / "words.json5")
 """A config by which no process loads the encoder."""
@@ -35,6 +35,23 @@ def hook(event: str, workspace: Path, **given: Any) -> dict[str, Any]:
     place = ("--workspace", str(workspace), "--config", WORDS_ALONE)
     done = run("hook", event, *place, given=json.dumps(given).encode())
     assert done.returncode == 0
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def prompted(workspace: Path, **given: Any) -> dict[str, Any]:
+    """Run the hook that a prompt waits for, however busy this machine is."""
+    code = (
+        "import sys; from gateway_memory.hooks import run; run.PROMPT_SECONDS = 30.0; "
+        f"run.main(['UserPromptSubmit', '--workspace', {str(workspace)!r}, '--config', {WORDS_ALONE!r}])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps(given).encode(),
+        capture_output=True,
+        check=True,
+        env=environment(),
+    )
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 

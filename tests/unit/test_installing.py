@@ -8,6 +8,7 @@ import pytest
 
 from gateway_memory.hooks import install as module
 from gateway_memory.hooks.install import Editor, install, undo
+from gateway_memory.hooks.run import EVENTS
 
 EDITORS: dict[Editor, str] = {"cursor": ".cursor/hooks.json", "claude-code": ".claude/settings.json"}
 FILES = {
@@ -43,7 +44,7 @@ def test_a_file_comes_back_byte_for_byte_with_its_rights(tmp_path: Path, editor:
     assert path.read_bytes() == content, "there was nothing of ours"
     install(editor, tmp_path, None)
     install(editor, tmp_path, "/elsewhere")
-    assert len(module._OURS.findall(path.read_text("utf-8"))) == 4
+    assert len(module._OURS.findall(path.read_text("utf-8"))) == len(EVENTS)
     undo(editor, tmp_path)
     assert path.read_bytes() == content
     assert stat.S_IMODE(path.stat().st_mode) == 0o640

@@ -14,6 +14,7 @@ from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.journal import session_state
 from gateway_memory.store.journal.accepting import accept
 from gateway_memory.store.journal.records import is_saved
+from gateway_memory.store.journal.shown import forget_shown, show
 from gateway_memory.store.journal.sqlite import open_journal, transaction
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.ports.sessions import Observation
@@ -30,7 +31,7 @@ _BY_SCOPE: Final = (
     "noticed", "session_memories", "saved_sessions", "session_logs", "uses", "uses_read", "unreadable",
     "withheld_records", "episodes", "episode_pages",
 )  # fmt: skip
-_BY_SESSION: Final = ("told", "transcript_messages")
+_BY_SESSION: Final = ("told", "transcript_messages", "shown_memories")
 _NOBODY: Final = -1
 """The slot of turns that no process holds."""
 _TEXTS: Final = (("memories", "text"), ("memories", "id"), ("observations", "content"), ("turns", "user"),
@@ -137,6 +138,13 @@ class JournalInPlace:
                     accept(database, turn, _NOBODY)
                 else:
                     session_state.observe(database, turn.scope, turn.session_id, turn.seen, turn.accepted_at)
+
+    def show(self, session_id: str, items: Sequence[tuple[str, str]], *, anew: bool) -> None:
+        """Record memories (id, text) that a session is told. anew: it was told nothing else that its context holds."""
+        with self._changing() as database:
+            if anew:
+                forget_shown(database, session_id)
+            show(database, session_id, items)
 
     def has_left_anything(self, session_id: str) -> bool:
         """Return whether a fact or a stage summary of a session is active."""

@@ -163,6 +163,18 @@ _TRANSCRIPTS: Final = (
     """,
 )
 
+_SHOWN: Final = (
+    "0013_shown",
+    """
+    CREATE TABLE shown_memories (     -- the memories that an editor's session was told, by the digest of their text
+        session_id TEXT NOT NULL,
+        memory TEXT NOT NULL,
+        digest INTEGER NOT NULL,
+        PRIMARY KEY (session_id, memory, digest)
+    ) WITHOUT ROWID;
+    """,
+)
+
 LATER: Final = (
     _SESSIONS,
     _DISTILLATION,
@@ -173,5 +185,6 @@ LATER: Final = (
     _LEASES,
     _EPISODES,
     _TRANSCRIPTS,
+    _SHOWN,
 )
 """In chronological order. Append new steps at the end, and never change an existing one."""

@@ -1,0 +1,73 @@
+"""Which memories an editor's session was told. Light to import, and it never waits: a prompt is waiting."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from zlib import crc32
+
+from gateway_memory.errors import store_failed
+
+__all__ = ["Shown", "forget_shown", "look_up_shown", "show"]
+
+
+def show(database: sqlite3.Connection, session_id: str, items: Sequence[tuple[str, str]]) -> None:
+    """Record memories (id, text) that a session was told. Within a transaction."""
+    rows = [(session_id, identity, _digest(text)) for identity, text in items]
+    database.executemany("INSERT OR IGNORE INTO shown_memories VALUES (?, ?, ?)", rows)
+
+
+def forget_shown(database: sqlite3.Connection, session_id: str) -> None:
+    """Record that a session's context holds no memory any more. Within a transaction."""
+    database.execute("DELETE FROM shown_memories WHERE session_id = ?", (session_id,))
+
+
+class Shown:
+    """What one session was told. Used within `look_up_shown`."""
+
+    def __init__(self, database: sqlite3.Connection, session_id: str) -> None:
+        self._database = database
+        self._session_id = session_id
+
+    def recalls(self, key: str, *, configured: bool) -> bool:
+        """Return whether memories may be told: the id is that of no other session key, and recall is on.
+
+        configured: whether it is on where the user has not switched it.
+        """
+        query = "SELECT key, switches FROM sessions WHERE session_id = ?"
+        found, switches = self._database.execute(query, (self._session_id,)).fetchone() or (key, "")
+        return bool(found == key and json.loads(switches or "{}").get("autoRecall", configured))
+
+    def fresh(self, items: Sequence[tuple[str, str]]) -> list[bool]:
+        """Return for each memory (id, text) whether it is new to the session."""
+        query = "SELECT memory, digest FROM shown_memories WHERE session_id = ?"
+        known = set(self._database.execute(query, (self._session_id,)).fetchall())
+        return [(identity, _digest(text)) not in known for identity, text in items]
+
+    def add(self, items: Sequence[tuple[str, str]]) -> None:
+        """Record memories (id, text) that the session is told now."""
+        self._database.execute("BEGIN IMMEDIATE")
+        show(self._database, self._session_id, items)
+        self._database.execute("COMMIT")
+
+
+@contextmanager
+def look_up_shown(workspace: Path, session_id: str) -> Iterator[Shown]:
+    """Open the journal as it stands, for a block. It is neither created nor migrated.
+
+    Raises:
+        StoreError: there is none, or it is locked or damaged.
+    """
+    path = (workspace / "journal.sqlite").absolute()
+    try:
+        place = f"{path.as_uri()}?mode=rw"
+        with closing(sqlite3.connect(place, uri=True, timeout=0, isolation_level=None)) as database:
+            database.execute("PRAGMA synchronous = NORMAL")  # a power cut may only repeat a memory
+            yield Shown(database, session_id)
+    except sqlite3.Error as error:
+        raise store_failed(path, error) from error
+
+
+def _digest(text: str) -> int:
+    return crc32(" ".join(text.split()).encode("utf-8", "surrogatepass"))
