@@ -9,6 +9,7 @@ machine.
 
 import argparse
 import asyncio
+import json
 import os
 import random
 import shutil
@@ -60,8 +61,47 @@ def main() -> None:
         show(f"start_session, {FEW} sessions", within[:1])
         show(f"start_session, {MANY} sessions", within[1:])
         ratio(within)
+        prompts(few, args)
+        stops(few, args.runs)
         show("search by words", measure(args.runs, lambda: process(search)))
         show("search --semantic", measure(max(5, args.runs // 2), lambda: process([*search, "--semantic"])))
+
+
+def prompts(workspace: Path, args: argparse.Namespace) -> None:
+    """Print what a prompt waits for, and how many of the questions were answered in time."""
+    command = [*ENTRY, "hook", "userPromptSubmit", "--workspace", str(workspace)]
+    for name, prompt in (("a question", "which service blocks the billing number 77?"), ("small talk", "thanks!")):
+        answers: list[bytes] = []
+
+        def ask(prompt: str = prompt, answers: list[bytes] = answers) -> None:
+            event = {"session_id": f"s-{time.time_ns()}", "hook_event_name": "UserPromptSubmit", "prompt": prompt}
+            answers.append(process(command, json.dumps(event).encode()))
+
+        show(f"hook userPromptSubmit, {name}, {args.memories} memories", measure(args.runs, ask))
+        print(f"  told something: {sum(b'gateway-memory' in answer for answer in answers)} of {len(answers)}")
+
+
+def stops(workspace: Path, runs: int) -> None:
+    """Print how long a stop takes that reads new exchanges, and one that finds none."""
+    log = workspace.parent / "transcript.jsonl"
+    event = {"session_id": "stops", "hook_event_name": "Stop", "transcript_path": str(log)}
+    for exchanges in (10, 1000):
+        with log.open("w", encoding="utf-8") as stream:
+            for number in range(exchanges):
+                for role, text in (
+                    ("user", f"How is the {NAMES[number % 16]} number {number}?"),
+                    ("assistant", "Fine."),
+                ):
+                    line = {"type": role, "uuid": f"{role}-{number}", "message": {"role": role, "content": text}}
+                    stream.write(json.dumps(line) + "\n")
+
+        def stop() -> None:
+            process([*ENTRY, "hook", "stop", "--workspace", str(workspace)], json.dumps(event).encode())
+
+        started = time.perf_counter()
+        stop()
+        print(f"hook stop, {exchanges} exchanges, most of them new: {(time.perf_counter() - started) * 1000:.0f} ms")
+        show(f"hook stop, {exchanges} exchanges, none of them new", measure(runs, stop))
 
 
 def start(workspace: Path) -> None:
@@ -112,13 +152,14 @@ def write_log(path: Path, records: int) -> None:
             stream.write(record.to_line())
 
 
-def process(command: list[str], given: bytes = b"") -> None:
-    """Run a process to its end."""
+def process(command: list[str], given: bytes = b"") -> bytes:
+    """Run a process to its end, and return what it has written."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    subprocess.run(command, input=given, check=True, capture_output=True, env=environment)  # noqa: S603 - ours
+    done = subprocess.run(command, input=given, check=True, capture_output=True, env=environment)  # noqa: S603 - ours
+    return done.stdout
 
 
-def measure(runs: int, *works: Callable[[], None]) -> list[list[float]]:
+def measure(runs: int, *works: Callable[[], object]) -> list[list[float]]:
     """Return the milliseconds of each work, taken in turns; the first round warms the disk and is left out."""
     times: list[list[float]] = [[] for _ in works]
     for _ in range(runs + 1):
