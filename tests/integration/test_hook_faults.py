@@ -141,7 +141,8 @@ def test_a_full_disk_fails_no_editor_and_the_opening_is_still_told(event: str, t
     well_formed(workspace, path)
 
 
-@pytest.mark.parametrize("event", sorted(EVENTS.keys() - {"userPromptSubmit"}))  # which no hook has compiled a config for
+# For a prompt no hook has compiled a config.
+@pytest.mark.parametrize("event", sorted(EVENTS.keys() - {"userPromptSubmit"}))
 def test_a_damaged_journal_fails_no_editor_and_the_opening_is_still_told(event: str, tmp_path: Path) -> None:
     workspace = remembering(tmp_path)
     (workspace / "journal.sqlite").write_bytes(b"no database at all " * 400)
