@@ -36,6 +36,8 @@ _TASK = re.compile(
 )
 # A question of how something is done in general: its "I" tells nothing of the user, and its names are the matter's.
 _HOW_TO = re.compile(r"\W*how (?:to|do i|do you|does one)\b", re.IGNORECASE)
+# "What is the capital of Peru?" asks about the world.
+_OF_THE_WORLD = re.compile(r"\W*[Ww]hat(?:'s| is| are| was| were) the (?:\w+ ){1,3}(?:of|in) (?:the )?[A-Z]\w+\W*$")
 # A capital letter inside a sentence, as English writes names; those of the calendar and "I" name nobody.
 _NAME = re.compile(
     r"(?<=[\w,;:]\s)(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July|August"
@@ -82,7 +84,7 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
             if term not in weights and len(weights) < _MOST_TERMS:
                 weights[term] = weight
     past = looks_back(message)
-    in_general = _HOW_TO.match(message) is not None
+    in_general = bool(_HOW_TO.match(message) or _OF_THE_WORLD.match(message))
     names = [] if in_general else _NAME.findall(message)
     return Query(
         weights=weights,

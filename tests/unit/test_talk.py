@@ -1,10 +1,11 @@
-"""Which messages ask for the talk of a time, and of which."""
+"""Which messages ask for the talk of a time, and which for something of the world."""
 
 from datetime import UTC, date, datetime
 
 import pytest
 
 from recall import talk_of
+from recall.search.query import prepare_query
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC).timestamp()  # a Monday
 
@@ -54,3 +55,17 @@ def test_the_talk_of_a_time_is_asked_for(text: str, first: date, days: int) -> N
 )
 def test_other_messages_ask_for_no_time(text: str) -> None:
     assert talk_of(text, NOW, UTC) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        ("what is the capital of Peru?", False),
+        ("What's the longest river in Africa?", False),
+        ("how do I reverse a list in Python?", False),
+        ("what is the name of Caroline's sister?", True),
+        ("what does Melanie do on Fridays?", True),
+    ],
+)
+def test_a_question_about_the_world_names_nobody(message: str, *, named: bool) -> None:
+    assert bool(prepare_query(message, (), NOW, UTC).names) == named
