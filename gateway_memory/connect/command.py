@@ -1,0 +1,161 @@
+"""What `gateway-memory connect HOST` and `gateway-memory disconnect HOST` do."""
+
+import argparse
+import filecmp
+import http.client
+import json
+import shutil
+import socket
+import sys
+from contextlib import closing, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Final, cast
+from urllib.parse import urlsplit
+
+from gateway_memory.blocking import BlockingMemory
+from gateway_memory.config.load import load_config
+from gateway_memory.connect.block import block_connected, block_disconnected, block_shown
+from gateway_memory.connect.files import connected, disconnected, shown
+from gateway_memory.connect.host import Host, Plan, Where
+from gateway_memory.errors import GatewayMemoryError
+from gateway_memory.scope import OWNER
+
+__all__ = ["check_service", "check_workspace", "run_connect", "run_disconnect"]
+
+_SECONDS: Final = 10.0
+
+
+def run_connect(args: argparse.Namespace) -> int:
+    """Check the service, change the gateway's config, and copy the plugin. Return the exit code."""
+    token = (args.workspace.expanduser() / ".gateway-memory" / "token").absolute()
+    config = args.config.expanduser().absolute() if args.config else None
+    where = Where(url=args.url, token=token, workspace=args.workspace.expanduser().absolute(), config=config)
+    try:
+        plan = _plan(args, where)
+        _show(plan)
+        if args.dry_run:
+            _say(["Nothing was changed: this was a dry run."])
+            return 0
+        if plan.in_process:
+            check_workspace(where)
+        else:
+            check_service(where)
+        for source, target in plan.copies.items():
+            _copy(source, target)
+        connected(plan.edit)
+        if plan.block:
+            block_connected(plan.block)
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    _say([f"The memory in {where.workspace} opens." if plan.in_process else f"The service at {where.url} answers."])
+    _say(list(plan.told))
+    _say([f"`gateway-memory disconnect {args.host}` takes it back."])
+    return 0
+
+
+def _show(plan: Plan) -> None:
+    _say([f"{plan.edit.path}:", *(shown(plan.edit) or ["  nothing to change"])])
+    if plan.block:
+        _say([f"{plan.block.path}:", *(block_shown(plan.block) or ["  nothing to change"])])
+    new = [target for source, target in plan.copies.items() if not _is_copied(source, target)]
+    _say([f"{target}: gets the plugin's files" for target in new])
+
+
+def run_disconnect(args: argparse.Namespace) -> int:
+    """Give the gateway its former config back, and remove the plugin. Return the exit code."""
+    try:
+        plan = _plan(args, Where(url="", token=Path()))
+        was = disconnected(plan.edit)
+        if plan.block:
+            was |= block_disconnected(plan.block)
+        for target in plan.copies.values():
+            shutil.rmtree(target, ignore_errors=True)
+            with suppress(OSError):  # what waits to be sent stays
+                target.parent.rmdir()
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    _say([f"{(plan.block or plan.edit).path}: {'the memory is out' if was else 'there is nothing of ours'}"])
+    return 0
+
+
+def check_service(where: Where) -> None:
+    """Make one round trip with the token, which changes nothing.
+
+    Raises:
+        ValueError: the service does not answer, or refuses the token.
+    """
+    try:
+        token = where.token.read_text("utf-8").strip()
+    except OSError:
+        raise ValueError(
+            f"{where.token}: there is no token; `gateway-memory serve` makes it at its first start. "
+            "Start it, and name its folder with --workspace. Nothing was changed."
+        ) from None
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    body = json.dumps({"key": "gateway-memory connect", "done": True})  # of no session
+    try:
+        with closing(_connection(where.url)) as connection:
+            connection.request("POST", "/v1/compaction", body, headers)
+            status = connection.getresponse().status
+    except (OSError, http.client.HTTPException) as error:
+        told = f"the service at {where.url} does not answer ({error}); start `gateway-memory serve` first"
+        raise ValueError(f"{told}. Nothing was changed.") from None
+    if status != http.client.OK:
+        why = "does not know this token: is it that of another folder?" if status in (401, 403) else f"says {status}"
+        raise ValueError(f"the service at {where.url} {why} ({where.token}). Nothing was changed.")
+
+
+def check_workspace(where: Where) -> None:
+    """Open the memory once, and read from it.
+
+    Raises:
+        ValueError: the memory or its config can't be used.
+    """
+    try:
+        with BlockingMemory(load_config(where.config), where.workspace) as memory:
+            memory.command(memory.visit(user=OWNER), "/memory status")
+    except (GatewayMemoryError, OSError) as error:
+        raise ValueError(f"the memory in {where.workspace} can't be used: {error}. Nothing was changed.") from None
+
+
+def _connection(url: str) -> http.client.HTTPConnection:
+    if url.startswith("unix:"):
+        connection = http.client.HTTPConnection("localhost", timeout=_SECONDS)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.settimeout(_SECONDS)
+        connection.sock.connect(url.removeprefix("unix:"))
+        return connection
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"{url}: expected http://…, https://… or unix:/path")
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    return kind(parts.hostname, parts.port, timeout=_SECONDS)
+
+
+def _plan(args: argparse.Namespace, where: Where) -> Plan:
+    host = cast("Host", import_module(f"gateway_memory.connect.{args.host}"))
+    return host.plan(where, args.file.expanduser().absolute() if args.file else None)
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.is_file())
+
+
+def _is_copied(source: Path, target: Path) -> bool:
+    names = _files(source)
+    if not target.is_dir() or _files(target) != names:
+        return False
+    return filecmp.cmpfiles(source, target, names, shallow=False)[0] == names
+
+
+def _copy(source: Path, target: Path) -> None:
+    if not _is_copied(source, target):
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(source, target)
+
+
+def _say(lines: list[str]) -> None:
+    sys.stdout.write("".join(f"{line}\n" for line in lines))

@@ -1,0 +1,168 @@
+"""gateway-memory in Hermes: a memory provider. Hermes makes one for each of its agents; they share the memory."""
+
+import json
+import logging
+import uuid
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from agent.memory_provider import MemoryProvider
+from hermes_constants import get_hermes_home
+
+from .shared import session_of, settings, shared
+
+logger = logging.getLogger(__name__)
+_RECALL_SECONDS = 3.0
+_ANSWER_SECONDS = 10.0
+_NOBODY = frozenset({"cron", "subagent", "system", "webhook"})
+_TOOLS = {
+    "search_memory": ("Search the long-term memory of the person who is speaking, over all their chats.", "query"),
+    "save_memory": (
+        "Save one lasting fact, as one sentence, into the memory of whoever is speaking.",
+        "content",
+    ),
+    "memory_command": (
+        (
+            "Run a command on the long-term memory for the user, only if the user asks for it: "
+            '"search WORDS", "forget WORDS", "undo", "off", "on", "status", "list". '
+            "Give the answer to the user unchanged."
+        ),
+        "command",
+    ),
+}
+
+
+class GatewayMemoryProvider(MemoryProvider):
+    """The memory of one Hermes agent, which has one conversation."""
+
+    def __init__(self) -> None:
+        self._home = Path(get_hermes_home())
+        self._facts: dict[str, str] = {}
+        self._shared: Any = None
+        self._opened = ""
+        self._asked = ""
+        self._commands: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return "gateway-memory"
+
+    def is_available(self) -> bool:
+        return bool(settings(self._home))
+
+    def initialize(self, session_id: str, **kwargs: Any) -> None:
+        self._shared = shared(self._home)
+        if kwargs.get("agent_context", "primary") == "primary" and kwargs.get("platform") not in _NOBODY:
+            self._facts = facts_of(session_id, kwargs)
+
+    def prefetch(self, query: str, *, session_id: str = "") -> str:
+        if not self._facts or not query:
+            return ""
+        self._asked = query
+        try:
+            memory = self._shared.memory(_RECALL_SECONDS)
+            session = session_of(memory, self._facts)
+            opening = "" if self._opened == session.session_id else memory.opening(session)
+            told = memory.before_reply(session, query).text
+            self._opened = session.session_id
+        except Exception as error:  # noqa: BLE001 - Hermes replies without a memory
+            _log("recall", error)
+            return ""
+        return "\n\n".join(part for part in (opening, told) if part)
+
+    def sync_turn(
+        self, user_content: str, assistant_content: str, *, session_id: str = "", messages: Any = None
+    ) -> None:
+        if user_content in self._commands:  # its words would bring back what it made the memory forget
+            self._commands.remove(user_content)
+        elif self._facts:
+            facts = {**self._facts, "key": session_id or self._facts["key"]}
+            at = datetime.now().astimezone().isoformat()
+            turn = {"facts": facts, "user": user_content, "reply": assistant_content, "at": at, "id": uuid.uuid4().hex}
+            self._shared.keep(turn)
+
+    def on_session_end(self, messages: list[dict[str, Any]]) -> None:
+        """End the sessions of this conversation, after its waiting turns: Hermes calls this beside sync_turn."""
+        if not self._facts:
+            return
+        try:
+            self._shared.drain()
+            memory = self._shared.memory(_ANSWER_SECONDS)
+            for session in memory.open_sessions(self._facts["key"]):
+                memory.end_session(session, reason="completed")
+        except Exception as error:  # noqa: BLE001 - Hermes goes on
+            _log("end", error)
+
+    def on_session_switch(self, new_session_id: str, **kwargs: Any) -> None:
+        if self._facts:
+            self._facts = {**self._facts, "key": new_session_id}
+            self._opened = ""
+
+    def on_pre_compress(self, messages: list[dict[str, Any]]) -> str:
+        if not self._facts:
+            return ""
+        try:
+            self._shared.drain()
+            memory = self._shared.memory(_ANSWER_SECONDS)
+            session = session_of(memory, self._facts)
+            self._opened = ""
+            return str(memory.before_compaction(session, usage=100, messages=len(messages), wants="text"))
+        except Exception as error:  # noqa: BLE001 - Hermes compacts without it
+            _log("compaction", error)
+            return ""
+
+    def get_tool_schemas(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": name,
+                "description": description,
+                "parameters": {"type": "object", "properties": {given: {"type": "string"}}, "required": [given]},
+            }
+            for name, (description, given) in _TOOLS.items()
+        ]
+
+    def handle_tool_call(self, tool_name: str, args: dict[str, Any], **kwargs: Any) -> str:
+        if not self._facts:
+            return json.dumps({"error": "nobody is speaking"})
+        try:
+            given = _TOOLS[tool_name][1]
+            text = str(args.get(given) or "")
+            if not text:
+                return json.dumps({"error": f"{given} is missing"})
+            memory = self._shared.memory(_ANSWER_SECONDS)
+            session = session_of(memory, self._facts)
+            if tool_name == "search_memory":
+                return json.dumps({"found": [hit.text for hit in memory.search(session, text)]}, ensure_ascii=False)
+            if tool_name == "save_memory":
+                return json.dumps({"saved": bool(memory.save_fact(session, content=text))})
+            self._commands.append(self._asked)
+            answer = memory.command(session, f"/memory {text.strip().removeprefix('/memory').strip()}")
+            return json.dumps({"answer": answer}, ensure_ascii=False)
+        except Exception as error:  # noqa: BLE001 - the model goes on
+            _log("answer", error)
+            told = str(error) if type(error).__name__ == "RefusedError" else "the memory can't be reached now"
+            return json.dumps({"error": told})
+
+
+def facts_of(session_id: str, given: dict[str, Any]) -> dict[str, str]:
+    """Return what Hermes has verified of the sender. The key is the session's id, which names nobody."""
+    platform = given.get("platform") or "cli"
+    sender = str(given.get("user_id") or "")
+    return {
+        "key": session_id,
+        "channel": platform,
+        "chat_type": "direct" if platform == "cli" else given.get("chat_type") or "",
+        "chat_id": str(given.get("chat_id") or ""),
+        "sender_id": "" if sender.endswith("@lid") else sender,  # WhatsApp's hidden id, which can change
+    }
+
+
+def _log(what: str, error: Exception) -> None:
+    known = type(error).__name__ in ("AwayError", "RefusedError", "StoreError", "TimeoutError")
+    logger.warning("gateway-memory: %s failed: %s %s", what, type(error).__name__, error if known else "")
+
+
+def register(ctx: Any) -> None:
+    """Give Hermes a provider."""
+    ctx.register_memory_provider(GatewayMemoryProvider())

@@ -1,0 +1,107 @@
+"""What the providers of one process share: the open memory, and the turns that it has not taken yet."""
+
+import json
+import logging
+import threading
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from gateway_memory.connect.opening import Opening
+from gateway_memory.connect.waiting import Waiting
+
+__all__ = ["Shared", "settings", "shared"]
+
+logger = logging.getLogger(__name__)
+_RETRY_SECONDS = 3.0
+_RECORD_SECONDS = 10.0
+_shared: dict[Path, "Shared"] = {}
+_making = threading.Lock()
+
+
+class Shared:
+    """The memory of one HERMES_HOME, and the turns that wait for it."""
+
+    def __init__(self, home: Path) -> None:
+        given = settings(home)
+        workspace = Path(given["workspace"]).expanduser()
+        self._opening = Opening(workspace, given.get("config"), lambda why: logger.error("gateway-memory: %s", why))
+        self._waiting = Waiting(home / "gateway-memory-waiting.jsonl")
+        self._draining, self._changing = threading.Lock(), threading.Lock()
+        try:
+            self._waiting.load()
+        except OSError as error:
+            logger.error("gateway-memory: the waiting turns can't be read: %s", error)
+        threading.Thread(target=self._work, name="gateway-memory-waiting", daemon=True).start()
+
+    def _work(self) -> None:
+        while threading.main_thread().is_alive():
+            time.sleep(_RETRY_SECONDS)
+            if self._waiting:
+                self.drain()
+
+    def memory(self, seconds: float) -> Any:
+        """Return the memory, whose calls take at most these seconds. Raises AwayError."""
+        return self._opening.memory(seconds).within(seconds)
+
+    def keep(self, turn: dict[str, Any]) -> None:
+        """Put a turn on disk, and hand it to the memory now or, if it can't take it, later. It never raises."""
+        with self._changing:
+            self._waiting.add(turn)
+        self._save()
+        self.drain()
+
+    def drain(self) -> None:
+        """Hand over the waiting turns in order. Whatever can't be taken now stays."""
+        with self._draining:
+            had = len(self._waiting)
+            while self._waiting and self._taken(self._waiting.first):
+                with self._changing:
+                    self._waiting.done()
+            if had and not self._waiting:
+                self._save()
+
+    def _taken(self, turn: dict[str, Any]) -> bool:
+        try:
+            memory = self.memory(_RECORD_SECONDS)
+            session = session_of(memory, turn["facts"])
+            at = datetime.fromisoformat(turn["at"])
+            memory.after_reply(session, user=turn["user"], reply=turn["reply"], at=at, turn_id=turn["id"])
+        except Exception as error:  # noqa: BLE001 - a turn is never lost to it
+            refused = type(error).__name__ in ("RefusedError", "UsageError")  # nothing would change that
+            told = "is not recorded" if refused else "waits"
+            logger.warning("gateway-memory: a turn %s: %s", told, type(error).__name__)
+            return refused
+        return True
+
+    def _save(self) -> None:
+        try:
+            with self._changing:
+                self._waiting.save()
+        except OSError as error:
+            logger.error("gateway-memory: the waiting turns are in memory alone: %s", error)
+
+
+def session_of(memory: Any, facts: dict[str, str]) -> Any:
+    """Return the session of whoever speaks. Raises RefusedError."""
+    from gateway_memory import Facts
+
+    return memory.session_of(Facts(**facts))
+
+
+def settings(home: Path) -> dict[str, str]:
+    """Return what was set in gateway-memory.json; {} if there is no workspace in it."""
+    try:
+        found = json.loads((home / "gateway-memory.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and found.get("workspace") else {}
+
+
+def shared(home: Path) -> Shared:
+    """Return what the providers of a home share: Hermes makes a provider for each of its agents."""
+    with _making:
+        if home not in _shared:
+            _shared[home] = Shared(home)
+        return _shared[home]

@@ -1,0 +1,226 @@
+"""What the memory does in each turn of nanobot. Nothing here raises into nanobot, and everything has a deadline."""
+
+import asyncio
+from collections.abc import Awaitable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from loguru import logger
+
+from gateway_memory.connect.opening import AwayError
+from gateway_memory.connect.waiting import Waiting
+from gateway_memory_nanobot.facts import facts_of
+from gateway_memory_nanobot.holder import Holder
+
+__all__ = ["Conversation"]
+
+T = TypeVar("T")
+_RECALL_SECONDS = 3.0
+_RECORD_SECONDS = 2.0
+_ANSWER_SECONDS = 10.0
+_RETRY_SECONDS = 2.0
+_TURNS_AT_ONCE = 1000
+
+
+class Conversation:
+    """The turns of one agent loop. sessions: nanobot's, whose transcript has the replies."""
+
+    def __init__(self, holder: Holder, sessions: Any, folder: Path) -> None:
+        self._holder, self._sessions = holder, sessions
+        self._waiting = Waiting(folder / "gateway-memory-waiting.jsonl")
+        self._draining = asyncio.Lock()
+        self._retry: asyncio.Task[None] | None = None
+        self._said: dict[str, tuple[dict[str, str], list[str], datetime]] = {}
+        self._opened: dict[str, tuple[str, int]] = {}
+        try:
+            self._waiting.load()
+        except OSError as error:
+            logger.error("gateway-memory: the waiting turns can't be read: {}", error)
+
+    async def context(self, request: Any) -> str:
+        """Return what to tell the model before this reply, "" for nothing."""
+        text, facts = request.original_user_text, _facts(request)
+        if not text or not facts:
+            return ""
+        _, said, _ = self._said.setdefault(request.turn_id, (facts, [], datetime.now().astimezone()))
+        said.append(text)  # nanobot can add messages to a turn that runs
+        while len(self._said) > _TURNS_AT_ONCE:
+            del self._said[next(iter(self._said))]  # it ended without a reply
+        return await _shielded(self._told(facts, text), "", "recall", _RECALL_SECONDS)
+
+    async def _told(self, facts: dict[str, str], text: str) -> str:
+        await self._drain()
+        key = facts["key"]
+        history = self._sessions.get_or_create(key)
+        upto, contents = history.last_archived, [str(each.get("content")) for each in history.messages]
+
+        async def work(memory: Any) -> str:
+            session = await _session(memory, facts)
+            known, since = self._opened.get(key, ("", upto))
+            if since != upto:
+                session.compacted()
+            opening = await memory.opening(session) if (known, since) != (session.session_id, upto) else ""
+            if any(opening in content for content in contents[upto:]):
+                opening = ""  # it stands in the transcript, from before a restart
+            told = await memory.before_reply(session, text)
+            self._opened[key] = session.session_id, upto
+            return "\n\n".join(part for part in (opening, told.text) if part)
+
+        return await self._holder.call(work, _RECALL_SECONDS)
+
+    async def persisted(self, event: Any) -> None:
+        """Put a completed turn on disk, and hand it to the memory now or, if it can't take it, later and in order."""
+        said = self._said.pop(event.turn_id, None)
+        if said is None:
+            return
+        facts, texts, at = said
+        reply = _last_reply(self._sessions.get_or_create(event.context.session_key).messages)
+        turn = {"facts": facts, "user": "\n".join(texts), "reply": reply, "at": at.isoformat(), "id": event.turn_id}
+        self._waiting.add(turn)
+        await _shielded(self._save(), None, "keep", _RECORD_SECONDS)
+        await _shielded(self._drain(), None, "record", _RECORD_SECONDS)
+        if self._waiting:
+            self.resume()
+
+    async def command(self, facts: dict[str, str], text: str) -> str:
+        """Answer `/memory …`."""
+
+        async def work(memory: Any) -> str:
+            return str(await memory.command(await _session(memory, facts), text) or "")
+
+        return await self._asked(work)
+
+    async def search(self, request: Any, query: str, limit: int) -> str:
+        """Return what the sender's memory has on a query."""
+
+        async def work(memory: Any) -> str:
+            hits = await memory.search(await _session(memory, _facts(request)), query, limit=limit)
+            return "\n".join(f"- {hit.text}" for hit in hits) or "Nothing was found."
+
+        return await self._asked(work)
+
+    async def save(self, request: Any, content: str) -> str:
+        """Save a fact into the sender's memory."""
+
+        async def work(memory: Any) -> str:
+            session = await _session(memory, _facts(request))
+            return "Saved." if await memory.save_fact(session, content=content) else "This is not saved."
+
+        return await self._asked(work)
+
+    async def ends(self, key: str) -> None:
+        """End the sessions of a key: the user has begun a new one."""
+
+        async def work(memory: Any) -> None:
+            for session in await memory.open_sessions(key):
+                await memory.end_session(session, reason="reset")
+
+        self._opened.pop(key, None)
+        await _shielded(self._after_waiting(work), None, "end", _ANSWER_SECONDS)
+
+    async def compacts(self, key: str) -> None:
+        """Save a stage summary before nanobot compacts a session."""
+
+        async def work(memory: Any) -> None:
+            for session in await memory.open_sessions(key):
+                await memory.before_compaction(session, usage=100, messages=0)
+
+        await _shielded(self._after_waiting(work), None, "compaction", _ANSWER_SECONDS)
+
+    async def _after_waiting(self, work: Any) -> None:
+        await self._drain()
+        await self._holder.call(work, _ANSWER_SECONDS)
+
+    async def _asked(self, work: Any) -> str:
+        from gateway_memory import RefusedError
+
+        try:
+            await _shielded(self._drain(), None, "record", _RECORD_SECONDS)
+            return await self._holder.call(work, _ANSWER_SECONDS)
+        except RefusedError as refused:
+            return f"There is no memory here: {refused.reason}"
+        except Exception as error:  # noqa: BLE001 - it would become the reply
+            _log("answer", error)
+            return "The memory can't be reached now."
+
+    async def _drain(self) -> None:
+        """Hand over the waiting turns in order. Whatever can't be taken now stays."""
+        async with self._draining:
+            had = len(self._waiting)
+            try:
+                while self._waiting and await self._taken(self._waiting.first):
+                    self._waiting.done()
+            finally:
+                if had and not self._waiting:
+                    await self._save()
+
+    async def _taken(self, turn: dict[str, Any]) -> bool:
+        async def work(memory: Any) -> None:
+            session = await _session(memory, turn["facts"])
+            at = datetime.fromisoformat(turn["at"])
+            await memory.after_reply(session, user=turn["user"], reply=turn["reply"], at=at, turn_id=turn["id"])
+
+        try:
+            await self._holder.call(work, _ANSWER_SECONDS)
+        except Exception as error:  # noqa: BLE001 - a reply is never lost to it
+            _log("record", error)
+            return type(error).__name__ in ("RefusedError", "UsageError")  # nothing would change that
+        return True
+
+    async def _go_on(self) -> None:
+        while self._waiting:
+            await asyncio.sleep(_RETRY_SECONDS)
+            await self._drain()
+
+    async def _save(self) -> None:
+        try:
+            await asyncio.to_thread(self._waiting.save)
+        except OSError as error:
+            _log("keep", error)
+
+    def resume(self) -> None:
+        """Go on handing over what waits. It needs a running loop."""
+        if self._waiting and (self._retry is None or self._retry.done()):
+            self._retry = asyncio.create_task(self._go_on())
+
+
+async def _session(memory: Any, facts: dict[str, str]) -> Any:
+    from gateway_memory import Facts
+
+    return await memory.session_of(Facts(**facts))
+
+
+def _facts(request: Any) -> dict[str, str]:
+    return facts_of(
+        key=request.session_key or "",
+        channel=request.channel,
+        chat_id=request.chat_id,
+        sender_id=request.sender_id or "",
+        metadata=request.metadata,
+    )
+
+
+def _last_reply(messages: list[dict[str, Any]]) -> str:
+    for message in reversed(messages):
+        if message.get("role") == "user":
+            break
+        if message.get("role") == "assistant" and isinstance(message.get("content"), str) and message["content"]:
+            return str(message["content"])
+    return ""
+
+
+async def _shielded(work: Awaitable[T], otherwise: T, what: str, seconds: float) -> T:
+    """Return a result in time, or else something instead."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await work
+    except Exception as error:  # noqa: BLE001 - a reply matters more
+        _log(what, error)
+        return otherwise
+
+
+def _log(what: str, error: Exception) -> None:
+    """Log what failed, without texts: an error's message could hold what was said."""
+    known = isinstance(error, (AwayError, TimeoutError)) or type(error).__name__ in ("RefusedError", "StoreError")
+    logger.warning("gateway-memory: {} failed: {} {}", what, type(error).__name__, error if known else "")
