@@ -1,5 +1,5 @@
 # Each target sets up what it needs in .venv; only Python 3.11 or newer and make must be there.
-#   make demo | test | test-thorough | test-lowest | lint | format | docs | bench | wheel-test | clean        make PYTHON=python3.12 test
+#   make demo | test | test-gateways | test-page | screenshots | test-thorough | test-lowest | lint | format | docs | bench | wheel-test | clean        make PYTHON=python3.12 test
 
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; done)
@@ -10,7 +10,7 @@ BIN := .venv/bin
 READY := .venv/ready-$(VERSION)
 READY_LOWEST := .venv-lowest/ready-$(VERSION)
 
-.PHONY: demo test test-thorough test-lowest lint format docs bench wheel wheel-test clean
+.PHONY: demo test test-gateways test-page screenshots test-thorough test-lowest lint format docs bench wheel wheel-test clean
 
 demo: $(READY)
 	$(BIN)/python -m gateway_memory.cli.demo
@@ -21,6 +21,23 @@ WORKERS ?= 3
 SHARED := --numprocesses $(WORKERS) --dist loadgroup
 test: $(READY)
 	$(BIN)/pytest $(SHARED)
+
+# The plugins in the real gateways, which the tests install into .gateways/. One process: a gateway takes long to start.
+test-gateways: $(READY)
+	@command -v npm >/dev/null || { echo "make test-gateways installs OpenClaw by npm, which is missing; on Debian and Ubuntu: apt install npm" >&2; exit 1; }
+	$(BIN)/pytest tests/gateways
+
+# The page in a real browser, which must be installed: Chromium, with a font for Chinese.
+test-page: $(READY)
+	@command -v chromium >/dev/null || { echo "make test-page needs Chromium; on Debian and Ubuntu: apt install chromium fonts-noto-cjk" >&2; exit 1; }
+	@$(BIN)/python $(PIP) playwright
+	$(BIN)/pytest tests/browser
+
+# Pictures of the page for the documentation, made anew.
+screenshots: $(READY)
+	@$(BIN)/python $(PIP) playwright
+	mkdir -p docs/images
+	GATEWAY_MEMORY_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest tests/browser/test_screenshots.py
 
 # Every case of the large products of which `make test` takes a sample, more examples, more rounds of faults: some hours.
 test-thorough: $(READY)
@@ -67,7 +84,7 @@ wheel-test: wheel
 	cd build/wheel-test/checkout && ../venv/bin/pytest $(SHARED)
 
 clean:
-	rm -rf .venv .venv-lowest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest .gateways build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # Made anew when the dependencies or the version of Python change. hatchling comes first and builds without isolation,
 # so that the build too runs on pinned versions.

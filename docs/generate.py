@@ -17,9 +17,9 @@ import pyjson5
 from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.table import COMMANDS
 from gateway_memory.config.keys import expected, known_keys, known_paths
-from gateway_memory.config.load import reference_text
+from gateway_memory.config.load import chinese_meanings, reference_text
 from gateway_memory.config.scan import KeyPath, dotted, scan
-from gateway_memory.phrases import CHAT, SHELL, Language
+from gateway_memory.edge.phrases import CHAT, SHELL, Language
 
 DOCS: Final = Path(__file__).parent
 PAGES: Final[dict[str, Language]] = {
@@ -29,6 +29,7 @@ PAGES: Final[dict[str, Language]] = {
     "config.zh.md": "zh",
 }
 SECTION: Final = ("agents", "defaults", "memorySync")
+SERVICE: Final = ("serve",)
 COMMON: Final = ("help", "workspace", "config", "agent", "user", "room")
 """Options that the text of commands.md explains once."""
 IN_CHINESE: Final = (
@@ -37,6 +38,10 @@ IN_CHINESE: Final = (
     (r"up to 64 letters, digits, - and _", "最多 64 个字母、数字、- 和 _"),
     (r"a string that is not empty", "非空字符串"),
     (r"a string", "字符串"),
+    (r'a list of "channel:sender", "channel/account:sender" or a name that the host verifies', "列表"),
+    (r"an object, such as (\{.*\})", r"对象，如 \1"),
+    (r"an object of lists, such as (\{.*\})", r"对象，如 \1"),
+    (r'an object, each channel with "owner" or "verified"', '对象，每个频道为 "owner" 或 "verified"'),
     (r"a list", "列表"),
     (r"a whole number", "整数"),
     (r"a number", "数"),
@@ -114,19 +119,32 @@ def _choices(action: argparse.Action) -> str:
 
 
 def config_keys(language: Language) -> Iterator[str]:
-    """Yield a section for each object of the config file, with a table of its keys."""
+    """Yield the keys of a memory."""
+    return _keys(SECTION, language)
+
+
+def service_keys(language: Language) -> Iterator[str]:
+    """Yield the keys of the service."""
+    return _keys(SERVICE, language)
+
+
+def _keys(section: KeyPath, language: Language) -> Iterator[str]:
+    """Yield a heading for each object of the config file below a section, with a table of its keys."""
     comments, defaults = scan(reference_text()).comments, pyjson5.decode(reference_text())
-    chinese: dict[str, str] = pyjson5.decode((DOCS / "config.zh.json5").read_text("utf-8"))
+    chinese = chinese_meanings()
     header = "| 键 | 类型 | 默认 | 含义 |" if language == "zh" else "| key | type | default | meaning |"
 
     def meaning(path: KeyPath) -> str:
         if language == "zh":
-            return chinese[dotted(path[len(SECTION) :])]
+            return chinese[named(path)]
         return " ".join(comments[path].split())
 
-    for path in (SECTION, *(path for path in known_paths(SECTION) if known_keys(path))):
-        if path != SECTION:
-            yield from (f"### `{dotted(path[len(SECTION) :])}`", "", meaning(path), "")
+    def named(path: KeyPath) -> str:
+        return dotted(path[len(SECTION) :] if section == SECTION else path)
+
+    for path in (section, *(path for path in known_paths(section) if known_keys(path))):
+        if path != section:
+            yield from (f"### `{named(path)}`", "", meaning(path), "")
         yield from (header, "|---|---|---|---|")
         for key in known_keys(path):
             below = (*path, key)
@@ -159,6 +177,7 @@ TABLES: Final[dict[str, Callable[[Language], Iterator[str]]]] = {
     "shell commands": shell_commands,
     "shell options": shell_options,
     "config keys": config_keys,
+    "service keys": service_keys,
 }
 
 

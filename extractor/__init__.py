@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .language.small_talk import is_greeting, is_small_talk
     from .language.vocabulary import polarity, same_words
     from .merge.decide import decide, settled, unsure
+    from .merge.doubt import ReviewMode, doubt_of
     from .model.breaker import Breaker
     from .model.model import Extraction, Model
     from .model.permission import permitted, permitted_fact, permitted_summary
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .model.summary import Seen, Summary, SummaryInput, summarize, written
     from .rules.extract import extract_rules
     from .settings import ExtractorSettings, check_model
-    from .types import Candidate, Cleaned, Decision, Kept, Known, Turn, Usage, Verdict
+    from .types import Candidate, Cleaned, Decision, Doubt, Kept, Known, Turn, Usage, Verdict
 
 __all__ = [
     "CATEGORIES",
@@ -31,6 +32,7 @@ __all__ = [
     "Cleaned",
     "Debouncer",
     "Decision",
+    "Doubt",
     "Extraction",
     "ExtractorError",
     "ExtractorSettings",
@@ -38,6 +40,7 @@ __all__ = [
     "Known",
     "Model",
     "ModelError",
+    "ReviewMode",
     "Seen",
     "Summary",
     "SummaryInput",
@@ -47,6 +50,7 @@ __all__ = [
     "check_model",
     "clean",
     "decide",
+    "doubt_of",
     "extract_rules",
     "has_han",
     "has_model",
@@ -76,6 +80,9 @@ _HOMES = {
     "Cleaned": "types",
     "Debouncer": "debounce",
     "Decision": "types",
+    "Doubt": "types",
+    "ReviewMode": "merge.doubt",
+    "doubt_of": "merge.doubt",
     "Extraction": "model.model",
     "ExtractorError": "errors",
     "ExtractorSettings": "settings",

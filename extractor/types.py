@@ -10,6 +10,7 @@ __all__ = [
     "Candidate",
     "Cleaned",
     "Decision",
+    "Doubt",
     "Importance",
     "Kept",
     "Known",
@@ -23,6 +24,8 @@ __all__ = [
 MemoryType: TypeAlias = Literal["W", "B", "O"]
 Importance: TypeAlias = Literal["high", "normal"]
 Action: TypeAlias = Literal["add", "skip", "update", "supersede"]
+Doubt: TypeAlias = Literal["", "unsure", "not_said", "contradicts", "about_owner", "imported", "all"]
+"""Why a person should look at a candidate before it is kept; "" for no reason."""
 Reason: TypeAlias = Literal[
     "priority_keyword",
     "decision",
@@ -67,6 +70,7 @@ class Candidate:
     (`memory_md_threshold`); "normal" goes to the day's log. confidence: 0..1.
     supersedes: ids of memories that it replaces, according to a model. expires: the last day on which it holds.
     turn, quote: the turn and the user's words from which a model read it; 0 and "" with the rules.
+    doubt: what was found doubtful when it was read.
     """
 
     content: str
@@ -80,6 +84,7 @@ class Candidate:
     expires: date | None = None
     turn: int = 0
     quote: str = ""
+    doubt: Doubt = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +138,12 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What to do with a candidate. target: the memory that it repeats, updates or supersedes; None for "add"."""
+    """What to do with a candidate. target: the memory that it repeats, updates or supersedes; None for "add".
+
+    against: the protected line that it contradicts and may not change, or "".
+    """
 
     action: Action
     target: str | None
     reason: str
+    against: str = ""

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
         ConfigError,
         GatewayMemoryError,
         JournalDamagedError,
+        RefusedError,
         SchemaFromFutureError,
         ShadowedPackageError,
         StoreError,
         UsageError,
         WorkspaceError,
     )
+    from gateway_memory.identity.facts import Facts, Refused, Speaker
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.observability.logs import DayLog
     from gateway_memory.scope import OWNER
@@ -32,12 +34,16 @@ __all__ = [
     "ConfigError",
     "Context",
     "DayLog",
+    "Facts",
     "GatewayMemory",
     "GatewayMemoryError",
     "JournalDamagedError",
+    "Refused",
+    "RefusedError",
     "SchemaFromFutureError",
     "Session",
     "ShadowedPackageError",
+    "Speaker",
     "StoreError",
     "UsageError",
     "WorkspaceError",
@@ -49,8 +55,11 @@ _HOMES = {
     "Config": "config.settings",
     "Context": "context.builder",
     "DayLog": "observability.logs",
+    "Facts": "identity.facts",
     "GatewayMemory": "memory",
+    "Refused": "identity.facts",
     "Session": "session",
+    "Speaker": "identity.facts",
     "load_config": "config.load",
 }
 

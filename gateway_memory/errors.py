@@ -8,6 +8,7 @@ __all__ = [
     "GatewayMemoryError",
     "JournalDamagedError",
     "LeaseLostError",
+    "RefusedError",
     "SchemaFromFutureError",
     "ShadowedPackageError",
     "StoreError",
@@ -28,6 +29,14 @@ class ConfigError(GatewayMemoryError):
 
 class UsageError(GatewayMemoryError):
     """The arguments of a call are invalid or contradict each other."""
+
+
+class RefusedError(UsageError):
+    """Nobody can be held for the speaker of a message; `reason` says why, and what would settle it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class ClosedError(GatewayMemoryError):

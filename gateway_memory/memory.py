@@ -10,17 +10,19 @@ from types import TracebackType
 from typing import Self
 
 from gateway_memory.calls.asking import AskingCalls
-from gateway_memory.calls.conversation import ConversationCalls
+from gateway_memory.calls.repeating import RepeatingCalls
 from gateway_memory.calls.saving import SavingCalls
+from gateway_memory.calls.speaking import SpeakingCalls
 from gateway_memory.calls.translation import only_our_errors
 from gateway_memory.capture.reader import Extract
+from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.shell import answer_request
 from gateway_memory.config.settings import Config
 from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Importer
@@ -33,7 +35,7 @@ log = get_logger(__name__)
 
 
 @only_our_errors
-class GatewayMemory(ConversationCalls, AskingCalls, SavingCalls):
+class GatewayMemory(SpeakingCalls, AskingCalls, SavingCalls, RepeatingCalls):
     """The memory of one workspace, on one event loop: `async with GatewayMemory(config, workspace="…") as memory`.
 
     config: the result of `load_config`.
@@ -101,6 +103,15 @@ class GatewayMemory(ConversationCalls, AskingCalls, SavingCalls):
             self._parts = None
             await self._stack.aclose()
             log.info("memory.closed")
+
+    @property
+    def browsing(self) -> Browsing:
+        """What pages show of each scope.
+
+        Raises:
+            ClosedError: the memory is closed.
+        """
+        return self._opened().browsing
 
     @property
     def importer(self) -> Importer:

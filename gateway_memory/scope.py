@@ -8,7 +8,7 @@ from typing import Final, TypeGuard
 
 from gateway_memory.errors import UsageError
 
-__all__ = ["OWNER", "OWNER_KEY", "OWNER_SCOPE", "Owner", "Scope", "is_name", "resolve_scope"]
+__all__ = ["OWNER", "OWNER_KEY", "OWNER_SCOPE", "Owner", "Scope", "is_name", "resolve_scope", "scope_named"]
 
 
 class Owner:
@@ -73,3 +73,16 @@ def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
     slug = re.sub(r"[^\w-]+", "-", name, flags=re.UNICODE).strip("-_")[:40] or "unnamed"
     digest = hashlib.blake2b(name.encode(), digest_size=5).hexdigest()
     return Scope(f"{kind}:{name}", f"{parent}/{slug}-{digest}")
+
+
+def scope_named(key: str) -> Scope:
+    """Return the scope of a scope's key.
+
+    Raises:
+        UsageError: it is no key of a scope.
+    """
+    kind, _, name = key.partition(":")
+    return resolve_scope(
+        user=OWNER if kind == "owner" else name if kind == "user" else None,
+        room=name if kind == "room" else None,
+    )

@@ -1,86 +1,29 @@
 """A session: its user, its scope, its settings, and its state in this process."""
 
 import asyncio
-import hashlib
 from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
-from extractor import clean, has_han
+from extractor import has_han
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.phrases import CHAT
+from gateway_memory.edge.phrases import CHAT
+from gateway_memory.identity.keys import session_types
 from gateway_memory.scope import Scope
 from notifier import Inbox
 
 if TYPE_CHECKING:
+    from gateway_memory.store.report import ReplyReport
     from gateway_memory.store.withheld import Withheld
 
-__all__ = ["FEATURES", "Feature", "Session", "session_types", "without_secrets"]
+__all__ = ["FEATURES", "Feature", "Session"]
 
 Feature = Literal["autoExtract", "autoRecall", "notify", "incrementalSync", "observations"]
 FEATURES: Final[tuple[Feature, ...]] = ("autoExtract", "autoRecall", "notify", "incrementalSync", "observations")
 """The features that `/memory on` and `/memory off` switch for one session."""
 
-_ALSO: Final[dict[str, tuple[str, ...]]] = {
-    "direct": (),
-    "dm": ("direct",),
-    "group": (),
-    "channel": ("group",),
-    "room": ("group",),
-    "cron": (),
-    "hook": (),
-    "node": (),
-    "subagent": (),
-    "acp": (),
-}
-"""The kinds in OpenClaw's session keys, and the additional types of each."""
-_KIND_WITHIN: Final = 3
-"""A kind follows at most a channel and an account."""
 _PRECEDING_TURNS: Final = 3
 _RECENT_LENGTH: Final = 500
-
-
-def without_secrets(key: str) -> str:
-    """Return a session key without secrets. A digest keeps it unique."""
-    cleaned = clean(key)
-    if not (cleaned.secrets or cleaned.private_spans):
-        return key
-    digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=5).hexdigest()
-    return f"{cleaned.text}#{digest}"
-
-
-def session_types(key: str, scope: Scope) -> tuple[str, ...]:
-    """Return the types of a session for `excludeSessionTypes`, the most specific first.
-
-    The function reads OpenClaw's documented keys: `agent:<id>:<main key>`,
-    `agent:<id>:[<channel>:[<account>:]]direct:<peer>` (also `dm`), `…:group:<id>`, `…:channel:<id>`, each with an
-    optional `:thread:<id>` or `:topic:<id>`, `agent:<id>:cron:<job>`, `cron:<job>`, `hook:<id>`, `node-<id>`,
-    `…:subagent:<id>`. A channel is also a group, and so is a room. A thread also has the type of its parent. Any other
-    key is a direct conversation.
-    """
-    if scope.key.startswith("room:"):
-        return ("group",)
-    parts = key.lower().split(":")
-    is_agent = parts[0] == "agent" and len(parts) > 2  # noqa: PLR2004 - agent, its id, and the rest
-    place = parts[2:] if is_agent else parts
-    if place[0].startswith("node-"):
-        return ("node",)
-    # A peer may be named "group" or "cron". The kind is the first such word with something after it.
-    at = next((at for at, part in enumerate(place[:_KIND_WITHIN]) if part in _ALSO and place[at + 1 :]), None)
-    if at is None:
-        if not is_agent:
-            return ("direct",)
-        return (*reversed(place[:2]), "direct")
-    threaded = ("thread",) if {"thread", "topic"} & set(place[at + 2 : -1]) else ()
-    return (place[at], *_ALSO[place[at]], *threaded)
-
-
-def agent_of(key: str) -> str | None:
-    """Return the agent that an OpenClaw session key names, or None for any other key."""
-    match key.split(":"):
-        case ["agent", agent, _, *_] if agent:
-            return agent
-    return None
 
 
 class Session:
@@ -91,10 +34,12 @@ class Session:
         """The memory that made this session. No other memory accepts it."""
         self.key = key
         self.scope = scope
+        self.origin = scope
+        """The scope of whoever speaks, before links. The session is in the scope that this one is linked into."""
         self.settings = settings
         self.types = session_types(key, scope)
         self.session_id = ""
-        self._opening = ""
+        self._opening = self.digest = ""
         self.hidden: Withheld | None = None
         """The text that was forgotten since the opening was built."""
         self.ended = True
@@ -129,9 +74,18 @@ class Session:
         """Whether another process may own the conversation. This session then serves the tools of its agent."""
         self._ever_shown: set[tuple[str, int]] = set()
         self._shown: set[tuple[str, int]] = set()
+        self.opening_state: object = None
+        """The state of the scope from which the opening was made."""
+        self._in_opening: frozenset[tuple[str, int]] = frozenset()
+        self._opens_reply = False
+        """Whether the host has asked for the opening before this reply, and so injects it."""
+        self._ephemeral = False
 
     def __repr__(self) -> str:
         return f"<Session {self.session_id} {self.scope.key}{' ended' if self.ended else ''}>"
+
+    report: "ReplyReport | None" = None
+    """What was considered for the current reply."""
 
     @property
     def opening(self) -> str:
@@ -143,6 +97,17 @@ class Session:
     @opening.setter
     def opening(self, text: str) -> None:
         self._opening, self.hidden = text, None
+
+    @property
+    def ephemeral(self) -> bool:
+        """Whether the host drops what was injected after each reply. The session's own turns stay in its context."""
+        return self._ephemeral
+
+    @ephemeral.setter
+    def ephemeral(self, on: bool) -> None:
+        if on and not self._ephemeral:
+            self._shown.clear()
+        self._ephemeral = on
 
     @property
     def type(self) -> str:
@@ -180,13 +145,14 @@ class Session:
         """Start a new incarnation, which was shown nothing yet."""
         self.session_id = session_id
         self.ending = False
-        self._opening = ""
+        self._opening = self.digest = ""
         self.restored = {}
         self.revision = None
         self.changes = -1
         self.recent.clear()
         self._ever_shown.clear()
         self._shown.clear()
+        self.opening_state, self._in_opening, self._opens_reply = None, frozenset(), False
         self.inbox.take()
 
     def start(self) -> None:
@@ -244,6 +210,31 @@ class Session:
         self._ever_shown |= noted
         self._shown |= noted
 
+    def mark_injected(self, items: Sequence[tuple[str, str]]) -> None:
+        """Record memories (id, text) that were injected. They stay in the context unless the session is ephemeral."""
+        self._ever_shown |= {(identity, _key(text)) for identity, text in items}
+        if not self._ephemeral:
+            self.mark_shown(items)
+
+    def open_with(self, text: str, items: Sequence[tuple[str, str]]) -> None:
+        """Record a new opening and its memories (id, text)."""
+        self.opening = text
+        self.mark_injected(items)
+        self._in_opening = frozenset((identity, _key(text)) for identity, text in items)
+
+    def open_reply(self) -> None:
+        """Record that the host has asked for the opening, and injects it now."""
+        self._opens_reply = True
+
+    def told_outside_opening(self, identity: str, text: str) -> bool:
+        """Return whether the context contains a memory that an opening, which replaces the earlier one, can omit."""
+        key = identity, _key(text)
+        return not self._ephemeral and key in self._shown and key not in self._in_opening
+
+    def replied(self) -> None:
+        """Record that the context of a reply is made: an opening that was asked for before it is gone afterwards."""
+        self._opens_reply = False
+
     def unmark(self, identity: str, text: str) -> None:
         """Record that the session was told that a memory was removed. If it is restored, it is news again."""
         self._ever_shown.discard((identity, _key(text)))
@@ -251,7 +242,8 @@ class Session:
 
     def shows(self, identity: str, text: str) -> bool:
         """Return whether the session's context contains the memory with this text."""
-        return (identity, _key(text)) in self._shown
+        key = identity, _key(text)
+        return key in self._shown or (self._opens_reply and key in self._in_opening)
 
     def was_shown(self, identity: str, text: str) -> bool:
         """Return whether the session was ever shown this memory with this text, even before a compaction."""

@@ -18,14 +18,17 @@ from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import Extract, Models, Reader
 from gateway_memory.capture.retention import Retention
 from gateway_memory.capture.stages import BatchStage, RulesStage
+from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.dispatch import Commands
 from gateway_memory.commands.ports import Commanded, CommandPorts
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
+from gateway_memory.edge.repeats import Repeats
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import compute_threads, run_beside
 from gateway_memory.scope import Scope
 from gateway_memory.sessions.hearing import Hearing
 from gateway_memory.sessions.lifecycle import Lifecycle
@@ -35,9 +38,10 @@ from gateway_memory.sessions.start import SessionStarter
 from gateway_memory.sync.opening import open_storage
 from gateway_memory.sync.storage import Storage
 from gateway_memory.sync.watch import check_watching, watch
-from gateway_memory.tasks import compute_threads, run_beside
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Importer
+from gateway_memory.transfer.joining import Joining
+from gateway_memory.transfer.links import LinkBook, SessionEnds
 from notifier import Announcer, Bus, BusChannel, Channel
 
 if TYPE_CHECKING:
@@ -60,6 +64,7 @@ class Capture:
     processor: TurnProcessor
     distiller: Distiller
     importer: Importer
+    joining: Joining
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +83,13 @@ class OpenMemory:
     starter: SessionStarter
     saver: Saver
     lifecycle: Lifecycle
+    repeats: Repeats
     retention: Retention
     commands: Commands
+    browsing: Browsing
     importer: Importer
     exporter: Exporter
+    links: LinkBook
     notifier: "Notifier | None"
 
 
@@ -129,10 +137,13 @@ async def open_memory(
     run_beside(stack, storage.episode_follower.run(), "episodes")
     hearing = Hearing(storage, bus, notifier.commit if notifier else None)
     starter = SessionStarter(runtime, storage, sessions, context, capture.changes, hearing)
+    ends = SessionEnds(registry=sessions, lifecycle=lifecycle, processor=capture.processor, unsubscribe=bus.unsubscribe)
+    links = LinkBook(runtime, storage, capture.joining, ends)
     commands = CommandPorts(
         memory=memory,
         storage=storage,
         changes=capture.changes,
+        links=links,
         caught_up=capture.processor.caught_up,
         switched=starter.switched,
         waiting=bus.waiting,
@@ -153,10 +164,13 @@ async def open_memory(
         starter=starter,
         saver=saver,
         lifecycle=lifecycle,
+        repeats=Repeats(storage.requests, runtime.timestamp),
         retention=retention,
         commands=Commands(commands),
+        browsing=Browsing(commands),
         importer=capture.importer,
         exporter=Exporter(storage),
+        links=links,
         notifier=notifier,
     )
 
@@ -192,6 +206,7 @@ def _open_capture(
         processor=processor,
         distiller=Distiller(runtime, storage, merger, executor),
         importer=Importer(runtime, storage, merger, executor),
+        joining=Joining(runtime, storage, merger, executor, changes),
     )
 
 
@@ -216,7 +231,7 @@ async def _open_notifier(stack: AsyncExitStack, runtime: Runtime, storage: Stora
     notify = runtime.settings.notify
     if not (notify.enabled and notify.mqtt.enabled):
         return None
-    from gateway_memory.mqtt import open_notifier
+    from gateway_memory.sync.mqtt import open_notifier
 
     return await open_notifier(stack, notify.mqtt, runtime, storage, bus.publish)
 

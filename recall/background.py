@@ -25,6 +25,7 @@ __all__ = ["BUNDLED_BATCHES", "Background", "Batches", "batches"]
 _log = get_logger(__name__)
 
 _READ_AT_ONCE = 256
+_FEW = 64
 _WAITS = wait_random_exponential(multiplier=0.5, max=60.0)
 
 
@@ -102,6 +103,18 @@ class Background:
         except RecallError:  # the embedder has logged it, and lexical search works
             return
         await self._embed_all(encoder)
+
+    async def catch_up(self, seconds: float) -> None:
+        """Compute the missing vectors before a search, where they are few; give up after `seconds`.
+
+        What was just saved, or by a process that closed at once, may have none yet.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                if 0 < await self._thread.run(_count) <= _FEW:
+                    await self.embedded()
+        except (TimeoutError, RecallError):  # the search does without them, and `run` goes on
+            self.wake()
 
     async def _embed_all(self, encoder: "Encoder") -> None:
         async with self._working:

@@ -1,6 +1,7 @@
 """The asyncio interface to the index's thread and the encoder's."""
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
@@ -30,6 +31,7 @@ T = TypeVar("T")
 _PREPARED_AT_ONCE = 100
 _ENCODER_START_SECONDS = 0.1
 _SERVER_RETRY_SECONDS = 10.0
+_CATCH_UP_SECONDS = 2.0
 
 
 class Recaller:
@@ -201,6 +203,7 @@ class Recaller:
         only: Filter | None = None,
         explain: bool = False,
         asked: bool = False,
+        weak: int = 0,
     ) -> Recall:
         """Return the best memories of a scope for a message, best first, each with a score of at least `min_score`.
 
@@ -209,8 +212,10 @@ class Recaller:
         limit: at most so many memories. episodes: and so many episodes; one of a turn that a memory is from is left
         out. preceding: the turns before it, the oldest first. now: epoch seconds. only: which memories may be found.
         explain: the hits' `parts` hold the terms of their ranks. asked: the query was asked for as
-        such and is no message: it waits for an encoder that is being loaded, and recency counts less.
+        such and is no message: it waits for an encoder that is being loaded, and for the vectors of what was just
+        saved, and recency counts less. weak: how many of those below `min_score` are returned, apart from the others.
         """
+        started = time.perf_counter()
         request = SearchRequest(
             scope=scope,
             query=query,
@@ -222,8 +227,13 @@ class Recaller:
             only=only,
             explain=explain,
             asked=asked,
+            weak=weak,
         )
-        return await self._searcher.search(request, timeout_seconds)
+        if asked and self._background is not None:
+            most = _CATCH_UP_SECONDS if timeout_seconds is None else min(timeout_seconds / 2, _CATCH_UP_SECONDS)
+            await self._background.catch_up(most)
+        left = None if timeout_seconds is None else max(timeout_seconds - (time.perf_counter() - started), 0)
+        return await self._searcher.search(request, left)
 
     def expect(self, text: str) -> None:
         """Start to encode a text for which `nearest` will be called."""

@@ -189,10 +189,11 @@ class Recall:
 
     outcome: "full": lexical and semantic scores were ranked; "partial": something was late or missing, and the rest
     was ranked; "empty": everything was ranked and nothing was good enough; "timeout": nothing was ready in time.
-    stages: the seconds that each stage took.
+    stages: the seconds that each stage took. weak: the best of what scored below `min_score`, if that was asked for.
     """
 
     hits: tuple[Hit, ...] = ()
+    weak: tuple[Hit, ...] = ()
     outcome: RecallOutcome = "empty"
     stages: Mapping[str, float] = field(default_factory=dict)
 

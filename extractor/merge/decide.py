@@ -52,8 +52,7 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     _, action, memory, reason = exact or min(found, key=lambda entry: entry[0])
     plainly = action == "supersede" and (says_now(candidate.content) or bool(left_behind(candidate.content)))
     if action in ("update", "supersede") and memory.protected and not (plainly or _may_change(candidate)):
-        # A candidate that may not change the line is added next to it.
-        return Decision(action="add", target=None, reason="protected")
+        return _beside(memory, action)
     return Decision(action=action, target=memory.id, reason=reason)
 
 
@@ -75,8 +74,14 @@ def settled(candidate: Candidate, known: Sequence[Known], action: Action, target
     if loses:
         return Decision(action="add", target=None, reason="new")
     if action != "skip" and memory.protected and not _may_change(candidate):
-        return Decision(action="add", target=None, reason="protected")
+        return _beside(memory, action)
     return Decision(action=action, target=target, reason="model")
+
+
+def _beside(memory: Known, action: Action) -> Decision:
+    """Add a candidate that may not change a line next to it."""
+    against = memory.id if action == "supersede" else ""
+    return Decision(action="add", target=None, reason="protected", against=against)
 
 
 def _named(candidate: Candidate, known: Sequence[Known]) -> Decision | None:
@@ -89,7 +94,7 @@ def _named(candidate: Candidate, known: Sequence[Known]) -> Decision | None:
         kinds = names_of_kind(candidate.content).keys() & names_of_kind(memory.text).keys()
         if (related or kinds) and not _of_another(candidate.content, memory.text):
             if memory.protected and not _may_change(candidate):
-                return Decision(action="add", target=None, reason="protected")
+                return _beside(memory, "supersede")
             return Decision(action="supersede", target=memory.id, reason="model")
     return None
 

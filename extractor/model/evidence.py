@@ -1,8 +1,8 @@
 """Parses a model's answer strictly, and checks it against the user's own words.
 
 An entry needs evidence: a quotation of the user in a turn of the batch, outside of code, logs, what others say and text
-that addresses the machine. What it says must have been said in the conversation, in part by the user. An invention, or
-an entry that some quoted text has prompted, has no such evidence.
+that addresses the machine. An entry that some quoted text has prompted has none. What it says must have been said in
+the conversation, in part by the user. An entry of which the user said only a part is doubtful.
 """
 
 import json
@@ -18,11 +18,11 @@ from extractor.cleaning.clean import clean
 from extractor.cleaning.injection import commands_the_machine
 from extractor.language.script import is_chinese
 from extractor.language.sentences import is_machine_line, without_code_blocks
-from extractor.types import Action, Candidate, Importance, Kept, Known, MemoryType, Turn
+from extractor.types import Action, Candidate, Doubt, Importance, Kept, Known, MemoryType, Turn
 
 from .prompt import given_turns
 from .support import Said, support
-from .voice import denies, is_of_another
+from .voice import adds_a_denial, denies, is_of_another
 
 __all__ = ["candidates_of", "merges_of", "read_object", "retracted_of"]
 
@@ -71,6 +71,8 @@ def candidates_of(
 ) -> tuple[list[Candidate], list[str]]:
     """Return the candidates of an answer that have evidence, and for each other entry why it was left out.
 
+    A candidate that says more than its evidence has the doubt "not_said".
+
     turns: the batch. earlier: turns of the same conversation before it, which may hold names and facts.
     speaker: says who the user is. Their name is no invention.
 
@@ -89,10 +91,13 @@ def candidates_of(
             raise ValueError("an entry is no object")  # noqa: TRY004 - one kind for the caller
         candidate = _candidate(entry, {memory.id for memory in known}, now)
         problem = _problem(candidate, given.get(candidate.turn), conversation)
-        if problem:
-            left_out.append(problem)
-        else:
-            kept.append(_with_turn(candidate, turns))
+        said = support(candidate.content, conversation.own, conversation.exchanges, conversation.today)
+        if problem or said == "none":
+            left_out.append(problem or "not_said")
+            continue
+        denial = adds_a_denial(candidate.quote, given[candidate.turn].user, candidate.content)
+        doubt: Doubt = "not_said" if denial or said == "part" else ""
+        kept.append(replace(candidate, turn=turns[candidate.turn - 1].id, doubt=doubt))
     return kept, left_out
 
 
@@ -144,10 +149,6 @@ def _candidate(entry: dict[str, Any], ids: set[str], now: datetime) -> Candidate
     )
 
 
-def _with_turn(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
-    return replace(candidate, turn=turns[candidate.turn - 1].id)
-
-
 class _Conversation:
     """What entries are checked against, read once for all of an answer.
 
@@ -189,9 +190,7 @@ def _problem(  # noqa: PLR0911 - one return a reason
         return "instruction_to_the_machine"
     if is_chinese(content) not in said.languages:
         return "other_language"
-    if denies(candidate.quote, content):
-        return "not_said"
-    return "" if support(content, said.own, said.exchanges, said.today) else "not_said"
+    return "denied" if denies(candidate.quote, content) else ""
 
 
 def _languages(message: str) -> Iterator[bool]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from datetime import date
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal
 
 from extractor.language.dates import Span, dates_of, relative_dates_of, without_dates
 from extractor.language.numbers import numbers_of, numbers_stated
@@ -16,13 +16,15 @@ from extractor.language.script import has_han
 from extractor.language.tables import words_of
 from extractor.language.vocabulary import names_of_kind, statement_words
 
-__all__ = ["Said", "support"]
+__all__ = ["Said", "Support", "support"]
 
 # The share of a statement's words that one exchange or known memory must hold, and the share that the user must have
 # said: what only the assistant claims has less. Chinese characters recur more often than words.
 LEAST_SAID, LEAST_OWN = 0.35, 0.2
 LEAST_SAID_HAN, LEAST_OWN_HAN = 0.5, 0.3
 COMPARED: Final = 6  # letters of a word; they survive inflection ("organize", "organization")
+
+Support = Literal["whole", "part", "none"]
 
 _NO_MATTER: Final = words_of("user users 用户")
 _SAFE_NAMES: Final = words_of(
@@ -102,20 +104,22 @@ class Said:
         return most / len(words) if words else 1.0
 
 
-def support(content: str, own: Said, exchanges: Said, day: date) -> bool:
-    """Return whether a conversation supports a statement.
+def support(content: str, own: Said, exchanges: Said, day: date) -> Support:
+    """Return how far a conversation supports a statement: "part" if the user has said some of it, and not the rest.
 
     own: what the user said or agreed to, and what is known of them. exchanges: that, and what the assistant said.
     day: the day of the statement.
     """
     plain = without_dates(content, day)
     least_said, least_own = (LEAST_SAID_HAN, LEAST_OWN_HAN) if _is_in_chinese(plain) else (LEAST_SAID, LEAST_OWN)
-    return (
+    if own.share(plain, together=False) < least_own:
+        return "none"
+    whole = (
         exchanges.has_dates_and_numbers(content, day)
         and exchanges.has_names(plain)
         and exchanges.share(plain, together=True) >= least_said
-        and own.share(plain, together=False) >= least_own
     )
+    return "whole" if whole else "part"
 
 
 def _names_of(content: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""Whose words a quotation of the user holds, and whether it denies what a statement claims."""
+"""Whose words a quotation of the user holds, and whether it and a statement deny what the other one claims."""
 
 import re
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from extractor.language.sentences import quotations
 from extractor.language.vocabulary import CHANGE, polarity, statement_words
 
-__all__ = ["denies", "is_of_another"]
+__all__ = ["adds_a_denial", "denies", "is_of_another"]
 
 _LEAST_DENIED: Final = 0.5  # the share of a statement's words that a denial must hold to contradict it
 
@@ -26,6 +26,18 @@ _NEGATED: Final = re.compile(
     r"|(?:do|does|did|is|are|was|were|ca|could|wo|would|have|has)n't)\s+"
     r"(?P<what>[^,.;!?\n]*?)(?=\s+(?:but|because|and|since|so|until)\b|[,.;!?\n]|\Z)"
     r"|(?:不(?!错|过|仅|但|同|管|论|断|止|只|少|久|得不|知)|从没|没有?)(?:再|会|想|要|太|能)?(?P<was>[^，。！？；,;\n]{1,12})",
+    re.IGNORECASE,
+)
+_SAYS_NOT: Final = re.compile(
+    r"\b(?:not|never|no longer|cannot)\b|n['’]t\b|不(?!错|过|仅|但|同|管|论|断|止|只|少|久|得不|知)|没有?|从未",
+    re.IGNORECASE,
+)
+# What a denial may restate in other words: "I quit", "allergic", "instead of", 讨厌.
+_MEANS_NOT: Final = re.compile(
+    r"\b(?:no|not|never|without|none|nothing|nobody|nowhere|neither|nor|hardly|barely|rarely|seldom|cannot|hate\w*"
+    r"|dislik\w*|avoid\w*|stop\w*|quit\w*|refus\w*|lack\w*|fail\w*|unable|instead|against|free|allerg\w*|un[a-z]{4,}"
+    r"|miss\w*|except|despite|gave up|give up|over|left|lost|broke\w*|end\w*|cancel\w*)\b|n['’]t\b"
+    r"|[不没无未别非莫戒拒避免]|讨厌|取消|放弃",
     re.IGNORECASE,
 )
 _CHANGING: Final = re.compile(r"\b(?:before|used to|now|prefer\w*|only)\b|以前|现在|只", re.IGNORECASE)
@@ -54,6 +66,19 @@ def is_of_another(quote: str, message: str, content: str) -> bool:
         if not (named or _NOBODY.search(who) or _FIRST_PERSON.search(what)):
             return True
     return False
+
+
+def adds_a_denial(quote: str, message: str, content: str) -> bool:
+    """Return whether a statement denies something, and the sentence of the message that it quotes does not."""
+    if not _SAYS_NOT.search(content):
+        return False
+    at = message.find(quote)
+    sentence = quote
+    if at >= 0:
+        before = max(message.rfind(mark, 0, at) for mark in ".!?。！？\n") + 1
+        after = [end for mark in ".!?。！？\n" if (end := message.find(mark, at + len(quote))) >= 0]
+        sentence = message[before : min(after, default=len(message))]
+    return not _MEANS_NOT.search(sentence)
 
 
 def denies(quote: str, content: str) -> bool:

@@ -9,10 +9,12 @@ from gateway_memory.calls.translation import only_our_errors
 from gateway_memory.commands.answers import Answer, NotDone
 from gateway_memory.commands.search import as_filter, as_kinds
 from gateway_memory.context.finder import as_query
-from gateway_memory.edge.content import Content, count_of, text_of
+from gateway_memory.edge.content import Content, count_of, text_of, well_formed
 from gateway_memory.errors import UsageError
+from gateway_memory.identity.keys import without_secrets
 from gateway_memory.scope import Owner, is_name, resolve_scope
-from gateway_memory.session import Session, without_secrets
+from gateway_memory.session import Session
+from gateway_memory.store.documents import is_writable
 from gateway_memory.store.plan import Receipt
 from notifier import Subscription
 from recall import Hit
@@ -128,6 +130,22 @@ class AskingCalls(Opened):
         except NotDone as answer:
             raise UsageError(str(answer)) from None
 
+    async def read_file(self, session: Session, file: str) -> str | None:
+        """Return a memory file of the session's scope; None if there is none, or for an incognito session.
+
+        file: "MEMORY.md" or "memory/2026-11-21.md".
+
+        Raises:
+            UsageError: that is no name of a memory file.
+            StoreError: the file could not be read.
+        """
+        opened = self._opened(session)
+        if not is_name(file) or not is_writable(file):
+            raise UsageError(f"file={file!r}: expected MEMORY.md or memory/YYYY-MM-DD.md")
+        await opened.starter.start(session)
+        read = None if session.incognito else await opened.storage.documents.read(session.scope, file)
+        return None if read is None else well_formed(read[0])
+
     def changes(
         self,
         session: Session | None = None,
@@ -138,10 +156,10 @@ class AskingCalls(Opened):
     ) -> Subscription:
         """Subscribe to the changes of one scope: `async for change in memory.changes(session)`.
 
-        The scope is that of the session, or of `user` or `room` as in `start_session`. A change has `id`, `text`,
-        `action` ("added" or "removed"), `source` (the key of the session that caused it) and `replaces` (the id of the
-        memory that it replaces). The subscription gets the same events as the sessions, including a session's own
-        changes. It starts now, and ends at its `close()` or when this memory closes.
+        The scope is that of the session, or of `user` or `room` as in `start_session`, as it is linked now. A change
+        has `id`, `text`, `action` ("added" or "removed"), `source` (the key of the session that caused it) and
+        `replaces` (the id of the memory that it replaces). The subscription gets the same events as the sessions,
+        including a session's own changes. It starts now, and ends at its `close()` or when this memory closes.
 
         max_waiting: the size of the queue. When it is full, the oldest change is dropped and counted in `dropped`.
 
@@ -151,7 +169,7 @@ class AskingCalls(Opened):
         opened = self._opened(*([] if session is None else [session]))
         if session is not None and (user is not None or room is not None):
             raise UsageError("changes of a session, or of user=… or room=…: expected only one of them")
-        scope = session.scope if session is not None else resolve_scope(user=user, room=room)
+        scope = session.scope if session is not None else opened.links.lately(resolve_scope(user=user, room=room))
         return opened.bus.changes(scope.key, count_of(max_waiting, "max_waiting"))
 
     async def receipts(self, *, limit: int, after: int = 0) -> list[Receipt]:

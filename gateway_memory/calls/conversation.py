@@ -12,10 +12,12 @@ from gateway_memory.context.builder import Context
 from gateway_memory.context.finder import as_query
 from gateway_memory.edge.content import Content, instant_of, milliseconds_of, text_of, well_formed
 from gateway_memory.errors import UsageError, place_of
+from gateway_memory.identity.keys import without_secrets
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.scope import Owner, is_name, resolve_scope
-from gateway_memory.session import Session, without_secrets
+from gateway_memory.session import Session
 from gateway_memory.store.ports.sessions import End
+from gateway_memory.store.report import ReplyReport
 from gateway_memory.wiring import OpenMemory
 
 __all__ = ["ConversationCalls"]
@@ -29,11 +31,15 @@ _VISIT_SECONDS: Final = 10.0
 class ConversationCalls(Opened):
     """Calls that a gateway makes during a conversation."""
 
-    async def start_session(self, key: str, *, user: Owner | str | None = None, room: str | None = None) -> Session:
+    async def start_session(
+        self, key: str, *, user: Owner | str | None = None, room: str | None = None, ephemeral: bool = False
+    ) -> Session:
         """Open a session, or resume the open session of the key.
 
         key: the host's session key.
         user, room: exactly one of `user=OWNER`, `user="name"` and `room="name"` selects the scope.
+        ephemeral: the host drops what was injected after each reply, while the turns stay. Such a host asks for the
+        `opening` before each reply.
 
         Raises:
             UsageError: the key is empty, or not exactly one scope is named.
@@ -42,9 +48,10 @@ class ConversationCalls(Opened):
         opened = self._opened()
         if not is_name(key):
             raise UsageError(f"key={key!r}: expected a session key that is not empty")
-        scope = resolve_scope(user=user, room=room)
+        origin = resolve_scope(user=user, room=room)
         key = without_secrets(key)
-        session = opened.sessions.get(key, scope, memory=self)
+        session = opened.sessions.get(key, await opened.links.resolved(origin), memory=self)
+        session.origin, session.ephemeral = origin, ephemeral
         try:
             await opened.starter.start(session)
         except BaseException:
@@ -74,7 +81,8 @@ class ConversationCalls(Opened):
             raise UsageError(unknown)
         if found.ended:
             raise UsageError(f"session {session_id!r} has ended; nothing more is saved of it")
-        if (user, room) != (None, None) and resolve_scope(user=user, room=room).key != found.scope:
+        named = (user, room) != (None, None)
+        if named and (await opened.links.resolved(resolve_scope(user=user, room=room))).key != found.scope:
             raise UsageError(
                 f"session {session_id!r} belongs to somebody else; leave the name out, or name whose it is"
             )
@@ -90,7 +98,7 @@ class ConversationCalls(Opened):
             UsageError: not exactly one scope is named.
         """
         opened = self._opened()
-        scope = resolve_scope(user=user, room=room)
+        scope = await opened.links.resolved(resolve_scope(user=user, room=room))
         await opened.context.runner.run("sync", _VISIT_SECONDS, opened.storage.follower.refresh(scope))
         return opened.sessions.beside(f"agent:{self.agent}:shell", scope, session_id="shell", memory=self)
 
@@ -137,7 +145,10 @@ class ConversationCalls(Opened):
             if session.on("autoExtract") and (notice := masked_block(said)):
                 context = replace(context, text=f"{context.text}\n\n{notice}".strip())
         session.hears(said.text)
-        session.recalled = tuple(hit.id for hit in context.recalled)
+        if context.report is None and context.outcome == "timeout":
+            context = replace(context, report=ReplyReport(outcome="timeout", milliseconds={"total": 1000 * timeout}))
+        session.recalled, session.report = tuple(hit.id for hit in context.recalled), context.report
+        session.replied()
         return context
 
     async def after_reply(
@@ -171,7 +182,14 @@ class ConversationCalls(Opened):
             return await opened.intake.accept_turn(session, said, answered, at=when, turn_id=turn_id)
 
     async def observe(
-        self, session: Session, *, kind: str, content: Content | None, tool: str | None = "", private: bool = False
+        self,
+        session: Session,
+        *,
+        kind: str,
+        content: Content | None,
+        tool: str | None = "",
+        private: bool = False,
+        id: str = "",  # noqa: A002 - the host's name for it
     ) -> None:
         """Store an observation in the session's log, shortened according to its kind.
 
@@ -179,6 +197,7 @@ class ConversationCalls(Opened):
         content: a text, or a tool's output, which may be JSON.
         tool: the name of the tool.
         private: store the observation without its content.
+        id: the host's own id. Two calls with the same id under one session key store one observation, for seven days.
 
         Raises:
             UsageError: an argument is not text.
@@ -187,12 +206,14 @@ class ConversationCalls(Opened):
         opened = self._opened(session)
         kind, tool = text_of(kind, "kind"), text_of(tool, "tool")
         content = text_of(content, "content", tools=True)
+        if id and not is_name(id):
+            raise UsageError(f"id={id!r}: expected a string of visible characters")
         if not session.on("observations"):
             return
         async with session.accepting:
             await opened.starter.start_to_keep(session)
             if session.on("observations"):  # another process may have switched it off meanwhile
-                await opened.intake.keep_observation(session, kind, content, tool, private=private)
+                await opened.intake.keep_observation(session, kind, content, tool, private=private, identity=id)
 
     async def file_written(self, session: Session, file: str) -> None:
         """Report that the host's own tool changed a memory file in this session, so that other sessions are notified.
@@ -255,8 +276,10 @@ class ConversationCalls(Opened):
 
 
 async def _told(opened: OpenMemory, session: Session, message: str, at: datetime, deadline: float) -> Context:
-    if session.ended or session.starting.locked():
+    linked = session.origin != session.scope  # another process may have ended the link
+    if session.ended or session.starting.locked() or linked:
         left = deadline - asyncio.get_running_loop().time()
-        if not await opened.context.runner.completes("begin", left, opened.starter.start(session)):
+        begin = opened.starter.start_to_keep(session) if linked else opened.starter.start(session)
+        if not await opened.context.runner.completes("begin", left, begin):
             return Context(outcome="timeout")
     return await opened.context.build(session, message, at, deadline)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gateway_memory.errors import ClosedError, UsageError
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.session import Session
 from gateway_memory.wiring import OpenMemory
 

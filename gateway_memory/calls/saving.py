@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final, get_args
+from typing import Final, Literal, get_args
 
 from gateway_memory.calls.opened import Opened
 from gateway_memory.calls.translation import only_our_errors
@@ -60,7 +60,7 @@ class SavingCalls(Opened):
         entities: Sequence[str] | None = (),
         confidence: float = 0.9,
     ) -> str:
-        """Save a fact that the agent states, and return its id.
+        """Save a fact that the agent states, and return its id; that of the review if a person must approve it first.
 
         Nothing is saved, and "" is returned, if the whole text is private, is a command to the assistant's machine, or
         is a standing instruction from a guest, or if the user has switched saving off.
@@ -83,7 +83,9 @@ class SavingCalls(Opened):
         outcome = await opened.saver.save_fact(session, content=text, type=type, entities=named, confidence=confidence)
         return outcome.id if outcome else ""
 
-    async def before_compaction(self, session: Session, *, usage: float, messages: int) -> str:
+    async def before_compaction(
+        self, session: Session, *, usage: float, messages: int, wants: Literal["prompt", "text"] = "prompt"
+    ) -> str:
         """Save a stage summary before a context is compacted, and return the prompt for an agent that can save, or "".
 
         The call takes some seconds at most. Memories that the session was shown may be injected again afterwards. A
@@ -91,13 +93,20 @@ class SavingCalls(Opened):
 
         usage: the used part of the context, in percent.
         messages: the number of messages in the context.
+        wants: "text" to return, instead of the prompt, what the host's own summary should hold: the facts and the stage
+        summaries of the session.
 
         Raises:
             StoreError: the journal could not be read or written.
+            UsageError: `wants` is neither "prompt" nor "text".
         """
         opened = self._opened(session)
+        if wants not in ("prompt", "text"):
+            raise UsageError(f'wants={wants!r}: expected "prompt" or "text"')
         await opened.starter.start_to_keep(session)
         session.compacted()
+        if wants == "text":
+            return await opened.lifecycle.text_for_compaction(session)
         return await opened.lifecycle.before_compaction(session, usage=usage, messages=messages)
 
     async def stop(self, session: Session, status: str) -> str:

@@ -7,18 +7,21 @@ from typing import Final
 from extractor import Candidate, without_commands
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.forgetting import named
-from gateway_memory.capture.merger import Merger
+from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
+from gateway_memory.capture.reviewing import Reviewing
 from gateway_memory.capture.saves import Saves
 from gateway_memory.capture.undo import Refused, Standing, inverse
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import day_file, is_writable
+from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.markdown import new_id
-from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
+from gateway_memory.store.plan import CandidateOutcome, Moved, Plan, Retired, Stage
 from gateway_memory.store.ports.ledger import UndoEntry
 from gateway_memory.store.ports.turns import PendingTurn
-from gateway_memory.store.record import SAID, MemoryRecord
+from gateway_memory.store.record import EXCHANGE, SAID, MemoryRecord
+from gateway_memory.store.report import Rated, Verdict
+from gateway_memory.store.review import Settled
 from gateway_memory.store.withheld import Forgotten, Withheld
 from gateway_memory.sync.storage import Storage
 from recall import Stored
@@ -30,7 +33,7 @@ _UNDONE_WITHIN: Final = 200
 
 
 class MemoryChanges:
-    """Changes the memories of any scope."""
+    """Changes the memories of any scope. reviewing: settles what waits for a person."""
 
     def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
         self._runtime = runtime
@@ -38,6 +41,7 @@ class MemoryChanges:
         self._merger = merger
         self._executor = executor
         self._saves = Saves(runtime, storage, merger, executor)
+        self.reviewing = Reviewing(runtime, storage, merger, executor)
 
     async def keep(self, scope: Scope, stage: Stage, memories: Sequence[MemoryRecord]) -> None:
         """Write memories without merging them. Stage summaries each describe one moment."""
@@ -57,17 +61,95 @@ class MemoryChanges:
             await self._storage.follower.refresh(scope)
             memory = await self._merger.memory(scope, stored)
             stages = await self._without_stages(scope, memory)
+            outcome = CandidateOutcome(turn=turn, action="forgotten", reason=reason, id=memory.id)
             await self._executor.execute(
-                Plan(
-                    scope=scope.key,
-                    folder=scope.folder,
-                    stage="command",
-                    at=self._runtime.timestamp(),
+                replace(
+                    self._commanded(scope, outcome),
                     added=tuple(new for _, new in stages if new.text),
                     retired=(Retired(memory=memory, state="forgotten"), *(_retired(old, new) for old, new in stages)),
-                    outcomes=(CandidateOutcome(turn=turn, action="forgotten", reason=reason, id=memory.id),),
                 )
             )
+
+    async def correct(self, scope: Scope, stored: Stored, text: str) -> MemoryRecord:
+        """Replace the text of a memory by a person's own words, and return the new memory.
+
+        The old one stays in the history, and an undo brings it back.
+        """
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            memory = await self._merger.memory(scope, stored)
+            new = replace(memory, id=new_id(), text=text, quote="", confidence=1.0)
+            await self._executor.execute(
+                replace(
+                    self._commanded(scope, CandidateOutcome(turn=0, action="update", reason="corrected", id=new.id)),
+                    added=(new,),
+                    retired=(Retired(memory=memory, state="superseded", replaced_by=new.id),),
+                )
+            )
+        return new
+
+    async def pin(self, scope: Scope, stored: Stored) -> bool:
+        """Move a memory to MEMORY.md, which each session opens with; return False if that file is full."""
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            memory = await self._merger.memory(scope, stored)
+            if len(memory.text.encode("utf-8", "replace")) + LINE_OVERHEAD > await self._merger.room(scope):
+                return False
+            moved = Moved(memory=replace(memory, file=MEMORY_FILE), source=memory.file)
+            outcome = CandidateOutcome(turn=0, action="moved", reason="pinned", id=memory.id)
+            await self._executor.execute(replace(self._commanded(scope, outcome), moved=(moved,)))
+        return True
+
+    async def forget_exchange(self, scope: Scope, turn: int) -> str | None:
+        """Forget what was said in a turn, and what was learnt from it; return what the user said.
+
+        Return None if there is no such exchange, or if it was forgotten before.
+        """
+        told = await self._storage.episodes.told(scope.key, [turn])
+        sides = told.sides(turn, past=True)
+        if sides is None:
+            return None
+        episode = told.episodes[turn]
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            learnt = await self._storage.ledger.of_turns(scope.key, [turn])
+            # The words themselves are not withheld: others may have said the same. The turn as a whole is not told.
+            said = MemoryRecord(
+                id=new_id(),
+                text=f"e{turn} {self._runtime.day_of(episode.at)}",
+                file=day_file(self._runtime.day_of(episode.at)),
+                at=episode.at,
+                session_key=episode.session_key,
+                category=EXCHANGE,
+                turn=turn,
+            )
+            gone = [memory for memory in learnt if is_writable(memory.file)] + [said]
+            asked = [review for review in await self._storage.reviews.waiting(scope.key) if review.memory.turn == turn]
+            outcomes = tuple(
+                CandidateOutcome(turn=turn, action="forgotten", reason="command", id=memory.id) for memory in gone
+            )
+            retired = tuple(Retired(memory=memory, state="forgotten") for memory in gone)
+            settled = tuple(Settled(id=review.memory.id, state="forgotten") for review in asked)
+            plan = self._commanded(scope, *outcomes)
+            await self._executor.execute(replace(plan, retired=retired, settled=settled))
+        return sides[0] or sides[1]
+
+    async def rate(self, scope: Scope, turn: int, memory: str, verdict: Verdict) -> None:
+        """Record what a person says of a memory in the reply of a turn; memory "" is the reply as a whole.
+
+        It changes no memory and no ranking, and takes the place of an earlier verdict.
+        """
+        outcome = CandidateOutcome(turn=turn, action=verdict, reason="command", id=memory)
+        plan = replace(self._commanded(scope, outcome), stage="feedback")
+        async with self._storage.documents.writing(scope):
+            rated = (Rated(turn=turn, memory=memory, verdict=verdict),)
+            await self._executor.execute(replace(plan, rated=rated))
+        self._runtime.metrics.count(f"feedback.{verdict}")
+
+    def _commanded(self, scope: Scope, *outcomes: CandidateOutcome) -> Plan:
+        """Return the plan of a command, without its changes."""
+        at = self._runtime.timestamp()
+        return Plan(scope=scope.key, folder=scope.folder, stage="command", at=at, outcomes=outcomes)
 
     async def _without_stages(self, scope: Scope, forgotten: MemoryRecord) -> list[tuple[MemoryRecord, MemoryRecord]]:
         """Return the stage summaries that contain the forgotten text, each with its replacement."""
@@ -100,6 +182,8 @@ class MemoryChanges:
         return refused
 
     async def _inverse(self, scope: Scope, change: UndoEntry, only: str) -> Plan | Refused | None:
+        asked = {each.id for each in change.plan.settled}
+        only = "" if only in asked else only
         ids = [memory.id for memory in change.plan.added] + [item.memory.id for item in change.plan.retired]
         moved = [item.memory.id for item in change.plan.moved]
         if only and only not in (*ids, *moved):
@@ -111,10 +195,17 @@ class MemoryChanges:
             stored = await self._storage.recaller.get(scope.key, identity) if state in ("active", "deleted") else None
             text = stored.entry.text if stored else ""
             standing[identity] = Standing(state=state, replaced_by=replaced_by, text=text)
-        return inverse(change, standing, placed, at=self._runtime.timestamp(), only=only)
+        reviews = await self._storage.reviews.states(scope.key, sorted(asked))
+        again = tuple(
+            Settled(id=each.id, state="waiting", was=each.state)
+            for each in change.plan.settled
+            if each.state != "replaced" and reviews.get(each.id) == each.state
+        )
+        return inverse(change, standing, placed, again, at=self._runtime.timestamp(), only=only)
 
     async def expire(self, scope: Scope) -> int:
-        """Remove expired memories from the files, and return their number."""
+        """Remove expired memories from the files, and candidates that waited too long; return the memories' number."""
+        await self.reviewing.expire(scope)
         day = self._runtime.today()
         if not await self._storage.ledger.expired(scope.key, day):
             return 0
@@ -166,14 +257,8 @@ class MemoryChanges:
             category=SAID,
             turn=turn.id,
         )
-        plan = Plan(
-            scope=scope.key,
-            folder=scope.folder,
-            stage="command",
-            at=at,
-            retired=(Retired(memory=said, state="forgotten"),),
-            outcomes=(CandidateOutcome(turn=turn.id, action="withheld", reason="asked", id=said.id),),
-        )
+        outcome = CandidateOutcome(turn=turn.id, action="withheld", reason="asked", id=said.id)
+        plan = replace(self._commanded(scope, outcome), retired=(Retired(memory=said, state="forgotten"),))
         async with self._storage.documents.writing(scope):
             await self._executor.execute(plan)
 

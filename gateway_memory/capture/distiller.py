@@ -12,14 +12,14 @@ from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.config.settings import DistillSettings
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.plan import CandidateOutcome, Moved, Plan
 from gateway_memory.store.ports.ledger import Uses
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage
-from gateway_memory.tasks import compute
 
 __all__ = ["Distilled", "Distiller", "earned"]
 

@@ -6,11 +6,12 @@ from datetime import tzinfo
 from itertools import groupby
 
 from extractor import Candidate, Decision, Known, Turn
-from gateway_memory.clock import local_time
+from gateway_memory.runtime.clock import local_time
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.plan import CandidateOutcome, Retired
 from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.review import Review, Settled
 from gateway_memory.sync.follower import IMPORTANCE
 from recall import Near, text_overlap
 
@@ -26,6 +27,12 @@ class Draft:
     outcomes: list[CandidateOutcome] = field(default_factory=list)
     by_rules: list[MemoryRecord] = field(default_factory=list)
     """The memories that the rules extracted from these turns and that nothing has replaced yet."""
+    reviews: list[Review] = field(default_factory=list)
+    """The candidates that wait for a person."""
+    closed: list[Settled] = field(default_factory=list)
+    """What becomes of candidates that waited before."""
+    reviewed: bool = False
+    """Whether a person has approved the candidate."""
     settled: Mapping[Candidate, Decision] = field(default_factory=dict)
     """The model's decisions about candidates of which the rules were unsure."""
 

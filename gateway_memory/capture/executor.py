@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.record import MemoryRecord
@@ -145,7 +145,7 @@ class PlanExecutor:
 
     def _events(self, plan: Plan) -> list[Event]:
         """Return the events of a plan: none if nothing changed, or if the sources have `notify` off."""
-        if plan.stage == "import":  # an import is not news: recall and openings have its memories
+        if plan.stage in ("import", "link"):  # no news: recall and openings have these memories
             return []
         replaced = {item.replaced_by: item.memory.id for item in plan.retired if item.replaced_by}
         changes = [

@@ -8,13 +8,13 @@ from gateway_memory.capture.draft import Draft, read_turn
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.masked import asks_to_keep_masked
 from gateway_memory.capture.merger import Merger
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.plan import CandidateOutcome, Plan, Stage
 from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage
-from gateway_memory.tasks import compute
 
 __all__ = ["Filing"]
 
@@ -88,5 +88,7 @@ class Filing:
                     added=tuple(draft.added),
                     retired=tuple(draft.retired),
                     outcomes=tuple(draft.outcomes),
+                    reviews=tuple(draft.reviews),
+                    settled=tuple(draft.closed),
                 )
             )

@@ -9,12 +9,13 @@ from gateway_memory.capture.observations import clip, observed, tags_of
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.retention import Retention
 from gateway_memory.errors import JournalDamagedError, StoreError
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import compute
 from gateway_memory.session import Session
+from gateway_memory.store.ports.requests import Request
 from gateway_memory.store.ports.sessions import Observation
 from gateway_memory.store.ports.turns import NewTurn
 from gateway_memory.sync.storage import Storage
-from gateway_memory.tasks import compute
 
 __all__ = ["TurnIntake"]
 
@@ -45,7 +46,8 @@ class TurnIntake:
             return 0
         metrics = self._runtime.metrics
         metrics.count("turns.seen")
-        now, session_id, recalled = self._runtime.clock(), session.session_id, session.recalled
+        now, session_id = self._runtime.clock(), session.session_id
+        recalled, report = session.recalled, session.report
         if set(session.types) & set(session.settings.auto_extract.exclude_session_types):
             metrics.count("extraction.accept.skipped.session_type")
             metrics.reply_seen(now, 0)
@@ -61,6 +63,7 @@ class TurnIntake:
             at=now.timestamp() if at is None else at,
             accepted_at=now.timestamp(),
             recalled=recalled,
+            report=report,
             seen=_seen_of_turn(session, said.text, answered.text),
             extract=extract,
             episode=episode,
@@ -86,14 +89,21 @@ class TurnIntake:
             self._runtime.metrics.count("turns.accepted")
             self._processor.wake()
 
-    async def keep_observation(self, session: Session, kind: str, content: str, tool: str, *, private: bool) -> None:
-        """Store an observation, shortened according to its kind. A private observation has no content."""
+    async def keep_observation(
+        self, session: Session, kind: str, content: str, tool: str, *, private: bool, identity: str = ""
+    ) -> None:
+        """Store an observation, shortened according to its kind. A private observation has no content.
+
+        identity: the host's id of the observation. The same id in the same session key and scope is stored once.
+        """
         at, session_id = self._runtime.timestamp(), session.session_id
         if len(content) <= _CLEANED_AT_ONCE:
             seen = observed(kind, content, tool, private=private)
         else:
             seen = await compute(observed, kind, content, tool, private=private)
-        await self._storage.sessions.observe(session.scope.key, session_id, seen, at)
+        scope = session.scope.key
+        once = Request(call="observe", caller=f"{scope}\n{session.key}", id=identity, scope=scope)
+        await self._storage.sessions.observe(scope, session_id, seen, at, once if identity else None)
         self._runtime.metrics.count("observations.kept")
         self._retention.look()
 

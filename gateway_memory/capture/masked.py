@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from extractor import Cleaned
-from gateway_memory.phrases import Language, language_of, say, secret_name
+from gateway_memory.edge.phrases import Language, language_of, say, secret_name
 from recall import render_block
 
 __all__ = ["asks_to_keep_masked", "masked_block", "names_of"]

@@ -6,9 +6,11 @@ from operator import attrgetter
 from typing import Final
 
 from extractor import Candidate, Decision, Known, decide, same_words
+from gateway_memory.capture.doubts import Doubts, record_of_candidate
 from gateway_memory.capture.draft import Draft, drafted, known
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.markdown import new_id, one_line
@@ -17,7 +19,6 @@ from gateway_memory.store.ports.ledger import MEMORY_FULL
 from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage, record_of
-from gateway_memory.tasks import compute
 from recall import Near, Stored
 
 __all__ = ["LINE_OVERHEAD", "Merger"]
@@ -35,6 +36,7 @@ class Merger:
     def __init__(self, runtime: Runtime, storage: Storage) -> None:
         self._runtime = runtime
         self._storage = storage
+        self._doubts = Doubts(runtime, storage.reviews)
 
     def expect(self, candidate: Candidate) -> None:
         """Start to encode a candidate for which `near` will be called."""
@@ -82,6 +84,8 @@ class Merger:
                 CandidateOutcome(turn=turn.id, action="skipped", reason=decision.reason, id=decision.target or "")
             )
             return 0
+        if await self._doubts.hold(scope, turn, candidate, decision, draft):
+            return 0
         settings = self._runtime.settings_of(turn.session_key).auto_extract
         identity = new_id()
         drafted_before = next((memory for memory in draft.added if memory.id == decision.target), None)
@@ -105,24 +109,8 @@ class Merger:
             self._runtime.metrics.count("store.memory_md_full")
             await self._storage.ledger.set_notice(scope.key, MEMORY_FULL)
             curated = False
-        draft.added.append(
-            MemoryRecord(
-                id=identity,
-                text=text,
-                file=MEMORY_FILE if curated else day_file(self._runtime.day_of(turn.at)),
-                at=turn.at,
-                session_key=turn.session_key,
-                session_id=turn.session_id,
-                type=candidate.type,
-                category=candidate.category,
-                importance=candidate.importance,
-                confidence=candidate.confidence,
-                entities=candidate.entities,
-                turn=turn.id,
-                expires=candidate.expires.isoformat() if candidate.expires else "",
-                quote=one_line(candidate.quote),
-            )
-        )
+        file = MEMORY_FILE if curated else day_file(self._runtime.day_of(turn.at))
+        draft.added.append(record_of_candidate(candidate, turn, identity=identity, file=file))
         action, reason = decision.action, decision.reason
         if reworded and action == "add":
             action, reason = "update", "reworded"
@@ -167,6 +155,8 @@ class Merger:
         """Return the decision about a candidate: by the rules, or by the model if the rules were unsure."""
         if reworded and candidate.importance != "high" and any(memory.file == MEMORY_FILE for memory in reworded):
             return Decision(action="skip", target=reworded[0].id, reason="protected")
+        if reworded and candidate.doubt:
+            return Decision(action="skip", target=reworded[0].id, reason="known")
         decision = decide(candidate, compared)
         asked = draft.settled.get(candidate)
         if asked is None or decision.reason != "new":

@@ -24,12 +24,12 @@ from extractor import (
 )
 from gateway_memory.capture.draft import known
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage
-from gateway_memory.tasks import compute
 from recall import Stored
 
 __all__ = ["Extract", "Models", "Reader", "Reading"]
@@ -132,7 +132,7 @@ class Reader:
             self._runtime.metrics.count(f"extraction.batch.left_out.{reason}")
         return Reading(
             candidates=found.candidates,
-            settled=await self._settled(scope, settings, found.candidates, hidden),
+            settled=await self._settled(scope, settings, [each for each in found.candidates if not each.doubt], hidden),
             retracted=found.retracted,
         )
 

@@ -13,12 +13,12 @@ from gateway_memory.capture.draft import Draft, known
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import NEAREST
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.plan import CandidateOutcome, Plan
 from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.sync.storage import Storage
-from gateway_memory.tasks import compute
 from recall import Near, text_overlap
 
 __all__ = ["Saves"]
@@ -126,6 +126,8 @@ class Saves:
             added=tuple(draft.added),
             retired=tuple(draft.retired),
             outcomes=tuple(draft.outcomes),
+            reviews=tuple(draft.reviews),
+            settled=tuple(draft.closed),
         )
 
 

@@ -12,11 +12,11 @@ from gateway_memory.capture.forgetting import asked_to_forget
 from gateway_memory.capture.reader import Reader
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import compute
 from gateway_memory.store.ports.turns import PendingTurn, TurnState
 from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.storage import Storage
-from gateway_memory.tasks import compute
 from recall import RecallError
 
 __all__ = ["BatchStage", "RulesStage"]

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from gateway_memory.store.plan import CandidateOutcome, Moved, Plan, Retired
 from gateway_memory.store.ports.ledger import UndoEntry
-from gateway_memory.store.record import SAID, MemoryRecord
+from gateway_memory.store.record import UNWRITTEN, MemoryRecord
+from gateway_memory.store.review import Settled
 
 __all__ = ["Refused", "Standing", "inverse"]
 
@@ -36,6 +37,7 @@ def inverse(
     change: UndoEntry,
     standing: Mapping[str, Standing],
     placed: Mapping[str, MemoryRecord],
+    again: tuple[Settled, ...] = (),
     *,
     at: float,
     only: str = "",
@@ -46,6 +48,7 @@ def inverse(
 
     standing: the current states of the change's memories.
     placed: the moved memories, as the files have them.
+    again: the candidates that the change settled, and that wait again.
     at: epoch seconds.
     only: restrict the undo to this memory, with its replacement or what it replaced.
     """
@@ -76,7 +79,8 @@ def inverse(
     # A memory that was deleted by hand only matters for what it had replaced.
     freed = {item.replaced_by for item in retired}
     added = [memory for memory in added if standing[memory.id].text or memory.id in freed]
-    if not added and not retired and not moved:
+    settled = () if only or len(added) < len(plan.added) else again
+    if not added and not retired and not moved and not settled:
         edited = tuple((memory, standing[memory.id].text) for memory in present)
         return Refused(at=plan.at, edited=edited) if edited else None
     whole = (len(added), len(retired)) == (len(plan.added), len(plan.retired))
@@ -84,20 +88,23 @@ def inverse(
     outcomes = [CandidateOutcome(turn=0, action="undone", reason="command", id=memory.id) for memory in added]
     outcomes += [CandidateOutcome(turn=0, action="restored", reason="command", id=item.memory.id) for item in retired]
     outcomes += [CandidateOutcome(turn=0, action="restored", reason="command", id=item.memory.id) for item in moved]
+    outcomes += [CandidateOutcome(turn=0, action="waits", reason="undone", id=each.id) for each in settled]
     return Plan(
         scope=plan.scope,
         folder=plan.folder,
         stage="undo",
         at=at,
-        added=tuple(replace(item.memory) for item in retired if item.memory.category != SAID),
+        added=tuple(replace(item.memory) for item in retired if item.memory.category not in UNWRITTEN),
         retired=(
-            *(Retired(memory=memory, state="undone") for memory in added),
+            # What waits for review again is not withheld where it was said.
+            *(Retired(memory=memory, state="retracted" if settled else "undone") for memory in added),
             # It was never a memory and becomes none: it is only no longer withheld.
-            *(replace(item, state="expired") for item in retired if item.memory.category == SAID),
+            *(replace(item, state="expired") for item in retired if item.memory.category in UNWRITTEN),
         ),
         moved=tuple(moved),
         outcomes=tuple(outcomes),
         restores=change.patches if whole else (),
+        settled=settled,
     )
 
 

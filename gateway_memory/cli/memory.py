@@ -8,8 +8,9 @@ from typing import Final
 
 from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_place, no_folder
+from gateway_memory.commands.command import Command, Shell
 from gateway_memory.commands.table import COMMANDS as CHAT_COMMANDS
-from gateway_memory.commands.table import Command, Shell, find
+from gateway_memory.commands.table import find
 
 __all__ = ["COMMANDS", "run"]
 

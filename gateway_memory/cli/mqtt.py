@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from gateway_memory.config.load import load_config
 from gateway_memory.errors import ConfigError, UsageError
-from gateway_memory.mqtt import client_id, make_wire, read_login
 from gateway_memory.store.journal.in_place import journal_id
+from gateway_memory.sync.mqtt import client_id, make_wire, read_login
 from notifier import DroppedError, Event, EventMessage, LinkError, MqttSettings, Wire, connect
 
 __all__ = ["run_doctor", "run_listen"]

@@ -46,9 +46,14 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     add_whose(parser, user="a person's memory instead of the owner's", room="a group's memory instead of the owner's")
 
 
-def add_whose(parser: argparse.ArgumentParser, *, user: str, room: str) -> None:
-    """Add --user and --room, which exclude each other; the arguments are their help."""
-    whose = parser.add_mutually_exclusive_group()
+def add_whose(parser: argparse.ArgumentParser, *, user: str, room: str, owner: str = "") -> None:
+    """Add --user and --room, which exclude each other; the arguments are their help.
+
+    owner: the help of --owner, where one of the three must be given; "" where neither means the owner.
+    """
+    whose = parser.add_mutually_exclusive_group(required=bool(owner))
+    if owner:
+        whose.add_argument("--owner", action="store_true", help=owner)
     whose.add_argument("--user", metavar="NAME", type=_name, help=user)
     whose.add_argument("--room", metavar="NAME", type=_name, help=room)
 

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Final
 
-from gateway_memory.cli import agent, config, memory, transfer
+from gateway_memory.cli import agent, config, connect, mcp, memory, page, serve, transfer
 from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_place
 from gateway_memory.hooks import install
@@ -101,8 +101,12 @@ COMMANDS: Final = (
         add_arguments=_completion,
         run="gateway_memory.cli.main:print_completion",
     ),
+    *serve.COMMANDS,
+    *page.COMMANDS,
+    mcp.COMMAND,
     *agent.COMMANDS,
     *transfer.COMMANDS,
+    *connect.COMMANDS,
     ShellCommand(
         name="hooks",
         help=("install the hooks of an editor, show them, take them out again", "安装、查看、移除编辑器的 hooks"),

@@ -13,11 +13,11 @@ from gateway_memory.cli.places import add_whose, add_workspace, check_output, no
 from gateway_memory.transfer.layouts import LAYOUTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from gateway_memory.memory import GatewayMemory
-    from gateway_memory.transfer.importer import ImportReport
     from gateway_memory.transfer.items import Item
+    from gateway_memory.transfer.report import ImportReport
 
 __all__ = ["COMMANDS", "run_delete", "run_export", "run_import"]
 
@@ -39,8 +39,8 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=["jsonl", "markdown"], default="jsonl")
-    parser.add_argument("--output", type=Path, help="jsonl: the file, else standard output; markdown: a new folder")
+    parser.add_argument("--format", choices=["jsonl", "markdown", "feedback"], default="jsonl")
+    parser.add_argument("--output", type=Path, help="markdown: a new folder; else the file, by default standard output")
     add_workspace(parser)
     _add_config(parser)
 
@@ -102,14 +102,18 @@ def run_import(args: argparse.Namespace) -> int:
         report = asyncio.run(_take_in(args, items, args.workspace))
     counts = report.counts
     would = "would be " if args.dry_run else ""
-    for name in ("memories", "summaries", "notes", "episodes"):
+    for name in ("memories", "reviews", "summaries", "notes", "episodes"):
         rest = [
             f"{number} {key.partition('.')[2].replace('_', ' ')}"
             for key, number in sorted(counts.items())
             if key.startswith(f"{name}.") and not key.endswith(".added") and number
         ]
+        if name == "reviews" and not (rest or counts["reviews.added"]):
+            continue
         said = f" ({', '.join(rest)})" if rest else ""
         print(f"{name}: {counts[f'{name}.added']} {would}added{said}")  # noqa: T201
+    if counts["memories.waiting"] + counts["reviews.added"]:
+        print("what waits is kept when you approve it: gateway-memory review; approve ID, or approve all")  # noqa: T201
     for key, why in _LEFT_OUT.items():
         number = sum(counts[f"ignored.{kind}"] for kind in key)
         if number:
@@ -163,7 +167,7 @@ def run_export(args: argparse.Namespace) -> int:
     if args.format == "markdown" and args.output is None:
         sys.stderr.write("--format markdown needs --output FOLDER\n")
         return 2
-    if args.format == "jsonl":
+    if args.format != "markdown":
         check_output(args.output)
     return asyncio.run(_give(args))
 
@@ -177,7 +181,8 @@ async def _give(args: argparse.Namespace) -> int:
         if args.format == "markdown":
             said = f"{await memory.exporter.copy(args.output)} files"
         else:
-            rows = [row async for row in memory.exporter.rows()]
+            exported = memory.exporter.feedback() if args.format == "feedback" else memory.exporter.rows()
+            rows = [row async for row in exported]
             lines = [to_line(row) for row in rows]
             if args.output:
                 args.output.touch(mode=0o600)
@@ -193,28 +198,18 @@ async def _give(args: argparse.Namespace) -> int:
 
 def run_delete(args: argparse.Namespace) -> int:
     """Delete a scope and print the proof; returns the exit code."""
-    from gateway_memory.transfer.eraser import delete, scope_named, survey
+    from gateway_memory.transfer.eraser import delete, linked_with, scope_named, survey
+    from gateway_memory.transfer.proof import lines_of, places
 
     scope = scope_named(args.scope)
     if no_folder(args.workspace):
         return 1
+    for linked in linked_with(args.workspace, scope):
+        sys.stderr.write(f"{linked.key} is linked with it, so it is the same person's\n")
     if not args.yes:
-        print("\n".join(_places(survey(args.workspace, scope))))  # noqa: T201
+        print("\n".join(places(survey(args.workspace, scope))))  # noqa: T201
         sys.stderr.write("nothing was deleted; say --yes to delete it, and it cannot be taken back\n")
         return 1
     proof = delete(args.workspace, scope)
-    print("\n".join(_places(proof.before, proof.after)))  # noqa: T201
-    looked = f"looked through {proof.files} files ({proof.bytes} bytes) for {proof.needles} of its texts and ids"
-    print(f"{looked}: found in {len(proof.found)}")  # noqa: T201
-    for line in (*proof.found, *(f"a link was deleted, not what it names: {link}" for link in proof.left)):
-        print(f"  {line}")  # noqa: T201
+    print("\n".join(lines_of(proof)))  # noqa: T201
     return 0 if proof.holds else 1
-
-
-def _places(before: "Mapping[str, int]", after: "Mapping[str, int] | None" = None) -> list[str]:
-    """Return a line for each place that has, or had, something of the scope."""
-    return [
-        f"{place:<26}{number:>8}" + ("" if after is None else f" → {after.get(place, 0)}")
-        for place, number in before.items()
-        if number or (after or {}).get(place)
-    ]

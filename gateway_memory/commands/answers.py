@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Final
 
-from gateway_memory.clock import local_time
 from gateway_memory.context.finder import as_query
-from gateway_memory.phrases import say
+from gateway_memory.edge.phrases import say
+from gateway_memory.runtime.clock import local_time
 from gateway_memory.session import Session
 
 __all__ = ["Answer", "NotDone", "as_id", "iso_time", "phrase", "readable_time", "shown"]

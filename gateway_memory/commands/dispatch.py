@@ -8,14 +8,23 @@ from gateway_memory.commands.answers import Answer, NotDone, phrase, shown
 from gateway_memory.commands.memories import forget_named
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.commands.table import find, listed, nearest
-from gateway_memory.phrases import CHAT
+from gateway_memory.edge.phrases import CHAT
 from gateway_memory.session import Session
 
-__all__ = ["Commands"]
+__all__ = ["Commands", "may_change"]
 
 _LONGEST: Final = 8000
 """Characters of a command that are read; no memory is longer."""
 _CATCH_UP_SECONDS: Final = 2.0
+
+
+def may_change(text: str) -> bool:
+    """Return whether a message is a command that may change the memory or its session."""
+    words = text.split(maxsplit=2)
+    if not words or words[0].lower() != CHAT:
+        return bool(asked_to_forget(text))
+    command = find(words[1].lower()) if len(words) > 1 else None
+    return command is not None and command.changes
 
 
 class Commands:

@@ -1,18 +1,19 @@
-"""`/memory list` and `/memory forget`, and "forget that …" said in plain words."""
+"""`/memory list`, `forget`, `correct` and `pin`, and "forget that …" said in plain words."""
 
 from collections.abc import Sequence
 from typing import Any, Final
 
 from gateway_memory.capture.forgetting import named
-from gateway_memory.clock import day_of
 from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, shown
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.context.finder import as_query
+from gateway_memory.runtime.clock import day_of
 from gateway_memory.session import Session
-from gateway_memory.store.documents import is_writable
+from gateway_memory.store.documents import MEMORY_FILE, is_writable
+from gateway_memory.store.markdown import one_line
 from recall import Entry, Hit, Stored
 
-__all__ = ["forget", "forget_named", "list_memories", "list_record", "memory_row"]
+__all__ = ["correct", "forget", "forget_named", "list_memories", "list_record", "memory_row", "pin"]
 
 _LISTED: Final = 20
 _CANDIDATES: Final = 5
@@ -60,10 +61,58 @@ async def forget(ports: CommandPorts, session: Session, identity: str) -> str:
         if answer is None:
             raise NotDone(await _candidates(ports, session, what) or phrase(session, "forget_unknown", id=shown(what)))
         return answer
-    if stored.entry.kind != "item" or not is_writable(stored.file):
-        raise NotDone(phrase(session, "forget_not_ours", id=identity, file=stored.file))
+    if stored.entry.kind == "episode":
+        said = await ports.changes.forget_exchange(session.scope, stored.entry.turn)
+        if said is None:
+            raise NotDone(phrase(session, "forget_unknown", id=shown(what)))
+        return phrase(session, "forgotten_exchange", text=shown(said))
+    _check_ours(session, stored)
     await ports.changes.forget(session.scope, stored)
     return phrase(session, "forgotten", id=identity, text=stored.entry.text)
+
+
+async def correct(ports: CommandPorts, session: Session, rest: str) -> str:
+    """Replace the text of a memory by the words behind its id."""
+    identity, _, typed = rest.strip().partition(" ")
+    text = one_line(as_query(typed).text)
+    if not text:
+        raise NotDone(phrase(session, "correct_usage"))
+    stored = await _named_by_id(ports, session, identity)
+    if text == stored.entry.text:
+        raise NotDone(phrase(session, "correct_same", text=text))
+    new = await ports.changes.correct(session.scope, stored, text)
+    return phrase(session, "corrected", id=new.id, text=new.text)
+
+
+async def pin(ports: CommandPorts, session: Session, identity: str) -> str:
+    """Move a memory to MEMORY.md, which every session opens with."""
+    if not identity.strip():
+        raise NotDone(phrase(session, "pin_usage"))
+    stored = await _named_by_id(ports, session, identity)
+    if stored.file == MEMORY_FILE:
+        raise NotDone(phrase(session, "pin_stands", text=stored.entry.text))
+    if not await ports.changes.pin(session.scope, stored):
+        raise NotDone(phrase(session, "pin_full"))
+    return phrase(session, "pinned", text=stored.entry.text)
+
+
+async def _named_by_id(ports: CommandPorts, session: Session, identity: str) -> Stored:
+    """Return the memory of an id.
+
+    Raises:
+        NotDone: there is none, or its file is never written to.
+    """
+    await ports.storage.follower.refresh(session.scope)
+    stored = await ports.storage.recaller.get(session.scope.key, as_id(identity))
+    if stored is None or stored.entry.kind == "episode":
+        raise NotDone(phrase(session, "forget_unknown", id=shown(identity)))
+    _check_ours(session, stored)
+    return stored
+
+
+def _check_ours(session: Session, stored: Stored) -> None:
+    if stored.entry.kind != "item" or not is_writable(stored.file):
+        raise NotDone(phrase(session, "forget_not_ours", id=stored.entry.id, file=stored.file))
 
 
 async def forget_named(ports: CommandPorts, session: Session, what: str) -> str | None:

@@ -13,7 +13,7 @@ from gateway_memory.sync.storage import Storage
 from notifier import NotifierStatus
 from recall import Hit
 
-__all__ = ["CommandPorts", "Commanded"]
+__all__ = ["CommandPorts", "Commanded", "Linking"]
 
 
 class Commanded(Protocol):
@@ -36,19 +36,39 @@ class Commanded(Protocol):
         """Return how many sessions are open, ended, saved, unsaved or failed."""
 
 
+class Linking(Protocol):
+    """The links between the identities of one person."""
+
+    def refused(self, session: Session) -> str | None:
+        """Return why the identity of a session can't be linked, or None if it can."""
+
+    async def offer(self, session: Session) -> str:
+        """Return a new code."""
+
+    async def join(self, session: Session, code: str) -> tuple[str, str]:
+        """Link the session's identity to the one to which a code was given; return the result, and that one's name."""
+
+    async def unite(self, scope: str, other: str) -> tuple[str, str]:
+        """Link two people's scopes; return the result, and the other one's name."""
+
+    async def part(self, identity: str) -> str | None:
+        """End a link of an identity's scope; return the name that is apart again, or None if there is no link."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandPorts:
     """Everything that a command may use.
 
-    memory: the open memory. storage: what it keeps. changes: forgets and undoes. caught_up: waits until a session's
-    turns are processed, at most so many seconds. switched: makes a session's switches hold for every process. waiting:
-    how many updates wait, for how many sessions. notifier: the state of the MQTT connection, None without one. model:
-    the name of the model that reads batches, "extract" for the host's own, None without one.
+    memory: the open memory. storage: what it keeps. changes: forgets and undoes. links: joins identities. caught_up:
+    waits until a session's turns are processed, at most so many seconds. switched: makes a session's switches hold for
+    every process. waiting: how many updates wait, for how many sessions. notifier: the state of the MQTT connection,
+    None without one. model: the name of the model that reads batches, "extract" for the host's own, None without one.
     """
 
     memory: Commanded
     storage: Storage
     changes: MemoryChanges
+    links: Linking
     caught_up: Callable[[str, float], Awaitable[None]]
     switched: Callable[[Session], Awaitable[None]]
     waiting: Callable[[], tuple[int, int]]

@@ -6,9 +6,9 @@ from typing import Any, Final
 from gateway_memory.capture.undo import Refused
 from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, readable_time, shown
 from gateway_memory.commands.ports import CommandPorts
-from gateway_memory.phrases import say
+from gateway_memory.edge.phrases import say
 from gateway_memory.session import Session
-from gateway_memory.store.record import SAID
+from gateway_memory.store.record import UNWRITTEN
 
 __all__ = ["history", "history_record", "receipts", "receipts_record", "undo", "why"]
 
@@ -52,11 +52,14 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
         raise NotDone(_refused(ports, session, done))
     at, plan = done
     lines = [say(language, "undone", at=_time(ports, at))]
-    removed = [item.memory for item in plan.retired if item.memory.type != "S" and item.memory.category != SAID]
-    said = [item.memory for item in plan.retired if item.memory.category == SAID]
+    removed = [
+        item.memory for item in plan.retired if item.memory.type != "S" and item.memory.category not in UNWRITTEN
+    ]
+    said = [item.memory for item in plan.retired if item.memory.category in UNWRITTEN]
     restored = [memory for memory in plan.added if memory.type != "S"]  # stage summaries follow their facts unasked
     lines += [say(language, "undone_removed", id=memory.id, text=memory.text) for memory in removed]
     lines += [say(language, "undone_restored", id=memory.id, text=memory.text) for memory in restored]
+    lines += [say(language, "undone_review", id=each.id) for each in plan.settled]
     lines += [say(language, "undone_withheld", text=memory.text) for memory in said]
     lines += [say(language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
     if await ports.storage.notices.edited_since(session.scope.key, at):

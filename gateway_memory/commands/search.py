@@ -7,7 +7,6 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, Final
 
 from extractor import CATEGORIES
-from gateway_memory.clock import day_of
 from gateway_memory.commands.answers import NotDone, phrase, shown
 from gateway_memory.commands.memories import memory_row
 from gateway_memory.commands.option import Option
@@ -16,13 +15,24 @@ from gateway_memory.context.archive import ARCHIVED
 from gateway_memory.context.finder import RECALLED
 from gateway_memory.context.talks import said_nothing
 from gateway_memory.edge.content import well_formed
+from gateway_memory.edge.phrases import Language, say
 from gateway_memory.errors import UsageError
-from gateway_memory.phrases import Language, say
+from gateway_memory.runtime.clock import day_of
 from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
 from recall import Filter, Hit, talk_of
 
-__all__ = ["OPTIONS", "SearchRequest", "as_filter", "as_kinds", "parse_search", "search", "search_record"]
+__all__ = [
+    "KINDS",
+    "OPTIONS",
+    "TERMS",
+    "SearchRequest",
+    "as_filter",
+    "as_kinds",
+    "parse_search",
+    "search",
+    "search_record",
+]
 
 KINDS: Final = (*sorted(RECALLED), *sorted(ARCHIVED))
 OPTIONS: Final = (
@@ -42,7 +52,7 @@ _MOST: Final = 50
 _LONGEST_NUMBER: Final = 9
 """Digits."""
 _DASHES: Final = ("--", "—", "–")  # telephones turn two hyphens into a dash
-_TERMS: Final = ("words", "meaning", "recency", "importance", "form", "speaker", "date", "turn", "task", "version")
+TERMS: Final = ("words", "meaning", "recency", "importance", "form", "speaker", "date", "turn", "task", "version")
 _PARAMETERS: Final = {"session": "session_key", "kind": "kinds"}
 """The options that the call names otherwise."""
 _SHOWN_FROM: Final = 0.005
@@ -223,7 +233,7 @@ def _explained(hit: Hit, language: Language) -> str:
     parts = hit.parts
     if not parts:
         return say(language, "explain_listed")
-    terms = sorted((name for name in _TERMS if name in parts), key=lambda name: -abs(parts[name]))
+    terms = sorted((name for name in TERMS if name in parts), key=lambda name: -abs(parts[name]))
     said = [f"{say(language, f'term_{name}')} {parts[name]:+.2f}" for name in terms if abs(parts[name]) >= _SHOWN_FROM]
     return say(
         language,

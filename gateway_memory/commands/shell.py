@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from gateway_memory.commands.answers import Answer
 from gateway_memory.commands.ports import Commanded
-from gateway_memory.phrases import CHAT, SHELL
+from gateway_memory.edge.phrases import CHAT, SHELL
 from gateway_memory.scope import OWNER, Owner
 from gateway_memory.session import Session
 

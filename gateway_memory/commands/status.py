@@ -2,10 +2,12 @@
 
 from typing import Any, Final
 
-from gateway_memory.clock import day_of
-from gateway_memory.commands.answers import iso_time, readable_time
+from gateway_memory.commands.answers import iso_time, phrase, readable_time
+from gateway_memory.commands.feedback import counted
 from gateway_memory.commands.ports import CommandPorts
-from gateway_memory.phrases import Language, say
+from gateway_memory.context.digest import waiting_reviews
+from gateway_memory.edge.phrases import Language, say
+from gateway_memory.runtime.clock import day_of
 from gateway_memory.session import FEATURES, Session
 
 __all__ = ["status", "status_record"]
@@ -30,6 +32,8 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
         "off": [feature for feature in FEATURES if not session.on(feature)],
         "memories": await ports.storage.recaller.count(session.scope.key),
         "episodes": await ports.storage.episodes.count(session.scope.key),
+        "feedback": await counted(ports, session),
+        "reviews": await waiting_reviews(ports.storage, session.scope),
         "vectors": await _vectors(ports),
         "waiting": {
             "rules": queue.rules,
@@ -89,6 +93,10 @@ def _mqtt(ports: CommandPorts, oldest_seconds: int) -> dict[str, Any] | None:
     }
 
 
+def _review_lines(session: Session, number: int) -> list[str]:
+    return [phrase(session, "status_reviews", number=number)] if number else []
+
+
 def _age(ports: CommandPorts, at: float) -> int:
     return max(0, round(ports.memory.now().timestamp() - at))
 
@@ -112,6 +120,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         say(language, "status_off", off=listed(facts["off"])),
         say(language, "status_count", count=facts["memories"]),
         say(language, "status_episodes", count=facts["episodes"]),
+        *_review_lines(session, facts["reviews"]),
         _search_line(language, facts["vectors"]),
         say(language, "status_queue", **facts["waiting"]),
         say(language, "status_pending", **facts["updates"]),

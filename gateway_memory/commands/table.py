@@ -1,62 +1,27 @@
 """The commands, one entry each. The chat, its help, the shell, its completion and docs/commands.md are made from it.
 
-To add a command, write its function, add an entry here and its phrases in `gateway_memory/phrases.py`.
+To add a command, write its function, add an entry here and its phrases in `gateway_memory/edge/phrases.py`.
 """
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Final, Literal
+from typing import Final
 
-from gateway_memory.commands.memories import forget, list_memories, list_record
-from gateway_memory.commands.option import Option, Text
+from gateway_memory.commands.command import Command, Shell
+from gateway_memory.commands.digest import digest, digest_record
+from gateway_memory.commands.feedback import useful, wrong
+from gateway_memory.commands.links import link, unlink
+from gateway_memory.commands.memories import correct, forget, list_memories, list_record, pin
+from gateway_memory.commands.option import Option
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.commands.receipts import history, history_record, receipts, receipts_record, undo, why
+from gateway_memory.commands.review import approve, reject, review, review_record
 from gateway_memory.commands.search import OPTIONS, search, search_record
 from gateway_memory.commands.status import status, status_record
 from gateway_memory.commands.switches import switch_off, switch_on
-from gateway_memory.phrases import CHAT, Language
+from gateway_memory.edge.phrases import CHAT, Language
 from gateway_memory.session import Session
 
 __all__ = ["COMMANDS", "Command", "Shell", "find", "listed", "nearest"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shell:
-    """How a command is called in a shell, as `gateway-memory NAME`.
-
-    words: how many words it takes, as argparse writes it ("" for none); metavar: what help calls them.
-    """
-
-    words: Literal["", "*", "+"] = ""
-    metavar: str = ""
-    options: tuple[Option, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """A command of the chat, and of the shell if `shell` is given.
-
-    aliases: other names, the one that help shows in Chinese first. argument: what stands behind the name. run: gets
-    the text behind the name and returns the answer. record: returns what the command tells as JSON values. changes:
-    whether it changes the memory or the session. listed: whether `/memory help` shows it. waits: whether it waits until
-    the turns said before it are processed.
-    """
-
-    name: str
-    help: Text
-    run: Callable[[CommandPorts, Session, str], Awaitable[str]]
-    aliases: tuple[str, ...] = ()
-    argument: Text = ("", "")
-    record: Callable[[CommandPorts, Session, str], Awaitable[dict[str, Any]]] | None = None
-    shell: Shell | None = None
-    changes: bool = False
-    listed: bool = True
-    waits: bool = True
-
-    def usage(self, language: Language) -> str:
-        """Return the name with its argument."""
-        return f"{self.name} {self.argument[language == 'zh']}".rstrip()
 
 
 async def show_help(_: CommandPorts, session: Session, __: str) -> str:
@@ -121,6 +86,60 @@ COMMANDS: Final = (
         changes=True,
     ),
     Command(
+        name="correct",
+        aliases=("更正",),
+        argument=("<id> <text>", "<编号> <内容>"),
+        help=("put other words in the place of a memory", "改写一条记忆"),
+        run=correct,
+        shell=Shell(words="+", metavar="ID"),
+        changes=True,
+    ),
+    Command(
+        name="pin",
+        aliases=("常驻",),
+        argument=("<id>", "<编号>"),
+        help=(
+            "move a memory to MEMORY.md, with which every session opens",
+            "把一条记忆移入每个会话都会加载的 MEMORY.md",
+        ),
+        run=pin,
+        shell=Shell(words="+", metavar="ID"),
+        changes=True,
+    ),
+    Command(
+        name="review",
+        aliases=("待审",),
+        argument=("[words]", "[关键词]"),
+        help=("what waits for your approval before it is kept", "哪些内容等你批准后才会记住"),
+        run=review,
+        record=review_record,
+        shell=Shell(words="*", metavar="WORDS"),
+    ),
+    Command(
+        name="approve",
+        aliases=("批准",),
+        argument=("<id> [text]", "<编号> [内容]"),
+        help=(
+            "keep what waits for review, in other words if you give them; “all” for everything",
+            "记住一条待审内容，可以换成自己的说法；“all”表示全部",
+        ),
+        run=approve,
+        shell=Shell(words="+", metavar="ID"),
+        changes=True,
+    ),
+    Command(
+        name="reject",
+        aliases=("拒绝",),
+        argument=("<id> [never]", "<编号> [不再问]"),
+        help=(
+            "do not keep what waits for review; “never”: do not ask about anything alike again",
+            "不记住一条待审内容；加“不再问”则同样的内容以后也不再问",
+        ),
+        run=reject,
+        shell=Shell(words="+", metavar="ID"),
+        changes=True,
+    ),
+    Command(
         name="why",
         aliases=("为什么",),
         help=(
@@ -128,6 +147,32 @@ COMMANDS: Final = (
             "上一次回复用到了哪些记忆，那一轮处理得怎样",
         ),
         run=why,
+    ),
+    Command(
+        name="useful",
+        aliases=("有用",),
+        argument=("[id] [#turn]", "[编号] [#轮次]"),
+        help=(
+            "say that a memory helped a reply, the last one by default; kept as feedback",
+            "说明某条记忆对回复（默认最近一次）有帮助；作为反馈保存",
+        ),
+        run=useful,
+        shell=Shell(words="*", metavar="ID"),
+        changes=True,
+        listed=False,
+    ),
+    Command(
+        name="wrong",
+        aliases=("不对",),
+        argument=("[id] [#turn]", "[编号] [#轮次]"),
+        help=(
+            "say that a memory should not have been told; kept as feedback, the memory stays",
+            "说明某条记忆不该用在回复里；作为反馈保存，记忆本身不变",
+        ),
+        run=wrong,
+        shell=Shell(words="*", metavar="ID"),
+        changes=True,
+        listed=False,
     ),
     Command(
         name="undo",
@@ -146,6 +191,15 @@ COMMANDS: Final = (
         run=history,
         record=history_record,
         shell=Shell(words="+", metavar="ID"),
+    ),
+    Command(
+        name="digest",
+        aliases=("小结",),
+        argument=("[day|week|month]", "[day|week|month]"),
+        help=("what was learnt, changed and forgotten lately", "最近记下、更改、忘掉了什么"),
+        run=digest,
+        record=digest_record,
+        shell=Shell(words="*", metavar="day|week|month"),
     ),
     Command(
         name="receipts",
@@ -183,6 +237,26 @@ COMMANDS: Final = (
         run=switch_off,
         changes=True,
         waits=False,
+    ),
+    Command(
+        name="link",
+        aliases=("关联",),
+        argument=("[code]", "[代码]"),
+        help=(
+            "get a code that joins this memory with yours in another direct chat, or type such a code",
+            "取得代码，把这里的记忆与你在另一个私聊中的记忆合为一份；或输入这样的代码",
+        ),
+        run=link,
+        shell=Shell(words="*", metavar="user:NAME"),
+        changes=True,
+    ),
+    Command(
+        name="unlink",
+        aliases=("取消关联",),
+        help=("take the last link back", "撤销最近一次关联"),
+        run=unlink,
+        shell=Shell(words="*", metavar="user:NAME"),
+        changes=True,
     ),
     Command(
         name="help",

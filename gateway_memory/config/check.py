@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyjson5
 
+from gateway_memory.config.identity import MistakeAt
 from gateway_memory.config.keys import ConfigFile, expected, known_keys, suggestion
 from gateway_memory.config.problem import ConfigFileError, ConfigProblem
 from gateway_memory.config.scan import KeyPath, Scan, dotted, position, scan
@@ -53,6 +54,7 @@ def check_config(text: str, source: str) -> Config:
     return Config(
         defaults=file.agents.defaults.memory_sync,
         agents={entry.id.lower(): entry.memory_sync for entry in file.agents.list},
+        serve=file.serve,
     )
 
 
@@ -130,13 +132,16 @@ def _mistakes(errors: "list[ErrorDetails]", positions: Scan) -> Iterator[tuple[K
         elif error["type"] == "missing":
             yield path, f"missing; expected {expected(path)}"
         elif error["type"] == ACROSS_KEYS:
-            yield _of_key(path, str(error["ctx"]["error"]))
+            yield _of_key(path, error["ctx"]["error"])
         else:
             yield path, f"expected {expected(path)}, got {shown(path, error['input'])}"
 
 
-def _of_key(path: KeyPath, said: str) -> tuple[KeyPath, str]:
-    """Split a message of a dataclass's own check, "key: …", into the path of the key and the rest."""
+def _of_key(path: KeyPath, mistake: ValueError) -> tuple[KeyPath, str]:
+    """Return the place and the message of a dataclass's own check; "key: …" names the key itself."""
+    said = str(mistake)
+    if isinstance(mistake, MistakeAt):
+        return (*path, *mistake.at), said
     key, _, message = said.partition(": ")
     return ((*path, key), message) if key in known_keys(path) else (path, said)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 
 from gateway_memory.config.scan import KeyPath, dotted
-from gateway_memory.config.settings import MemorySync
+from gateway_memory.config.settings import MemorySync, ServeSettings
 
 __all__ = ["AgentEntry", "ConfigFile", "expected", "json_key", "known_keys", "known_paths", "suggestion"]
 
@@ -55,6 +55,7 @@ class ConfigFile:
         "allow_inf_nan": False,
     }
     agents: Agents = field(default_factory=Agents)
+    serve: ServeSettings = field(default_factory=ServeSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +118,10 @@ def suggestion(path: KeyPath) -> str:
 def _slot(path: KeyPath) -> _Slot:
     slot = _Slot(type=ConfigFile)
     for step in path:
-        slot = _Slot(type=get_args(slot.type)[0]) if isinstance(step, int) else _fields(slot.type)[step]
+        if get_origin(slot.type) is Mapping:
+            slot = _Slot(type=get_args(slot.type)[1])
+        else:
+            slot = _Slot(type=get_args(slot.type)[0]) if isinstance(step, int) else _fields(slot.type)[step]
     return slot
 
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyjson5
+
 from gateway_memory.config.check import adapter, check_config
 from gateway_memory.config.keys import json_key
 from gateway_memory.config.problem import ConfigFileError, ConfigProblem
@@ -55,7 +57,10 @@ def read_text(path: str | Path) -> str:
 def render_config(config: Config) -> str:
     """Return settings as the text of a config file (JSON) that loads as equal settings; agents are written in full."""
     agents = [{"id": name, "memorySync": _document(section)} for name, section in config.agents.items()]
-    document = {"agents": {"defaults": {"memorySync": _document(config.defaults)}, "list": agents}}
+    document = {
+        "agents": {"defaults": {"memorySync": _document(config.defaults)}, "list": agents},
+        "serve": _document(config.serve),
+    }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -75,14 +80,27 @@ def config_schema() -> dict[str, Any]:
 
 def reference_text() -> str:
     """Return the shipped config.json5: every key with its default, commented."""
+    return _shipped("config.json5", "config.json5")
+
+
+def chinese_meanings() -> dict[str, str]:
+    """Return what each key means in Chinese, by its dotted name."""
+    meanings: dict[str, str] = pyjson5.decode(_shipped("config.zh.json5", "docs/config.zh.json5"))
+    return meanings
+
+
+def _shipped(name: str, in_checkout: str) -> str:
     package = Path(__file__).parents[1]
-    inside_wheel, in_checkout = package / "config.json5", package.parent / "config.json5"
-    return (inside_wheel if inside_wheel.exists() else in_checkout).read_text(encoding="utf-8")
+    inside_wheel = package / name
+    return (inside_wheel if inside_wheel.exists() else package.parent / in_checkout).read_text(encoding="utf-8")
 
 
-def _document(settings: Any) -> dict[str, Any]:
-    values = {json_key(each.name): getattr(settings, each.name) for each in dataclasses.fields(settings)}
-    return {key: _document(value) if dataclasses.is_dataclass(value) else value for key, value in values.items()}
+def _document(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return {json_key(each.name): _document(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _document(each) for key, each in value.items()}
+    return value
 
 
 def _describe(

@@ -12,7 +12,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from annotated_types import Ge, Gt, Le, Predicate
 
-from extractor import ExtractorSettings, check_model
+from extractor import ExtractorSettings, ReviewMode, check_model
+from gateway_memory.config.identity import IdentitySettings
+from gateway_memory.config.serve import ServeSettings
 from notifier import NotifierSettings
 from recall import RecallSettings
 
@@ -21,11 +23,14 @@ __all__ = [
     "Config",
     "DistillSettings",
     "EpisodeSettings",
+    "IdentitySettings",
     "IncrementalSyncSettings",
     "LogSettings",
     "MemorySync",
     "ObservationSettings",
     "OpeningSettings",
+    "ReviewSettings",
+    "ServeSettings",
     "SessionSettings",
     "StoreSettings",
     "is_time_zone",
@@ -69,6 +74,7 @@ class OpeningSettings:
     days: Annotated[int, Ge(0), Le(_TEN_YEARS_DAYS)] = 7
     max_facts: Annotated[int, Ge(0), Le(_MOST)] = 15
     max_found: Annotated[int, Ge(0), Le(_MOST)] = 5
+    weekly_digest: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +127,19 @@ class DistillSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewSettings:
+    """Which memories wait for a person before they are kept, and for how many days: 0 for ever.
+
+    min_confidence: below it, a model is not sure. owner_names: what the owner is called by others.
+    """
+
+    mode: ReviewMode = "doubtful"
+    min_confidence: Annotated[float, Ge(0), Le(1)] = 0.6
+    expire_days: Annotated[int, Ge(0), Le(_HUNDRED_YEARS_DAYS)] = 30
+    owner_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
     """Whether the command line and the hooks keep a log in the workspace, and for how many days; it holds no texts."""
 
@@ -143,6 +162,7 @@ class MemorySync:
         default=LOCAL,
         metadata={"expected": '"local" or the IANA name of a time zone such as "Asia/Shanghai"'},
     )
+    identity: IdentitySettings = field(default_factory=IdentitySettings)
     auto_extract: ExtractorSettings = field(default_factory=ExtractorSettings)
     auto_recall: RecallSettings = field(default_factory=RecallSettings)
     notify: NotifierSettings = field(default_factory=NotifierSettings)
@@ -153,6 +173,7 @@ class MemorySync:
     episodes: EpisodeSettings = field(default_factory=EpisodeSettings)
     sessions: SessionSettings = field(default_factory=SessionSettings)
     distill: DistillSettings = field(default_factory=DistillSettings)
+    review: ReviewSettings = field(default_factory=ReviewSettings)
     logs: LogSettings = field(default_factory=LogSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
 
@@ -176,11 +197,13 @@ class MemorySync:
 class Config:
     """The defaults, and the agents that differ from them; `agents` is keyed by lower-case agent id.
 
-    source: the file that it was read from, "" for none: an agent's own commands read it again.
+    serve: the settings of the service. source: the file that it was read from, "" for none: an agent's own commands
+    read it again.
     """
 
     defaults: MemorySync = field(default_factory=MemorySync)
     agents: Mapping[str, MemorySync] = field(default_factory=dict)
+    serve: ServeSettings = field(default_factory=ServeSettings)
     source: str = field(default="", compare=False)
 
     def for_agent(self, agent_id: str) -> MemorySync:

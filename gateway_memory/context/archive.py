@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
+from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.ports.sessions import KeptObservation
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.storage import Storage
-from gateway_memory.tasks import compute
 from recall import Filter, Hit, excerpt_of, tokens_of
 
 __all__ = ["ARCHIVED", "Archive"]

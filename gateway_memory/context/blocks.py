@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Final
 
-from gateway_memory.clock import day_of, local_time
 from gateway_memory.context.relevant import NOTES
-from gateway_memory.phrases import language_of, say
+from gateway_memory.edge.phrases import language_of, say
+from gateway_memory.runtime.clock import day_of, local_time
 from notifier import MemoryChange
 from recall import Stored, render_block
 

@@ -14,11 +14,13 @@ from gateway_memory.context.episodes import Exchange, exchanges_of, quotations_b
 from gateway_memory.context.file_changes import ChangeDetector, FileChanges
 from gateway_memory.context.finder import still_holding
 from gateway_memory.context.relevant import relevant_block
+from gateway_memory.context.report import Reporter
 from gateway_memory.context.talks import record_lines, said_nothing
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.session import Session
 from gateway_memory.store.ports.ledger import MEMORY_FULL
+from gateway_memory.store.report import ReplyReport
 from gateway_memory.sync.storage import Storage
 from notifier import MemoryChange
 from recall import Filter, Hit, Recall, RecallOutcome, Span, Stored, talk_of
@@ -36,6 +38,8 @@ _LAST_SHARE: Final = 0.04
 """The share of the deadline that is reserved for composing the result."""
 _TALKED_SESSIONS: Final = 6
 """Session records of the time that a message asks for."""
+_WEAK: Final = 3
+"""How many of those below the least score are reported."""
 _CANDIDATES_FACTOR: Final = 2
 """Exchanges that are looked for, as a multiple of those that are quoted: some are in the session's context already."""
 
@@ -49,7 +53,8 @@ class Context:
     text: the blocks; "" where there is nothing to say. outcome: how recall went: "full", "partial" (something was
     late), "empty" (nothing relevant), "disabled" or "timeout". recalled: the relevant memories, best first, including
     those that the session was shown before, which `text` leaves out. updates: what other sessions learnt, and what was
-    forgotten or edited by hand, since the last reply. changes: lines of the files that are new since then.
+    forgotten or edited by hand, since the last reply. changes: lines of the files that are new since then. report: what
+    was considered, and why it was told or left out; None where recall is off.
     """
 
     text: str = ""
@@ -57,15 +62,20 @@ class Context:
     recalled: tuple[Hit, ...] = ()
     updates: tuple[MemoryChange, ...] = ()
     changes: tuple[Stored, ...] = ()
+    report: ReplyReport | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """A message before its reply. at: when it is asked. talk: the past time whose talk it asks for, or None."""
+    """A message before its reply. at: when it is asked. talk: the past time whose talk it asks for, or None.
+
+    reporter: gathers what becomes of it.
+    """
 
     text: str
     at: datetime
     talk: Span | None
+    reporter: Reporter
 
 
 class ContextBuilder:
@@ -92,20 +102,23 @@ class ContextBuilder:
         until = deadline - span * _LAST_SHARE
 
         talk = talk_of(message, now.timestamp(), self._runtime.zone) if session.recalls_episodes else None
-        question = _Question(text=message, at=now, talk=talk)
+        reporter = Reporter()
+        question = _Question(text=message, at=now, talk=talk, reporter=reporter)
         self._storage.episode_follower.look(session.scope.key)
         waited = len(session.inbox)
         updates = self._news(session, now)
         changes: tuple[Stored, ...] = ()
-        found, new = await asyncio.gather(
-            self._recall(session, question, until), self._file_changes(session, span * _REFRESH_SHARE)
-        )
+        with reporter.timed("search_and_files"):
+            found, new = await asyncio.gather(
+                self._recall(session, question, until), self._file_changes(session, span * _REFRESH_SHARE)
+            )
         if new:
             session.follow(new.generation, new.revision, new.changes)
             changes = tuple(row for row in new.rows if not session.was_shown(row.entry.id, row.entry.text))
-            session.mark_shown([(row.entry.id, row.entry.text) for row in changes])
+            session.mark_injected([(row.entry.id, row.entry.text) for row in changes])
             # A line that is new may be the answer.
-            again = await self._recall(session, question, until)
+            with reporter.timed("search_again"):
+                again = await self._recall(session, question, until)
             found = again if again and again.outcome != "timeout" else found
         if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
             if changes:
@@ -115,12 +128,8 @@ class ContextBuilder:
             now_says = {row.entry.id: row.entry.text for row in changes}
             updates = tuple(change for change in updates if now_says.get(change.id, change.text) == change.text)
         if waited and session.on("notify"):
-            # What was restored may be from origins that have sent nothing since.
-            upto = session.restored | {
-                origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
-            }
-            left = max(0.0, min(deadline - loop.time(), span * _TOLD_SHARE))
-            await self.runner.run("told", left, self._storage.notices.mark_delivered(session.session_id, upto))
+            with reporter.timed("updates"):
+                await self._mark_delivered(session, min(deadline - loop.time(), span * _TOLD_SHARE))
         if updates and settings.notify.inject_summary:
             blocks.append(updates_block(updates, self._runtime.zone, budget))
 
@@ -128,7 +137,8 @@ class ContextBuilder:
         recalled: tuple[Hit, ...] = ()
         if session.on("autoRecall"):
             outcome = found.outcome if found else "timeout"
-            told, recalled = await self._recalled(session, question, found, deadline - span * _TOLD_SHARE)
+            with reporter.timed("quotations"):
+                told, recalled = await self._recalled(session, question, found, deadline - span * _TOLD_SHARE)
             blocks += told
             if outcome == "full" and not recalled:
                 outcome = "empty"
@@ -145,6 +155,22 @@ class ContextBuilder:
             recalled=recalled,
             updates=updates,
             changes=changes,
+            report=self._report(session, question, outcome) if session.on("autoRecall") else None,
+        )
+
+    async def _mark_delivered(self, session: Session, left: float) -> None:
+        """Note which updates the session has received, within the seconds that are left."""
+        # What was restored may be from origins that have sent nothing since.
+        upto = session.restored | {
+            origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
+        }
+        await self.runner.run("told", max(0.0, left), self._storage.notices.mark_delivered(session.session_id, upto))
+
+    def _report(self, session: Session, question: _Question, outcome: Outcome) -> ReplyReport:
+        settings, zone = session.settings.auto_recall, self._runtime.zone
+        least_episode = 0.0 if question.talk else settings.episodes.min_score
+        return question.reporter.report(
+            outcome, question.at, zone, least=settings.min_score, least_episode=least_episode
         )
 
     async def _recalled(
@@ -154,8 +180,8 @@ class ContextBuilder:
 
         The blocks leave out what the session has been shown.
         """
-        settings, zone = session.settings.auto_recall, self._runtime.zone
-        hits = found.hits if found else ()
+        settings, zone, reporter = session.settings.auto_recall, self._runtime.zone, question.reporter
+        hits, reporter.found = found.hits if found else (), found
         memories = tuple(
             hit
             for hit in still_holding(hits, question.at, self._runtime.zone)
@@ -167,10 +193,14 @@ class ContextBuilder:
         memories = memories[: settings.max_results + free]
         blocks: list[str] = []
         fresh = [hit for hit in memories if not session.shows(hit.id, hit.text)]
+        reporter.held += [hit for hit in memories if hit not in fresh]
         if fresh:
             blocks.append(relevant_block(fresh, zone, settings.max_injected_tokens))
-            session.mark_shown([(hit.id, hit.text) for hit in fresh])
+            for hit in fresh:
+                (reporter.told if f"({hit.id}, " in blocks[-1] else reporter.cut).append(hit)
+            session.mark_injected([(hit.id, hit.text) for hit in fresh])
         budget = settings.episodes.max_injected_tokens
+        reporter.told += [exchange.hit for exchange in exchanges]
         first = await self._of_talk(session, question, found, until)
         if exchanges or first:
             blocks.append(quotations_block(session, exchanges, question.text, zone, budget, first))
@@ -209,6 +239,8 @@ class ContextBuilder:
                     now=question.at.timestamp(),
                     preceding=tuple(session.recent),
                     only=Filter(since=talk.start, until=talk.end) if talk else None,
+                    explain=True,
+                    weak=_WEAK,
                 )
         except Exception as error:  # noqa: BLE001 - the other parts are worth having
             self.runner.note("recall", error)
@@ -222,11 +254,11 @@ class ContextBuilder:
         told = exchanges_of(self._storage.episodes, session.scope.key, hits, question.text)
         found = await self.runner.run("episodes", left, told) or []
         settings = session.settings.auto_recall.episodes
-        if question.talk:
-            said = unsaid_before(session, found)[: settings.max_results]
-            return sorted(said, key=lambda exchange: exchange.hit.turn)
-        likely = [exchange for exchange in found if exchange.hit.score >= settings.min_score]
-        return unsaid_before(session, likely)[: settings.max_results]
+        likely = [exchange for exchange in found if question.talk or exchange.hit.score >= settings.min_score]
+        unsaid = unsaid_before(session, likely)
+        question.reporter.held += [exchange.hit for exchange in likely if exchange not in unsaid]
+        said = unsaid[: settings.max_results]
+        return sorted(said, key=lambda exchange: exchange.hit.turn) if question.talk else said
 
     async def _file_changes(self, session: Session, seconds: float) -> FileChanges | None:
         """Return what is new in a session's files. One that is late leaves the session as it is."""
@@ -245,6 +277,6 @@ class ContextBuilder:
                 session.unmark(change.id, change.text)
                 found.append(change)
             elif change.action == "added" and not told:
-                session.mark_shown([(change.id, change.text)])
+                session.mark_injected([(change.id, change.text)])
                 found.append(change)
         return tuple(found)

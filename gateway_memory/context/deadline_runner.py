@@ -5,7 +5,7 @@ from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
 
 __all__ = ["DeadlineRunner"]
 

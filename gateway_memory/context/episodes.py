@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Final
 
-from gateway_memory.clock import day_of
-from gateway_memory.phrases import language_of, say
+from gateway_memory.edge.phrases import language_of, say
+from gateway_memory.runtime.clock import day_of
 from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.ports.episodes import Episodes, Told
@@ -128,7 +128,7 @@ def quotations_block(
         if line:
             lines.append(line)
             left -= count_tokens(f"\n- {line}")
-    session.mark_shown([_mark(exchange) for exchange in exchanges])
+    session.mark_injected([_mark(exchange) for exchange in exchanges])
     return render_block("Earlier Conversations", _INTRO, lines, max_tokens)
 
 

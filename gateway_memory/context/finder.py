@@ -6,11 +6,11 @@ from datetime import datetime, tzinfo
 from typing import Final
 
 from extractor import Cleaned, clean
-from gateway_memory.clock import day_of
 from gateway_memory.context.archive import ARCHIVED, Archive
 from gateway_memory.context.deadline_runner import DeadlineRunner
 from gateway_memory.context.episodes import exchanges_of, shown_exchanges, told_hit
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.clock import day_of
+from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.session import Session
 from gateway_memory.sync.storage import Storage
 from recall import Filter, Hit, talk_of
@@ -23,6 +23,8 @@ _MOST_FILTERED: Final = 50
 """The hits to choose from where only some kinds are wanted."""
 RECALLED: Final = frozenset({"memory", "note", "episode"})
 """The kinds of hits that recall finds."""
+_SAID: Final = "episode"
+_KEPT: Final = RECALLED - {_SAID}
 
 
 class Finder:
@@ -56,7 +58,7 @@ class Finder:
             await self._runner.run("sync", _FIND_SECONDS, self._storage.follower.refresh(session.scope))
             wanted = limit if RECALLED.issubset(kinds) else max(limit, _MOST_FILTERED)
             if query.strip():
-                found = await self._found(session, query, wanted, now, only=only, explain=explain)
+                found = await self._found(session, query, kinds, wanted, now, only=only, explain=explain)
             else:
                 found = await self._listed(session, only, wanted)
             found = tuple(hit for hit in still_holding(found, now, self._runtime.zone) if hit.kind in kinds)
@@ -85,13 +87,21 @@ class Finder:
         return (*before, *found, *from_it) if found else ()
 
     async def _found(
-        self, session: Session, query: str, limit: int, now: datetime, *, only: Filter | None, explain: bool
+        self,
+        session: Session,
+        query: str,
+        kinds: Collection[str],
+        limit: int,
+        now: datetime,
+        *,
+        only: Filter | None,
+        explain: bool,
     ) -> tuple[Hit, ...]:
         search = self._storage.recaller.search(
             session.scope.key,
             query,
-            limit=limit,
-            episodes=limit if session.recalls_episodes else 0,
+            limit=limit if _KEPT.intersection(kinds) else 0,
+            episodes=limit if session.recalls_episodes and _SAID in kinds else 0,
             min_score=0.0,
             timeout_seconds=_FIND_SECONDS,
             now=now.timestamp(),

@@ -1,16 +1,18 @@
 """What a session is told when it starts, from its scope's files and the index."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from gateway_memory.clock import day_of
 from gateway_memory.config.settings import OpeningSettings
 from gateway_memory.context.opening_memory import Known
 from gateway_memory.context.opening_text import Material, Opening, OpeningMemory, compose, days_back, query_of
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.clock import day_of
+from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file
 from gateway_memory.store.markdown import Block, parse
+from gateway_memory.store.withheld import canonical
 from gateway_memory.sync.storage import Storage
 
 __all__ = ["OpeningBuilder"]
@@ -25,10 +27,25 @@ class OpeningBuilder:
         self._runtime = runtime
         self._storage = storage
 
-    async def build(self, scope: Scope, settings: OpeningSettings, now: datetime) -> Opening:
-        """Return the opening of a session, within `max_tokens` over all of its blocks."""
+    async def state(self, scope: Scope, now: datetime) -> object:
+        """Return a value that changes whenever an opening may read differently."""
+        changes = await self._storage.follower.refresh(scope)
         last = await self._storage.records.last(scope)
-        memory = await self._blocks(scope, MEMORY_FILE)
+        return changes, self._runtime.day_of(now.timestamp()), canonical(last) if last else ""
+
+    async def build(
+        self,
+        scope: Scope,
+        settings: OpeningSettings,
+        now: datetime,
+        told: Callable[[str, str], bool] = lambda _, __: False,
+    ) -> Opening:
+        """Return the opening of a session, within `max_tokens` over all of its blocks.
+
+        told: returns whether a memory (id, text) is left out, since the session's context contains it.
+        """
+        last = await self._storage.records.last(scope)
+        memory = _untold(await self._blocks(scope, MEMORY_FILE), told)
         records = await self._storage.ledger.memories(scope.key, [block.id for block in memory])
         material = Material(
             memory=memory,
@@ -38,10 +55,14 @@ class OpeningBuilder:
             },
             last=last,
             days=[
-                (day, await self._blocks(scope, day_file(day)))
+                (day, _untold(await self._blocks(scope, day_file(day)), told))
                 for day in days_back(now.astimezone(self._runtime.zone), settings.days)
             ],
-            found=await self._found(scope, query_of(last), settings.max_found, now),
+            found=[
+                each
+                for each in await self._found(scope, query_of(last), settings.max_found, now)
+                if not told(each.id, each.text)
+            ],
         )
         return compose(
             material,
@@ -69,3 +90,7 @@ class OpeningBuilder:
         today = day_of(now.timestamp(), self._runtime.zone)
         hits = [hit for hit in search.hits if hit.holds_on(today)]
         return [OpeningMemory(id=hit.id, day=self._runtime.day_of(hit.at), text=hit.text) for hit in hits]
+
+
+def _untold(blocks: list[Block], told: Callable[[str, str], bool]) -> list[Block]:
+    return [block for block in blocks if not told(block.id, block.text)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from extractor import traits_of
-from gateway_memory.phrases import language_of, say
+from gateway_memory.edge.phrases import language_of, say
 from gateway_memory.store.markdown import Block
 from recall import FENCE_END, FENCE_START, count_tokens, quoted, render_block
 

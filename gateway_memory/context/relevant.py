@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import tzinfo
 from typing import Final, Protocol
 
-from gateway_memory.clock import day_of
+from gateway_memory.runtime.clock import day_of
 from recall import render_block
 
 __all__ = ["NOTES", "relevant_block"]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Final
 
-from gateway_memory.clock import day_of
-from gateway_memory.phrases import language_of, say
+from gateway_memory.edge.phrases import language_of, say
+from gateway_memory.runtime.clock import day_of
 from gateway_memory.store.markdown import one_line
 from recall import Hit, Span, count_tokens, excerpt_of
 

@@ -12,8 +12,9 @@ from gateway_memory.capture.observations import clip, observed, tags_of
 from gateway_memory.edge.content import well_formed
 from gateway_memory.hooks.state import hook_key
 from gateway_memory.hooks.transcript import Exchange, Part, parts_of, read_exchanges
+from gateway_memory.identity.keys import session_types
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
-from gateway_memory.session import FEATURES, session_types
+from gateway_memory.session import FEATURES
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.ports.sessions import Observation
 from gateway_memory.store.ports.turns import NewTurn

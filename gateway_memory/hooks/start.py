@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.clock import day_of, local_time
 from gateway_memory.context.opening_memory import Known
 from gateway_memory.context.opening_text import Material, Opening, OpeningMemory, compose, days_back, query_of
 from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import best, lines_of
+from gateway_memory.runtime.clock import day_of, local_time
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.summaries import SESSIONS_FILE, last_record

@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from gateway_memory.clock import day_of, noon_of
+from gateway_memory.runtime.clock import day_of, noon_of
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.workspace import EPISODE_PAGES, INDEX_FILE
 from gateway_memory.store.markdown import parse

@@ -110,6 +110,7 @@ def configure_logging(*, verbose: bool, workspace: Path | None = None, settings:
         wrapper_class=structlog.make_filtering_bound_logger(min(shown, logging.INFO) if kept else shown),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its messages quote what a client sent
 
 
 def _plain(value: object) -> object:

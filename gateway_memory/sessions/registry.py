@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gateway_memory.config.settings import Config, MemorySync
-from gateway_memory.scope import OWNER, Scope, resolve_scope
-from gateway_memory.session import FEATURES, Feature, Session, agent_of
+from gateway_memory.identity.keys import agent_of
+from gateway_memory.scope import Scope, scope_named
+from gateway_memory.session import FEATURES, Feature, Session
 from gateway_memory.sessions.prompts import Prompts
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.withheld import Withheld
@@ -57,6 +58,16 @@ class SessionRegistry:
         """Register a session that has started an incarnation."""
         self._open[session.session_id] = self._by_key[session.key, session.scope.key] = session
 
+    def move(self, session: Session, scope: Scope) -> None:
+        """Let a session that is not open belong to another scope from its next start on."""
+        if self._by_key.get((session.key, session.scope.key)) is session:
+            del self._by_key[session.key, session.scope.key]
+        session.scope = scope
+
+    def of_id(self, session_id: str) -> Session | None:
+        """Return the open session of an id, if it is open in this process."""
+        return self._open.get(session_id)
+
     def closed(self, session: Session) -> None:
         """Unregister a session that has ended."""
         if self._open.get(session.session_id) is session:
@@ -97,11 +108,7 @@ class SessionRegistry:
 
     def scope_of(self, key: str) -> Scope:
         """Return the scope of a scope key, even if no session of this process has it."""
-        kind, _, name = key.partition(":")
-        return resolve_scope(
-            user=OWNER if kind == "owner" else name if kind == "user" else None,
-            room=name if kind == "room" else None,
-        )
+        return scope_named(key)
 
     def scopes(self) -> list[Scope]:
         """Return the scopes of the open sessions of this process."""

@@ -20,7 +20,8 @@ from extractor import (
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.reader import Reader
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import day_file
@@ -31,7 +32,6 @@ from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord, new_record_id
 from gateway_memory.sync.storage import Storage
-from gateway_memory.tasks import compute
 
 __all__ = ["Saver"]
 
@@ -104,8 +104,7 @@ class Saver:
             self._runtime.metrics.count("sessions.facts.not_permitted")
             return None
         outcome = await self._changes.save(session.scope, source, candidate)
-
-        if outcome.id:  # a memory that existed before is this session's fact too
+        if outcome.id and outcome.action != "waits":  # a memory that existed before is this session's fact too
             await self._storage.sessions.note_memory(session.scope.key, session.session_id, outcome.id, type, at)
         return outcome
 

@@ -6,13 +6,16 @@ from typing import Final
 
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.context.builder import ContextBuilder
+from gateway_memory.context.digest import weekly_digest
 from gateway_memory.context.opening import OpeningBuilder
 from gateway_memory.errors import UsageError
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.session import Session
 from gateway_memory.sessions.hearing import Hearing
 from gateway_memory.sessions.registry import SessionRegistry, features
+from gateway_memory.store.ports.links import root_of
 from gateway_memory.sync.storage import Storage
 
 __all__ = ["SessionStarter"]
@@ -47,6 +50,9 @@ class SessionStarter:
         async with session.starting:
             if not session.ended:
                 return
+            root = root_of(await self._storage.links.all(), session.origin.key)
+            if root != session.scope.key:
+                self._sessions.move(session, self._runtime.scope_of(root))
             now = self._runtime.clock()
             session_id, opened = await self._storage.sessions.open(
                 session.key, session.scope.key, secrets.token_hex(8), now.timestamp()
@@ -64,6 +70,16 @@ class SessionStarter:
                 await self._context.runner.completes("opening", _OPENING_SECONDS, self._open(session, waiting, now))
             session.start()
             log.info("session.open", session_id=session_id, type=session.type)
+
+    async def opening(self, session: Session) -> str:
+        """Return the current opening of a session. It is made anew when its scope has changed since."""
+        await self.start(session)
+        if not session.settings.opening.enabled or session.incognito:
+            return ""
+        async with session.starting:
+            await self._context.runner.completes("opening", _OPENING_SECONDS, self._open_anew(session))
+        session.open_reply()
+        return session.opening
 
     async def switched(self, session: Session) -> None:
         """Apply and store the features that the user has just switched, for every process and after a restart."""
@@ -106,9 +122,35 @@ class SessionStarter:
     async def _open(self, session: Session, waiting: set[str], now: datetime) -> None:
         """Build the opening of a session. If a slow disk delays it, the session still gets it later."""
         session_id = session.session_id
+        state = await self._openings.state(session.scope, now)
         opening, held = await self._openings.build(session.scope, session.settings.opening, now)
+        session.digest = await self._digest(session, now)
         if session.session_id == session_id:
-            session.opening = opening
+            session.opening_state = state
             # The conversation continues after a restart, so updates that waited are delivered although the opening has
             # them.
-            session.mark_shown([item for item in held if item[0] not in waiting])
+            text = _with_digest(session, opening)
+            session.open_with(text, [item for item in held if item[0] not in waiting])
+
+    async def _digest(self, session: Session, now: datetime) -> str:
+        """Return the week's digest if the owner's session is the first to be told."""
+        if not session.settings.opening.weekly_digest or session.scope != OWNER_SCOPE or session.beside:
+            return ""
+        return await weekly_digest(self._runtime, self._storage, session.scope, now)
+
+    async def _open_anew(self, session: Session) -> None:
+        """Make the opening anew if its scope has changed, and mark its memories as told."""
+        session_id, now = session.session_id, self._runtime.clock()
+        await self._changes.expire(session.scope)
+        state = await self._openings.state(session.scope, now)
+        if state == session.opening_state:
+            return
+        told = session.told_outside_opening
+        opening, held = await self._openings.build(session.scope, session.settings.opening, now, told)
+        if session.session_id == session_id:
+            session.opening_state = state
+            session.open_with(_with_digest(session, opening), held)
+
+
+def _with_digest(session: Session, opening: str) -> str:
+    return f"{opening}\n\n{session.digest}".strip() if session.digest else opening

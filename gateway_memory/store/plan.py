@@ -10,10 +10,14 @@ from gateway_memory.store.documents import FileEdit, is_writable
 from gateway_memory.store.markdown import Addition
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.report import Rated
+from gateway_memory.store.review import Review, Settled
 
 __all__ = ["CandidateOutcome", "Moved", "Plan", "Receipt", "Retired", "Stage"]
 
-Stage = Literal["rules", "batch", "command", "expiry", "undo", "save", "summary", "distill", "import"]
+Stage = Literal[
+    "rules", "batch", "command", "expiry", "undo", "save", "summary", "distill", "import", "link", "review", "feedback"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,12 @@ class Plan:
     """Whether the model failed. The turns then wait for `retry` instead of being completed."""
     restores: tuple[Patch, ...] = ()
     """Earlier edits to revert exactly, if nobody has edited the files since."""
+    reviews: tuple[Review, ...] = ()
+    """Candidates that wait for a person from now on."""
+    settled: tuple[Settled, ...] = ()
+    """What becomes of candidates that waited."""
+    rated: tuple[Rated, ...] = ()
+    """What a person says of memories in replies."""
 
     @property
     def writes(self) -> bool:
@@ -123,6 +133,12 @@ class Plan:
         raw["retired"] = tuple(Retired(**{**item, "memory": _record(item["memory"])}) for item in raw["retired"])
         raw["moved"] = tuple(Moved(**{**item, "memory": _record(item["memory"])}) for item in raw.get("moved", ()))
         raw["outcomes"] = tuple(CandidateOutcome(**item) for item in raw["outcomes"])
+        raw["reviews"] = tuple(
+            Review(**{**item, "memory": _record(item["memory"]), "supersedes": tuple(item["supersedes"])})
+            for item in raw.get("reviews", ())
+        )
+        raw["rated"] = tuple(Rated(**item) for item in raw.get("rated", ()))
+        raw["settled"] = tuple(Settled(**item) for item in raw.get("settled", ()))
         raw["restores"] = tuple(Patch.from_json(item) for item in raw.get("restores", ()))
         return cls(**raw)
 

@@ -8,10 +8,13 @@ from typing import Any, Final, Literal
 from extractor import traits_of
 from gateway_memory.store.markdown import MemoryType
 
-__all__ = ["RECORD_FIELDS", "SAID", "MemoryRecord"]
+__all__ = ["EXCHANGE", "RECORD_FIELDS", "SAID", "UNWRITTEN", "MemoryRecord"]
 
 SAID: Final = "said"
 """The category of text that the user said and asked to forget, but that was never a memory. No document contains it."""
+EXCHANGE: Final = "exchange"
+"""The category of a turn that was forgotten as a whole. Its text only names the turn."""
+UNWRITTEN: Final = frozenset({SAID, EXCHANGE})
 
 
 _NOT_EXPORTED: Final = ("session_key", "session_id", "turn", "quote")
@@ -45,7 +48,7 @@ class MemoryRecord:
     @property
     def announced(self) -> bool:
         """Whether other sessions are notified of it. Stage summaries and text that was never a memory are excluded."""
-        return self.type != "S" and self.category != SAID and traits_of(self.category).announced
+        return self.type != "S" and self.category not in UNWRITTEN and traits_of(self.category).announced
 
     @property
     def distilled(self) -> bool:

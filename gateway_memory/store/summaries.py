@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ __all__ = [
     "parsed",
     "read_records",
     "record_of",
+    "stored_record",
 ]
 
 SESSIONS_FILE: Final = "sessions.jsonl"
@@ -25,6 +26,7 @@ DAMAGED_FILE: Final = "sessions.damaged.jsonl"
 _BLOCK: Final = 8192
 _LONGEST_LINE: Final = 1 << 20
 _AT_THE_END: Final = ("reason", "duration_ms", "error_message")
+_TEXTS: Final = ("id", "session_id", "topic", "summary", "timestamp", "brief", "layer", "reason", "error_message")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +112,21 @@ def record_of(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) and isinstance(record.get("session_id"), str) else None
+
+
+def stored_record(row: Mapping[str, Any]) -> SessionRecord:
+    """Return a record as it was stored; values of another type than ours are left out."""
+    values = {name: row[name] for name in _TEXTS if isinstance(row.get(name), str)}
+    for name in ("decisions", "todos"):
+        given = row.get(name)
+        values[name] = tuple(item for item in given if isinstance(item, str)) if isinstance(given, list) else ()
+    lasted = row.get("duration_ms")
+    blank = dict.fromkeys(("id", "session_id", "topic", "summary", "timestamp"), "")
+    return SessionRecord(
+        **{**blank, **values},
+        auto_generated=row.get("auto_generated") is True,
+        duration_ms=lasted if type(lasted) is int else None,
+    )
 
 
 def _backwards(descriptor: int) -> Iterator[dict[str, Any]]:

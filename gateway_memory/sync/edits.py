@@ -5,7 +5,7 @@ from typing import Final
 
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.ports.notices import Notices
 from notifier import Announcer, MemoryChange

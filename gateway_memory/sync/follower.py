@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from extractor import traits_of
-from gateway_memory.clock import noon_of
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.clock import noon_of
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file, is_writable
 from gateway_memory.store.markdown import Block, content_id, parse
@@ -20,7 +21,6 @@ from gateway_memory.store.ports.notices import Notices
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.edits import Edited, Edits
 from gateway_memory.sync.episodes import is_episode_page
-from gateway_memory.tasks import compute
 from recall import Entry, Recaller, Stamp, Stored, consume_exception
 
 __all__ = ["IMPORTANCE", "Follower", "is_announced"]

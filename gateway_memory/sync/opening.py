@@ -8,7 +8,8 @@ from typing import Final
 from extractor import Breaker
 from gateway_memory.errors import WorkspaceError
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.files import MarkdownFiles
 from gateway_memory.store.disk.in_memory import DocumentsInMemory, RecordsInMemory
@@ -24,7 +25,6 @@ from gateway_memory.sync.edits import Edits
 from gateway_memory.sync.episodes import EpisodeFollower
 from gateway_memory.sync.follower import Follower
 from gateway_memory.sync.storage import Storage
-from gateway_memory.tasks import compute
 from notifier import Announcer
 from recall import Recaller, RecallError
 
@@ -57,10 +57,13 @@ async def open_storage(
     return Storage(
         documents=store.documents,
         records=store.records,
+        requests=store.requests,
         turns=store.turns,
         episodes=store.episodes,
         sessions=store.sessions,
         ledger=store.ledger,
+        links=store.links,
+        reviews=store.reviews,
         notices=store.notices,
         recaller=recaller,
         follower=Follower(runtime, store.documents, store.ledger, store.notices, recaller, edits),
@@ -100,10 +103,13 @@ def _store(documents: Documents, journal: Journal) -> Store:
     return Store(
         documents=documents,
         records=journal.records,
+        requests=journal.requests,
         turns=journal.turns,
         episodes=journal.episodes,
         sessions=journal.sessions,
         ledger=journal.ledger,
+        links=journal.links,
+        reviews=journal.reviews,
         notices=journal.notices,
     )
 

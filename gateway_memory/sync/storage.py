@@ -6,7 +6,10 @@ from typing import Final
 from gateway_memory.store.ports.documents import Documents, Records
 from gateway_memory.store.ports.episodes import Episodes
 from gateway_memory.store.ports.ledger import Ledger
+from gateway_memory.store.ports.links import Links
 from gateway_memory.store.ports.notices import Notices
+from gateway_memory.store.ports.requests import Requests
+from gateway_memory.store.ports.reviews import Reviews
 from gateway_memory.store.ports.sessions import Sessions
 from gateway_memory.store.ports.turns import Turns
 from gateway_memory.store.record import MemoryRecord
@@ -26,10 +29,13 @@ class Storage:
 
     documents: Documents
     records: Records
+    requests: Requests
     turns: Turns
     episodes: Episodes
     sessions: Sessions
     ledger: Ledger
+    links: Links
+    reviews: Reviews
     notices: Notices
     recaller: Recaller
     follower: Follower

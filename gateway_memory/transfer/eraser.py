@@ -1,4 +1,4 @@
-"""Delete the memory of one person or group everywhere, and prove that it is gone.
+"""Delete the memory of one person or group everywhere, and prove that it is gone. Linked scopes are one person's.
 
 This works on a workspace that no process has open: without an event loop, table by table and file by file. It is
 idempotent, also after a crash.
@@ -7,8 +7,8 @@ idempotent, also after a crash.
 import contextlib
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -19,35 +19,13 @@ from gateway_memory.store.disk.workspace import INDEX_FILE, STATE_FOLDER, locked
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, read_records
+from gateway_memory.transfer.proof import Proof
 from recall import RecallError, erase_scope, peek
 
-__all__ = ["Proof", "delete", "scope_named", "survey"]
+__all__ = ["delete", "linked_with", "scope_named", "survey"]
 
 _NEEDLES: Final = 300
 _SHORTEST_NEEDLE: Final = 8
-
-
-@dataclass(slots=True, kw_only=True)
-class Proof:
-    """The amounts before and after a deletion, and the search for remaining traces.
-
-    before, after: the number of rows, lines or files, by place.
-    found: files that still contain a text or an id of the scope.
-    left: links whose target is elsewhere. Only the link is deleted.
-    """
-
-    before: dict[str, int] = field(default_factory=dict)
-    after: dict[str, int] = field(default_factory=dict)
-    files: int = 0
-    bytes: int = 0
-    needles: int = 0
-    found: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
-
-    @property
-    def holds(self) -> bool:
-        """Whether nothing is left."""
-        return not self.found and not any(self.after.values())
 
 
 def scope_named(name: str) -> Scope:
@@ -64,19 +42,32 @@ def scope_named(name: str) -> Scope:
     return resolve_scope(user=who if kind == "user" else None, room=who if kind == "room" else None)
 
 
+def linked_with(workspace: Path, scope: Scope) -> list[Scope]:
+    """Return the other scopes of the person to whom a scope belongs."""
+    with _journal(workspace) as journal:
+        return [scope_named(key) for key in journal.linked_with(scope.key)] if journal else []
+
+
 def survey(workspace: Path, scope: Scope) -> dict[str, int]:
-    """Return how much data of a scope is stored, by place."""
-    counts = {"files": len(_files(workspace, scope)), "set aside": len(_set_aside(workspace))}
+    """Return how much data of a scope, and of those that are linked with it, is stored, by place."""
+    return _survey(workspace, [scope, *linked_with(workspace, scope)])
+
+
+def _survey(workspace: Path, scopes: Sequence[Scope]) -> dict[str, int]:
+    counts = Counter({"files": sum(len(_files(workspace, scope)) for scope in scopes)})
+    counts["set aside"] = len(_set_aside(workspace))
     with _journal(workspace) as journal:
         if journal:
-            counts |= {f"journal {table}": number for table, number in journal.count(scope.key).items()}
-            counts["log lines"] = sum(len(lines) for _, lines, _ in _logs(workspace, _log_needles(journal, scope)))
-    counts["index"] = _index_rows(workspace, scope)
-    return counts
+            for scope in scopes:
+                counts.update({f"journal {table}": number for table, number in journal.count(scope.key).items()})
+            in_logs = [needle for scope in scopes for needle in _log_needles(journal, scope)]
+            counts["log lines"] = sum(len(lines) for _, lines, _ in _logs(workspace, in_logs))
+    counts["index"] = sum(_index_rows(workspace, scope) for scope in scopes)
+    return dict(counts)
 
 
 def delete(workspace: Path, scope: Scope) -> Proof:
-    """Delete all data of a scope, and return the proof.
+    """Delete all data of a scope, and of those that are linked with it, and return the proof.
 
     Journals that were set aside as damaged are deleted completely, since their rows can't be separated by scope.
 
@@ -87,30 +78,37 @@ def delete(workspace: Path, scope: Scope) -> Proof:
     proof = Proof()
     try:
         with _alone(workspace), locked(workspace):
-            proof.before = survey(workspace, scope)
+            scopes = [scope, *linked_with(workspace, scope)]
+            proof.before = _survey(workspace, scopes)
             with _journal(workspace) as journal:
-                needles = _needles(workspace, scope, journal)
-                in_logs = _log_needles(journal, scope) if journal else []
-                if journal:
-                    journal.erase(scope.key)
+                needles = _needles(workspace, scopes, journal)
+                in_logs = [needle for each in scopes for needle in _log_needles(journal, each)] if journal else []
             for path, _, kept in _logs(workspace, in_logs):
                 path.write_bytes(b"".join(kept))
-            for path in _files(workspace, scope):
-                if path.is_symlink():
-                    proof.left.append(f"{path} → {path.resolve()}")
-                path.unlink()
-            folder = workspace / scope.folder if scope.folder else workspace / "memory"
-            if folder.is_dir():
-                shutil.rmtree(folder)
+            for each in scopes:
+                _delete_files(workspace, each, proof)
+                erase_scope(workspace / INDEX_FILE, each.key)
             for path in [*_set_aside(workspace), *_vocabularies(workspace)]:
                 path.unlink()
-            erase_scope(workspace / INDEX_FILE, scope.key)
-            proof.after = survey(workspace, scope)
+            with _journal(workspace) as journal:  # last: it knows which scopes are linked, if this is done again
+                if journal:
+                    journal.erase([each.key for each in scopes])
+            proof.after = _survey(workspace, scopes)
             proof.needles = len(needles)
             _look_through(workspace, needles, proof)
     except (OSError, RecallError, StoreError) as error:
         raise StoreError(f"{workspace}: {error}; not everything could be deleted, do it again") from error
     return proof
+
+
+def _delete_files(workspace: Path, scope: Scope, proof: Proof) -> None:
+    for path in _files(workspace, scope):
+        if path.is_symlink():
+            proof.left.append(f"{path} → {path.resolve()}")
+        path.unlink()
+    folder = workspace / scope.folder if scope.folder else workspace / "memory"
+    if folder.is_dir():
+        shutil.rmtree(folder)
 
 
 @contextlib.contextmanager
@@ -181,10 +179,10 @@ def _logs(workspace: Path, needles: Sequence[bytes]) -> list[tuple[Path, list[by
 # The proof
 
 
-def _needles(workspace: Path, scope: Scope, journal: JournalInPlace | None) -> list[bytes]:
-    """Return texts and ids that occur only in this scope, in each form in which a file may contain them."""
-    texts = journal.texts(scope.key) if journal else set()
-    mine = set(_files(workspace, scope))
+def _needles(workspace: Path, scopes: Sequence[Scope], journal: JournalInPlace | None) -> list[bytes]:
+    """Return texts and ids that occur only in these scopes, in each form in which a file may contain them."""
+    texts = journal.texts([scope.key for scope in scopes]) if journal else set()
+    mine = {path for scope in scopes for path in _files(workspace, scope)}
     rest = b""
     for path in workspace.rglob("*.md"):
         content = path.read_bytes()
@@ -192,7 +190,7 @@ def _needles(workspace: Path, scope: Scope, journal: JournalInPlace | None) -> l
             texts.update(block.text for block in parse(content.decode("utf-8", "replace"), file=path.name))
         else:
             rest += content
-    for record in read_records(workspace / scope.folder / SESSIONS_FILE)[0]:
+    for record in [row for scope in scopes for row in read_records(workspace / scope.folder / SESSIONS_FILE)[0]]:
         texts.update(str(record.get(key, "")) for key in ("topic", "summary", "session_id"))
     found = sorted(text for text in texts if len(text) >= _SHORTEST_NEEDLE and text.encode() not in rest)
     step = max(1, len(found) // _NEEDLES)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError
+from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import OWNER_SCOPE, Scope, resolve_scope
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.markdown import parse
+from gateway_memory.store.review import Review
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.storage import Storage, record_of
-from gateway_memory.tasks import compute
 from gateway_memory.transfer.layouts import note_file, prose_of
 
 __all__ = ["Exporter", "scopes_of", "to_line"]
@@ -48,6 +49,8 @@ def scopes_of(folders: Sequence[str], keys: Sequence[str]) -> tuple[list[Scope],
             scopes.append(known[folder])
         else:
             lost.append(folder)
+    # What was said is kept even where nothing was learnt from it, so that there is no folder.
+    scopes += [scope for folder, scope in known.items() if folder not in folders]
     return scopes, lost
 
 
@@ -62,7 +65,7 @@ class Exporter:
         return scopes_of(await self._storage.documents.folders(), await self._storage.sessions.scopes())
 
     async def rows(self) -> AsyncIterator[dict[str, Any]]:
-        """Yield all active memories (kind memory), summaries, notes and episodes, each with its scope."""
+        """Yield all active memories (kind memory), summaries, notes, reviews and episodes, each with its scope."""
         for scope in (await self.scopes())[0]:
             await self._storage.follower.refresh(scope)
             stored = [row for row in await self._storage.recaller.newest(scope.key, _ALL) if is_writable(row.file)]
@@ -79,6 +82,9 @@ class Exporter:
                     yield {"kind": "note", "scope": scope.key, "file": name, "text": prose}
             for summary in await self._storage.records.read(scope):
                 yield {**summary, "kind": "summary", "scope": scope.key}
+            asked = await self._storage.reviews.waiting(scope.key, limit=_ALL)
+            for review in [*asked, *await self._storage.reviews.declined(scope.key)]:
+                yield {**_told(review), "scope": scope.key}
             async for said in self._episodes(scope.key):
                 yield said
 
@@ -94,6 +100,24 @@ class Exporter:
                     at = datetime.fromtimestamp(episode.at, UTC).isoformat()
                     row = {"at": at, "session": episode.session_key, "session_id": episode.session_id}
                     yield {"kind": "episode", "scope": scope, **row, "user": sides[0], "reply": sides[1]}
+
+    async def feedback(self) -> AsyncIterator[dict[str, Any]]:
+        """Yield each verdict with the terms of the score that it is about, for tuning. No row holds a text."""
+        for scope in (await self.scopes())[0]:
+            for rated in await self._storage.ledger.rated(scope.key):
+                replies = await self._storage.turns.replies(scope.key, before=rated.turn + 1, limit=1)
+                report = replies[0].report if replies and replies[0].turn == rated.turn else None
+                row = next((each for each in (report.rows if report else ()) if each.id == rated.memory), None)
+                yield {
+                    "verdict": rated.verdict,
+                    "at": datetime.fromtimestamp(rated.at, UTC).isoformat(),
+                    "turn": rated.turn,
+                    "memory": rated.memory,
+                    "outcome": report.outcome if report else None,
+                    "fate": row.fate if row else None,
+                    "score": row.score if row else None,
+                    "terms": dict(row.terms) if row else {},
+                }
 
     async def copy(self, target: Path) -> int:
         """Copy the Markdown and sessions.jsonl of every scope unchanged, and return the number of files.
@@ -116,6 +140,12 @@ class Exporter:
                         yield f"{scope.folder}/{file}".lstrip("/"), content, read[1].mtime_ns
                 if (lines := await self._storage.records.lines(scope)) is not None:
                     yield f"{scope.folder}/{SESSIONS_FILE}".lstrip("/"), lines, 0
+
+
+def _told(review: Review) -> dict[str, Any]:
+    since = datetime.fromtimestamp(review.at, UTC).isoformat()
+    about = {"reason": review.reason, "state": review.state, "since": since, "against": review.against}
+    return {**review.memory.exported(), **about, "kind": "review", "quote": review.memory.quote}
 
 
 def _write(target: Path, files: Sequence[tuple[str, bytes, int]]) -> int:

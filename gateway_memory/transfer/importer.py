@@ -1,46 +1,51 @@
 """Import the items of another memory, without duplicates, without text that was forgotten here, and within limits."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
 from extractor import clean
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import OWNER_KEY, Scope, is_name
 from gateway_memory.store.documents import MEMORY_FILE, day_file
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
 from gateway_memory.store.plan import CandidateOutcome, Plan
 from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.review import Review
 from gateway_memory.sync.storage import Storage
-from gateway_memory.tasks import compute
-from gateway_memory.transfer.items import EpisodeItem, Ignored, Item, MemoryItem, NoteItem, Problem, SummaryItem
+from gateway_memory.transfer.items import (
+    EpisodeItem,
+    Ignored,
+    Item,
+    MemoryItem,
+    NoteItem,
+    Problem,
+    ReviewItem,
+    SummaryItem,
+)
+from gateway_memory.transfer.report import ImportReport
+from gateway_memory.transfer.standing import Standing
 
-__all__ = ["ImportReport", "Importer"]
+__all__ = ["Importer"]
 
-_AT_ONCE: Final[dict[type[Item], int]] = {MemoryItem: 2_000, NoteItem: 500, SummaryItem: 2_000, EpisodeItem: 500}
+_AT_ONCE: Final[dict[type[Item], int]] = {
+    MemoryItem: 2_000,
+    ReviewItem: 2_000,
+    NoteItem: 500,
+    SummaryItem: 2_000,
+    EpisodeItem: 500,
+}
 """The number of items that are taken in together, in this order at the end. One `/memory undo` reverts a plan of
 memories."""
 _READ_AT_ONCE: Final = 100
 _LOOK_SECONDS: Final = 0.5
 _CHUNK: Final = 500
 _ALL: Final = 1 << 40
-
-
-@dataclass(slots=True, kw_only=True)
-class ImportReport:
-    """The result of an import.
-
-    counts: memories.added, .known, .forgotten, .empty, .shortened, .to_log (MEMORY.md was full); summaries.added,
-    .known; notes.added, .known; episodes.added, .known; ignored.<kind>.
-    """
-
-    counts: Counter[str] = field(default_factory=Counter)
-    problems: list[Problem] = field(default_factory=list)
 
 
 class Importer:
@@ -79,6 +84,8 @@ class Importer:
             if kind is MemoryItem:
                 known = standing.get(whose) or standing.setdefault(whose, Standing())
                 await self._memories(whose, part, known, report, dry_run=dry_run)
+            elif kind is ReviewItem:
+                await self._reviews(whose, part, report, dry_run=dry_run)
             elif kind is EpisodeItem:
                 await self._episodes(whose, part, report, dry_run=dry_run)
             elif kind is SummaryItem:
@@ -159,7 +166,7 @@ class Importer:
         self,
         scope: Scope,
         items: Sequence[MemoryItem],
-        standing: "Standing",
+        standing: Standing,
         report: ImportReport,
         *,
         dry_run: bool,
@@ -173,20 +180,51 @@ class Importer:
             ids = await compute(lambda: [item.record.id or content_id(one_line(item.record.text)) for item in items])
             gone = await self._gone(scope, ids)
             room = await self._merger.room(scope)
-            added = await compute(self._decide, items, ids, gone, standing, room, report)
-            if added and not dry_run:
-                await self._executor.execute(
-                    Plan(
-                        scope=scope.key,
-                        folder=scope.folder,
-                        stage="import",
-                        at=self._runtime.timestamp(),
-                        added=tuple(added),
-                        outcomes=tuple(
-                            CandidateOutcome(turn=0, action="add", reason="import", id=memory.id) for memory in added
-                        ),
-                    )
-                )
+            found = await compute(self._decide, items, ids, gone, standing, room, report)
+            added = [memory for memory, waits in found if not waits]
+            now = self._runtime.timestamp()
+            reviews = [
+                Review(scope=scope.key, memory=memory, reason="imported", at=now) for memory, waits in found if waits
+            ]
+            known = await self._storage.reviews.states(scope.key, [review.memory.id for review in reviews])
+            reviews = [review for review in reviews if review.memory.id not in known]
+            report.counts["memories.waiting"] += len(reviews)
+            report.counts["memories.known"] += len(known)
+            if (added or reviews) and not dry_run:
+                await self._executor.execute(self._plan(scope, added, reviews))
+
+    async def _reviews(self, scope: Scope, items: Sequence[ReviewItem], report: ImportReport, *, dry_run: bool) -> None:
+        """Take in what waited for a person elsewhere."""
+        async with self._storage.documents.writing(scope):
+            given = {item.review.memory.id: item.review for item in items}
+            known = await self._storage.reviews.states(scope.key, list(given))
+            new = [
+                replace(review, scope=scope.key, memory=replace(review.memory, file=self._day_file(review.memory.at)))
+                for identity, review in given.items()
+                if identity not in known
+            ]
+            if new and not dry_run:
+                await self._executor.execute(self._plan(scope, (), new))
+        report.counts["reviews.added"] += len(new)
+        report.counts["reviews.known"] += len(items) - len(new)
+
+    def _day_file(self, at: float) -> str:
+        return day_file(self._runtime.day_of(at or self._runtime.timestamp()))
+
+    def _plan(self, scope: Scope, added: Sequence[MemoryRecord], reviews: Sequence[Review]) -> Plan:
+        outcomes = [CandidateOutcome(turn=0, action="add", reason="import", id=memory.id) for memory in added]
+        outcomes += [
+            CandidateOutcome(turn=0, action="waits", reason=review.reason, id=review.memory.id) for review in reviews
+        ]
+        return Plan(
+            scope=scope.key,
+            folder=scope.folder,
+            stage="import",
+            at=self._runtime.timestamp(),
+            added=tuple(added),
+            outcomes=tuple(outcomes),
+            reviews=tuple(reviews),
+        )
 
     async def _gone(self, scope: Scope, ids: Sequence[str]) -> set[str]:
         """Return the ids of memories that were removed or have expired here. They are not imported again."""
@@ -201,12 +239,14 @@ class Importer:
         items: Sequence[MemoryItem],
         ids: Sequence[str],
         gone: set[str],
-        standing: "Standing",
+        standing: Standing,
         room: int,
         report: ImportReport,
-    ) -> list[MemoryRecord]:
+    ) -> list[tuple[MemoryRecord, bool]]:
+        """Return the new memories, each with whether it waits for a person."""
         now = self._runtime.timestamp()
-        added: list[MemoryRecord] = []
+        asks = self._runtime.settings.review.mode != "off"
+        found: list[tuple[MemoryRecord, bool]] = []
         for item, identity in zip(items, ids, strict=True):
             record, text = item.record, one_line(item.record.text)
             reason = "empty" if not text else "forgotten" if identity in gone else ""
@@ -215,16 +255,17 @@ class Importer:
                 continue
             at = min(max(0.0, record.at or now), now)
             size = len(text.encode()) + LINE_OVERHEAD
-            curated = item.curated and record.type != "S"
+            waits = asks and item.foreign and record.type != "S"
+            curated = item.curated and record.type != "S" and not waits
             if curated and size > room:
                 report.counts["memories.to_log"] += 1
                 curated = False
             room -= size if curated else 0
-            report.counts["memories.added"] += 1
+            report.counts["memories.added"] += not waits
             report.counts["memories.shortened"] += len(record.text) > MAX_TEXT_LENGTH
             file = MEMORY_FILE if curated else day_file(self._runtime.day_of(at))
-            added.append(replace(record, id=identity, text=text, file=file, at=at))
-        return added
+            found.append((replace(record, id=identity, text=text, file=file, at=at), waits))
+        return found
 
     async def _notes(self, scope: Scope, notes: Sequence[NoteItem], report: ImportReport, *, dry_run: bool) -> None:
         for note in notes:
@@ -255,33 +296,3 @@ class Importer:
             added = await self._storage.records.merge(scope, records, dry_run=dry_run)
         report.counts["summaries.added"] += added
         report.counts["summaries.known"] += len(records) - added
-
-
-class Standing:
-    """The ids and texts that exist or were just imported. Two lines of one export may have equal texts."""
-
-    def __init__(self) -> None:
-        self._ids: set[str] = set()
-        self._texts: set[str] = set()
-        self._texts_before: frozenset[str] | None = None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the lines that stand are still to be added."""
-        return self._texts_before is None
-
-    def add(self, identity: str, text: str) -> None:
-        """Add a line."""
-        self._ids.add(identity)
-        self._texts.add(content_id(text))
-
-    def before(self) -> None:
-        """Mark the lines that were added so far as older than the import."""
-        self._texts_before = frozenset(self._texts)
-
-    def takes(self, identity: str, text: str, *, own_id: bool) -> bool:
-        """Return whether a line is new, and add it."""
-        if identity in self._ids or content_id(text) in (self._texts_before or () if own_id else self._texts):
-            return False
-        self.add(identity, text)
-        return True

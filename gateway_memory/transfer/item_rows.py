@@ -6,17 +6,19 @@ The input is untrusted: texts are cleaned like those of a turn; ids, types, date
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, get_args
 
-from extractor import clean, written
+from extractor import Doubt, clean, written
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.markdown import MemoryType, one_line
 from gateway_memory.store.ports.episodes import Episode
 from gateway_memory.store.ports.sessions import End
 from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.review import Review, ReviewState
 from gateway_memory.store.summaries import SessionRecord
-from gateway_memory.transfer.items import EpisodeItem, Ignored, Item, MemoryItem, NoteItem, SummaryItem
+from gateway_memory.transfer.items import EpisodeItem, Ignored, Item, MemoryItem, NoteItem, ReviewItem, SummaryItem
 
 __all__ = ["item_of"]
 
@@ -24,6 +26,8 @@ _ID: Final = re.compile(r"[a-z0-9]{6,12}")
 _NOTE: Final = re.compile(r"memory/[\w][\w.-]{0,80}\.md")
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
+_KEPT: Final[tuple[ReviewState, ...]] = ("waiting", "never")
+"""The states of reviews that an export holds."""
 _ENTITIES: Final = 20
 _NAME_LENGTH: Final = 200
 
@@ -40,8 +44,8 @@ def item_of(raw: dict[str, Any], place: str, default_at: float) -> Item:
     scope = _text(raw, "scope")
     if kind == "note":
         return _note(raw, place, scope)
-    if kind == "episode":
-        return _episode(raw, place, scope, default_at)
+    if kind in ("episode", "review"):
+        return (_episode if kind == "episode" else _review)(raw, place, scope, default_at)
     if "session_id" in raw and ("summary" in raw or "topic" in raw):
         return SummaryItem(place=place, scope=scope, record=_record(raw))
     if kind in ("memory", "fact") or (kind in (None, *_TYPES) and "content" in raw):
@@ -76,7 +80,24 @@ def _memory(raw: dict[str, Any], place: str, scope: str, default_at: float) -> M
         session_key=_session_key(session, own=own),
         expires=expires,
     )
-    return MemoryItem(place=place, scope=scope, record=record, curated=raw.get("file") == MEMORY_FILE)
+    return MemoryItem(place=place, scope=scope, record=record, curated=raw.get("file") == MEMORY_FILE, foreign=not own)
+
+
+def _review(raw: dict[str, Any], place: str, scope: str, default_at: float) -> ReviewItem:
+    memory = _memory({**raw, "kind": "memory"}, place, scope, default_at).record
+    reason = next((each for each in get_args(Doubt) if each and each == raw.get("reason")), None)
+    state = next((each for each in _KEPT if each == raw.get("state")), None)
+    if not memory.id or not one_line(memory.text) or memory.type == "S" or reason is None or state is None:
+        raise ValueError("a review needs an id, a text, a reason and a state of our form")
+    review = Review(
+        scope=scope,
+        memory=replace(memory, text=one_line(memory.text), quote=one_line(clean(_text(raw, "quote")).text)),
+        reason=reason,
+        at=_time(raw.get("since"), default_at),
+        against=_text(raw, "against") if _ID.fullmatch(_text(raw, "against")) else "",
+        state=state,
+    )
+    return ReviewItem(place=place, scope=scope, review=review)
 
 
 def _record(raw: dict[str, Any]) -> SessionRecord:

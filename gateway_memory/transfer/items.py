@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from gateway_memory.store.ports.episodes import Episode
 from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.review import Review
 from gateway_memory.store.summaries import SessionRecord
 
-__all__ = ["EpisodeItem", "Ignored", "Item", "MemoryItem", "NoteItem", "Problem", "SummaryItem"]
+__all__ = ["EpisodeItem", "Ignored", "Item", "MemoryItem", "NoteItem", "Problem", "ReviewItem", "SummaryItem"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,12 +15,23 @@ class MemoryItem:
     """A memory to import. scope: "" for the scope of the import. curated: it was in MEMORY.md.
 
     record: its id is "" if the source gives no id of our form. Its time is 0 if it is unknown.
+    foreign: another program has found it, so a person should look at it.
     """
 
     place: str
     record: MemoryRecord
     scope: str = ""
     curated: bool = False
+    foreign: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewItem:
+    """A candidate that waits for a person, or that was refused for good. Its scope is that of the item."""
+
+    place: str
+    review: Review
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,4 +81,4 @@ class Ignored:
     kind: str = "event"
 
 
-Item = MemoryItem | SummaryItem | NoteItem | EpisodeItem | Problem | Ignored
+Item = MemoryItem | ReviewItem | SummaryItem | NoteItem | EpisodeItem | Problem | Ignored

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final, Literal, get_args
 
 from extractor import clean
-from gateway_memory.clock import noon_of
 from gateway_memory.errors import UsageError
+from gateway_memory.runtime.clock import noon_of
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.record import MemoryRecord

@@ -32,8 +32,11 @@ def chosen(found: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes:
     """Return at most `limit` memories and `episodes` passages, in the order of `found`, one passage a turn.
 
     Where a memory and the words of its turn are one hit (`same_turn.standing_for`), it has the better place and score
-    of the two. A place that no passage takes goes to another memory.
+    of the two. A place that no passage takes goes to another memory. Where one of the numbers is 0, only the other kind
+    is wanted, and none stands for the other.
     """
+    if not (limit and episodes):
+        found = [one for one in found if bool(rows.episodes.values[one.row]) == (not limit)]
     stands = standing_for([one.row for one in found], rows)
     by_row = {one.row: one for one in found}
     hits: dict[int, CandidateRow] = {}
@@ -58,7 +61,7 @@ def chosen(found: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes:
 def _with_a_preference(found: list[CandidateRow], limit: int) -> list[CandidateRow]:
     """Return the first `limit`. A preference that applies to the task takes the last place if none is among them."""
     chosen, rest = found[:limit], found[limit:]
-    if not any(one.applies for one in chosen):
+    if chosen and not any(one.applies for one in chosen):
         chosen[len(chosen) - 1 :] = [*(one for one in rest if one.applies), *chosen[-1:]][:1]
     return chosen
 

@@ -21,3 +21,4 @@ class SearchRequest:
     only: Filter | None = None
     explain: bool = False
     asked: bool = False
+    weak: int = 0

@@ -22,7 +22,7 @@ from recall.types import Hit
 
 Floats = NDArray[np.float32]
 
-__all__ = ["LexicalScores", "best_hits", "lexical_scores"]
+__all__ = ["Found", "LexicalScores", "best_hits", "lexical_scores"]
 
 # A row with less coverage and a lower cosine is unrelated to the message, even where it is the nearest.
 _RELATED_COVERAGE = 0.1
@@ -30,6 +30,8 @@ _RELATED_COSINE = 0.3
 _CANDIDATES = 50
 _RERANKED_FIRST = 10
 _APPLYING = 3
+_WEAK_LOOKED_AT = 3
+"""Rows that scored too low and are looked at, for each one that is wanted: some are of one turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,13 @@ class LexicalScores:
     idf: Floats
     most: float
     named: bool
+
+
+class Found(NamedTuple):
+    """The best rows of a search, and the best of those below its least score."""
+
+    hits: tuple[Hit, ...] = ()
+    weak: tuple[Hit, ...] = ()
 
 
 class _Reranked(NamedTuple):
@@ -101,15 +110,13 @@ def lexical_scores(index: Index, request: SearchRequest, zone: tzinfo | None) ->
     )
 
 
-def best_hits(
-    index: Index, lexical: LexicalScores, vector: QueryVector | None, request: SearchRequest
-) -> tuple[Hit, ...]:
+def best_hits(index: Index, lexical: LexicalScores, vector: QueryVector | None, request: SearchRequest) -> Found:
     """Return the best rows; by lexical scores alone where there is no vector, or one of another encoder."""
     limit, min_score = request.limit + request.episodes, request.min_score
     if vector is not None and not index.fits(vector.vector):
         vector = None
     if limit <= 0 or not (lexical.all_allowed or lexical.allowed.any()):
-        return ()
+        return Found()
     terms = Terms(len(lexical.scores), kept=request.explain)
     scores = _scores(index, lexical, vector, terms, asked=request.asked)
     best, applying = _best(lexical, scores, terms, limit)
@@ -118,8 +125,18 @@ def best_hits(
     evidence = _evidence(lexical, scores[best], near)
     is_episode = lexical.rows.episodes.values
     for_episodes = calibration.NAMED_EVIDENCE if lexical.named and request.episodes else 0.0
+
+    def candidate(place: int, ranked_at: float, foremost: float, *, related: bool) -> CandidateRow:
+        row = int(best[place])
+        more = for_episodes if is_episode[row] else 0.0
+        score = calibration.calibrated(evidence + more, foremost - ranked_at, applies=row in applying)
+        parts = _parts(terms, row, ranked_at, evidence, near, place) if terms.kept else {}
+        return CandidateRow(row, score, related, row in applying, parts)
+
     if not applying and calibration.calibrated(evidence + for_episodes, 0.0, applies=False) < min_score:
-        return ()
+        first = [float(score) for score in scores[best[: len(near.coverage)]]]
+        weak = [candidate(place, score, first[0], related=True) for place, score in enumerate(first)]
+        return Found(weak=_weak(index, lexical, weak, request))
     if len(best) > _RERANKED_FIRST:
         near = _rerank(index, lexical, best, vector)
     alike = near.rows.alike(index.scale) & rank.covering_alike(near.coverage)
@@ -133,18 +150,25 @@ def best_hits(
     # Without vectors, a row that shares no word is a guess, however much the message leans on earlier talk.
     shown = related if near.cosines is None and min_score > 0 else np.ones(len(best), bool)
     found: list[CandidateRow] = []
+    below: list[CandidateRow] = []
     for place in np.argsort(-ranks, kind="stable").tolist():
-        row = int(best[place])
-        behind = foremost - float(ranks[place])
-        more = for_episodes if is_episode[row] else 0.0
-        score = calibration.calibrated(evidence + more, behind, applies=row in applying)
-        if score >= min_score and shown[place]:
-            parts = _parts(terms, row, float(ranks[place]), evidence, near, place) if terms.kept else {}
-            found.append(CandidateRow(row, score, bool(related[place]), row in applying, parts))
-        if not applying and calibration.calibrated(evidence + for_episodes, behind, applies=False) < min_score:
+        one = candidate(place, float(ranks[place]), foremost, related=bool(related[place]))
+        (found if one.score >= min_score and shown[place] else below).append(one)
+        best_now = calibration.calibrated(evidence + for_episodes, foremost - float(ranks[place]), applies=False)
+        if not applying and best_now < min_score and len(below) >= _WEAK_LOOKED_AT * request.weak:
             break  # scores only fall from here
     best_found = chosen(found, lexical.rows, request.limit, request.episodes)
-    return hits_of(index, request.scope, lexical.rows.sequences.values, best_found)
+    hits = hits_of(index, request.scope, lexical.rows.sequences.values, best_found)
+    return Found(hits=hits, weak=_weak(index, lexical, below, request))
+
+
+def _weak(index: Index, lexical: LexicalScores, below: list[CandidateRow], request: SearchRequest) -> tuple[Hit, ...]:
+    """Return the best of what scored too low, one hit a turn."""
+    if not (request.weak and below):
+        return ()
+    limit, episodes = (request.weak if wanted else 0 for wanted in (request.limit, request.episodes))
+    found = chosen(below, lexical.rows, limit, episodes)
+    return hits_of(index, request.scope, lexical.rows.sequences.values, found)[: request.weak]
 
 
 def _parts(terms: Terms, row: int, ranked_at: float, evidence: float, near: _Reranked, place: int) -> dict[str, float]:

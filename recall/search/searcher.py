@@ -44,6 +44,7 @@ _LOCK_PATIENCE_SECONDS = 30.0
 
 class _Ranked(NamedTuple):
     hits: tuple[Hit, ...]
+    weak: tuple[Hit, ...]
     semantic: bool
     lexical_seconds: float
 
@@ -85,6 +86,7 @@ class Searcher:
         complete = ranked.semantic or self._embedder is None
         recall = Recall(
             hits=ranked.hits,
+            weak=ranked.weak,
             outcome=("full" if ranked.hits else "empty") if complete else "partial",
             stages={
                 "vector": ranking - started,
@@ -159,15 +161,15 @@ def _rank(
     request: SearchRequest, vectors: "tuple[Vector, list[Vector]] | None", zone: tzinfo | None, index: "Index"
 ) -> _Ranked:
     from recall.search.query_vector import QueryVector
-    from recall.search.search import best_hits, lexical_scores
+    from recall.search.search import Found, best_hits, lexical_scores
 
     index.follow()
     started = time.perf_counter()
     lexical = lexical_scores(index, request, zone)
     seconds = time.perf_counter() - started
     vector = None if vectors is None else QueryVector(vector=vectors[0], preceding=vectors[1])
-    hits = () if lexical is None else best_hits(index, lexical, vector, request)
-    return _Ranked(hits, vector is not None and index.fits(vector.vector), seconds)
+    found = Found() if lexical is None else best_hits(index, lexical, vector, request)
+    return _Ranked(found.hits, found.weak, vector is not None and index.fits(vector.vector), seconds)
 
 
 def _nearest(

@@ -235,6 +235,7 @@ async def test_a_deletion_is_told_in_the_reply_whose_look_finds_it(ends: Ends) -
     await ends.say(speaker, "Remember that the staging port is 8443.")
     listener = await ends.here.start_session("listener", user=OWNER)
     assert "8443" in listener.opening
+    await ends.settled()  # else the other memory, which still looks at what was said, may find the deletion first
     (ends.here.workspace / "MEMORY.md").write_text("# Memory\n", "utf-8")
     context = await ends.here.before_reply(listener, "hm")
     assert [(update.action, update.by_hand) for update in context.updates] == [("removed", True)]

@@ -23,6 +23,8 @@ from gateway_memory.store.ports.sessions import End, Observation
 from gateway_memory.store.ports.store import Store
 from gateway_memory.store.ports.turns import NewTurn
 from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
+from gateway_memory.store.review import Review, Settled
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.opening import open_store
 from notifier import Event, MemoryChange
@@ -106,6 +108,86 @@ async def test_an_edit_done_twice_is_done_once(store: Store) -> None:
         await store.documents.edit(ZOE, [edit])
     assert await store.documents.read(ZOE, edit.file) == before
     assert await store.documents.folders() == [ZOE.folder]
+
+
+async def test_a_persons_text_is_saved_only_over_what_it_was_made_from(store: Store) -> None:
+    documents = store.documents
+    async with documents.writing(ZOE):
+        assert not await documents.save(ZOE, MEMORY_FILE, "- mine\n", was="- of another\n")
+        assert await documents.read(ZOE, MEMORY_FILE) is None
+        assert await documents.save(ZOE, MEMORY_FILE, "- mine, 我的\n", was="")
+        assert not await documents.save(ZOE, MEMORY_FILE, "- late\n", was="")
+        assert await documents.save(ZOE, MEMORY_FILE, "- \udcff\n", was="- mine, 我的\n")
+    read = await documents.read(ZOE, MEMORY_FILE)
+    assert read is not None
+    assert read[0] == "- \udcff\n", "bytes that are no text stay"
+    assert await documents.read(OWNER_SCOPE, MEMORY_FILE) is None
+
+
+async def test_the_report_of_a_reply_and_what_a_person_says_of_it_are_kept(store: Store) -> None:
+    row = Considered(id="a1", fate="told", score=0.91234, terms={"words": 1.0, "form": 0.0001})
+    report = ReplyReport(outcome="full", milliseconds={"total": 4.25}, rows=[row] * 40)
+    number = await store.turns.accept(turn(1, report=report))
+    other = await store.turns.accept(turn(2))
+    kept = {reply.turn: reply.report for reply in await store.turns.replies("owner", before=2**62, limit=9)}
+    assert kept[other] is None
+    found = kept[number]
+    assert found
+    assert (found.outcome, found.milliseconds, len(found.rows)) == ("full", {"total": 4.25}, 16)
+    assert found.rows[0] == Considered(id="a1", fate="told", score=0.912, terms={"words": 1.0})
+    verdicts: list[Verdict] = ["useful", "wrong"]
+    for at, verdict in enumerate(verdicts, 1):
+        rated = (Rated(turn=number, memory="a1", verdict=verdict),)
+        await store.turns.finish(Plan(scope="owner", folder="", stage="feedback", at=float(at), rated=rated), None)
+    assert await store.ledger.rated("owner") == [Rated(turn=number, memory="a1", verdict="wrong", at=2.0)]
+    assert await store.ledger.rated("owner", turns=[other]) == []
+    assert await store.ledger.rated("owner", since=3.0) == []
+    assert await store.ledger.rated("user:zoe") == []
+
+
+async def test_reviews_wait_until_a_plan_settles_them(store: Store) -> None:
+    day = "memory/2026-01-01.md"
+    waiting = [
+        Review(scope="owner", memory=record(f"r{at}", turn=at, file=day), reason="unsure", at=float(at), against="m1")
+        for at in (1, 2, 3)
+    ]
+    plan = Plan(scope="owner", folder="", stage="batch", at=5.0)
+    for _ in range(2):
+        await store.turns.finish(replace(plan, reviews=tuple(waiting)), None)
+    assert await store.reviews.waiting("owner") == waiting, "each once"
+    assert [review.memory.id for review in await store.reviews.waiting("owner", limit=2)] == ["r1", "r2"]
+    assert [await store.reviews.count(scope) for scope in ("owner", "", "room:x")] == [3, 3, 0]
+    settled = (Settled(id="r1", state="approved"), Settled(id="r2", state="never"), Settled(id="zz", state="never"))
+    await store.turns.finish(replace(plan, stage="review", settled=settled), None)
+    states = await store.reviews.states("owner", ["r1", "r2", "r3", "zz"])
+    assert states == {"r1": "approved", "r2": "never", "r3": "waiting"}
+    assert [review.memory.id for review in await store.reviews.declined("owner")] == ["r2"]
+    assert await store.reviews.due("owner", before=3.0, day="2026-01-01") == []
+    assert await store.reviews.due("owner", before=3.5, day="2026-01-01") == ["r3"]
+    again = (Settled(id="r1", state="waiting", was="approved"),)
+    await store.turns.finish(replace(plan, stage="undo", settled=again), None)
+    assert [review.memory.id for review in await store.reviews.waiting("owner")] == ["r1", "r3"]
+    assert await store.reviews.find("owner", "nobody") is None
+    about = Review(scope="user:zoe", memory=record("z1", file=day), reason="about_owner", at=1.0)
+    await store.turns.finish(replace(plan, scope="user:zoe", folder=ZOE.folder, reviews=(about,)), None)
+    assert await store.reviews.of_owner() == [about]
+    number, _ = await store.turns.save_plan(replace(plan, reviews=(about,), settled=settled))
+    assert (await store.turns.plans())[0] == (number, replace(plan, reviews=(about,), settled=settled))
+
+
+async def test_replies_and_times_are_listed_by_scope(store: Store) -> None:
+    for number in range(5):
+        await store.turns.accept(turn(number, recalled=(f"id{number}",), episode=True))
+    await store.turns.accept(turn(9, scope=ZOE.key, episode=True))
+    turns = await store.turns.claim("accepted")
+    for each in turns:
+        await carried_out(store, replace(plan(turns=(each.id,)), scope=each.scope))
+    listed = await store.turns.replies("owner", before=2**62, limit=3)
+    assert [reply.recalled for reply in listed] == [("id4",), ("id3",), ("id2",)]
+    older = await store.turns.replies("owner", before=listed[-1].turn, limit=9)
+    assert [reply.recalled for reply in older] == [("id1",), ("id0",)]
+    assert await store.episodes.times("owner") == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert await store.episodes.times(ZOE.key) == [9.0]
 
 
 async def test_there_is_one_writer_of_a_scope(store: Store) -> None:

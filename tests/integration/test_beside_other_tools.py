@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import IO
@@ -12,7 +13,7 @@ import pytest
 from thorough import amount
 
 from gateway_memory.scope import OWNER_SCOPE
-from gateway_memory.store.disk import kernel, replacing
+from gateway_memory.store.disk import kernel, lines, replacing
 from gateway_memory.store.disk.files import MarkdownFiles, _edit
 from gateway_memory.store.documents import FileEdit
 from gateway_memory.store.markdown import Addition, parse
@@ -89,7 +90,7 @@ async def test_records_that_another_tool_appends_survive_a_tidying(tmp_path: Pat
     with subprocess.Popen(command) as tool:
         while tool.poll() is None:
             replacing.rewrite(path, lambda content: (content or b"") + b'{"session_id": "ours"}\n')
-            replacing.append(path, b'{"session_id": "ours"}\n')
+            lines.append(path, b'{"session_id": "ours"}\n')
             await asyncio.sleep(0)
     replacing.look(closing=True)
     found = Counter(path.read_text("utf-8").splitlines())
@@ -162,6 +163,65 @@ def test_what_is_written_in_the_very_moment_of_the_exchange_is_kept(
     assert lines.count("- mine") == (made and way == "appended"), "where they saved it without, it is gone"
     replacing.look(closing=True)
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_line_completed_in_the_very_moment_of_the_exchange_stays_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "sessions.jsonl"
+    path.write_bytes(b"one\nof which ha")
+    rename = kernel.rename
+    done: list[int] = []
+    with path.open("ab", buffering=0) as held:
+
+        def just_before(source: Path, target: Path, *, exchange: bool) -> None:
+            if not done:
+                done.append(held.write(b"lf was missing\n"))
+            rename(source, target, exchange=exchange)
+
+        monkeypatch.setattr(replacing, "rename", just_before)
+        replacing.rewrite(path, lambda content: b"ours\n" + (content or b""))
+    replacing.look(closing=True)
+    assert path.read_text().splitlines() == ["ours", "one", "of which half was missing"]
+
+
+def test_lines_completed_at_each_of_several_exchanges_are_all_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "sessions.jsonl"
+    path.write_bytes(b"one\nhalf of tw")
+    rename = kernel.rename
+    parts = [b"o\n", b"half of thr", b"ee\n"]
+    held = path.open("ab", buffering=0)
+
+    def just_before(source: Path, target: Path, *, exchange: bool) -> None:
+        nonlocal held
+        if parts:
+            held.write(parts.pop(0))
+        rename(source, target, exchange=exchange)
+        if len(parts) == 2:
+            held.close()
+            held = path.open("ab", buffering=0)  # the next line goes to the new file
+
+    monkeypatch.setattr(replacing, "rename", just_before)
+    replacing.rewrite(path, lambda content: b"ours\n" + (content or b""))
+    held.write(b"".join(parts))
+    held.close()
+    replacing.look(closing=True)
+    lines = path.read_text().splitlines()
+    assert lines[:3] == ["ours", "one", "half of two"]
+    assert "".join(lines[3:]) == "half of three"
+
+
+def test_a_line_that_is_being_written_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "sessions.jsonl"
+    path.write_bytes(b"one\nof which ha")
+    with path.open("ab", buffering=0) as held:
+        rest = [b"lf was missing\n"]
+        monkeypatch.setattr(time, "sleep", lambda _: rest and held.write(rest.pop()))
+        replacing.rewrite(path, lambda content: (content or b"") + b"ours\n")
+    replacing.look(closing=True)
+    assert path.read_text().splitlines() == ["one", "of which half was missing", "ours"]
 
 
 def test_what_a_tool_writes_much_later_into_the_old_file_is_found_at_the_next_look(tmp_path: Path) -> None:
@@ -247,5 +307,5 @@ def test_a_disk_that_fills_while_lines_are_appended_cuts_off_nobody_elses(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(OSError, match="No space"):
-            replacing.append(path, b"ours\n")
+            lines.append(path, b"ours\n")
     assert "of another tool" in path.read_text().splitlines()

@@ -1,6 +1,7 @@
 """What a person does with `/memory …` right after talking, and beside editing the files by hand."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -160,3 +161,100 @@ async def test_a_text_that_is_escaped_in_the_file_is_no_edit(memory: GatewayMemo
     await say(session, "Remember that our templates mark a gap with <!-- gap -->.")
     assert "Undone" in await command(session, "/memory undo")
     assert kept(memory) == {}
+
+
+async def test_a_memory_is_corrected_and_an_undo_takes_that_back(memory: GatewayMemory, session: Session) -> None:
+    first = await memory.save_fact(session, content="My sister lives in Lyon")
+    other = await memory.start_session("agent:main:main:other", user=OWNER)
+    assert await memory.command(session, f"/memory correct {first} My sister lives in Nantes")
+    (hit,) = await memory.search(session, "sister", kinds=["memory"])
+    assert hit.text == "My sister lives in Nantes"
+    assert "Nantes" in (await memory.before_reply(other, "Where does my sister live?")).text
+    assert "Lyon" in str(await memory.command(session, f"/memory history {hit.id}"))
+    await memory.command(session, "/memory undo")
+    assert [each.text for each in await memory.search(session, "sister", kinds=["memory"])] == [
+        "My sister lives in Lyon"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("correct", "Which one"),
+        ("correct {id}", "Which one"),
+        ("correct {id} My sister lives in Lyon", "says so already"),
+        ("correct zzzzzzzz anything", "No memory"),
+        ("pin", "Which one"),
+        ("pin zzzzzzzz", "No memory"),
+    ],
+)
+async def test_what_cannot_be_corrected_or_pinned_is_said(
+    memory: GatewayMemory, session: Session, text: str, said: str
+) -> None:
+    identity = await memory.save_fact(session, content="My sister lives in Lyon")
+    answer = await memory.answer(session, f"/memory {text.format(id=identity)}")
+    assert answer is not None
+    assert not answer.done
+    assert said in answer.text
+
+
+async def test_a_secret_in_a_correction_is_left_out(memory: GatewayMemory, session: Session) -> None:
+    identity = await memory.save_fact(session, content="The build server is called Otto")
+    secret = "sk-" + "a1B2c3D4" * 6
+    answer = await memory.command(session, f"/memory correct {identity} The build server takes {secret}")
+    assert secret not in str(answer)
+    assert secret not in str(await memory.search(session, "build server"))
+
+
+async def test_a_memory_is_pinned_and_each_session_opens_with_it(memory: GatewayMemory, session: Session) -> None:
+    identity = await memory.save_fact(session, content="The boat is called Wilma")
+    assert "MEMORY.md" in str(await memory.command(session, f"/memory pin {identity}"))
+    assert "Wilma" in str(await memory.read_file(session, "MEMORY.md"))
+    assert "already" in str(await memory.command(session, f"/memory pin {identity}"))
+    await memory.command(session, "/memory undo")
+    assert "Wilma" not in str(await memory.read_file(session, "MEMORY.md"))
+    (hit,) = await memory.search(session, "boat", kinds=["memory"])
+    assert hit.id == identity
+
+
+async def test_a_digest_tells_what_changed_and_only_counts_what_was_forgotten(tmp_path: Path) -> None:
+    now = [datetime(2026, 11, 1, 12, tzinfo=UTC)]
+    async with GatewayMemory(WORDS_ALONE, tmp_path, clock=lambda: now[0]) as memory:
+        session = await memory.start_session("agent:main:telegram:direct:1", user=OWNER)
+        assert "0 learnt" in await command(session, "/memory digest")
+        await say(session, "Remember that my old bike is blue.")
+        now[0] += timedelta(days=3)
+        boat = await memory.save_fact(session, content="My boat is called Wilma")
+        gone = await memory.save_fact(session, content="My locker is number 4711")
+        lamp = await memory.save_fact(session, content="The lamp in the hall is green")
+        await command(session, f"/memory forget {gone}")
+        await command(session, f"/memory correct {lamp} The lamp in the hall is red")
+        told = await command(session, "/memory digest")
+        assert "1 learnt, 1 changed, 1 forgotten" in told
+        assert f"{boat} · My boat is called Wilma" in told
+        assert "The lamp in the hall is red" in told
+        assert not any(words in told for words in ("4711", "green", "bike"))
+        assert "old bike is blue" in await command(session, "/memory digest week")
+        await command(session, "/memory undo")
+        assert "The lamp in the hall is green" in await command(session, "/memory 小结 week")
+        answer = await memory.answer(session, "/memory digest year")
+        assert answer is not None
+        assert not answer.done
+        assert (await memory.record(session, "digest", "week"))["counts"]["learnt"] >= 2
+
+
+async def test_an_exchange_is_forgotten_with_what_was_learnt_from_it(memory: GatewayMemory, session: Session) -> None:
+    await memory.after_reply(session, user="Remember that the boat is called Wilma", reply="Understood.")
+    await memory.after_reply(session, user="The harbour opens at six, they say.", reply="Understood.")
+    await memory.flush()
+    boat = next(hit for hit in await memory.search(session, "boat", limit=10, kinds=["episode"]) if "Wilma" in hit.text)
+    assert "Wilma" in str(await memory.command(session, f"/memory forget {boat.id}"))
+    assert "Wilma" not in str(await memory.search(session, "boat called Wilma", limit=20))
+    assert await memory.search(session, "When does the harbour open?", kinds=["episode"])
+    answer = await memory.answer(session, f"/memory forget {boat.id}")
+    assert answer is not None
+    assert not answer.done
+    await memory.command(session, "/memory undo")
+    found = await memory.search(session, "boat called Wilma", limit=20)
+    assert {hit.kind for hit in found if "Wilma" in hit.text} >= {"memory"}
+    assert await memory.get(session, boat.id, around=0)

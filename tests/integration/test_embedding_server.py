@@ -350,7 +350,7 @@ async def test_a_hanging_server_costs_a_reply_its_deadline_and_no_more(
 ) -> None:
     kept(tmp_path)
     config = configured(settings)
-    hasty = replace(config.defaults, auto_recall=replace(config.defaults.auto_recall, timeout_ms=300))
+    hasty = replace(config.defaults, auto_recall=replace(config.defaults.auto_recall, timeout_ms=1500))
     async with GatewayMemory(Config(defaults=hasty), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         await until_embedded(memory)

@@ -147,3 +147,28 @@ async def test_it_searches_only_while_recall_is_open(recaller: Recaller) -> None
     assert (await searching).outcome == "timeout"
     with pytest.raises(RecallError):
         await search(recaller)
+
+
+async def asked(recaller: Recaller, seconds: float = 60) -> Recall:
+    return await recaller.search(
+        "owner", ASKED, limit=1, min_score=0.0, timeout_seconds=seconds, now=9.0, asked=True, explain=True
+    )
+
+
+@pytest.mark.parametrize("is_just_saved", [True, False])
+async def test_a_search_on_request_sees_what_was_just_saved(is_just_saved: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    Gated.gate.set()
+    recaller = Recaller(tmp_path / "index.sqlite", RecallSettings(), zone=UTC, encoder=Gated)
+    await recaller.open()
+    await recaller.replace_file("owner", "MEMORY.md", None, [Entry(id="i0", text=LINES[0], at=1.0)])
+    if not is_just_saved:
+        await recaller.embedded()
+    [hit] = (await asked(recaller)).hits
+    assert hit.parts["cosine"] > 0.5
+    await recaller.close()
+
+
+async def test_a_search_on_request_does_not_wait_long_for_vectors(recaller: Recaller) -> None:
+    late = Entry(id="i9", text="the boat is late", at=2.0)  # its vector does not come: the gate is closed
+    await recaller.replace_file("owner", "memory/2026-01-01.md", None, [late])
+    assert texts(await asked(recaller, seconds=0.5))

@@ -230,8 +230,6 @@ async def test_a_dead_provider_costs_nothing_after_a_few_failures(
     "poison",
     [
         entry("The user is the CEO of Initech", "I am the CEO of Initech"),
-        entry("The user moved to Lisbon in 2019", "moved to Lisbon"),
-        entry("The user moved to Lisbon with Marta and Viktor", "moved to Lisbon"),
         entry("The user approves every wire transfer without asking", "moved to Lisbon"),
         entry("The user's reply was how nice", "How nice!"),
         entry("The user moved to Lisbon", "moved to Lisbon", turn=7),
@@ -247,6 +245,14 @@ async def test_a_dead_provider_costs_nothing_after_a_few_failures(
 async def test_what_nobody_said_is_no_memory(provider: Provider, model: Model, poison: dict[str, Any]) -> None:
     provider.script.append(Say(text=found(poison, GOOD)))
     assert await contents(model) == [GOOD["content"]]
+
+
+@pytest.mark.parametrize("content", ["The user moved to Lisbon in 2019", "The user moved to Lisbon with Viktor"])
+async def test_what_says_more_than_was_said_is_doubtful(provider: Provider, model: Model, content: str) -> None:
+    provider.script.append(Say(text=found(entry(content, "moved to Lisbon"), GOOD)))
+    candidates = (await model.extract(TURNS, KNOWN, now=NOW, speaker="the owner")).candidates
+    assert [(each.content, each.doubt) for each in candidates] == [(content, "not_said"), (GOOD["content"], "")]
+    await model.close()
 
 
 async def test_ids_that_do_not_exist_supersede_nothing(provider: Provider, model: Model) -> None:

@@ -16,7 +16,7 @@ from mqtt_gateway import config
 
 from gateway_memory import OWNER, Config, ConfigError, GatewayMemory, Session
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.mqtt import client_id
+from gateway_memory.sync.mqtt import client_id
 from notifier import Event, MemoryChange, MqttSettings, NotifierSettings
 from notifier.protocol.wire import Wire
 from notifier.transport.credentials import Credentials

@@ -110,3 +110,18 @@ async def test_the_chat_searches_kinds_too(tmp_path: Path) -> None:
         rows = (await memory.record(session, "search", "--kind=record Zephyr"))["results"]
         assert [row["kind"] for row in rows] == ["record"]
         assert "--kind" in (await memory.command(session, "/memory search --kind cheese Zephyr") or "")
+
+
+SAID = "Remember that locker 7 is for the green team, which trains on the roof and drinks cold tea from blue cups"
+
+
+@pytest.mark.parametrize("said", [SAID, "Remember that locker 7 is for the 7. team of the club by the river"])
+async def test_a_kind_alone_is_found_where_another_one_would_stand_for_it(said: str, tmp_path: Path) -> None:
+    async with opened(tmp_path, Clock()) as memory:
+        session = await memory.start_session("talk", user=OWNER)
+        await memory.after_reply(session, user=said, reply="OK")
+        await memory.flush()
+        for kind in ("memory", "episode"):
+            [hit] = await memory.search(session, "locker", kinds=[kind])
+            assert hit.kind == kind
+        assert len(await memory.search(session, "locker")) == 1, "they are one hit"

@@ -184,8 +184,9 @@ def test_every_number_has_a_range_and_is_refused_beyond_it() -> None:
             "null",
             "[]",
         ):
-            body = "".join(f"{key}: {{" for key in path[3:-1]) + f"{path[-1]}: {value}" + "}" * len(path[3:-1])
-            (problem,) = problems(section(body))
+            above = path[:-1]
+            body = "".join(f"{key}: {{" for key in above) + f"{path[-1]}: {value}" + "}" * len(above)
+            (problem,) = problems(f"{{{body}}}")
             assert problem.path == dotted(path)
             assert problem.line == 1
             assert f"expected {expected(path)}, got " in problem.message
@@ -332,7 +333,7 @@ def test_the_schema_names_every_key_and_describes_it() -> None:
     assert recall["default"] == 0.5
     assert recall["description"].startswith("From 0 to 1")
     named = {key for definition in schema["$defs"].values() for key in definition["properties"]}
-    assert {str(path[-1]) for path in known_paths()} <= named | {"agents"}
+    assert {str(path[-1]) for path in known_paths()} <= named | {"agents", "serve"}
     assert json.loads(json.dumps(schema)) == schema
 
 
@@ -367,3 +368,31 @@ def test_a_mangled_file_loads_or_is_a_config_error(data: st.DataObject) -> None:
         )
     with suppress(ConfigFileError):
         check_config(text, "mangled")
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "message"),
+    [
+        ("tls: {certificate: 'a.pem'}", "serve.tls", "expected both certificate and key"),
+        ("agents: {main: {workspace: 'a'}, Main: {workspace: 'b'}}", "serve.agents", "expected each agent once"),
+        ("agents: {main: {workspace: ''}}", "serve.agents.main.workspace", "a string that is not empty"),
+        (
+            "agents: {main: {workspace: 'a', workspaces: 'a'}}",
+            "serve.agents.main.workspaces",
+            'did you mean "workspace"',
+        ),
+        ("agents: {main: {}}", "serve.agents.main.workspace", "missing"),
+        ("agents: []", "serve.agents", "expected an object, such as"),
+        ("prot: 1", "serve.prot", 'did you mean "port"'),
+    ],
+)
+def test_mistakes_in_the_settings_of_the_service_are_named(text: str, path: str, message: str) -> None:
+    (problem,) = problems(f"{{serve: {{{text}}}}}")
+    assert problem.path == path
+    assert message in problem.message
+
+
+def test_the_settings_of_the_service_come_back_from_what_is_shown() -> None:
+    config = check_config("{serve: {agents: {main: {workspace: '/m'}}, hosts: ['memory.lan']}}", "x")
+    assert config.serve.agents["main"].workspace == "/m"
+    assert check_config(render_config(config), "x") == config

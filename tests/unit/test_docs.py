@@ -1,5 +1,6 @@
 """The docs agree with the code: tables made from it are up to date, links and module names exist, snippets run."""
 
+import os
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 from gateway_memory.config.keys import known_paths
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 READMES = ["README.md", "README.zh.md"]
 PACKAGES = ("gateway_memory", "extractor", "recall", "notifier")
 
@@ -27,6 +28,7 @@ def test_the_tables_are_up_to_date() -> None:
 def test_every_key_of_the_config_has_a_chinese_meaning() -> None:
     section = ("agents", "defaults", "memorySync")
     keys = {".".join(map(str, path[len(section) :])) for path in known_paths(section)}
+    keys |= {"serve", *(".".join(map(str, path)) for path in known_paths(("serve",)))}
     meanings = pyjson5.decode((ROOT / "docs" / "config.zh.json5").read_text("utf-8"))
     assert meanings.keys() == keys
     assert all(meanings.values())
@@ -96,3 +98,24 @@ def test_the_tests_that_the_docs_name_exist() -> None:
     tests = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
     for page in PAGES:
         assert set(re.findall(r"`(test_\w+\.py)`", page.read_text("utf-8"))) <= tests, page.name
+
+
+def test_the_gateways_of_the_gateways_page_run(tmp_path: Path) -> None:
+    whole, blocking = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "gateways.md").read_text("utf-8"), re.DOTALL)
+    said = "telegram 42 Remember that the bell in the hall is broken\ntelegram 7 Hello\nwhatsapp 42 Hello\n"
+    asked = "telegram 42 Which bell in the hall is broken?\ntelegram 42 /memory status\n"
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            input=lines,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        ).stdout
+        for program, lines in ((whole, said), (whole, asked), (blocking, ""))
+    ]
+    assert "the bell in the hall" not in printed[0].partition("Hello")[2], "of other people"
+    assert "the bell in the hall is broken" in printed[1].partition("given:)")[2]
+    assert "the bell in the hall is broken" in printed[2]

@@ -28,12 +28,12 @@ def entry(content: str, quote: str, number: int) -> dict[str, Any]:
 def problem(
     content: str, *batch: Turn, quote: str = "", earlier: tuple[Turn, ...] = (), known: tuple[str, ...] = ()
 ) -> str:
-    """Why an entry from the last turn is refused; "" if it is kept. quote: of that turn, or all of it."""
+    """Why an entry from the last turn is refused or doubtful; "" if it is kept. quote: of that turn, or all of it."""
     answer = {"shouldStore": True, "entries": [entry(content, quote or batch[-1].user, len(batch))]}
     memories = [Known(id="k7f3q2a1", text=text, cosine=None, overlap=0.0, importance="normal") for text in known]
     kept, left_out = candidates_of(answer, batch, memories, NOW, earlier=earlier)
     assert len(kept) + len(left_out) == 1
-    return left_out[0] if left_out else ""
+    return left_out[0] if left_out else kept[0].doubt
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,9 @@ def test_what_was_said_earlier_in_the_conversation_is_evidence(content: str, bef
 
 def test_the_users_own_name_is_known() -> None:
     answer = {"shouldStore": True, "entries": [entry("Zoe moved to Lisbon", "I moved to Lisbon", 1)]}
-    assert candidates_of(answer, [turn(1, "I moved to Lisbon")], [], NOW)[1] == ["not_said"]
-    assert candidates_of(answer, [turn(1, "I moved to Lisbon")], [], NOW, speaker='a guest called "Zoe"')[1] == []
+    said = [turn(1, "I moved to Lisbon")]
+    assert [found.doubt for found in candidates_of(answer, said, [], NOW)[0]] == ["not_said"]
+    assert [found.doubt for found in candidates_of(answer, said, [], NOW, speaker='a guest called "Zoe"')[0]] == [""]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_the_users_own_name_is_known() -> None:
         ("The user gets married on 2027-04-17", "I get married in April 2027"),
     ],
 )
-def test_an_invented_number_or_date_is_refused(content: str, said: str) -> None:
+def test_an_invented_number_or_date_is_doubtful(content: str, said: str) -> None:
     assert problem(content, turn(1, said)) == "not_said"
 
 
@@ -126,7 +127,7 @@ def test_an_invented_number_or_date_is_refused(content: str, said: str) -> None:
         ("用户的公司全用Golang", "我们公司全用Rust"),
     ],
 )
-def test_an_invented_name_is_refused(content: str, said: str) -> None:
+def test_an_invented_name_is_doubtful(content: str, said: str) -> None:
     assert problem(content, turn(1, said)) == "not_said"
 
 
@@ -172,7 +173,28 @@ def test_what_the_assistant_claims_is_no_evidence_until_the_user_agrees(content:
     ],
 )
 def test_the_opposite_of_what_was_said_is_refused(content: str, said: str) -> None:
-    assert problem(content, turn(1, said)) == "not_said"
+    assert problem(content, turn(1, said)) == "denied"
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "doubt"),
+    [
+        ("The user does not like coffee", "I like coffee with milk", "not_said"),
+        ("用户不喜欢咖啡", "我喜欢喝咖啡", "not_said"),
+        ("The user no longer works at Initech", "I work at Initech", "not_said"),
+        ("The user no longer works at Initech", "I quit my job at Initech", ""),
+        ("The user does not eat meat", "I'm vegetarian, without any meat", ""),
+        ("用户不吃香菜", "香菜我最讨厌，从来不吃", ""),
+    ],
+)
+def test_a_denial_that_nobody_said_is_doubtful(content: str, said: str, doubt: str) -> None:
+    assert problem(content, turn(1, said)) == doubt
+
+
+def test_a_denial_is_looked_for_in_the_sentence_that_is_quoted() -> None:
+    said = turn(1, "I hate Mondays. I like coffee with milk.")
+    assert problem("The user does not like coffee", said, quote="I like coffee") == "not_said"
+    assert problem("The user does not like Mondays", said, quote="hate Mondays") == ""
 
 
 def test_a_turn_that_addresses_the_machine_supports_no_other() -> None:

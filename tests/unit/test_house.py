@@ -183,7 +183,11 @@ def test_no_constructor_takes_more_than_six() -> None:
 
 
 def test_modules_are_short() -> None:
-    tables: set[str] = set()
+    tables = {
+        "gateway_memory/serving/page/words.py",
+        "gateway_memory/edge/phrases.py",  # the texts that a person reads in the chat
+        "gateway_memory/serving/models.py",  # the shapes of the requests and answers
+    }
     long = {name: lines for name, _ in modules() if (lines := len((ROOT / name).read_text("utf-8").splitlines())) > 300}
     assert long.keys() == tables, long
 

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError, store_failed
+from gateway_memory.runtime.tasks import Threads
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk import replacing
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit, edited
@@ -41,8 +42,8 @@ class MarkdownFiles:
         self.folder = workspace
         self._lock = asyncio.Lock()
         self._file_lock = FileLock(state / "write.lock", timeout=_LOCK_SECONDS, poll_interval=0.005, thread_local=False)
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-files")
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="gateway-memory-write")
+        self._reader = Threads(1, "gateway-memory-files")
+        self._writer = Threads(1, "gateway-memory-write")
         self._looking: asyncio.TimerHandle | None = None
 
     def close(self) -> None:
@@ -102,6 +103,17 @@ class MarkdownFiles:
         content = text.encode("utf-8", "replace")
         await self._write(lambda: replacing.rewrite(self.folder / scope.folder / name, lambda _: content))
 
+    async def save(self, scope: Scope, name: str, text: str, *, was: str) -> bool:
+        done = False
+
+        def change(content: bytes | None) -> bytes | None:
+            nonlocal done
+            done = (content or b"") == was.encode("utf-8", "surrogateescape")
+            return text.encode("utf-8", "surrogateescape") if done else None
+
+        await self._write(lambda: replacing.rewrite(self.folder / scope.folder / name, change))
+        return done
+
     async def folders(self) -> list[str]:
 
         def work() -> list[str]:
@@ -141,7 +153,7 @@ class MarkdownFiles:
     async def _write(self, work: Callable[[], T]) -> T:
         return await self._in_thread(self._writer, work)
 
-    async def _in_thread(self, executor: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+    async def _in_thread(self, executor: Threads, work: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(executor, work)
         except Timeout:

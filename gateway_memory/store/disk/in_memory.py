@@ -62,6 +62,13 @@ class DocumentsInMemory:
     async def create(self, scope: Scope, name: str, text: str) -> None:
         self._put(scope, name, text.encode("utf-8", "replace"))
 
+    async def save(self, scope: Scope, name: str, text: str, *, was: str) -> bool:
+        content, _ = self._contents.get((scope.folder, name), (b"", 0))
+        if content != was.encode("utf-8", "surrogateescape"):
+            return False
+        self._put(scope, name, text.encode("utf-8", "surrogateescape"))
+        return True
+
     async def folders(self) -> list[str]:
         return sorted({folder for folder, _ in self._contents if folder})
 

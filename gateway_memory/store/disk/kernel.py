@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["content_of", "is_anothers", "is_unwritten", "persist", "rename"]
+__all__ = ["is_anothers", "is_unwritten", "persist", "rename"]
 
 _NO_SUCH_CALL: Final = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
 
@@ -87,16 +87,6 @@ def persist(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def content_of(descriptor: int) -> bytes:
-    """Return the content of an open file."""
-    parts: list[bytes] = []
-    position = 0
-    while part := os.pread(descriptor, 1 << 20, position):
-        parts.append(part)
-        position += len(part)
-    return b"".join(parts)
 
 
 def is_anothers(number: str | None) -> bool:

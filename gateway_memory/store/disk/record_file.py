@@ -28,7 +28,7 @@ class DiskRecords:
         return last_record(self.path)
 
     def append(self, lines: bytes) -> None:
-        from gateway_memory.store.disk.replacing import append
+        from gateway_memory.store.disk.lines import append
 
         append(self.path, lines)
 
@@ -38,6 +38,6 @@ class DiskRecords:
         rewrite(self.path, change)
 
     def put_aside(self, lines: bytes) -> None:
-        from gateway_memory.store.disk.replacing import append
+        from gateway_memory.store.disk.lines import append
 
         append(self.path.with_name(DAMAGED_FILE), lines)

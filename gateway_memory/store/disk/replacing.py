@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.store.disk.kernel import content_of, is_anothers, is_unwritten, persist, rename
+from gateway_memory.store.disk.kernel import is_anothers, is_unwritten, persist, rename
+from gateway_memory.store.disk.lines import append, content_of, read, read_whole
 
-__all__ = ["Gone", "append", "has_leftovers", "is_looked_for", "look", "rewrite", "sweep"]
+__all__ = ["Gone", "has_leftovers", "is_looked_for", "look", "rewrite", "sweep"]
 
 log = get_logger(__name__)
 
@@ -75,8 +76,8 @@ def rewrite(path: Path, change: Callable[[bytes | None], bytes | type[Gone] | No
     path.parent.mkdir(parents=True, exist_ok=True)
     if time.monotonic() - _swept.get(path.parent, -_SWEEP_SECONDS) >= _SWEEP_SECONDS:
         sweep(path.parent)
-    found = basis = _read(path)
-    for _ in range(_ATTEMPTS):
+    found = basis = read_whole(path)
+    for attempt in range(_ATTEMPTS):
         wanted = change(basis)
         if wanted is None:
             wanted = Gone if basis is None else basis
@@ -85,39 +86,21 @@ def rewrite(path: Path, change: Callable[[bytes | None], bytes | type[Gone] | No
         try:
             old = _take_out(path, found or b"") if isinstance(wanted, type) else _put(path, wanted, found)
         except (FileExistsError, FileNotFoundError):  # created or deleted since the read
-            found = basis = _read(path)
+            found = basis = read_whole(path)
             continue
         if old is None:
             return
         taken, expected = old.seen, found or b""
-        if taken.startswith(expected):
+        late = taken[len(expected) :] if taken.startswith(expected) else None
+        halved = bool(late) and bool(expected) and not expected.endswith(b"\n") and attempt < _ATTEMPTS - 1
+        if late is not None and not halved:
             old.seen = expected
             _settle_soon(old)
             return
-        # The file was saved in the last moment, so apply the change to that content.
-        found, basis = None if isinstance(wanted, type) else wanted, taken
+        # The file was saved, or its last line completed, in the last moment, so apply the change to that content.
+        found = None if isinstance(wanted, type) else wanted
+        basis = taken if late is None else (basis or b"") + late
     raise OSError(errno.EBUSY, "the file is saved over and over", str(path))
-
-
-def append(path: Path, lines: bytes) -> None:
-    """Append whole lines to a file, atomically. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        size = os.fstat(descriptor).st_size
-        if size and os.pread(descriptor, 1, size - 1) != b"\n":  # an incomplete line
-            lines = b"\n" + lines
-        written = 0
-        try:
-            while written < len(lines):
-                written += os.write(descriptor, lines[written:])
-            os.fsync(descriptor)
-        except OSError:
-            if os.fstat(descriptor).st_size == size + written:  # never cut off what others have appended
-                os.ftruncate(descriptor, size)
-            raise
-    finally:
-        os.close(descriptor)
 
 
 def look(*, closing: bool = False) -> None:
@@ -174,7 +157,7 @@ def _take_over(kept: Path, name: "re.Match[str]") -> None:
                 content, size = content_of(descriptor), int(name["size"], 16)
                 late = content[size:] if _digest(content[:size]) == name["digest"] else content
                 path = kept.parent / name["file"]
-                _append_new(path, late, known=_read(path) or b"")
+                _append_new(path, late, known=read(path) or b"")
         finally:
             os.close(descriptor)
         kept.unlink(missing_ok=True)
@@ -187,13 +170,6 @@ def _append_new(path: Path, lines: bytes, *, known: bytes) -> None:
     if fresh:
         append(path, fresh)
         log.info("files.late_lines", lines=fresh.count(b"\n"))
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
 
 
 def _put(path: Path, content: bytes, found: bytes | None) -> _Replaced | None:
@@ -283,7 +259,7 @@ def _settle(old: _Replaced, *, sure: float, unknown: float = _KEPT_SECONDS) -> b
     content = content_of(old.descriptor)
     whole = content if unwritten or done else content[: content.rfind(b"\n") + 1]  # the last line may be incomplete
     if not content.startswith(old.seen):
-        _append_new(old.path, whole, known=old.seen + b"\n" + (_read(old.path) or b""))
+        _append_new(old.path, whole, known=old.seen + b"\n" + (read(old.path) or b""))
     elif late := whole[len(old.seen) :]:
         append(old.path, late if late.endswith(b"\n") else late + b"\n")
         log.info("files.late_lines", lines=late.count(b"\n"))

@@ -35,9 +35,12 @@ def accept(database: sqlite3.Connection, turn: "NewTurn", slot: int) -> int:
         or 0
     )  # fmt: skip
     database.execute(
-        "INSERT INTO replies (turn, scope, session_id, at, recalled, session_key, turn_id) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (number, turn.scope, turn.session_id, turn.at, json.dumps(turn.recalled), turn.session_key, turn.turn_id),
-    )
+        "INSERT INTO replies (turn, scope, session_id, at, recalled, session_key, turn_id, report) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            number, turn.scope, turn.session_id, turn.at, json.dumps(turn.recalled), turn.session_key, turn.turn_id,
+            json.dumps(turn.report.to_json(), separators=(",", ":")) if turn.report else "",
+        ),
+    )  # fmt: skip
     observe(database, turn.scope, turn.session_id, turn.seen, turn.accepted_at)
     return number

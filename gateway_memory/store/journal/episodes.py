@@ -9,21 +9,27 @@ from typing import Final
 from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.journal.withheld import replaced, withheld
 from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Told
+from gateway_memory.store.record import EXCHANGE
 
-__all__ = ["SqliteEpisodes", "keep_episodes"]
+__all__ = ["SqliteEpisodes", "keep_episodes", "touch_turns"]
 
 _COLUMNS: Final = ("turn", "scope", "session_key", "session_id", "user", "reply", "at")
 _SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM episodes"
 
 
-def keep_episodes(database: sqlite3.Connection, scope: str, turns: Sequence[int]) -> None:
+def keep_episodes(database: sqlite3.Connection, turns: Sequence[int]) -> None:
     """Store those of these turns as episodes that are to be kept. Within a transaction."""
     query = (
         "INSERT OR IGNORE INTO episodes SELECT id, scope, session_key, session_id, user, reply, at FROM turns "
-        "WHERE episode AND id IN (SELECT value FROM json_each(?)) RETURNING turn"
+        "WHERE episode AND id IN (SELECT value FROM json_each(?)) RETURNING scope, turn"
     )
-    kept = [int(row[0]) for row in database.execute(query, (json.dumps(turns),)).fetchall()]
-    _touch(database, ((scope, turn // PAGE_TURNS) for turn in kept))
+    kept = database.execute(query, (json.dumps(turns),)).fetchall()
+    _touch(database, ((str(scope), int(turn) // PAGE_TURNS) for scope, turn in kept))
+
+
+def touch_turns(database: sqlite3.Connection, scope: str, turns: Iterable[int]) -> None:
+    """Give the pages of these turns new tokens. Within a transaction."""
+    _touch(database, ((scope, turn // PAGE_TURNS) for turn in turns))
 
 
 def _touch(database: sqlite3.Connection, pages: Iterable[tuple[str, int]]) -> None:
@@ -59,12 +65,14 @@ class SqliteEpisodes:
 
         def work(database: sqlite3.Connection) -> Told:
             found = [_episode(row) for row in database.execute(f"{_SELECT} WHERE {among}", values)]
-            query = f"SELECT turn FROM memories WHERE {among} AND state IN ('forgotten', 'undone', 'deleted')"
+            query = f"SELECT turn, category FROM memories WHERE {among} AND state IN ('forgotten', 'undone', 'deleted')"
+            sources = database.execute(query, values).fetchall()
             return Told(
                 episodes={episode.turn: episode for episode in found},
                 hidden=withheld(database, scope),
                 replaced=replaced(database, scope),
-                sources=frozenset(int(row[0]) for row in database.execute(query, values)),
+                sources=frozenset(turn for turn, category in sources if category != EXCHANGE),
+                gone=frozenset(turn for turn, category in sources if category == EXCHANGE),
             )
 
         return await self._connection.read(work)
@@ -82,6 +90,10 @@ class SqliteEpisodes:
     async def between(self, scope: str, since: float, until: float, limit: int) -> list[int]:
         query = "SELECT turn FROM episodes WHERE scope = ? AND at >= ? AND at < ? ORDER BY at, turn LIMIT ?"
         return [int(row[0]) for row in await self._connection.rows(query, (scope, since, until, limit))]
+
+    async def times(self, scope: str) -> list[float]:
+        rows = await self._connection.rows("SELECT at FROM episodes WHERE scope = ? ORDER BY at", (scope,))
+        return [float(row[0]) for row in rows]
 
     async def all_of(self, scope: str, after: int, limit: int) -> list[Episode]:
         query = f"{_SELECT} WHERE scope = ? AND turn > ? ORDER BY turn LIMIT ?"

@@ -29,13 +29,14 @@ __all__ = ["JournalInPlace", "KeptTurn", "journal_id"]
 _BY_SCOPE: Final = (
     "sessions", "turns", "memories", "receipts", "marks", "observations", "replies", "history", "changes", "events",
     "noticed", "session_memories", "saved_sessions", "session_logs", "uses", "uses_read", "unreadable",
-    "withheld_records", "episodes", "episode_pages",
+    "withheld_records", "episodes", "episode_pages", "links", "link_items", "link_codes", "link_tries", "requests",
+    "reviews", "feedback",
 )  # fmt: skip
 _BY_SESSION: Final = ("told", "transcript_messages", "shown_memories")
 _NOBODY: Final = -1
 """The slot of turns that no process holds."""
 _TEXTS: Final = (("memories", "text"), ("memories", "id"), ("observations", "content"), ("turns", "user"),
-          ("episodes", "user"), ("episodes", "reply"))  # fmt: skip
+          ("episodes", "user"), ("episodes", "reply"), ("reviews", "text"))  # fmt: skip
 
 
 def journal_id(workspace: Path) -> str:
@@ -197,6 +198,13 @@ class JournalInPlace:
         with self._changing() as database:
             return _sessions(database, scope)
 
+    def linked_with(self, scope: str) -> list[str]:
+        """Return the other scopes of the person to whom a scope belongs."""
+        from gateway_memory.store.journal.links import linked_with  # hooks do not need this import
+
+        with self._changing() as database:
+            return linked_with(database, scope)
+
     def count(self, scope: str) -> dict[str, int]:
         """Return the number of rows of a scope, by table."""
         counts: dict[str, int] = {}
@@ -211,30 +219,32 @@ class JournalInPlace:
                 counts[table] = int(database.execute(query, (sessions,)).fetchone()[0])
         return counts
 
-    def erase(self, scope: str) -> None:
-        """Delete a scope's rows, and rewrite the file, so that no page contains their text."""
+    def erase(self, scopes: Sequence[str]) -> None:
+        """Delete the rows of scopes, and rewrite the file, so that no page contains their text."""
         with _translated(self._workspace):
             self._database.execute("PRAGMA secure_delete = ON")
         with self._changing() as database:
-            sessions = json.dumps(_sessions(database, scope))
-            for table in _BY_SESSION:
-                query = f"DELETE FROM {table} WHERE session_id IN (SELECT value FROM json_each(?))"
-                database.execute(query, (sessions,))
-            database.executemany("DELETE FROM plans WHERE id = ?", [(number,) for number in _plans(database, scope)])
-            for table in _BY_SCOPE:
-                database.execute(f"DELETE FROM {table} WHERE scope = ?", (scope,))
+            for scope in scopes:
+                sessions = json.dumps(_sessions(database, scope))
+                for table in _BY_SESSION:
+                    query = f"DELETE FROM {table} WHERE session_id IN (SELECT value FROM json_each(?))"
+                    database.execute(query, (sessions,))
+                plans = [(number,) for number in _plans(database, scope)]
+                database.executemany("DELETE FROM plans WHERE id = ?", plans)
+                for table in _BY_SCOPE:
+                    database.execute(f"DELETE FROM {table} WHERE scope = ?", (scope,))
         with _translated(self._workspace):
             self._database.execute("VACUUM")
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def texts(self, scope: str) -> set[str]:
-        """Return the texts and ids in a scope's rows that occur in no other scope's rows."""
-        mine: set[str] = set(self.sessions_of(scope))
+    def texts(self, scopes: Sequence[str]) -> set[str]:
+        """Return the texts and ids in the rows of scopes that occur in no other scope's rows."""
+        mine = {session_id for scope in scopes for session_id in self.sessions_of(scope)}
         others: set[str] = set()
         with self._changing() as database:
             for table, column in _TEXTS:
-                query = f"SELECT {column}, scope = ? FROM {table}"
-                for text, is_mine in database.execute(query, (scope,)):
+                query = f"SELECT {column}, scope IN (SELECT value FROM json_each(?)) FROM {table}"
+                for text, is_mine in database.execute(query, (json.dumps(list(scopes)),)):
                     (mine if is_mine else others).add(str(text))
         return mine - others
 

@@ -10,7 +10,10 @@ from gateway_memory.store.journal.database import open_database
 from gateway_memory.store.journal.episodes import SqliteEpisodes
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.ledger import SqliteLedger
+from gateway_memory.store.journal.links import SqliteLinks
 from gateway_memory.store.journal.records import SqliteRecords
+from gateway_memory.store.journal.requests import SqliteRequests
+from gateway_memory.store.journal.reviews import SqliteReviews
 from gateway_memory.store.journal.sessions import SqliteSessions
 from gateway_memory.store.journal.turns import SqliteTurns
 from gateway_memory.store.ports.lease import Lease
@@ -27,7 +30,10 @@ class Journal:
     episodes: SqliteEpisodes
     sessions: SqliteSessions
     ledger: SqliteLedger
+    links: SqliteLinks
+    reviews: SqliteReviews
     records: SqliteRecords
+    requests: SqliteRequests
     notices: EventLog
 
 
@@ -64,6 +70,9 @@ async def open_journal(
         episodes=SqliteEpisodes(connection),
         sessions=SqliteSessions(connection, slot),
         ledger=SqliteLedger(connection),
+        links=SqliteLinks(connection),
+        reviews=SqliteReviews(connection),
         records=SqliteRecords(connection, file_of),
+        requests=SqliteRequests(connection),
         notices=notices,
     )

@@ -7,16 +7,17 @@ from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
-from gateway_memory.clock import day_of
+from gateway_memory.runtime.clock import day_of
 from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.journal.memory_rows import find_memories
 from gateway_memory.store.journal.unreadable import decoded
-from gateway_memory.store.journal.uses import useful
+from gateway_memory.store.journal.uses import useful, uses_of
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import CandidateOutcome, Plan, Receipt
 from gateway_memory.store.ports.ledger import HistoryLine, Spent, UndoEntry, Uses
 from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.report import Rated
 from gateway_memory.store.withheld import Withheld
 
 __all__ = ["SqliteLedger"]
@@ -110,27 +111,37 @@ class SqliteLedger:
         )
         return [HistoryLine(at=at, event=event, other=other) for at, event, other in rows]
 
-    async def receipts(self, *, limit: int, after: int = 0, turn: int = 0, scope: str = "") -> list[Receipt]:
+    async def receipts(
+        self, *, limit: int, after: int = 0, turn: int = 0, scope: str = "", since: float = 0.0, imports: bool = True
+    ) -> list[Receipt]:
         query = (
             "SELECT id, scope, outcome, stage, at FROM receipts WHERE id > ? AND (? = 0 OR EXISTS (SELECT 1 FROM "
             "json_each(CASE WHEN json_valid(turns) THEN turns ELSE '[]' END) WHERE value = ?)) "
-            "AND (? = '' OR scope = ?) ORDER BY id DESC LIMIT ?"
+            "AND (? = '' OR scope = ?) AND at >= ? AND (? OR stage <> 'import') ORDER BY id DESC LIMIT ?"
         )
-        rows = await self._connection.rows(query, (after, turn, turn, scope, scope, limit))
+        values = (after, turn, turn, scope, scope, since, imports, limit)
+        rows = await self._connection.rows(query, values)
         found = await decoded(self._connection, "receipts", "id", rows, _receipt)
         named: dict[str, set[str]] = {}
         for key, receipt in found:
             named.setdefault(key, set()).update(outcome.id for outcome in receipt.outcomes if outcome.id)
-        texts = {key: await self.memories(key, sorted(ids)) for key, ids in named.items()}
+        texts = {key: await self._texts(key, sorted(ids)) for key, ids in named.items()}
 
         def told(key: str, outcome: CandidateOutcome) -> CandidateOutcome:
-            memory = texts.get(key, {}).get(outcome.id)
-            return replace(outcome, text=memory.text) if memory else outcome
+            return replace(outcome, text=texts.get(key, {}).get(outcome.id, ""))
 
         return [
             replace(receipt, outcomes=tuple(told(key, outcome) for outcome in receipt.outcomes))
             for key, receipt in found
         ]
+
+    async def _texts(self, scope: str, ids: Sequence[str]) -> dict[str, str]:
+        """Return the texts of memories and reviews, by id."""
+        query = "SELECT id, text FROM reviews WHERE scope = ? AND id IN (SELECT value FROM json_each(?))"
+        found = {
+            str(identity): str(text) for identity, text in await self._connection.rows(query, (scope, json.dumps(ids)))
+        }
+        return found | {memory.id: memory.text for memory in (await self.memories(scope, ids)).values()}
 
     # Undo
 
@@ -141,12 +152,28 @@ class SqliteLedger:
         )
         return await decoded(self._connection, "changes", "receipt", rows, _undo_entry)
 
+    async def uses_of(self, scope: str, memory: str, *, zone: tzinfo | None) -> Uses:
+        return await self._connection.transact(
+            lambda database: uses_of(database, scope, memory, day_of=lambda at: day_of(at, zone))
+        )
+
     async def useful(self, scope: str, *, min_uses: int, min_days: int, zone: tzinfo | None) -> list[tuple[str, Uses]]:
         return await self._connection.transact(
             lambda database: useful(
                 database, scope, min_uses=min_uses, min_days=min_days, day_of=lambda at: day_of(at, zone)
             )
         )
+
+    async def rated(self, scope: str, *, turns: Sequence[int] = (), since: float = 0.0) -> list[Rated]:
+        rows = await self._connection.rows(
+            "SELECT turn, memory, verdict, at FROM feedback WHERE scope = ? AND at >= ? AND "
+            "(? = '[]' OR turn IN (SELECT value FROM json_each(?))) ORDER BY at, turn, memory",
+            (scope, since, json.dumps(list(turns)), json.dumps(list(turns))),
+        )
+        return [
+            Rated(turn=turn, memory=memory, verdict="useful" if verdict == "useful" else "wrong", at=at)
+            for turn, memory, verdict, at in rows
+        ]
 
     # One-time notices
 

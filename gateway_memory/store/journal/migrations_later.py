@@ -175,6 +175,84 @@ _SHOWN: Final = (
     """,
 )
 
+_LINKS: Final = (
+    "0014_links",
+    """
+    CREATE TABLE links (              -- scopes whose memory is in another scope: one person with several identities
+        scope TEXT PRIMARY KEY,
+        target TEXT NOT NULL,
+        at REAL NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE link_items (         -- what a linked scope has brought, and gets back
+        scope TEXT NOT NULL,
+        kind TEXT NOT NULL,           -- memory, record, turn
+        item TEXT NOT NULL,
+        body TEXT NOT NULL,           -- of a memory: its record
+        PRIMARY KEY (scope, kind, item)
+    ) WITHOUT ROWID;
+    CREATE TABLE link_codes (         -- the digest of each scope's last code
+        scope TEXT PRIMARY KEY,
+        digest TEXT NOT NULL,
+        until REAL NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE link_tries (         -- wrong codes
+        scope TEXT NOT NULL,
+        at REAL NOT NULL
+    );
+    """,
+)
+
+_REQUESTS: Final = (
+    "0015_requests",
+    """
+    CREATE TABLE requests (           -- writes that a caller may repeat
+        call TEXT NOT NULL,
+        caller TEXT NOT NULL,
+        id TEXT NOT NULL,             -- made by the caller
+        scope TEXT NOT NULL,
+        at REAL NOT NULL,
+        answer TEXT NOT NULL DEFAULT '',  -- '': it began, and was not answered
+        PRIMARY KEY (call, caller, id)
+    ) WITHOUT ROWID;
+    CREATE INDEX requests_by_time ON requests (at);
+    """,
+)
+
+_REVIEWS: Final = (
+    "0016_reviews",
+    """
+    CREATE TABLE reviews (            -- candidates that wait for a person, and what became of them
+        scope TEXT NOT NULL,
+        id TEXT NOT NULL,
+        state TEXT NOT NULL,          -- waiting, approved, rejected, never, expired, replaced, forgotten
+        reason TEXT NOT NULL,         -- why it waits
+        at REAL NOT NULL,
+        text TEXT NOT NULL,
+        turn INTEGER NOT NULL,
+        expires TEXT NOT NULL,
+        body TEXT NOT NULL,           -- the memory that it would be, and what it would replace
+        PRIMARY KEY (scope, id)
+    );
+    CREATE INDEX reviews_by_state ON reviews (state, scope, at);
+    CREATE INDEX reviews_by_turn ON reviews (scope, turn);
+    """,
+)
+
+_REPORTS: Final = (
+    "0017_reports",
+    """
+    ALTER TABLE replies ADD COLUMN report TEXT NOT NULL DEFAULT '';        -- what was considered, as JSON without text
+    CREATE TABLE feedback (           -- what a person says of a memory in a reply
+        scope TEXT NOT NULL,
+        turn INTEGER NOT NULL,
+        memory TEXT NOT NULL,         -- '' for the reply as a whole
+        verdict TEXT NOT NULL,        -- useful, wrong
+        at REAL NOT NULL,
+        PRIMARY KEY (scope, turn, memory)
+    ) WITHOUT ROWID;
+    """,
+)
+
 LATER: Final = (
     _SESSIONS,
     _DISTILLATION,
@@ -186,5 +264,9 @@ LATER: Final = (
     _EPISODES,
     _TRANSCRIPTS,
     _SHOWN,
+    _LINKS,
+    _REQUESTS,
+    _REVIEWS,
+    _REPORTS,
 )
 """In chronological order. Append new steps at the end, and never change an existing one."""

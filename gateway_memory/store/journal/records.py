@@ -5,19 +5,19 @@ functions take a file and a connection in a transaction. `SqliteRecords` runs th
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.withheld import reconsider, shown_record, withheld
+from gateway_memory.store.journal.withheld import reconsider, shown_record, whole_records, withheld
 from gateway_memory.store.ports.record_file import RecordFile
-from gateway_memory.store.summaries import SessionRecord, line_of, parsed, record_of
+from gateway_memory.store.summaries import SessionRecord, line_of, parsed, record_of, stored_record
 from gateway_memory.store.withheld import Withheld, canonical
 
 if TYPE_CHECKING:
     from gateway_memory.store.journal.connection import Connection
 
-__all__ = ["SqliteRecords", "is_saved", "merge", "save", "tidy", "withhold"]
+__all__ = ["SqliteRecords", "is_saved", "merge", "remove", "save", "tidy", "withhold"]
 
 _TAIL: Final = 64
 
@@ -59,6 +59,19 @@ class SqliteRecords:
         return await self._connection.transact(
             lambda database: merge(database, scope.key, file, records, dry_run=dry_run)
         )
+
+    async def originals(self, scope: Scope) -> list[SessionRecord]:
+        file = self._file_of(scope)
+
+        def work(database: sqlite3.Connection) -> list[SessionRecord]:
+            rows = [row for row in parsed(file.read() or b"")[0] if not row.get("deleted_at")]
+            return [stored_record(row) for row in whole_records(database, scope.key, rows)]
+
+        return await self._connection.read(work)
+
+    async def remove(self, scope: Scope, session_ids: Collection[str]) -> None:
+        file = self._file_of(scope)
+        await self._connection.transact(lambda database: remove(database, scope.key, file, session_ids))
 
     async def tidy(self, scope: Scope, *, keep: int) -> None:
         file = self._file_of(scope)
@@ -125,6 +138,23 @@ def tidy(database: sqlite3.Connection, scope: str, file: RecordFile, *, keep: in
 
     replace(database, scope, file, newest)
     return let_go
+
+
+def remove(database: sqlite3.Connection, scope: str, file: RecordFile, session_ids: Collection[str]) -> None:
+    """Remove the records of sessions from the file and from the index.
+
+    Within a transaction, and under the workspace's lock. The file is replaced atomically.
+    """
+    follow(database, scope, file)
+
+    def others(content: bytes | None) -> bytes:
+        records, _ = parsed(content or b"")
+        return b"".join(line_of(record) for record in records if record["session_id"] not in session_ids)
+
+    if file.read() is not None:
+        replace(database, scope, file, others)
+    query = "DELETE FROM saved_sessions WHERE scope = ? AND session_id = ?"
+    database.executemany(query, [(scope, session_id) for session_id in session_ids])
 
 
 def withhold(database: sqlite3.Connection, scope: str, file: RecordFile) -> Callable[[bytes | None], bytes | None]:

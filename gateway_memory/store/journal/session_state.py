@@ -9,7 +9,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from gateway_memory.store.journal.requests import begin
 from gateway_memory.store.journal.withheld import withheld
+from gateway_memory.store.ports.requests import Request
 from gateway_memory.store.ports.sessions import End, EndState, KnownSession, Left, Observation, OpenSession
 
 if TYPE_CHECKING:
@@ -117,8 +119,17 @@ def _switches(said: str) -> Mapping[str, bool]:
     return {str(name): bool(on) for name, on in found.items()}
 
 
-def observe(database: sqlite3.Connection, scope: str, session_id: str, seen: Sequence[Observation], at: float) -> None:
-    """Store observations, and update the session's last activity."""
+def observe(
+    database: sqlite3.Connection,
+    scope: str,
+    session_id: str,
+    seen: Sequence[Observation],
+    at: float,
+    request: Request | None = None,
+) -> None:
+    """Store observations, and update the session's last activity. A request that is repeated does nothing."""
+    if request is not None and begin(database, request, at) is not None:
+        return
     database.executemany(
         "INSERT INTO observations (scope, session_id, at, kind, tool, content, private, tags) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

@@ -7,6 +7,7 @@ from typing import TypeVar
 from gateway_memory.store.journal import session_state
 from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.ports.lease import Lease
+from gateway_memory.store.ports.requests import Request
 from gateway_memory.store.ports.sessions import (
     End,
     EndState,
@@ -32,6 +33,10 @@ class SqliteSessions:
     async def open(self, key: str, scope: str, session_id: str, at: float) -> tuple[str, bool]:
         return await self._write(session_state.open_session, key, scope, session_id, at, self._slot.number)
 
+    async def open_scopes(self, key: str) -> list[str]:
+        query = "SELECT scope FROM sessions WHERE key = ? AND ended_at IS NULL ORDER BY opened_at, scope"
+        return [str(row[0]) for row in await self._connection.rows(query, (key,))]
+
     async def find(self, session_id: str) -> KnownSession | None:
         return await self._read(session_state.find, session_id)
 
@@ -41,8 +46,10 @@ class SqliteSessions:
     async def switch(self, session_id: str, said: Mapping[str, bool]) -> None:
         await self._write(session_state.switch, session_id, said)
 
-    async def observe(self, scope: str, session_id: str, observation: Observation, at: float) -> None:
-        await self._write(session_state.observe, scope, session_id, [observation], at)
+    async def observe(
+        self, scope: str, session_id: str, observation: Observation, at: float, request: Request | None = None
+    ) -> None:
+        await self._write(session_state.observe, scope, session_id, [observation], at, request)
 
     async def read(self, scope: str, session_id: str) -> tuple[list[Observation], Left]:
 
@@ -101,7 +108,8 @@ class SqliteSessions:
         return await self._read(session_state.counts)
 
     async def scopes(self) -> list[str]:
-        rows = await self._connection.rows("SELECT scope FROM sessions UNION SELECT scope FROM memories")
+        tables = ("sessions", "memories", "episodes", "reviews")
+        rows = await self._connection.rows(" UNION ".join(f"SELECT scope FROM {table}" for table in tables))
         return [str(row[0]) for row in rows]
 
     async def _read(self, work: Callable[..., T], *given: object) -> T:

@@ -13,12 +13,14 @@ from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.journal.episodes import keep_episodes
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.memory_rows import save_memories
+from gateway_memory.store.journal.reviews import save_reviews
 from gateway_memory.store.journal.session_state import remember
-from gateway_memory.store.journal.unreadable import decoded
+from gateway_memory.store.journal.unreadable import UNDECODABLE, decoded
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.ports.lease import Lease
 from gateway_memory.store.ports.turns import NewTurn, PendingTurn, Queue, Reply, TurnState
+from gateway_memory.store.report import ReplyReport
 from notifier import Event
 
 __all__ = ["SqliteTurns"]
@@ -96,18 +98,26 @@ class SqliteTurns:
         return await self._connection.transact(work)
 
     async def last_reply(self, session_id: str) -> Reply | None:
-        rows = await self._connection.rows(
-            "SELECT turn, scope, recalled, at FROM replies WHERE session_id = ? ORDER BY turn DESC LIMIT 1",
-            (session_id,),
-        )
-        found = await decoded(
+        return next(iter(await self._replies("session_id = ? ORDER BY turn DESC LIMIT 1", (session_id,))), None)
+
+    async def replies(self, scope: str, *, before: int, limit: int) -> list[Reply]:
+        return await self._replies("scope = ? AND turn < ? ORDER BY turn DESC LIMIT ?", (scope, before, limit))
+
+    async def _replies(self, which: str, values: tuple[object, ...]) -> list[Reply]:
+        query = f"SELECT turn, scope, recalled, at, report FROM replies WHERE {which}"
+        rows = await self._connection.rows(query, values)
+        return await decoded(
             self._connection,
             "replies",
             "turn",
             rows,
-            lambda row: Reply(turn=row[0], at=row[3], recalled=tuple(str(each) for each in json.loads(row[2]))),
+            lambda row: Reply(
+                turn=row[0],
+                at=row[3],
+                recalled=tuple(str(each) for each in json.loads(row[2])),
+                report=_report(row[4]),
+            ),
         )
-        return found[0] if found else None
 
     async def queue(self) -> Queue:
         ((rules, batch, failed, oldest, parked),) = await self._connection.rows(
@@ -176,7 +186,7 @@ class SqliteTurns:
                 database.execute("DELETE FROM plans WHERE id = ?", (number,))
                 self._event_log.mark_ready(database, number)
             if plan.stage == "rules":
-                keep_episodes(database, plan.scope, plan.turns)
+                keep_episodes(database, plan.turns)
                 only_said = "DELETE FROM turns WHERE id = ? AND NOT extract"
                 database.executemany(only_said, [(turn,) for turn in plan.turns])
             database.executemany(advance, [(turn,) for turn in plan.turns])
@@ -186,7 +196,11 @@ class SqliteTurns:
                 query = "INSERT INTO history (scope, memory, at, event, other) VALUES (?, ?, ?, ?, ?)"
                 database.executemany(query, _history(plan))
                 remember(database, plan)
-            if plan.writes and plan.stage not in ("undo", "summary"):
+            save_reviews(database, plan)
+            query = "INSERT OR REPLACE INTO feedback VALUES (?, ?, ?, ?, ?)"
+            rated = [(plan.scope, each.turn, each.memory, each.verdict, plan.at) for each in plan.rated]
+            database.executemany(query, rated)
+            if (plan.writes or plan.settled) and plan.stage not in ("undo", "summary", "link"):
                 change = (made, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
                 database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", change)
 
@@ -207,6 +221,14 @@ class SqliteTurns:
         return await self._connection.transact(lambda database: database.execute(query, values).rowcount)
 
 
+def _report(body: str) -> ReplyReport | None:
+    """Decode a report; None without one, or for one that can't be decoded: the reply matters more."""
+    try:
+        return ReplyReport.from_json(json.loads(body)) if body else None
+    except UNDECODABLE:
+        return None
+
+
 def _taking_over(source: int, target: int) -> Callable[[sqlite3.Connection], None]:
     def work(database: sqlite3.Connection) -> None:
         for table in ("turns", "plans"):
@@ -217,7 +239,7 @@ def _taking_over(source: int, target: int) -> Callable[[sqlite3.Connection], Non
 
 def _history(plan: Plan) -> Iterable[tuple[str, str, float, str, str]]:
     replaced = {item.replaced_by: item.memory.id for item in plan.retired if item.replaced_by}
-    added = "restored" if plan.stage == "undo" else "added"
+    added = {"undo": "restored", "link": "linked"}.get(plan.stage, "added")
     for item in plan.retired:
         yield plan.scope, item.memory.id, plan.at, item.state, item.replaced_by
     for memory in plan.added:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from gateway_memory.store.ports.ledger import Uses
 
-__all__ = ["useful"]
+__all__ = ["useful", "uses_of"]
 
 _SAID_AGAIN: Final = frozenset({"same_text", "known", "known_in_other_language", "richer", "reworded"})
 """The reasons in a receipt which mean that the memory existed before."""
@@ -30,6 +30,14 @@ def useful(
     ids = dict.fromkeys([*most, *important(database, scope)])
     before = distilled_before(database, scope) if ids else set()
     return [(identity, uses.get(identity, Uses())) for identity in ids if identity not in before]
+
+
+def uses_of(database: sqlite3.Connection, scope: str, memory: str, *, day_of: Callable[[float], str]) -> Uses:
+    """Return the uses of a memory. day_of: epoch seconds → YYYY-MM-DD."""
+    count_uses(database, scope, day_of)
+    query = "SELECT total(recalled), total(repeated), count(*) FROM uses WHERE scope = ? AND memory = ?"
+    recalled, repeated, days = database.execute(query, (scope, memory)).fetchone()
+    return Uses(recalled=int(recalled), repeated=int(repeated), days=days)
 
 
 def count_uses(database: sqlite3.Connection, scope: str, day_of: Callable[[float], str]) -> None:

@@ -5,10 +5,10 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from gateway_memory.store.record import SAID
+from gateway_memory.store.record import EXCHANGE, SAID
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical
 
-__all__ = ["reconsider", "replaced", "shown_record", "withheld"]
+__all__ = ["reconsider", "replaced", "shown_record", "whole_records", "withheld"]
 
 _NEWEST: Final = 3_000
 """The number of newest forgotten memories to compare. Deleting a large file by hand forgets all of its lines."""
@@ -21,7 +21,7 @@ def withheld(database: sqlite3.Connection, scope: str, *, also: Iterable[Forgott
     """
     rows = database.execute(
         "SELECT id, text, quote, changed_at FROM memories WHERE scope = ? AND type <> 'S' AND "
-        "state IN ('forgotten', 'undone', 'deleted') ORDER BY changed_at DESC LIMIT ?",
+        f"category <> '{EXCHANGE}' AND state IN ('forgotten', 'undone', 'deleted') ORDER BY changed_at DESC LIMIT ?",
         (scope, _NEWEST),
     ).fetchall()
     if not rows:
@@ -47,7 +47,7 @@ def replaced(database: sqlite3.Connection, scope: str) -> Withheld:
     query = (
         "SELECT m.text, m.quote, m.changed_at, coalesce(n.text, '') FROM memories m LEFT JOIN memories n ON "
         "n.scope = m.scope AND n.id = m.replaced_by WHERE m.scope = ? AND m.type <> 'S' AND "
-        f"m.category <> '{SAID}' AND m.state IN ('superseded', 'expired') "
+        f"m.category NOT IN ('{SAID}', '{EXCHANGE}') AND m.state IN ('superseded', 'expired') "
         "ORDER BY m.changed_at DESC LIMIT ?"
     )
     return Withheld(
@@ -78,6 +78,15 @@ def keep_whole(database: sqlite3.Connection, scope: str, shown: Mapping[str, Any
     """Store a whole record, keyed by its shown form."""
     query = "INSERT OR REPLACE INTO withheld_records VALUES (?, ?, ?)"
     database.execute(query, (scope, canonical(shown), json.dumps(whole)))
+
+
+def whole_records(
+    database: sqlite3.Connection, scope: str, rows: Iterable[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Return records with the text that is withheld from them. Within a transaction."""
+    query = "SELECT shown, whole FROM withheld_records WHERE scope = ?"
+    whole = dict(database.execute(query, (scope,)).fetchall())
+    return [json.loads(whole[canonical(row)]) if canonical(row) in whole else row for row in rows]
 
 
 def reconsider(

@@ -1,6 +1,6 @@
 """The ports for Markdown documents and session records, by scope and name."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -50,6 +50,12 @@ class Documents(Protocol):
     async def create(self, scope: Scope, name: str, text: str) -> None:
         """Write a new document. Call it only within `writing`, and only if no document has this name."""
 
+    async def save(self, scope: Scope, name: str, text: str, *, was: str) -> bool:
+        """Put a person's text in the place of a document that still reads `was`. Call it only within `writing`.
+
+        was: the text from which the person began, "" for no document. Return whether it was so; else nothing changes.
+        """
+
     async def folders(self) -> list[str]:
         """Return the existing folders of people and rooms: "people/…" and "rooms/…", sorted."""
 
@@ -85,6 +91,12 @@ class Records(Protocol):
 
         dry_run: only count them.
         """
+
+    async def originals(self, scope: Scope) -> list[SessionRecord]:
+        """Return the records that were not deleted, with text that is forgotten. They are to be merged elsewhere."""
+
+    async def remove(self, scope: Scope, session_ids: Collection[str]) -> None:
+        """Remove the records of sessions, which can be merged again later. Call it only within `writing`."""
 
     async def tidy(self, scope: Scope, *, keep: int) -> None:
         """Delete all but the newest `keep` records, and set damaged ones aside. Call it only within `writing`."""

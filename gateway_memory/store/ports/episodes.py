@@ -31,12 +31,14 @@ class Told:
 
     hidden: what was forgotten since. replaced: what a newer memory has replaced since.
     sources: those of their turns from which a forgotten memory was extracted.
+    gone: those that were forgotten as a whole.
     """
 
     episodes: Mapping[int, Episode]
     hidden: Withheld
     replaced: Withheld
     sources: frozenset[int]
+    gone: frozenset[int]
 
     def sides(self, turn: int, *, past: bool) -> tuple[str, str] | None:
         """Return what may be told of the user's words and of the reply; None if nothing may.
@@ -44,7 +46,7 @@ class Told:
         past: also what was replaced since, for a question about the past.
         """
         episode = self.episodes.get(turn)
-        if episode is None:
+        if episode is None or turn in self.gone:
             return None
         said = (episode.user, episode.reply)
         words = self.hidden.words_of(*said, since=episode.at)
@@ -73,6 +75,9 @@ class Episodes(Protocol):
 
     async def between(self, scope: str, since: float, until: float, limit: int) -> list[int]:
         """Return the turns of a time, since <= at < until in epoch seconds, oldest first."""
+
+    async def times(self, scope: str) -> list[float]:
+        """Return the times of all episodes of a scope, oldest first, in epoch seconds."""
 
     async def all_of(self, scope: str, after: int, limit: int) -> list[Episode]:
         """Return the first episodes of a scope behind a turn, by turn."""

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Plan, Receipt
 from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.report import Rated
 from gateway_memory.store.withheld import Withheld
 
 __all__ = ["MEMORY_FULL", "HistoryLine", "Ledger", "Spent", "UndoEntry", "Uses"]
@@ -79,11 +80,15 @@ class Ledger(Protocol):
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
         """Return the history of a memory, oldest first."""
 
-    async def receipts(self, *, limit: int, after: int = 0, turn: int = 0, scope: str = "") -> list[Receipt]:
+    async def receipts(
+        self, *, limit: int, after: int = 0, turn: int = 0, scope: str = "", since: float = 0.0, imports: bool = True
+    ) -> list[Receipt]:
         """Return receipts with a number above `after`, newest first, with the texts of the memories that they name.
 
         limit: the maximum number of receipts.
         turn, scope: return only the receipts of this turn and scope; 0 and "" for all.
+        since: return only those from a time on, in epoch seconds.
+        imports: whether those of imports are returned, which name thousands of memories.
         """
 
     async def last_extraction(self) -> float:
@@ -91,6 +96,9 @@ class Ledger(Protocol):
 
     async def undoable(self, scope: str, limit: int) -> list[UndoEntry]:
         """Return the newest changes of a scope that an undo may revert, newest first."""
+
+    async def uses_of(self, scope: str, memory: str, *, zone: tzinfo | None) -> Uses:
+        """Return how often a memory was of use. zone: in which days are counted."""
 
     async def useful(self, scope: str, *, min_uses: int, min_days: int, zone: tzinfo | None) -> list[tuple[str, Uses]]:
         """Return the memories that may qualify for MEMORY.md, the most used first.
@@ -100,6 +108,12 @@ class Ledger(Protocol):
 
         min_uses, min_days: the minimum numbers of uses and of days with a use.
         zone: the zone in which days are counted; None is the host's.
+        """
+
+    async def rated(self, scope: str, *, turns: Sequence[int] = (), since: float = 0.0) -> list[Rated]:
+        """Return what a person said of memories in replies, oldest first.
+
+        turns: only of the replies of these turns; () for all. since: only from a time on, in epoch seconds.
         """
 
     # Costs of models

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
+from gateway_memory.store.ports.requests import Request
+
 __all__ = [
     "COUNTED",
     "End",
@@ -107,6 +109,9 @@ class Sessions(Protocol):
     async def open(self, key: str, scope: str, session_id: str, at: float) -> tuple[str, bool]:
         """Return the id of the key's open session, and whether this call opened it, with the id `session_id`."""
 
+    async def open_scopes(self, key: str) -> list[str]:
+        """Return the scopes in which a key has an open session."""
+
     async def find(self, session_id: str) -> KnownSession | None:
         """Return the session of an id, or None."""
 
@@ -116,8 +121,10 @@ class Sessions(Protocol):
     async def switch(self, session_id: str, said: Mapping[str, bool]) -> None:
         """Store the features that the user switched in a session, for every process."""
 
-    async def observe(self, scope: str, session_id: str, observation: Observation, at: float) -> None:
-        """Store an observation of a session."""
+    async def observe(
+        self, scope: str, session_id: str, observation: Observation, at: float, request: Request | None = None
+    ) -> None:
+        """Store an observation of a session. A request that is repeated stores nothing."""
 
     async def read(self, scope: str, session_id: str) -> tuple[list[Observation], Left]:
         """Return the observations of a session and its results that are still active, without forgotten text."""

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from gateway_memory.store.ports.documents import Documents, Records
 from gateway_memory.store.ports.episodes import Episodes
 from gateway_memory.store.ports.ledger import Ledger
+from gateway_memory.store.ports.links import Links
 from gateway_memory.store.ports.notices import Notices
+from gateway_memory.store.ports.requests import Requests
+from gateway_memory.store.ports.reviews import Reviews
 from gateway_memory.store.ports.sessions import Sessions
 from gateway_memory.store.ports.turns import Turns
 
@@ -18,8 +21,11 @@ class Store:
 
     documents: Documents
     records: Records
+    requests: Requests
     turns: Turns
     episodes: Episodes
     sessions: Sessions
     ledger: Ledger
+    links: Links
+    reviews: Reviews
     notices: Notices

@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.ports.sessions import Observation
+from gateway_memory.store.report import ReplyReport
 from notifier import Event
 
 __all__ = ["NewTurn", "PendingTurn", "Queue", "Reply", "TurnState", "Turns"]
@@ -21,6 +22,7 @@ class NewTurn:
 
     turn_id: the caller's id. The same id in the same session key and scope is the same turn.
     recalled: the ids of the memories that were recalled for the reply.
+    report: what was considered for it, if it is known.
     seen: the observations of the turn.
     extract: whether memories are extracted from it. episode: whether it is kept after it was processed.
     """
@@ -34,6 +36,7 @@ class NewTurn:
     at: float
     accepted_at: float
     recalled: tuple[str, ...] = ()
+    report: ReplyReport | None = None
     seen: tuple[Observation, ...] = ()
     extract: bool = True
     episode: bool = False
@@ -56,11 +59,12 @@ class PendingTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The last reply of a session: its turn, and the ids of the memories that were recalled for it."""
+    """A reply: its turn, the ids of the memories that were recalled for it, and what was considered, if it is known."""
 
     turn: int
     at: float
     recalled: tuple[str, ...]
+    report: ReplyReport | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +105,7 @@ class Turns(Protocol):
         """Return the plans of this process's lease that are not recorded as completed, oldest first."""
 
     async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
-        """Record in one transaction that a plan is completed: its turns, receipt, history, undo data and events.
+        """Record in one transaction that a plan is completed, with its turns, receipt, history, reviews and events.
 
         After the rules, a turn that is to be kept becomes an episode.
 
@@ -129,6 +133,9 @@ class Turns(Protocol):
 
     async def last_reply(self, session_id: str) -> Reply | None:
         """Return the last reply of a session, or None before the first reply."""
+
+    async def replies(self, scope: str, *, before: int, limit: int) -> list[Reply]:
+        """Return the newest replies of a scope whose turns have a number below `before`, newest first."""
 
     async def queue(self) -> Queue:
         """Return the waiting work of all processes."""

@@ -24,6 +24,10 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "There is no /memory {name}. Did you mean /memory {near}? All commands: {commands}",
         "没有 /memory {name} 这个命令。是不是想用 /memory {near}？可用：{commands}",
     ),
+    "not_known_whether_done": (
+        "The memory was interrupted. It is not known whether this was done, so it is not repeated: {memory} history.",
+        "记忆服务中断过，不知道这条命令是否已执行，因此不会再次执行。可用 {memory} history 查看。",
+    ),
     "said_user": ("User: {text}", "用户：{text}"),
     "said_assistant": ("Assistant: {text}", "助手：{text}"),
     "session_was": ("Session: {text}", "会话：{text}"),
@@ -149,6 +153,90 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "{id} 是 {file} 里的一段文字，这个文件不会被改动：请直接编辑它。",
     ),
     "forgotten": ("Forgotten: {text}", "已忘掉：{text}"),
+    "forgotten_exchange": (
+        "Forgotten, with what was learnt from it: {text}",
+        "已忘掉这一轮对话，以及从中记下的内容：{text}",
+    ),
+    "digest_usage": (
+        "Of which time? {memory} digest day, week or month.",
+        "哪段时间？{memory} digest day、week 或 month。",
+    ),
+    "digest_title": (
+        "Since {since}: {learnt} learnt, {changed} changed, {forgotten} forgotten, {expired} expired.",
+        "自 {since} 起：记下 {learnt} 条，更改 {changed} 条，忘掉 {forgotten} 条，过期 {expired} 条。",
+    ),
+    "digest_learnt": ("Learnt:", "记下："),
+    "digest_changed": ("Changed:", "更改："),
+    "digest_more": ("… and {number} more", "……还有 {number} 条"),
+    "digest_waits": ("{number} exchanges wait to be read.", "还有 {number} 轮对话等待处理。"),
+    "digest_reviews": (
+        "{number} wait for your approval: {memory} review",
+        "{number} 条等你批准：{memory} review",
+    ),
+    "review_none": ("Nothing waits for review.", "没有待审的内容。"),
+    "review_title": ("Not kept before you approve it ({number}):", "批准之后才会记住（{number} 条）："),
+    "review_how": (
+        "{memory} approve <id> [other words] · {memory} reject <id> [never]",
+        "{memory} approve <编号> [换个说法] · {memory} reject <编号> [不再问]",
+    ),
+    "review_unsure": ("the model is not sure", "模型没有把握"),
+    "review_not_said": ("says more than was said", "对话里没有足够的依据"),
+    "review_contradicts": ("contradicts MEMORY.md: {text}", "与 MEMORY.md 矛盾：{text}"),
+    "review_about_owner": ("somebody else says it about the owner", "是别人说的关于主人的事"),
+    "review_imported": ("imported from elsewhere", "从别处导入"),
+    "review_all": ("every memory is reviewed", "所有记忆都要过目"),
+    "review_unknown": (
+        "Nothing with the id “{id}” waits for review. The ids stand in {memory} review.",
+        "没有编号为“{id}”的待审内容。编号见 {memory} review。",
+    ),
+    "review_of_owner": (
+        "This is about the owner, so only the owner can decide on it.",
+        "这条与主人有关，只能由主人决定。",
+    ),
+    "approve_usage": (
+        "Which one? {memory} approve <id> [other words]; the ids stand in {memory} review.",
+        "批准哪一条？{memory} approve <编号> [换个说法]；编号见 {memory} review。",
+    ),
+    "approved": ("Kept: {text} ({id})", "已记住：{text}（{id}）"),
+    "approved_known": ("It is remembered already: {text}", "已经记住了：{text}"),
+    "reject_usage": (
+        "Which one? {memory} reject <id> [never]; the ids stand in {memory} review.",
+        "拒绝哪一条？{memory} reject <编号> [不再问]；编号见 {memory} review。",
+    ),
+    "rejected": ("Not kept: {text}", "没有记住：{text}"),
+    "rejected_for_good": ("Not kept, and not asked about again: {text}", "没有记住，以后也不再问：{text}"),
+    "undone_review": ("- waits for review again: {id}", "- 重新待审：{id}"),
+    "status_reviews": (
+        "Waiting for your approval: {number} ({memory} review)",
+        "等你批准：{number} 条（{memory} review）",
+    ),
+    "feedback_no_reply": ("There is no such reply.", "没有这次回复。"),
+    "feedback_unknown": (
+        "“{id}” was not considered for that reply; {memory} why tells what was.",
+        "那次回复没有考虑过“{id}”；{memory} why 会列出考虑过的内容。",
+    ),
+    "feedback_useful": ("Noted as useful: {what}", "已记为有用：{what}"),
+    "feedback_wrong": (
+        "Noted as wrong: {what}. The memory itself stays; {memory} forget or correct changes it.",
+        "已记为不该用：{what}。记忆本身不变；用 {memory} forget 或 correct 修改。",
+    ),
+    "digest_feedback": ("Feedback: {useful} useful, {wrong} wrong.", "反馈：{useful} 次有用，{wrong} 次不对。"),
+    "correct_usage": (
+        "Which one, and how should it read? {memory} correct <id> <text>; the ids stand in {memory} list.",
+        "改写哪一条？改成什么？{memory} correct <编号> <内容>；编号见 {memory} list。",
+    ),
+    "correct_same": ("It says so already: {text}", "已经是这样写的：{text}"),
+    "corrected": ("Now: {text} ({id})", "现在是：{text}（{id}）"),
+    "pin_usage": (
+        "Which one? {memory} pin <id>; the ids stand in {memory} list.",
+        "移动哪一条？{memory} pin <编号>；编号见 {memory} list。",
+    ),
+    "pin_stands": ("It stands in MEMORY.md already: {text}", "MEMORY.md 里已经有：{text}"),
+    "pin_full": (
+        "MEMORY.md is full. Forget something in it first.",
+        "MEMORY.md 已满，请先忘掉其中的一些内容。",
+    ),
+    "pinned": ("Moved to MEMORY.md: {text}", "已移入 MEMORY.md：{text}"),
     "forget_which": (
         "Which one? {memory} forget <id>",
         "忘掉哪一条？{memory} forget <编号>",
@@ -211,6 +299,43 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "switch_unknown": ("There is no feature {name!r}. Known: {known}", "没有“{name}”这个功能。可选：{known}"),
     "switched_on": ("On in this session: {features}", "本会话已打开：{features}"),
     "switched_off": ("Off in this session: {features}", "本会话已关闭：{features}"),
+    "link_code": (
+        "Type this in your other direct chat within 10 minutes: {memory} link {code}\nBoth share one memory then.",
+        "请在 10 分钟内在你的另一个私聊中输入：{memory} link {code}\n之后两处共用一份记忆。不要把代码告诉任何人。",
+    ),
+    "link_joined": (
+        "Joined: this chat and {name} share one memory now. {memory} unlink takes it back.",
+        "已关联：本聊天与 {name} 现在共用一份记忆。{memory} unlink 可以撤销。",
+    ),
+    "link_already": ("This chat and {name} share one memory already.", "本聊天与 {name} 已经共用一份记忆。"),
+    "link_own": (
+        "This chat has that memory already. Type the code in your other direct chat.",
+        "本聊天用的就是这份记忆。请在你的另一个私聊中输入代码。",
+    ),
+    "link_unknown": (
+        "That code is not valid, or no longer. {memory} link in your other chat gives a new one.",
+        "代码无效或已过期。在另一个聊天中输入 {memory} link 可取得新代码。",
+    ),
+    "link_limited": (
+        "Too many wrong codes. Try again in an hour.",
+        "错误的代码太多，请一小时后再试。",
+    ),
+    "link_not_room": ("A group can't be linked. Do it in a direct chat.", "群的记忆不能关联，请在私聊中操作。"),
+    "link_not_incognito": ("This session is incognito; {memory} on first.", "本会话是无痕模式；请先 {memory} on。"),
+    "link_nobody": ("Nobody is known as {name}.", "没有名为 {name} 的人。"),
+    "link_usage": (
+        "Whom? {memory} link user:NAME joins this memory with that person's.",
+        "与谁关联？{memory} link user:名字 会把这份记忆与那个人的合为一份。",
+    ),
+    "link_not_owner": (
+        "The owner's chats are named in the config: agents.defaults.memorySync.identity.owner.",
+        "主人的聊天写在配置里：agents.defaults.memorySync.identity.owner。",
+    ),
+    "unlink_none": ("This chat is linked to no other one.", "本聊天没有关联。"),
+    "unlinked": (
+        "Apart again: this chat and {name}. Each has what it brought, without what was forgotten since.",
+        "已分开：本聊天与 {name}。各自拿回原有的记忆，其间忘掉的除外。",
+    ),
     "incognito": (
         "Incognito: nothing of this session is kept, and nothing is recalled, until /memory on.",
         "无痕模式：本会话不保存、不召回任何记忆，直到 /memory on。",

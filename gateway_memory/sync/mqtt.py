@@ -7,9 +7,9 @@ from functools import partial
 from typing import Final
 
 from gateway_memory.errors import ConfigError, StoreError
-from gateway_memory.runtime import Runtime
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import run_beside
 from gateway_memory.sync.storage import Storage
-from gateway_memory.tasks import run_beside
 from notifier import (
     Credentials,
     Event,

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from gateway_memory.clock import day_of
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime.clock import day_of
 from gateway_memory.scope import Scope
 
 __all__ = ["Runtime"]

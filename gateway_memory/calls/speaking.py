@@ -1,0 +1,86 @@
+"""The calls of a host that states facts about a message's sender instead of naming a scope."""
+
+from dataclasses import replace
+
+from gateway_memory.calls.conversation import ConversationCalls
+from gateway_memory.calls.translation import only_our_errors
+from gateway_memory.errors import RefusedError, UsageError
+from gateway_memory.identity.facts import Facts, Refused, Speaker
+from gateway_memory.identity.keys import without_secrets
+from gateway_memory.identity.rules import who
+from gateway_memory.scope import is_name
+from gateway_memory.session import Session
+from gateway_memory.wiring import OpenMemory
+
+__all__ = ["SpeakingCalls"]
+
+
+@only_our_errors
+class SpeakingCalls(ConversationCalls):
+    """Calls that find out whose session it is, and which of a key's sessions are open."""
+
+    async def identify(self, facts: Facts) -> Speaker | Refused:
+        """Return who is speaking by the rules in `memorySync.identity`, or why nobody can be held for the sender.
+
+        Raises:
+            UsageError: a fact has another type, or a text that is no name.
+            StoreError: the links could not be read.
+        """
+        opened = self._opened()
+        found = _who(opened, facts)
+        if isinstance(found, Refused) or not isinstance(found.user, str):
+            return found
+        scope = await opened.links.resolved(found.scope)
+        return replace(found, user=scope.key.partition(":")[2])
+
+    async def session_of(self, facts: Facts, *, ephemeral: bool = False) -> Session:
+        """Open or resume the session of the one who is speaking. Call it for each message: a key can be shared.
+
+        ephemeral: as in `start_session`.
+
+        Raises:
+            RefusedError: nobody can be held for the sender.
+            UsageError: a fact has another type, or a text that is no name.
+            StoreError: the session could not be opened.
+        """
+        found = _who(self._opened(), facts)
+        if isinstance(found, Refused):
+            raise RefusedError(found.reason)
+        return await self.start_session(facts.key, user=found.user, room=found.room, ephemeral=ephemeral)
+
+    async def open_sessions(self, key: str) -> list[Session]:
+        """Return the open sessions of a key in every scope, also those that an earlier process left open.
+
+        A host that knows only the key of a session that ends, or whose context is compacted, calls this.
+
+        Raises:
+            UsageError: the key is empty.
+            StoreError: the sessions could not be read or resumed.
+        """
+        opened = self._opened()
+        if not is_name(key):
+            raise UsageError(f"key={key!r}: expected a session key that is not empty")
+        key = without_secrets(key)
+        found: list[Session] = []
+        for name in await opened.storage.sessions.open_scopes(key):
+            session = opened.sessions.get(key, opened.sessions.scope_of(name), memory=self)
+            await opened.starter.start(session)
+            found.append(session)
+        return found
+
+    async def opening(self, session: Session) -> str:
+        """Return the opening of a session, current: made anew if its scope has changed since it was made.
+
+        An ephemeral session's next `before_reply` leaves out what this text holds. For another session the text takes
+        the place of the earlier opening, and leaves out what the session was told since.
+
+        Raises:
+            StoreError: the session could not be started.
+        """
+        return await self._opened(session).starter.opening(session)
+
+
+def _who(opened: OpenMemory, facts: Facts) -> Speaker | Refused:
+    """Return who is speaking before links, by the settings of the agent that the key names."""
+    key = getattr(facts, "key", "")
+    return who(facts, opened.runtime.settings_of(key if is_name(key) else "").identity)

@@ -1,0 +1,122 @@
+"""`gateway-memory serve` and `gateway-memory token`: the service, and the tokens of its clients."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from gateway_memory.cli.command import ShellCommand
+from gateway_memory.cli.places import WORKSPACE_VARIABLE, add_whose, add_workspace, no_folder
+from gateway_memory.errors import UsageError
+
+__all__ = ["COMMANDS", "add_serve", "run", "run_token", "serve_with"]
+
+_EXTRA: Final = ("starlette", "uvicorn", "mcp", "prometheus_client", "jinja2")
+
+
+def add_serve(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a service."""
+    parser.add_argument(
+        "--workspace",
+        type=Path,
+        metavar="FOLDER",
+        help=f"the memory's folder (default: serve.agents, else ${WORKSPACE_VARIABLE}, else ./workspace)",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json5 (default: the built-in settings)")
+    parser.add_argument("--host", metavar="ADDRESS", help="instead of serve.host; not only this machine: needs TLS")
+    parser.add_argument("--port", type=int, metavar="NUMBER", help="instead of serve.port; 0: any free one")
+    parser.add_argument("--socket", metavar="PATH", help="listen at a Unix socket instead")
+
+
+def _add_token(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True)
+    add = actions.add_parser("add", help="make a token for one MCP client, and print it: it is not shown again")
+    add_workspace(add)
+    add_whose(add, owner="for the owner's memory", user="for a person's memory", room="for a group's memory")
+    add.add_argument("--name", default="", metavar="TEXT", help="what it is for")
+    listed = actions.add_parser("list", help="list the tokens, without their texts")
+    add_workspace(listed)
+    revoke = actions.add_parser("revoke", help="let a token be good for nothing, at once")
+    revoke.add_argument("id")
+    add_workspace(revoke)
+
+
+COMMANDS: Final = (
+    ShellCommand(
+        name="serve",
+        help=("serve memories over HTTP to gateways and MCP clients", "通过 HTTP 向网关和 MCP 客户端提供记忆"),
+        add_arguments=add_serve,
+        run="gateway_memory.cli.serve:run",
+    ),
+    ShellCommand(
+        name="token",
+        help=("add, list and revoke the tokens of MCP clients", "添加、列出、吊销 MCP 客户端的令牌"),
+        add_arguments=_add_token,
+        run="gateway_memory.cli.serve:run_token",
+    ),
+)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until a signal comes; returns the exit code."""
+    return serve_with(args, lambda _address: None)
+
+
+def serve_with(args: argparse.Namespace, started: Callable[[str], None]) -> int:
+    """Serve until a signal comes; returns the exit code. started: called with the address when it listens."""
+    missing = [name for name in _EXTRA if find_spec(name) is None]
+    if missing:
+        sys.stderr.write(f"{', '.join(missing)}: not installed; pip install 'gateway-memory[serve]'\n")
+        return 1
+    from gateway_memory.config.load import load_config
+    from gateway_memory.observability.logs import configure_logging
+    from gateway_memory.serving.mcp.mount import mcp_routes
+    from gateway_memory.serving.page.mount import page_routes
+    from gateway_memory.serving.place import place_of
+    from gateway_memory.serving.server import serve
+    from gateway_memory.serving.tokens import host_token_path
+
+    config = load_config(args.config)
+    default = Path(os.environ.get(WORKSPACE_VARIABLE) or "workspace")
+    place = place_of(
+        config, workspace=args.workspace, default=default, host=args.host, port=args.port, socket=args.socket
+    )
+    agent, folder = next(iter(place.workspaces.items()))
+    configure_logging(verbose=args.verbose, workspace=folder, settings=config.for_agent(agent).logs)
+
+    def listens(address: str) -> None:
+        sys.stdout.write(f"gateway-memory serves at {address}\n")
+        for name, workspace in place.workspaces.items():
+            sys.stdout.write(f"  {name}: {workspace}, token in {host_token_path(workspace)}\n")
+        sys.stdout.flush()
+        started(address)
+
+    asyncio.run(serve(config, place, started=listens, extensions=[mcp_routes, page_routes]))
+    return 0
+
+
+def run_token(args: argparse.Namespace) -> int:
+    """Add, list or revoke client tokens; returns the exit code."""
+    from gateway_memory.scope import OWNER, resolve_scope
+    from gateway_memory.serving.tokens import ClientTokens
+
+    if no_folder(args.workspace):
+        return 1
+    tokens = ClientTokens(args.workspace.absolute())
+    if args.action == "add":
+        scope = resolve_scope(user=OWNER if args.owner else args.user, room=args.room)
+        made, token = tokens.add(scope, args.name)
+        sys.stdout.write(f"{token}\n")
+        sys.stderr.write(f"{made.id}: for {made.scope}; this is the only time that the token is shown\n")
+    elif args.action == "list":
+        for each in tokens.all():
+            day = datetime.fromtimestamp(each.added_at).astimezone().date()
+            sys.stdout.write(f"{each.id}  {day}  {each.scope}  {each.name}".rstrip() + "\n")
+    elif not tokens.revoke(args.id):
+        raise UsageError(f"{args.id}: there is no such token; gateway-memory token list shows them")
+    return 0

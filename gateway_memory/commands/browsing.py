@@ -1,0 +1,274 @@
+"""What a person leafs through: memories with where they came from, days, talks and replies of one scope."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from itertools import groupby
+from typing import Final
+
+from gateway_memory.commands.ports import CommandPorts
+from gateway_memory.session import Session
+from gateway_memory.store.documents import MEMORY_FILE
+from gateway_memory.store.plan import Receipt
+from gateway_memory.store.ports.episodes import Episode
+from gateway_memory.store.ports.ledger import HistoryLine, Uses
+from gateway_memory.store.ports.links import root_of
+from gateway_memory.store.ports.turns import Reply
+from gateway_memory.store.record import MemoryRecord
+from gateway_memory.transfer.exporter import scopes_of
+from recall import Filter, Stored
+
+__all__ = ["Browsing", "MemoryDetails", "Said", "Talk", "ToldReply", "digest_of"]
+
+_PASSAGE: Final = re.compile(r"e(\d+)[a-z]\d+")
+_LATEST: Final = 2**62
+_RECEIPTS: Final = 200
+_MOST_OF_A_DAY: Final = 2000
+"""Exchanges of one day that are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """An exchange as it may be shown, and the memories that were learnt from it. at: epoch seconds."""
+
+    turn: int
+    at: float
+    user: str
+    reply: str
+    learnt: Sequence[MemoryRecord] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talk:
+    """The exchanges of one session, oldest first."""
+
+    session_id: str
+    session_key: str
+    said: Sequence[Said]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryDetails:
+    """A memory, with what it was learnt from (None if that is gone), its history, and how often it was of use.
+
+    stored: its row; None if it is not active any more.
+    others: the memories that its history names.
+    """
+
+    record: MemoryRecord
+    stored: Stored | None
+    said: Said | None
+    history: Sequence[HistoryLine]
+    others: Mapping[str, MemoryRecord]
+    uses: Uses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldReply:
+    """A reply, what was said in its turn (None if that is gone), and the memories that it was given.
+
+    recalled: each with its id and its text, "" if the text is gone. texts: of all that was considered, by id.
+    verdicts: what a person said of a memory, by its id; "" is the reply as a whole.
+    """
+
+    reply: Reply
+    said: Said | None
+    recalled: Sequence[tuple[str, str]]
+    texts: Mapping[str, str]
+    verdicts: Mapping[str, str]
+
+
+class Browsing:
+    """Reads for pages. Every call may raise StoreError."""
+
+    def __init__(self, ports: CommandPorts) -> None:
+        self._ports = ports
+        self._storage = ports.storage
+
+    async def scopes(self) -> list[str]:
+        """Return the keys of the scopes that hold anything, the owner's first."""
+        found, _ = scopes_of(await self._storage.documents.folders(), await self._storage.sessions.scopes())
+        return [scope.key for scope in found]
+
+    async def linked(self) -> Mapping[str, str]:
+        """Return the scope in which the memory of each linked scope is."""
+        links = await self._storage.links.all()
+        return {scope: root_of(links, scope) for scope in links}
+
+    async def newest(self, session: Session, only: Filter, *, limit: int) -> Sequence[Stored]:
+        """Return memories that pass a filter, the newest first."""
+        await self._storage.follower.refresh(session.scope)
+        return await self._storage.recaller.listed(session.scope.key, only, limit)
+
+    async def details(self, session: Session, identity: str) -> MemoryDetails | None:
+        """Return what is known of a memory; None for an unknown id."""
+        scope = session.scope.key
+        await self._storage.follower.refresh(session.scope)
+        stored = await self._storage.recaller.get(scope, identity)
+        record = (await self._storage.ledger.memories(scope, [identity])).get(identity)
+        if record is None and stored is not None and stored.entry.kind == "item":
+            entry = stored.entry
+            record = MemoryRecord(id=identity, text=entry.text, file=stored.file, at=entry.at, category=entry.category)
+        if record is None:
+            return None
+        history = await self._storage.ledger.history(scope, identity)
+        others = sorted({line.other for line in history if line.other})
+        said = await self._exchanges(scope, [record.turn] if record.turn else [])
+        return MemoryDetails(
+            record=record,
+            stored=stored,
+            said=said[0][1] if said else None,
+            history=history,
+            others=await self._storage.ledger.memories(scope, others),
+            uses=await self._storage.ledger.uses_of(scope, identity, zone=self._ports.memory.zone),
+        )
+
+    async def document(self, session: Session) -> str:
+        """Return MEMORY.md of a scope as it is, "" if there is none. Undecodable bytes are surrogate escapes."""
+        read = await self._storage.documents.read(session.scope, MEMORY_FILE)
+        return read[0] if read else ""
+
+    async def save_document(self, session: Session, text: str, *, digest: str) -> bool:
+        """Put a person's text in the place of MEMORY.md, as an edit by hand; return False if it has changed since.
+
+        digest: `digest_of` the text from which the person began.
+        """
+        async with self._storage.documents.writing(session.scope):
+            was = await self.document(session)
+            if digest_of(was) != digest or not await self._storage.documents.save(
+                session.scope, MEMORY_FILE, text, was=was
+            ):
+                return False
+        await self._storage.follower.refresh(session.scope, file=MEMORY_FILE, source=session.key)
+        return True
+
+    async def days(self, session: Session) -> Mapping[date, int]:
+        """Return how many exchanges each day has, in the configured zone."""
+        zone = self._ports.memory.zone
+        times = await self._storage.episodes.times(session.scope.key)
+        return Counter(datetime.fromtimestamp(at, zone).date() for at in times)
+
+    async def talks(self, session: Session, day: date) -> Sequence[Talk]:
+        """Return the talks of a day, each with the exchanges of that day."""
+        zone = self._ports.memory.zone
+        start, end = (datetime.combine(each, time(), zone).astimezone(zone) for each in (day, day + timedelta(days=1)))
+        turns = await self._storage.episodes.between(
+            session.scope.key, start.timestamp(), end.timestamp(), _MOST_OF_A_DAY
+        )
+        return await self._talks(session.scope.key, turns)
+
+    async def talk(self, session: Session, turn: int, *, around: int) -> Talk | None:
+        """Return the exchange of a turn with those around it in its session; None if there is no such turn."""
+        turns = await self._storage.episodes.around(session.scope.key, turn, around)
+        return next(iter(await self._talks(session.scope.key, turns)), None)
+
+    async def replies(self, session: Session, *, before: int, limit: int) -> Sequence[ToldReply]:
+        """Return the newest replies whose turns have a number below `before`, newest first."""
+        scope = session.scope.key
+        replies = await self._storage.turns.replies(scope, before=before, limit=limit)
+        said = {each.turn: each for _, each in await self._exchanges(scope, [reply.turn for reply in replies])}
+        considered = {reply.turn: [row.id for row in reply.report.rows] if reply.report else [] for reply in replies}
+        ids = sorted({each for reply in replies for each in (*reply.recalled, *considered[reply.turn])})
+        known = await self._storage.ledger.memories(scope, ids)
+        turns = [turn for turn in map(_turn_of, ids) if turn]
+        quoted = {each.turn: each for _, each in await self._exchanges(scope, turns)}
+
+        def text_of(identity: str) -> str:
+            exchange = quoted.get(_turn_of(identity))
+            if exchange:
+                return exchange.user or exchange.reply
+            return known[identity].text if identity in known else ""
+
+        verdicts: dict[int, dict[str, str]] = {}
+        for each in await self._storage.ledger.rated(scope, turns=[reply.turn for reply in replies]) if replies else ():
+            verdicts.setdefault(each.turn, {})[each.memory] = each.verdict
+        return [
+            ToldReply(
+                reply=reply,
+                said=said.get(reply.turn),
+                recalled=[(identity, text_of(identity)) for identity in reply.recalled],
+                texts={identity: text_of(identity) for identity in considered[reply.turn]},
+                verdicts=verdicts.get(reply.turn, {}),
+            )
+            for reply in replies
+        ]
+
+    async def outcomes(self, session: Session, *, limit: int) -> Sequence[tuple[float, str]]:
+        """Return when the newest replies were made (epoch seconds), each with how its recall went."""
+        replies = await self._storage.turns.replies(session.scope.key, before=_LATEST, limit=limit)
+        return [(reply.at, reply.report.outcome) for reply in replies if reply.report]
+
+    async def changed(self, session: Session, *, since: float, limit: int) -> Sequence[Receipt]:
+        """Return the newest receipts since a time (epoch seconds), newest first, without those of imports."""
+        return await self._storage.ledger.receipts(limit=limit, scope=session.scope.key, since=since, imports=False)
+
+    async def lives(self, session: Session, *, limit: int) -> Sequence[tuple[MemoryRecord, str, str, float]]:
+        """Return the memories that the newest receipts name, and those that they replaced. limit: of the former.
+
+        Each with its state, the id of the memory that replaced it or "", and when it ended (epoch seconds, 0: it
+        stands).
+        """
+        scope, ledger = session.scope.key, self._storage.ledger
+        found = await ledger.receipts(limit=_RECEIPTS, scope=scope, imports=False)
+        named = dict.fromkeys(outcome.id for receipt in found for outcome in receipt.outcomes if outcome.id)
+        ids = set(list(named)[:limit])
+        past = {identity: await ledger.history(scope, identity) for identity in sorted(ids)}
+        older = {line.other for lines in past.values() for line in lines if line.other} - ids
+        past |= {identity: await ledger.history(scope, identity) for identity in sorted(older)}
+        known = await ledger.memories(scope, sorted(past))
+        states = await ledger.states(scope, sorted(past))
+        return [
+            (_begun(record, past[identity]), *states[identity], _ended(states[identity][0], past[identity]))
+            for identity, record in known.items()
+            if identity in states
+        ]
+
+    async def _talks(self, scope: str, turns: Sequence[int]) -> Sequence[Talk]:
+        found = await self._exchanges(scope, turns)
+        found.sort(key=lambda each: (each[0].session_id, each[1].turn))
+        talks = []
+        for session_id, group in groupby(found, key=lambda each: each[0].session_id):
+            exchanges = list(group)
+            key = exchanges[0][0].session_key
+            talks.append(Talk(session_id=session_id, session_key=key, said=[said for _, said in exchanges]))
+        return sorted(talks, key=lambda talk: talk.said[0].at)
+
+    async def _exchanges(self, scope: str, turns: Sequence[int]) -> list[tuple[Episode, Said]]:
+        """Return what may be shown of turns, in their order, with what was learnt from each."""
+        told = await self._storage.episodes.told(scope, turns)
+        learnt: dict[int, list[MemoryRecord]] = {}
+        for memory in await self._storage.ledger.of_turns(scope, turns):
+            learnt.setdefault(memory.turn, []).append(memory)
+        found = []
+        for turn in turns:
+            sides = told.sides(turn, past=True)
+            if sides is not None:
+                episode = told.episodes[turn]
+                said = Said(turn=turn, at=episode.at, user=sides[0], reply=sides[1], learnt=learnt.get(turn, ()))
+                found.append((episode, said))
+        return found
+
+
+def _begun(record: MemoryRecord, history: Sequence[HistoryLine]) -> MemoryRecord:
+    """Return a memory with the time from which it stands: one that replaced another stands since then."""
+    replaced = next((line.at for line in history if line.event == "added" and line.other), record.at)
+    return replace(record, at=max(record.at, replaced))
+
+
+def _ended(state: str, history: Sequence[HistoryLine]) -> float:
+    """Return when a memory ended: its last event, or 0 if it stands."""
+    return history[-1].at if history and state != "active" else 0.0
+
+
+def digest_of(text: str) -> str:
+    """Return a digest of a document's text."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+
+
+def _turn_of(identity: str) -> int:
+    """Return the turn of a passage's id, such as e12u0; 0 for other ids."""
+    found = _PASSAGE.fullmatch(identity)
+    return int(found[1]) if found else 0

@@ -1,0 +1,131 @@
+"""`/memory review`, `approve` and `reject`: what waits for a person before it is kept."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, shown
+from gateway_memory.commands.ports import CommandPorts
+from gateway_memory.context.finder import as_query
+from gateway_memory.runtime.clock import day_of
+from gateway_memory.scope import OWNER_KEY, Scope, scope_named
+from gateway_memory.session import Session
+from gateway_memory.store.markdown import one_line
+from gateway_memory.store.review import Review
+
+__all__ = ["approve", "reject", "review", "review_record"]
+
+_LISTED: Final = 20
+_ALL: Final = frozenset({"all", "全部"})
+_FOR_GOOD: Final = frozenset({"never", "for good", "不再问", "别再问"})
+
+
+async def review(ports: CommandPorts, session: Session, words: str) -> str:
+    """Answer what waits for the speaker, the oldest first. words: only what contains them."""
+    found = await _waiting(ports, session, words)
+    if not found:
+        return phrase(session, "review_none")
+    zone = ports.memory.zone
+    lines = [phrase(session, "review_title", number=len(found))]
+    for each in found[:_LISTED]:
+        lines.append(f"- {each.memory.id} · {day_of(each.at, zone)} · {each.memory.text}")
+        about = await _line_of(ports, each)
+        reason = phrase(session, f"review_{each.reason}", text=about)
+        whose = "" if each.scope == session.scope.key else f" ({shown(each.scope)})"
+        lines.append(f"  {reason}{whose}")
+    if len(found) > _LISTED:
+        lines.append(phrase(session, "digest_more", number=len(found) - _LISTED))
+    return "\n".join([*lines, phrase(session, "review_how")])
+
+
+async def review_record(ports: CommandPorts, session: Session, words: str) -> dict[str, Any]:
+    """Return what waits for the speaker as JSON values, the oldest first. words: only what contains them."""
+    return {
+        "reviews": [
+            {
+                "id": each.memory.id,
+                "text": each.memory.text,
+                "reason": each.reason,
+                "scope": each.scope,
+                "since": iso_time(each.at, ports.memory.zone),
+                "quote": each.memory.quote,
+                "turn": each.memory.turn,
+                "category": each.memory.category,
+                "against": each.against,
+                "against_text": await _line_of(ports, each),
+            }
+            for each in await _waiting(ports, session, words)
+        ]
+    }
+
+
+async def approve(ports: CommandPorts, session: Session, rest: str) -> str:
+    """Keep what waits, in the words behind its id if there are any. rest: an id and maybe a text, or "all"."""
+    identity, _, typed = rest.strip().partition(" ")
+    text = one_line(as_query(typed).text)
+    if not identity or (typed.strip() and not text):
+        raise NotDone(phrase(session, "approve_usage"))
+    lines = []
+    for each in await _named(ports, session, identity):
+        done = await ports.changes.reviewing.approve(_scope(each), each.memory.id, text=text)
+        if done is None:
+            raise NotDone(phrase(session, "review_unknown", id=shown(identity)))
+        name = "approved_known" if done.action == "skipped" else "approved"
+        lines.append(phrase(session, name, text=done.text, id=done.id))
+    return "\n".join(lines)
+
+
+async def reject(ports: CommandPorts, session: Session, rest: str) -> str:
+    """Do not keep what waits. rest: an id or "all", and maybe "never", so that nothing alike is asked about again."""
+    identity, _, how = rest.strip().partition(" ")
+    for_good = how.strip().lower() in _FOR_GOOD
+    if not identity or (how.strip() and not for_good):
+        raise NotDone(phrase(session, "reject_usage"))
+    lines = []
+    for each in await _named(ports, session, identity):
+        if await ports.changes.reviewing.reject(_scope(each), each.memory.id, for_good=for_good) is None:
+            raise NotDone(phrase(session, "review_unknown", id=shown(identity)))
+        lines.append(phrase(session, "rejected_for_good" if for_good else "rejected", text=each.memory.text))
+    return "\n".join(lines)
+
+
+async def _waiting(ports: CommandPorts, session: Session, words: str = "") -> Sequence[Review]:
+    """Return what waits in the session's scope; for the owner also what others said about the owner."""
+    found = await ports.storage.reviews.waiting(session.scope.key)
+    if session.scope.key == OWNER_KEY:
+        found += await ports.storage.reviews.of_owner()
+    sought = words.casefold().split()
+    return [each for each in found if all(word in each.memory.text.casefold() for word in sought)]
+
+
+async def _named(ports: CommandPorts, session: Session, identity: str) -> Sequence[Review]:
+    """Return the reviews of an id or of "all" that the speaker may decide.
+
+    Raises:
+        NotDone: there is none, or only the owner may decide.
+    """
+    named = as_id(identity)
+    found = [each for each in await _waiting(ports, session) if named in (each.memory.id, *_ALL)]
+    if not found:
+        raise NotDone(phrase(session, "review_unknown", id=shown(identity)))
+    if named in _ALL:
+        found = [each for each in found if each.scope == session.scope.key and _may_decide(session, each)]
+    elif not _may_decide(session, found[0]):
+        raise NotDone(phrase(session, "review_of_owner"))
+    return found
+
+
+def _may_decide(session: Session, review: Review) -> bool:
+    """Return whether the speaker may decide. What a guest says about the owner, the guest can't approve."""
+    return review.reason != "about_owner" or session.scope.key == OWNER_KEY or session.beside
+
+
+async def _line_of(ports: CommandPorts, review: Review) -> str:
+    """Return the text of the line that a candidate contradicts, "" for none."""
+    if not review.against:
+        return ""
+    stored = await ports.storage.recaller.get(review.scope, review.against)
+    return stored.entry.text if stored else ""
+
+
+def _scope(review: Review) -> Scope:
+    return scope_named(review.scope)

@@ -1,0 +1,68 @@
+"""What a session key says: its kind, its agent, and the key as it may be stored."""
+
+import hashlib
+from typing import Final
+
+from extractor import clean
+from gateway_memory.scope import Scope
+
+__all__ = ["agent_of", "session_types", "without_secrets"]
+
+_ALSO: Final[dict[str, tuple[str, ...]]] = {
+    "direct": (),
+    "dm": ("direct",),
+    "group": (),
+    "channel": ("group",),
+    "room": ("group",),
+    "cron": (),
+    "hook": (),
+    "node": (),
+    "subagent": (),
+    "acp": (),
+}
+"""The kinds in OpenClaw's session keys, and the additional types of each."""
+_KIND_WITHIN: Final = 3
+"""A kind follows at most a channel and an account."""
+
+
+def without_secrets(key: str) -> str:
+    """Return a session key without secrets. A digest keeps it unique."""
+    cleaned = clean(key)
+    if not (cleaned.secrets or cleaned.private_spans):
+        return key
+    digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=5).hexdigest()
+    return f"{cleaned.text}#{digest}"
+
+
+def session_types(key: str, scope: Scope) -> tuple[str, ...]:
+    """Return the types of a session for `excludeSessionTypes`, the most specific first.
+
+    The function reads OpenClaw's documented keys: `agent:<id>:<main key>`,
+    `agent:<id>:[<channel>:[<account>:]]direct:<peer>` (also `dm`), `…:group:<id>`, `…:channel:<id>`, each with an
+    optional `:thread:<id>` or `:topic:<id>`, `agent:<id>:cron:<job>`, `cron:<job>`, `hook:<id>`, `node-<id>`,
+    `…:subagent:<id>`. A channel is also a group, and so is a room. A thread also has the type of its parent. Any other
+    key is a direct conversation.
+    """
+    if scope.key.startswith("room:"):
+        return ("group",)
+    parts = key.lower().split(":")
+    is_agent = parts[0] == "agent" and len(parts) > 2  # noqa: PLR2004 - agent, its id, and the rest
+    place = parts[2:] if is_agent else parts
+    if place[0].startswith("node-"):
+        return ("node",)
+    # A peer may be named "group" or "cron". The kind is the first such word with something after it.
+    at = next((at for at, part in enumerate(place[:_KIND_WITHIN]) if part in _ALSO and place[at + 1 :]), None)
+    if at is None:
+        if not is_agent:
+            return ("direct",)
+        return (*reversed(place[:2]), "direct")
+    threaded = ("thread",) if {"thread", "topic"} & set(place[at + 2 : -1]) else ()
+    return (place[at], *_ALSO[place[at]], *threaded)
+
+
+def agent_of(key: str) -> str | None:
+    """Return the agent that an OpenClaw session key names, or None for any other key."""
+    match key.split(":"):
+        case ["agent", agent, _, *_] if agent:
+            return agent
+    return None

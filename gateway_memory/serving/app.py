@@ -1,0 +1,227 @@
+"""The service as an ASGI application: its routes, and what is checked around each of them."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gateway_memory.config.serve import LimitSettings
+from gateway_memory.observability.metrics import Metrics
+from gateway_memory.observability.prometheus import MetricsCollector
+from gateway_memory.serving.access import Access
+from gateway_memory.serving.body import asked_of
+from gateway_memory.serving.calls import AgentCalls
+from gateway_memory.serving.changes import ChangeFeed, Listener
+from gateway_memory.serving.endpoints import ENDPOINTS, Endpoint
+from gateway_memory.serving.errors import ServiceError, error_response, service_error
+from gateway_memory.serving.metrics import exposition
+from gateway_memory.serving.openapi import document
+
+__all__ = ["Held", "Service", "Streamed", "make_app"]
+
+_PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
+_Answer = Callable[[Request], Awaitable[Response]]
+
+
+class Held(Protocol):
+    """An open memory of the service."""
+
+    def closed(self) -> AbstractAsyncContextManager[Path]:
+        """Close the memory meanwhile, so that its workspace, which is returned, can be used alone."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Service:
+    """What the requests of the service share.
+
+    access: checks tokens. agents: the open memories by agent; empty until `ready`. feeds: the changes by agent.
+    held: closes an agent's memory for a while, and where its workspace is.
+    """
+
+    access: Access
+    limits: LimitSettings
+    feeds: Mapping[str, ChangeFeed]
+    agents: dict[str, AgentCalls] = field(default_factory=dict)
+    held: dict[str, Held] = field(default_factory=dict)
+    metrics: Metrics = field(default_factory=Metrics)
+    ready: bool = False
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def agent(self, name: str) -> AgentCalls:
+        """Return the calls of an agent.
+
+        Raises:
+            ServiceError: its memory is not open yet, or not any more.
+        """
+        self.check_ready()
+        if name not in self.agents:
+            raise ServiceError("busy", "the memory is closed for a moment; repeat the request in some seconds")
+        return self.agents[name]
+
+    def check_ready(self) -> None:
+        """Check that the memories are open.
+
+        Raises:
+            ServiceError: they are not.
+        """
+        if self.stopping.is_set():
+            raise ServiceError("closing", "the service is stopping; repeat the request in some seconds")
+        if not self.ready:
+            raise ServiceError("busy", "the memories are being opened; repeat the request in some seconds")
+
+
+def make_app(service: Service, routes: Sequence[BaseRoute] = ()) -> ASGIApp:
+    """Return the application.
+
+    routes: further routes and mounts, such as /mcp. The Host and Origin of their requests are checked too. They call
+    `service.access.grant` for their token, and `service.agent` for the memory.
+    """
+    known = [
+        Route("/healthz", _answered(service, "healthz", _health), methods=["GET"]),
+        Route("/readyz", _answered(service, "readyz", lambda _: _readiness(service)), methods=["GET"]),
+        Route("/openapi.json", _answered(service, "openapi", _openapi), methods=["GET"]),
+        Route("/metrics", _answered(service, "metrics", lambda request: _metrics(service, request)), methods=["GET"]),
+        Route(
+            "/v1/changes", _answered(service, "changes", lambda request: _changes(service, request)), methods=["GET"]
+        ),
+        *(
+            Route(f"/v1/{each.name}", _answered(service, each.name, _endpoint(service, each)), methods=["POST"])
+            for each in ENDPOINTS
+        ),
+    ]
+    errors = {HTTPException: _elsewhere, Exception: _failed}
+    app = Starlette(routes=[*known, *routes], exception_handlers=errors)
+    app.router.redirect_slashes = False
+    return _Guard(app, service)
+
+
+def _answered(service: Service, name: str, answer: _Answer) -> _Answer:
+    """Return a handler that answers every error in one form, and counts answers by their status."""
+
+    async def handle(request: Request) -> Response:
+        started = time.perf_counter()
+        try:
+            response = await answer(request)
+        except Exception as error:  # noqa: BLE001 - a caller gets an answer whatever happens; it is logged
+            response = error_response(service_error(error))
+        service.metrics.add(f"http.{name}", time.perf_counter() - started)
+        service.metrics.count(f"http.{name}.{response.status_code}")
+        return response
+
+    return handle
+
+
+def _endpoint(service: Service, endpoint: Endpoint) -> _Answer:
+    async def answer(request: Request) -> Response:
+        agent = service.agent(service.access.host(request.headers))  # before the body is read
+        asked = await asked_of(request, endpoint.asked, service.limits)
+        given = await endpoint.call(agent, asked)
+        return Response(given.model_dump_json(exclude_unset=True), media_type="application/json")
+
+    return answer
+
+
+async def _health(_: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+async def _readiness(service: Service) -> Response:
+    service.check_ready()
+    return JSONResponse({"status": "ready"})
+
+
+async def _openapi(_: Request) -> Response:
+    return JSONResponse(document())
+
+
+async def _metrics(service: Service, request: Request) -> Response:
+    service.access.host(request.headers)
+    collectors = {
+        name: MetricsCollector(calls.memory.metrics, calls.memory.now) for name, calls in service.agents.items()
+    }
+    collectors[""] = MetricsCollector(service.metrics, lambda: datetime.now().astimezone())
+    return Response(exposition(collectors), media_type=_PROMETHEUS)
+
+
+async def _changes(service: Service, request: Request) -> Response:
+    agent = service.access.host(request.headers)
+    service.check_ready()
+    feed = service.feeds[agent]
+    listener = feed.add()
+    return Streamed(feed, listener, listener.stream())
+
+
+class Streamed(StreamingResponse):
+    """Events made of those of a listener, for as long as its client reads them."""
+
+    def __init__(self, feed: ChangeFeed, listener: Listener, events: AsyncIterator[bytes]) -> None:
+        super().__init__(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        self._leave = partial(feed.remove, listener)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._leave()
+
+
+async def _elsewhere(_: Request, __: Exception) -> Response:
+    return error_response(ServiceError("not_found", "there is nothing here; /openapi.json lists what there is"))
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    return error_response(service_error(error))
+
+
+class _Guard:
+    """Checks Host, Origin and the number of requests, and answers what nobody else has answered."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+        self._running = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        problem: ServiceError
+        self._running += 1
+        try:
+            self._check(scope)
+            await self._app(scope, receive, sending)
+        except asyncio.CancelledError:  # the grace period is over
+            problem = ServiceError("closing", "the service has stopped; repeat the request in some seconds")
+        except ServiceError as error:
+            problem = error
+        except Exception as error:  # noqa: BLE001 - of a mounted application; the others are answered
+            problem = service_error(error)
+        else:
+            return
+        finally:
+            self._running -= 1
+        self._service.metrics.count(f"http.refused.{problem.code}")
+        if not started:
+            await error_response(problem)(scope, receive, send)
+
+    def _check(self, scope: Scope) -> None:
+        self._service.access.check_place(Headers(scope=scope))
+        if self._running > self._service.limits.requests:
+            raise ServiceError("busy", "too many requests at once; repeat this one in some seconds")

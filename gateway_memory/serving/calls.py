@@ -1,0 +1,256 @@
+"""What each request of the service does with the memory of its agent."""
+
+import asyncio
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Coroutine
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+from gateway_memory.commands.answers import phrase
+from gateway_memory.commands.dispatch import may_change
+from gateway_memory.edge.content import text_of
+from gateway_memory.errors import RefusedError
+from gateway_memory.identity.facts import Facts, Refused
+from gateway_memory.memory import GatewayMemory
+from gateway_memory.serving import models
+from gateway_memory.serving.errors import ServiceError
+from gateway_memory.session import Session
+from gateway_memory.store.ports.requests import Request
+from recall import Hit
+
+__all__ = ["AgentCalls"]
+
+T = TypeVar("T")
+
+_OPENINGS: Final = 10_000
+"""Sessions whose last opening is known. An older one is told its opening once more."""
+
+
+class AgentCalls:
+    """The calls of one agent. Each takes a checked request and returns its answer."""
+
+    def __init__(self, agent: str, memory: GatewayMemory) -> None:
+        self.agent = agent
+        self.memory = memory
+        self._opened_with: OrderedDict[str, bytes] = OrderedDict()
+
+    # Before and after a reply
+
+    async def before_reply(self, asked: models.BeforeReply) -> models.ToldBefore:
+        """Return what to add to the prompt. The session's start gets `timeoutMs`, and so does the context."""
+        memory, facts = self.memory, self._facts(asked.speaker)
+        deadline = asyncio.get_running_loop().time() + memory.settings.auto_recall.timeout_ms / 1000
+        session = await _within(deadline, memory.session_of(facts, ephemeral=asked.ephemeral))
+        if session is None:
+            return models.ToldBefore(session_id="", opening="", rule="", context="", outcome="timeout", recalled=[])
+        opening = await _within(deadline, memory.opening(session)) if asked.opening else None
+        context = await memory.before_reply(session, asked.message, at=asked.at)
+        return models.ToldBefore(
+            session_id=session.session_id,
+            opening=self._unless_told(session, opening or "", ephemeral=asked.ephemeral),
+            rule=memory.rule_text(session),
+            context=context.text,
+            outcome=context.outcome,
+            recalled=[hit.id for hit in context.recalled],
+        )
+
+    def _unless_told(self, session: Session, opening: str, *, ephemeral: bool) -> str:
+        """Return an opening unless the session was told the same and has it still."""
+        if ephemeral or not opening:
+            return opening
+        digest = hashlib.blake2b(opening.encode("utf-8", "replace"), digest_size=8).digest()
+        told = self._opened_with.get(session.session_id) == digest
+        self._opened_with[session.session_id] = digest
+        self._opened_with.move_to_end(session.session_id)
+        if len(self._opened_with) > _OPENINGS:
+            self._opened_with.popitem(last=False)
+        return "" if told else opening
+
+    async def after_reply(self, asked: models.AfterReply) -> models.KeptTurn:
+        """Keep a turn. The memory knows the ids of its turns."""
+        session = await self._session(asked.speaker, ephemeral=asked.ephemeral)
+        turn = await self.memory.after_reply(session, user=asked.user, reply=asked.reply, at=asked.at, turn_id=asked.id)
+        return models.KeptTurn(turn=turn)
+
+    async def compaction(self, asked: models.Compaction) -> models.Compacted:
+        """Tell the sessions of a context that it is compacted."""
+        texts = []
+        for session in await self._sessions(asked, start=True):
+            if asked.done:
+                session.compacted()
+            else:
+                told = await self.memory.before_compaction(
+                    session, usage=asked.usage, messages=asked.messages, wants=asked.wants
+                )
+                texts.append(told)
+            self._opened_with.pop(session.session_id, None)
+        text = "\n\n".join(filter(None, texts))
+        if asked.done:
+            return models.Compacted()
+        return models.Compacted(text=text) if asked.wants == "text" else models.Compacted(prompt=text)
+
+    async def end_session(self, asked: models.EndSession) -> models.Ended:
+        """End the sessions of a context. After a crash there is none that this request meant: the start closed them."""
+
+        async def work() -> dict[str, Any]:
+            sessions = await self._sessions(asked, start=False)
+            for session in sessions:
+                await self.memory.end_session(
+                    session, reason=asked.reason, error=asked.error, duration_ms=asked.duration_ms
+                )
+            return {"ended": len(sessions)}
+
+        async def unknown() -> dict[str, Any]:
+            return {"ended": 0}
+
+        request = Request(call="end_session", caller=_caller(asked.speaker or asked.key), id=asked.id, scope="")
+        return models.Ended(**await self.memory.once(request, work, unknown=unknown))
+
+    # What is typed and searched
+
+    async def command(self, asked: models.CommandText) -> models.CommandAnswer:
+        """Answer a message if it is a command. One that changes something is carried out once."""
+        text = text_of(asked.text, "text")
+        session = await self._session(asked.speaker)
+
+        async def work() -> dict[str, Any]:
+            answer = await self.memory.answer(session, text)
+            return {"answer": answer and answer.text, "done": bool(answer and answer.done)}
+
+        async def unknown() -> dict[str, Any]:
+            return {"answer": phrase(session, "not_known_whether_done"), "done": False}
+
+        if not may_change(text):
+            return models.CommandAnswer(**await work())
+        # A plan that could not be carried out is carried out later, so a failure proves nothing.
+        request = self._request("command", asked, session)
+        return models.CommandAnswer(**await self.memory.once(request, work, unknown=unknown, sure=False))
+
+    async def search(self, asked: models.Search) -> models.FoundHits:
+        """Return what matches a query."""
+        session = await self._session(asked.speaker)
+        hits = await self.memory.search(
+            session,
+            asked.query,
+            limit=asked.limit,
+            type=asked.type,
+            category=asked.category,
+            since=asked.since,
+            until=asked.until,
+            kinds=asked.kinds,
+        )
+        return self._hits(session, hits)
+
+    async def get(self, asked: models.Get) -> models.FoundHits:
+        """Return a hit with what was said around it."""
+        session = await self._session(asked.speaker)
+        return self._hits(session, await self.memory.get(session, asked.hit, around=asked.around))
+
+    # What is saved
+
+    async def observe(self, asked: models.Observe) -> models.Done:
+        """Keep an observation. The memory knows its id."""
+        session = await self._session(asked.speaker)
+        await self.memory.observe(
+            session, kind=asked.kind, content=asked.content, tool=asked.tool, private=asked.private, id=asked.id
+        )
+        return models.Done()
+
+    async def save_fact(self, asked: models.Fact) -> models.SavedFact:
+        """Save a fact. Saved again after a crash, it is the same memory."""
+        session = await self._session(asked.speaker)
+
+        async def work() -> dict[str, Any]:
+            memory = await self.memory.save_fact(
+                session, content=asked.content, type=asked.type, entities=asked.entities, confidence=asked.confidence
+            )
+            return {"memory": memory}
+
+        return models.SavedFact(**await self.memory.once(self._request("save_fact", asked, session), work))
+
+    async def save_summary(self, asked: models.Summary) -> models.SavedSummary:
+        """Save the agent's summary of its session."""
+        session = await self._session(asked.speaker)
+
+        async def work() -> dict[str, Any]:
+            saved = await self.memory.save_summary(
+                session, topic=asked.topic, summary=asked.summary, decisions=asked.decisions, todos=asked.todos
+            )
+            return {"saved": saved}
+
+        return models.SavedSummary(**await self.memory.once(self._request("save_summary", asked, session), work))
+
+    async def flush(self, _: models.Flush) -> models.Done:
+        """Process all waiting turns."""
+        await self.memory.flush()
+        return models.Done()
+
+    # Whose session it is
+
+    def _facts(self, speaker: models.SpeakerFacts) -> Facts:
+        if speaker.agent and speaker.agent.lower() != self.agent.lower():
+            raise ServiceError("forbidden", f"this token is that of the agent {self.agent}", "speaker.agent")
+        return speaker.facts(self.agent)
+
+    async def _session(self, speaker: models.SpeakerFacts, *, ephemeral: bool = False) -> Session:
+        return await self.memory.session_of(self._facts(speaker), ephemeral=ephemeral)
+
+    async def _sessions(self, asked: models.OfKey, *, start: bool) -> list[Session]:
+        """Return the sessions that a request means: those of a key, or the speaker's. start: start the speaker's."""
+        if asked.speaker is None:
+            assert asked.key
+            return await self.memory.open_sessions(asked.key)
+        if start:
+            return [await self._session(asked.speaker)]
+        facts = self._facts(asked.speaker)
+        found = await self.memory.identify(facts)
+        if isinstance(found, Refused):
+            raise RefusedError(found.reason)
+        return [each for each in await self.memory.open_sessions(facts.key) if each.scope == found.scope]
+
+    def _request(self, call: str, asked: models.Written, session: Session) -> Request:
+        return Request(call=call, caller=_caller(asked.speaker), id=asked.id, scope=session.scope.key)
+
+    def _hits(self, session: Session, hits: tuple[Hit, ...]) -> models.FoundHits:
+        least, zone = session.settings.auto_recall.min_score, self.memory.zone
+        return models.FoundHits(
+            hits=[
+                models.HitFound(
+                    id=hit.id,
+                    kind=hit.kind,
+                    text=hit.text,
+                    at=datetime.fromtimestamp(hit.at, UTC).astimezone(zone),
+                    score=hit.score,
+                    related=hit.related,
+                    weak=hit.score < least,
+                    type=hit.type,
+                    category=hit.category,
+                    turn=hit.turn,
+                    session=hit.session,
+                )
+                for hit in hits
+            ]
+        )
+
+
+def _caller(who: models.SpeakerFacts | str | None) -> str:
+    """Return who asks, as a digest: ids of different senders, chats and sessions may be equal.
+
+    The facts are taken as they are stated, since a link changes the scope to which they lead.
+    """
+    facts = who.model_dump(exclude={"agent", "message_id"}) if isinstance(who, models.SpeakerFacts) else who
+    text = json.dumps(facts, sort_keys=True)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+async def _within(deadline: float, work: Coroutine[Any, Any, T]) -> T | None:
+    """Return the result of work, or None at a deadline of the loop's clock; the work goes on then."""
+    task = asyncio.create_task(work)
+    left = max(0.0, deadline - asyncio.get_running_loop().time())
+    done, _ = await asyncio.wait([task], timeout=left)
+    if not done:
+        task.add_done_callback(lambda late: late.cancelled() or late.exception())
+        return None
+    return task.result()

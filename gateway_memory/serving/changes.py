@@ -1,0 +1,102 @@
+"""`GET /v1/changes`: the changes of an agent's memories as server-sent events."""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from typing import Final
+
+from gateway_memory.serving.errors import ServiceError
+from notifier import Event
+
+__all__ = ["ChangeFeed", "Listener"]
+
+_MOST_WAITING: Final = 1000
+_ALIVE_SECONDS: Final = 15.0
+
+
+class Listener:
+    """Events that one client has not taken yet. When there are too many, the oldest are dropped and counted."""
+
+    def __init__(self, most: int = _MOST_WAITING) -> None:
+        self._waiting: deque[Event] = deque(maxlen=most)
+        self._came = asyncio.Event()
+        self._closed = False
+        self._lost = 0
+
+    def put(self, event: Event) -> None:
+        """Queue an event."""
+        self._lost += len(self._waiting) == self._waiting.maxlen
+        self._waiting.append(event)
+        self._came.set()
+
+    def close(self) -> None:
+        """End the stream once the queue is empty."""
+        self._closed = True
+        self._came.set()
+
+    async def stream(self, alive_seconds: float = _ALIVE_SECONDS) -> AsyncIterator[bytes]:
+        """Yield the events in the form of server-sent events, and a comment from time to time."""
+        yield b": listening\n\n"
+        while not (self._closed and not self._waiting):
+            if self._lost:
+                lost, self._lost = self._lost, 0
+                yield f"event: lost\ndata: {json.dumps({'lost': lost})}\n\n".encode()
+            elif self._waiting:
+                yield _sent(self._waiting.popleft())
+            else:
+                self._came.clear()
+                try:
+                    async with asyncio.timeout(alive_seconds):
+                        await self._came.wait()
+                except TimeoutError:
+                    yield b": alive\n\n"
+
+
+class ChangeFeed:
+    """The notifier's channel to the listeners of one agent. most: the maximum number of listeners."""
+
+    name = "http"
+    early = False
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._listeners: set[Listener] = set()
+        self._closed = False
+
+    def announce(self, event: Event) -> None:
+        """Hand an event to every listener."""
+        for listener in self._listeners:
+            listener.put(event)
+
+    def add(self) -> Listener:
+        """Add a listener.
+
+        Raises:
+            ServiceError: there are too many, or the service is stopping.
+        """
+        if self._closed:
+            raise ServiceError("closing", "the service is stopping; listen again in some seconds")
+        if len(self._listeners) >= self._most:
+            raise ServiceError("busy", f"{self._most} clients are listening already (serve.limits.listeners)")
+        listener = Listener()
+        self._listeners.add(listener)
+        return listener
+
+    def remove(self, listener: Listener) -> None:
+        """Remove a listener."""
+        self._listeners.discard(listener)
+
+    def close(self) -> None:
+        """End all streams."""
+        self._closed = True
+        for listener in self._listeners:
+            listener.close()
+
+
+def _sent(event: Event) -> bytes:
+    data = {"scope": event.scope, "at": event.at, "changes": [asdict(change) for change in event.changes]}
+    identity = f"id: {event.origin}:{event.number}\n" if event.number else ""
+    text = f"{identity}event: change\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+    return text.encode("utf-8", "replace")

@@ -1,0 +1,121 @@
+"""What the tools return. Clients get it as JSON by these schemas, and as text."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from gateway_memory.runtime.clock import day_of
+from gateway_memory.serving.mcp.desk import Desk
+from recall import Hit
+
+__all__ = ["Ended", "Event", "Forgotten", "Found", "History", "Item", "Record", "Saved", "State", "Why", "record_of"]
+
+
+class Item(BaseModel):
+    """Something that is remembered."""
+
+    id: str = Field(description="for get_memory, forget and history")
+    kind: str = Field(
+        description="memory: a fact; episode: what was said; note: text of a file; record: of a session; observation"
+    )
+    text: str
+    day: str = Field(description="the day it is from, YYYY-MM-DD")
+    weak: bool = Field(description="it probably does not answer the query")
+
+
+class Found(BaseModel):
+    """Items, best or oldest first."""
+
+    items: list[Item]
+
+    @classmethod
+    def of(cls, desk: Desk, hits: tuple[Hit, ...]) -> "Found":
+        """Return hits of a search."""
+        least = desk.session.settings.auto_recall.min_score
+        return cls(
+            items=[
+                Item(
+                    id=hit.id,
+                    kind=hit.kind,
+                    text=hit.text,
+                    day=day_of(hit.at, desk.memory.zone),
+                    weak=hit.score < least or not hit.related,
+                )
+                for hit in hits
+            ]
+        )
+
+
+class Saved(BaseModel):
+    """Whether it was saved. A text that is private or secret, or that exists already, is not saved again."""
+
+    saved: bool
+    id: str = Field(default="", description="the memory's id")
+
+
+class Record(BaseModel):
+    """The record of a session."""
+
+    topic: str
+    summary: str
+    decisions: list[str]
+    todos: list[str]
+
+
+class Ended(BaseModel):
+    """The session is over. Its record is missing if there was nothing to say."""
+
+    record: Record | None
+
+
+class Forgotten(BaseModel):
+    """Whether the memory was forgotten, and if not, what to do."""
+
+    forgotten: bool
+    message: str
+
+
+class Event(BaseModel):
+    """Something that became of a memory."""
+
+    at: str
+    event: str
+    other: str = Field(description="the text of the memory that replaced it, or that it replaced")
+
+
+class History(BaseModel):
+    """What became of a memory, oldest first."""
+
+    text: str
+    file: str
+    events: list[Event]
+
+
+class Why(BaseModel):
+    """What was recalled for the last reply and what was kept of it, in words."""
+
+    text: str
+
+
+class State(BaseModel):
+    """How the memory is."""
+
+    memories: int
+    episodes: int = Field(description="exchanges that are kept as they were said")
+    waiting: int = Field(description="exchanges that are not yet processed")
+    on: list[str] = Field(description="features that are on in this session")
+    off: list[str]
+    last_failure: str = Field(description="the last failure, or nothing")
+
+
+def record_of(found: Mapping[str, Any] | None) -> Record | None:
+    """Return a stored record of a session."""
+    if found is None:
+        return None
+    return Record(
+        topic=found["topic"],
+        summary=found["summary"],
+        decisions=list(found.get("decisions") or ()),
+        todos=list(found.get("todos") or ()),
+    )

@@ -1,0 +1,77 @@
+"""Make an MCP server, and serve it over stdio or as an ASGI application."""
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Final
+
+from mcp.server.auth.provider import TokenVerifier
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import AnyHttpUrl
+from starlette.applications import Starlette
+
+from gateway_memory.memory import GatewayMemory
+from gateway_memory.scope import Owner
+from gateway_memory.serving.mcp.desk import Desk, FindDesk, desk_of_token, open_desk
+from gateway_memory.serving.mcp.resources import INSTRUCTIONS, add_prompt, add_resources
+from gateway_memory.serving.mcp.tools import add_tools
+
+__all__ = ["PATH", "http_app", "make_server", "memory_server", "serve_stdio"]
+
+PATH: Final = "/mcp"
+_ISSUER: Final = AnyHttpUrl("http://localhost")
+"""The SDK wants an issuer of tokens. Ours come from `gateway-memory token add`; no client is sent there."""
+
+
+def make_server(fill: Callable[[MCPServer], None], *, verifier: TokenVerifier | None = None) -> MCPServer:
+    """Return a server.
+
+    fill: registers its tools, resources and prompts.
+    verifier: checks the bearer token of each request over HTTP; None for stdio.
+    """
+    server = MCPServer(
+        "gateway-memory",
+        title="Memory",
+        instructions=INSTRUCTIONS,
+        version=version("gateway-memory"),
+        token_verifier=verifier,
+        auth=None if verifier is None else AuthSettings(issuer_url=_ISSUER, resource_server_url=None),
+        log_level="WARNING",
+    )
+    fill(server)
+    return server
+
+
+def http_app(server: MCPServer, *, body_bytes: int) -> Starlette:
+    """Return a server as an application with the one path `PATH` (streamable HTTP). Its lifespan must run.
+
+    It leaves the check of Host and Origin to the caller. body_bytes: the longest body.
+    """
+    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    return server.streamable_http_app(
+        streamable_http_path=PATH, transport_security=unchecked, max_request_body_size=body_bytes
+    )
+
+
+def memory_server(memory_of: Callable[[str], GatewayMemory], verifier: TokenVerifier) -> MCPServer:
+    """Return the server of a service. memory_of: returns the open memory of an agent."""
+    return make_server(_filling(desk_of_token(memory_of)), verifier=verifier)
+
+
+async def serve_stdio(memory: GatewayMemory, *, user: Owner | str | None, room: str | None) -> None:
+    """Serve one scope of an open memory to the client that started this process, until it closes the pipe."""
+
+    async def desk() -> Desk:
+        return await open_desk(memory, "stdio", user=user, room=room)
+
+    await make_server(_filling(desk)).run_stdio_async()
+
+
+def _filling(desk_of: FindDesk) -> Callable[[MCPServer], None]:
+    def fill(server: MCPServer) -> None:
+        add_tools(server, desk_of)
+        add_resources(server, desk_of)
+        add_prompt(server)
+
+    return fill

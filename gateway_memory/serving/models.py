@@ -1,0 +1,309 @@
+"""What the service is asked and answers, as pydantic models. /openapi.json is made from them.
+
+Unknown keys are refused, and values are not converted: a number is no text.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+
+from gateway_memory.identity.facts import Facts
+from gateway_memory.scope import is_name
+
+__all__ = [
+    "AfterReply",
+    "Answered",
+    "Asked",
+    "BeforeReply",
+    "CommandAnswer",
+    "CommandText",
+    "Compacted",
+    "Compaction",
+    "Done",
+    "EndSession",
+    "Ended",
+    "Error",
+    "Fact",
+    "Flush",
+    "FoundHits",
+    "Get",
+    "HitFound",
+    "KeptTurn",
+    "Observe",
+    "OfKey",
+    "SavedFact",
+    "SavedSummary",
+    "Search",
+    "SpeakerFacts",
+    "Summary",
+    "ToldBefore",
+    "Written",
+]
+
+
+def _visible(text: str) -> str:
+    if not is_name(text):
+        raise ValueError("expected a visible character, and no control character")
+    return text
+
+
+Name = Annotated[str, Field(max_length=500)]
+Identity = Annotated[
+    str,
+    Field(max_length=200, description="The caller's id. The same id again is answered likewise."),
+    AfterValidator(_visible),
+]
+Key = Annotated[str, Field(max_length=1000, description="The host's session key."), AfterValidator(_visible)]
+Text = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "string"}, {"type": "array", "items": {}}, {"type": "object"}, {"type": "null"}],
+            "description": "A text, or content parts in the form of the OpenAI and Anthropic APIs.",
+        }
+    ),
+]
+Texts = Annotated[list[str], Field(max_length=1000)]
+Day = Annotated[str, Field(max_length=40, description="A date or a time, ISO 8601.")]
+
+
+class Asked(BaseModel):
+    """The body of a request."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class SpeakerFacts(Asked):
+    """What the host knows of a message's sender. Left out, "" or null: it does not know."""
+
+    key: Key
+    agent: Name | None = None
+    channel: Name | None = ""
+    chat_type: Name | None = ""
+    chat_id: Name | None = ""
+    sender_id: Name | None = ""
+    account_id: Name | None = ""
+    is_owner: bool | None = False
+    person: Name | None = ""
+    message_id: Name | None = ""
+
+    def facts(self, agent: str) -> Facts:
+        """Return the facts for the memory of an agent."""
+        return Facts(**{**self.model_dump(), "agent": agent})
+
+
+class Spoken(Asked):
+    """A request about a session, of the one who is speaking."""
+
+    speaker: SpeakerFacts
+
+
+class Written(Spoken):
+    """A write of a session. It does nothing when it is repeated."""
+
+    id: Identity
+
+
+class OfKey(Asked):
+    """A request about one speaker's session, or about all sessions of a key."""
+
+    speaker: SpeakerFacts | None = None
+    key: Key | None = None
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> "OfKey":
+        if (self.speaker is None) == (self.key is None):
+            raise ValueError("expected exactly one of speaker and key")
+        return self
+
+
+class BeforeReply(Spoken):
+    """A message before its reply."""
+
+    message: Text = None
+    at: AwareDatetime | None = None
+    ephemeral: Annotated[bool, Field(description="The host drops what was injected after each reply.")] = False
+    opening: bool = True
+
+
+class AfterReply(Written):
+    """A turn: what the user said, and the reply. `id` is the id of the turn."""
+
+    user: Text = None
+    reply: Text = None
+    at: AwareDatetime | None = None
+    ephemeral: bool = False
+
+
+class CommandText(Written):
+    """A message that may be a command."""
+
+    text: Text
+
+
+class Search(Spoken):
+    """A query; without it, the newest memories are asked for."""
+
+    query: Text = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 5
+    kinds: Annotated[list[Name], Field(max_length=20)] | None = None
+    since: Day | None = None
+    until: Day | None = None
+    type: Name | None = None
+    category: Name | None = None
+
+
+class Get(Spoken):
+    """The id of a hit. around: how many turns before it and after it."""
+
+    hit: Annotated[str, Field(min_length=1, max_length=200)]
+    around: Annotated[int, Field(ge=0, le=50)] = 2
+
+
+class Observe(Written):
+    """Something that happened in a session: a tool call, a decision, an error."""
+
+    kind: Name
+    content: Text = None
+    tool: Name = ""
+    private: bool = False
+
+
+class Compaction(OfKey):
+    """A context is compacted. usage: its used part in percent. done: it has been compacted already."""
+
+    usage: Annotated[float, Field(ge=0, le=1000)] = 100
+    messages: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+    wants: Literal["prompt", "text"] = "prompt"
+    done: bool = False
+
+
+class EndSession(OfKey):
+    """The end of a session, or of all sessions of a key."""
+
+    id: Identity
+    reason: Annotated[str, Field(min_length=1, max_length=500)]
+    error: Text = None
+    duration_ms: Annotated[float, Field(ge=0, le=1e13)] | None = None
+
+
+class Flush(Asked):
+    """Nothing but the wish that waiting turns are processed now."""
+
+
+class Fact(Written):
+    """A fact that the agent states."""
+
+    content: Text
+    type: Literal["W", "B", "O", "S"] = "W"
+    entities: Texts = []
+    confidence: Annotated[float, Field(ge=0, le=1)] = 0.9
+
+
+class Summary(Written):
+    """The agent's own summary of a session."""
+
+    topic: Text
+    summary: Text
+    decisions: Texts = []
+    todos: Texts = []
+
+
+class Answered(BaseModel):
+    """The answer to a request."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class Done(Answered):
+    """Nothing to tell."""
+
+
+class ToldBefore(Answered):
+    """What to add to the prompt of this reply.
+
+    opening: for the system prompt; "" if it was not asked for, or was told before and stays. rule: how the agent saves.
+    context: to prepend to the message. recalled: the ids of the memories in it.
+    """
+
+    session_id: str
+    opening: str
+    rule: str
+    context: str
+    outcome: str
+    recalled: list[str]
+
+
+class KeptTurn(Answered):
+    """The number of the turn; 0 if the session keeps none."""
+
+    turn: int
+
+
+class CommandAnswer(Answered):
+    """The answer to a command, and whether it did what was asked; null if the message is no command."""
+
+    answer: str | None
+    done: bool
+
+
+class HitFound(Answered):
+    """A hit. weak: it is below `minScore`. related: it shares something with the query."""
+
+    id: str
+    kind: str
+    text: str
+    at: datetime
+    score: float
+    related: bool
+    weak: bool
+    type: str
+    category: str
+    turn: int
+    session: str
+
+
+class FoundHits(Answered):
+    """Hits, best first; of `get`, oldest first."""
+
+    hits: list[HitFound]
+
+
+class Compacted(Answered):
+    """What was asked for: a prompt for the agent, or a text for the host's summary; "" for none."""
+
+    prompt: str | None = None
+    text: str | None = None
+
+
+class Ended(Answered):
+    """How many sessions were ended."""
+
+    ended: int
+
+
+class SavedFact(Answered):
+    """The id of the memory, or of what waits for a person's approval; "" if nothing may be saved."""
+
+    memory: str
+
+
+class SavedSummary(Answered):
+    """Whether it was saved: not if the session has a record already, or nothing may be saved."""
+
+    saved: bool
+
+
+class Problem(Answered):
+    """code: see docs/service.md. message: what is wrong and what to do. where: the dotted path in the body, or ""."""
+
+    code: str
+    message: str
+    where: str
+
+
+class Error(Answered):
+    """The answer to a request that failed."""
+
+    error: Problem

@@ -1,0 +1,292 @@
+"""The page as a part of the service: its routes, who is let in, and what every answer carries."""
+
+import re
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from gateway_memory.edge.phrases import Language
+from gateway_memory.scope import OWNER_KEY
+from gateway_memory.serving.app import Service, Streamed
+from gateway_memory.serving.body import body_of
+from gateway_memory.serving.errors import STATUS, ServiceError, error_response, service_error
+from gateway_memory.serving.page.door import COOKIE, COOKIE_SECONDS, Door, Visitor
+from gateway_memory.serving.page.live import news
+from gateway_memory.serving.page.people import erase
+from gateway_memory.serving.page.views import VIEWS, View, save_document
+from gateway_memory.serving.page.visit import Note, NothingHere, Shown, Visit, visited
+from gateway_memory.serving.page.words import preferred, word
+
+__all__ = ["LINK_PATH", "page_routes"]
+
+LINK_PATH: Final = "/page/link"
+"""Where a host, with its token, gets a link that signs a browser in."""
+_HERE: Final = Path(__file__).parent
+_STATIC: Final = {
+    "page.css": "text/css",
+    "htmx.min.js": "text/javascript",
+    "live.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+_LANGUAGE: Final = "gateway-memory-language"
+_PURPOSE: Final = b"page"
+_COMMANDS: Final = frozenset(
+    {"forget", "undo", "correct", "pin", "approve", "reject", "useful", "wrong", "link", "unlink"}
+)
+"""The commands that forms carry out; each is the same as in a chat."""
+_UNDONE_SINGLY: Final = frozenset({"forget", "pin", "approve", "reject"})
+"""The commands whose answer has a button that takes back this one change: several may be made at once."""
+_MEMORY: Final = re.compile(r"[a-z2-7]{8}")
+_FORM: Final = "application/x-www-form-urlencoded"
+_FIELDS: Final = 1000
+_NOTES: Final = 200
+_SAFE: Final = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+@asynccontextmanager
+async def page_routes(service: Service) -> AsyncIterator[Sequence[BaseRoute]]:
+    """Serve the page at / meanwhile. An extension of `serve`."""
+    page = _Page(service)
+    yield [
+        Route(LINK_PATH, page.link, methods=["POST"]),
+        Route("/enter", page.enter, methods=["GET"]),
+        Route("/leave", page.posted(page.leave), methods=["POST"]),
+        Route("/language", page.posted(page.switch), methods=["POST"]),
+        Route("/act", page.posted(page.act), methods=["POST"]),
+        Route("/document", page.posted(page.save), methods=["POST"]),
+        Route("/people/delete", page.posted(page.erase), methods=["POST"]),
+        Route("/news", page.news, methods=["GET"]),
+        Route("/static/{name}", _static, methods=["GET"]),
+        *(Route(path, page.shown(view), methods=["GET"]) for path, view in VIEWS.items()),
+    ]
+
+
+class _Page:
+    """Answers the requests of browsers."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._door = Door(lambda agent: service.access.derived(agent, _PURPOSE))
+        self._notes: OrderedDict[str, list[Note]] = OrderedDict()
+        self._templates = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    # Signing in
+
+    async def link(self, request: Request) -> Response:
+        """Return the path of a link that signs a browser in, to a host with its token."""
+        try:
+            agent = self._service.access.host(request.headers)
+        except ServiceError as error:
+            return error_response(error)
+        return JSONResponse({"path": f"/enter?code={self._door.code(agent)}"})
+
+    async def enter(self, request: Request) -> Response:
+        """Sign a browser in by its link."""
+        cookie = self._door.enter(request.query_params.get("code", ""))
+        if cookie is None:
+            return self._closed(request, "enter_link")
+        answer = RedirectResponse("/", status_code=303, headers=_SAFE)
+        self._set(request, answer, COOKIE, cookie)
+        return answer
+
+    async def leave(self, request: Request, _: Visitor, __: Mapping[str, Sequence[str]]) -> Response:
+        """Sign a browser out."""
+        answer = RedirectResponse("/", status_code=303, headers=_SAFE)
+        answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=request.url.scheme == "https")
+        return answer
+
+    async def switch(self, request: Request, _: Visitor, form: Mapping[str, Sequence[str]]) -> Response:
+        """Show the page in the other language."""
+        answer = self._back(form)
+        self._set(request, answer, _LANGUAGE, "zh" if form.get("to") == ["zh"] else "en")
+        return answer
+
+    # Changing
+
+    async def act(self, request: Request, visitor: Visitor, form: Mapping[str, Sequence[str]]) -> Response:
+        """Carry out a command, for each of its ids, and tell what it answered on the next page."""
+        (name,), (scope,) = form.get("command", [""]), form.get("of", [OWNER_KEY])
+        if name not in _COMMANDS:
+            raise ServiceError("bad_request", "no form of the page sends this command")
+        memory = self._service.agent(visitor.agent).memory
+        (whose,) = form.get("whose", [scope])
+        session = await visited(memory, whose, _language(request))
+        text = " ".join(form.get("text", []))
+        for identity in form.get("id", [""]):
+            answer = await memory.answer(session, f"/memory {name} {identity} {text}".rstrip())
+            if answer is not None:
+                undo = identity if answer.done and name in _UNDONE_SINGLY and _MEMORY.fullmatch(identity) else ""
+                self._note(visitor, Note(text=answer.text, done=answer.done, undo=undo, of=whose))
+        return self._back(form)
+
+    async def save(self, request: Request, visitor: Visitor, form: Mapping[str, Sequence[str]]) -> Response:
+        """Save MEMORY.md, or show it again where it has changed meanwhile."""
+        (of,), (text,), (was,) = form.get("of", [OWNER_KEY]), form.get("text", [""]), form.get("was", [""])
+        visit = await self._visit(request, visitor, of)
+        shown = await save_document(visit, text, was)
+        if shown is not None:
+            return self._rendered(shown, visit, 409)
+        self._note(visitor, Note(text=visit.word("document_saved"), done=True))
+        return RedirectResponse(visit.link("/document"), status_code=303, headers=_SAFE)
+
+    async def erase(self, request: Request, visitor: Visitor, form: Mapping[str, Sequence[str]]) -> Response:
+        """Delete a scope, and show the proof."""
+        (of,), (typed,) = form.get("of", [OWNER_KEY]), form.get("typed", [""])
+        visit = await self._visit(request, visitor, of)
+        return self._rendered(await erase(self._service, visitor.agent, visit, typed), visit)
+
+    async def news(self, request: Request) -> Response:
+        """Stream events that tell when a page may look different."""
+        visitor = self._door.visitor(request.cookies.get(COOKIE, ""))
+        if visitor is None:
+            return self._closed(request, "enter_how")
+        try:
+            memory, feed = self._service.agent(visitor.agent).memory, self._service.feeds[visitor.agent]
+            listener = feed.add()
+        except ServiceError as error:
+            return error_response(error)
+        return Streamed(feed, listener, news(listener, memory.metrics))
+
+    def posted(
+        self, act: Callable[[Request, Visitor, Mapping[str, Sequence[str]]], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return the handler of a form: it comes from this browser, and from a page of ours."""
+
+        async def handle(request: Request) -> Response:
+            visitor = self._door.visitor(request.cookies.get(COOKIE, ""))
+            if visitor is None:
+                return self._closed(request, "enter_how")
+            try:
+                form = await self._form(request, visitor)
+                return await act(request, visitor, form)
+            except NothingHere:
+                return self._failed(request, visitor, ServiceError("not_found", ""))
+            except Exception as error:  # noqa: BLE001 - a person sees a page, whatever happens; it is logged
+                return self._failed(request, visitor, service_error(error))
+
+        return handle
+
+    async def _form(self, request: Request, visitor: Visitor) -> Mapping[str, Sequence[str]]:
+        own = {f"{scheme}://{request.headers['host'].strip().lower()}" for scheme in ("http", "https")}
+        if any(origin.lower() not in own for origin in request.headers.getlist("origin")):
+            raise ServiceError("forbidden", "")
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+            raise ServiceError("bad_request", "")
+        body = await body_of(request, self._service.limits)
+        form: dict[str, list[str]] = {}
+        try:
+            fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS, errors="replace")
+        except ValueError:
+            raise ServiceError("bad_request", "") from None
+        for name, value in fields:
+            form.setdefault(name, []).append(value)
+        if not self._door.is_form_token(visitor, "".join(form.get("form_token", []))):
+            raise ServiceError("forbidden", "")
+        return form
+
+    # Showing
+
+    def shown(self, view: View) -> Callable[[Request], Awaitable[Response]]:
+        """Return the handler of a page."""
+
+        async def handle(request: Request) -> Response:
+            visitor = self._door.visitor(request.cookies.get(COOKIE, ""))
+            if visitor is None:
+                return self._closed(request, "enter_how")
+            try:
+                visit = await self._visit(request, visitor, request.query_params.get("of", OWNER_KEY))
+                return self._rendered(await view(visit), visit)
+            except NothingHere:
+                return self._failed(request, visitor, ServiceError("not_found", ""))
+            except Exception as error:  # noqa: BLE001 - a person sees a page, whatever happens; it is logged
+                return self._failed(request, visitor, service_error(error))
+
+        return handle
+
+    async def _visit(self, request: Request, visitor: Visitor, of: str) -> Visit:
+        memory, language = self._service.agent(visitor.agent).memory, _language(request)
+        return Visit(
+            memory=memory,
+            session=await visited(memory, of, language),
+            of=of,
+            language=language,
+            path=request.url.path,
+            query={**dict(request.query_params), **request.path_params},
+            form_token=self._door.form_token(visitor),
+            notes=self._notes.pop(visitor.name, ()),
+        )
+
+    def _rendered(self, shown: Shown, visit: Visit, status: int = 200) -> Response:
+        template = self._templates.get_template(shown.template)
+        text = template.render(visit=visit, word=visit.word, link=visit.link, **shown.values)
+        return HTMLResponse(text, status_code=status, headers=_SAFE)
+
+    def _closed(self, request: Request, why: str) -> Response:
+        """Tell how to sign in."""
+        return self._alone(request, "enter_title", why, 401)
+
+    def _failed(self, request: Request, visitor: Visitor, error: ServiceError) -> Response:
+        self._service.metrics.count(f"page.refused.{error.code}")
+        if request.method == "POST" and error.code == "bad_request" and str(error):
+            self._note(visitor, Note(text=str(error), done=False))
+        why = {"not_found": "not_found", "forbidden": "forged"}.get(error.code, "went_wrong")
+        return self._alone(request, "title", why, STATUS[error.code])
+
+    def _alone(self, request: Request, title: str, why: str, status: int) -> Response:
+        language = _language(request)
+        text = self._templates.get_template("alone.html").render(
+            language=language, title=word(language, title), why=word(language, why), word=partial(word, language)
+        )
+        return HTMLResponse(text, status_code=status, headers=_SAFE)
+
+    def _note(self, visitor: Visitor, note: Note) -> None:
+        """Keep what was answered for the next page of a visitor."""
+        self._notes.setdefault(visitor.name, []).append(note)
+        while len(self._notes) > _NOTES:
+            self._notes.popitem(last=False)
+
+    def _back(self, form: Mapping[str, Sequence[str]]) -> Response:
+        """Return to the page from which a form came, if that is one of ours."""
+        back = "".join(form.get("back", []))
+        is_ours = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
+        return RedirectResponse(back if is_ours else "/", status_code=303, headers=_SAFE)
+
+    def _set(self, request: Request, answer: Response, name: str, value: str) -> None:
+        secure = request.url.scheme == "https"
+        answer.set_cookie(name, value, max_age=COOKIE_SECONDS, httponly=True, samesite="strict", secure=secure)
+
+
+def _language(request: Request) -> Language:
+    return preferred(request.headers.get("accept-language", ""), request.cookies.get(_LANGUAGE, ""))
+
+
+async def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in _STATIC:
+        return error_response(ServiceError("not_found", "there is nothing here"))
+    headers: dict[str, Any] = {**_SAFE, "Cache-Control": "max-age=3600"}
+    return FileResponse(_HERE / "static" / name, media_type=_STATIC[name], headers=headers)

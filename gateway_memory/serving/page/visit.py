@@ -1,0 +1,136 @@
+"""One request of a browser that is signed in: whose memory it looks at, in which language, and what it is shown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, tzinfo
+from typing import Any
+from urllib.parse import urlencode
+
+from gateway_memory.edge.phrases import Language
+from gateway_memory.memory import GatewayMemory
+from gateway_memory.scope import OWNER, OWNER_KEY, Owner
+from gateway_memory.serving.page.words import word
+from gateway_memory.session import Session
+
+__all__ = ["Note", "NothingHere", "Shown", "Visit", "parts_of", "visited"]
+
+
+class NothingHere(Exception):  # noqa: N818 - an answer, no error
+    """Raised for an address that names nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A page to show: its template, and what stands in it."""
+
+    template: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What a form's command answered. undo: the memory whose last change a button takes back, "" for none.
+
+    of: the key of the scope in which that memory is.
+    """
+
+    text: str
+    done: bool
+    undo: str = ""
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A request. of: the key of the scope that it looks at. query: what stands behind the path.
+
+    form_token: what each form of this visitor carries. path: the path without the query.
+    """
+
+    memory: GatewayMemory
+    session: Session
+    of: str
+    language: Language
+    path: str
+    query: Mapping[str, str]
+    form_token: str
+    notes: Sequence[Note] = field(default=())
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """The zone in which days are shown."""
+        return self.memory.zone
+
+    @property
+    def here(self) -> str:
+        """The address of this page, to come back to."""
+        return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
+
+    def is_at(self, path: str) -> bool:
+        """Return whether this page is one of those below a path."""
+        return self.path == path or (path != "/" and self.path.startswith(f"{path}/"))
+
+    def word(self, name: str, /, **values: object) -> str:
+        """Return a text of the page in the visitor's language."""
+        return word(self.language, name, **values)
+
+    def link(self, path: str, /, **query: object) -> str:
+        """Return an address of the page, for the same scope."""
+        given = {name: value for name, value in query.items() if value not in ("", None)}
+        if self.of != OWNER_KEY:
+            given.setdefault("of", self.of)
+        return f"{path}?{urlencode(given)}" if given else path
+
+    def to_scope(self, scope: str) -> str:
+        """Return the address of the memories of another scope."""
+        return "/memories" if scope == OWNER_KEY else f"/memories?{urlencode({'of': scope})}"
+
+    def to_deletion(self, scope: str) -> str:
+        """Return the address of the page that deletes a scope."""
+        return f"/people/delete?{urlencode({'of': scope})}"
+
+    def moment(self, at: float) -> str:
+        """Return a day and its time as people read them."""
+        return f"{self.local(at):%Y-%m-%d %H:%M}"
+
+    def local(self, at: float) -> datetime:
+        """Return a time (epoch seconds) in the configured zone."""
+        return datetime.fromtimestamp(at, self.zone).astimezone(self.zone)
+
+    async def of_scope(self, scope: str) -> Session:
+        """Return the session in which the page reads another scope."""
+        return await visited(self.memory, scope, self.language)
+
+    def today(self) -> date:
+        """Return the current day in the configured zone."""
+        return self.memory.now().astimezone(self.zone).date()
+
+
+def parts_of(scope: str) -> tuple[Owner | str | None, str | None]:
+    """Return the user and the room that the key of a scope names.
+
+    Raises:
+        NothingHere: it names none.
+    """
+    if scope == OWNER_KEY:
+        return OWNER, None
+    kind, _, name = scope.partition(":")
+    if kind == "user" and name:
+        return name, None
+    if kind == "room" and name:
+        return None, name
+    raise NothingHere
+
+
+async def visited(memory: GatewayMemory, scope: str, language: Language) -> Session:
+    """Return the session in which a page reads and changes a scope.
+
+    Raises:
+        NothingHere: there is no such scope.
+    """
+    if scope != OWNER_KEY and scope not in await memory.browsing.scopes():
+        raise NothingHere
+    user, room = parts_of(scope)
+    session = await memory.visit(user=user, room=room)
+    session.language = language
+    return session

@@ -1,0 +1,69 @@
+"""Where the service listens and which workspaces it serves: from the options and the config, or a refusal."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway_memory.config.settings import Config
+from gateway_memory.errors import ConfigError
+from gateway_memory.serving.access import is_loopback
+
+__all__ = ["Place", "place_of"]
+
+_ANY = ("0.0.0.0", "::")  # noqa: S104 - to refuse it without names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """workspaces: by agent. socket: a Unix socket instead of host and port, or "". hosts: see `Access`.
+
+    certificate, key: PEM files, or "".
+    """
+
+    workspaces: Mapping[str, Path]
+    host: str
+    port: int
+    socket: str
+    hosts: tuple[str, ...]
+    certificate: str
+    key: str
+
+
+def place_of(
+    config: Config, *, workspace: Path | None, default: Path, host: str | None, port: int | None, socket: str | None
+) -> Place:
+    """Return where to serve what. The options, where they are given, take precedence over the config.
+
+    workspace: the option. default: the folder if neither the option nor the config names one.
+
+    Raises:
+        ConfigError: the address needs TLS or names, or two agents have one folder.
+    """
+    settings = config.serve
+    if workspace is not None and settings.agents:
+        raise ConfigError("serve.agents names the folders of the agents: leave --workspace out, or serve.agents")
+    folders = {agent: Path(each.workspace) for agent, each in settings.agents.items()} or {"main": workspace or default}
+    workspaces = {agent: folder.expanduser().absolute() for agent, folder in folders.items()}
+    if len({folder.resolve() for folder in workspaces.values()}) < len(workspaces):
+        raise ConfigError("serve.agents: two agents have the same folder; a token would be good for both")
+    # An address that is given as an option takes the place of a socket in the config, and the other way round.
+    path = socket if socket is not None else "" if host is not None or port is not None else settings.socket
+    address = host if host is not None else settings.host
+    tls = settings.tls
+    if not path and not is_loopback(address):
+        if not tls.certificate:
+            raise ConfigError(
+                f"{address}: others can reach this address, so the service needs serve.tls with a certificate and its "
+                "key; or listen at 127.0.0.1, or at a Unix socket (--socket)"
+            )
+        if address in _ANY and not settings.hosts:
+            raise ConfigError(f"{address}: serve.hosts must list the names by which clients reach the service")
+    return Place(
+        workspaces=workspaces,
+        host="127.0.0.1" if address.lower() == "localhost" else address,
+        port=settings.port if port is None else port,
+        socket=str(Path(path).expanduser().absolute()) if path else "",
+        hosts=(*settings.hosts, address),
+        certificate="" if path else tls.certificate,
+        key="" if path else tls.key,
+    )

@@ -1,0 +1,225 @@
+"""Run the service: listen, open the memories, answer until a signal comes, and close everything in order."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from pathlib import Path
+from typing import Final, Self, TypeAlias
+
+import uvicorn
+from starlette.routing import BaseRoute
+
+from gateway_memory.config.settings import Config
+from gateway_memory.errors import ConfigError, UsageError
+from gateway_memory.memory import GatewayMemory
+from gateway_memory.observability.logger import get_logger
+from gateway_memory.serving.access import Access
+from gateway_memory.serving.app import Service, make_app
+from gateway_memory.serving.calls import AgentCalls
+from gateway_memory.serving.changes import ChangeFeed
+from gateway_memory.serving.connections import connection_class
+from gateway_memory.serving.place import Place
+from gateway_memory.serving.tokens import Keys
+
+__all__ = ["Extension", "serve"]
+
+log = get_logger(__name__)
+
+Extension: TypeAlias = Callable[[Service], AbstractAsyncContextManager[Sequence[BaseRoute]]]
+"""Adds routes to a service, for as long as the context lasts."""
+
+_HEADER_BYTES: Final = 32_768
+_CONNECT_SECONDS: Final = 1.0
+
+
+class _Held:
+    """Keeps an agent's memory open for a service, except while its workspace is needed alone."""
+
+    def __init__(self, service: Service, agent: str, folder: Path, config: Config) -> None:
+        self._service = service
+        self._agent = agent
+        self._folder = folder
+        self._config = config
+        self._open = AsyncExitStack()
+        self._alone = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        channels = [self._service.feeds[self._agent]]
+        made = GatewayMemory(self._config, self._folder, agent=self._agent, channels=channels)
+        memory = await self._open.enter_async_context(made)
+        self._service.agents[self._agent] = AgentCalls(self._agent, memory)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._open.aclose()
+
+    @contextlib.asynccontextmanager
+    async def closed(self) -> AsyncIterator[Path]:
+        """See `Held`. Requests are told meanwhile to come again in some seconds."""
+        async with self._alone:
+            del self._service.agents[self._agent]
+            try:
+                await self._open.aclose()
+                yield self._folder
+            finally:
+                if not self._service.stopping.is_set():
+                    await self.__aenter__()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, without its handlers of signals: they would end the process before the memories are closed."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve(
+    config: Config,
+    place: Place,
+    *,
+    started: Callable[[str], None],
+    extensions: Sequence[Extension] = (),
+) -> None:
+    """Serve the agents of a place until SIGTERM or SIGINT.
+
+    started: is told the address when the service listens and its memories are open.
+
+    Raises:
+        ConfigError: the certificate can't be used, or the address can't be listened at.
+        UsageError: the file of a token can't be trusted, or the socket is another service's.
+        StoreError: a memory can't be opened.
+    """
+    keys = Keys(place.workspaces)
+    access = Access(keys, hosts=place.hosts, origins=config.serve.origins)
+    limits = config.serve.limits
+    feeds = {agent: ChangeFeed(limits.listeners) for agent in place.workspaces}
+    service = Service(access=access, limits=limits, feeds=feeds)
+    async with AsyncExitStack() as stack:
+        routes = [route for each in extensions for route in await stack.enter_async_context(each(service))]
+        listener, address = stack.enter_context(_listening(place))
+        server = _Server(
+            uvicorn.Config(
+                make_app(service, routes),
+                http=connection_class(limits.connections, limits.read_seconds),
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                log_level="critical",  # its own messages quote requests
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                timeout_keep_alive=limits.keep_alive_seconds,
+                timeout_graceful_shutdown=limits.grace_seconds,
+                h11_max_incomplete_event_size=_HEADER_BYTES,
+                ssl_certfile=place.certificate or None,
+                ssl_keyfile=place.key or None,
+            )
+        )
+        try:
+            server.config.load()
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigError(f"serve.tls: the certificate or its key can't be used: {error}") from error
+
+        stopped = asyncio.Event()
+
+        def stop() -> None:
+            log.info("service.stopping")
+            stopped.set()
+            service.stopping.set()
+            server.force_exit = server.should_exit  # a second signal does not wait
+            server.should_exit = True
+            for feed in feeds.values():
+                feed.close()
+
+        stack.enter_context(_signals(stop))
+        memories = await stack.enter_async_context(AsyncExitStack())
+        # The sockets close first, then the requests end, then the memories close.
+        running = await stack.enter_async_context(_answering(server, listener))
+        running.add_done_callback(lambda _: stopped.set())
+        for agent, folder in place.workspaces.items():
+            held = _Held(service, agent, folder, config)
+            service.held[agent] = await memories.enter_async_context(held)
+        service.ready = True
+        log.info("service.started", agents=len(place.workspaces))
+        if not stopped.is_set():
+            started(address)
+        await stopped.wait()
+    log.info("service.stopped")
+
+
+@contextlib.asynccontextmanager
+async def _answering(server: _Server, listener: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Answer requests meanwhile. At the end, running ones are finished, or cut after the grace period."""
+    running = asyncio.create_task(server.serve(sockets=[listener]), name="gateway-memory-http")
+    try:
+        yield running
+    finally:
+        server.should_exit = True
+        await running
+        await asyncio.gather(*server.server_state.tasks, return_exceptions=True)  # those that were cut
+
+
+@contextlib.contextmanager
+def _signals(stop: Callable[[], None]) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+@contextlib.contextmanager
+def _listening(place: Place) -> Iterator[tuple[socket.socket, str]]:
+    """Open the listening socket; yields it with its address in words."""
+    if place.socket:
+        with _unix_socket(Path(place.socket)) as listener:
+            yield listener, f"unix:{place.socket}"
+        return
+    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+    # By the protocol's number asyncio knows to send small answers at once; without it, each would wait 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((place.host, place.port))
+        except OSError as error:
+            where = f"{place.host}:{place.port}"
+            raise ConfigError(f"{where}: the service can't listen there: {error.strerror or error}") from error
+        name = f"[{place.host}]" if ":" in place.host else place.host
+        scheme = "https" if place.certificate else "http"
+        yield listener, f"{scheme}://{name}:{listener.getsockname()[1]}"
+    finally:
+        listener.close()
+
+
+@contextlib.contextmanager
+def _unix_socket(path: Path) -> Iterator[socket.socket]:
+    """Open a Unix socket that only this user can open, in place of one whose process has died."""
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        try:
+            if path.is_socket():
+                with socket.socket(socket.AF_UNIX) as probe:
+                    probe.settimeout(_CONNECT_SECONDS)
+                    if probe.connect_ex(str(path)) == 0:
+                        raise UsageError(f"{path}: another service listens there")
+                path.unlink()
+            listener.bind(str(path))
+            path.chmod(0o600)  # nobody can connect before the server listens
+            made = path.stat().st_ino
+        except OSError as error:
+            raise ConfigError(f"{path}: the service can't listen there: {error.strerror or error}") from error
+        yield listener
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_ino == made:
+                path.unlink()
+    finally:
+        listener.close()

@@ -1,0 +1,161 @@
+"""The port `Links` in SQLite."""
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.episodes import touch_turns
+from gateway_memory.store.journal.parting import leave_nothing
+from gateway_memory.store.ports.links import HeldKind, Link
+
+__all__ = ["SqliteLinks", "linked_with"]
+
+_GONE: Final = "('forgotten', 'undone', 'deleted')"
+_LEFT: Final = (
+    "SELECT 1 FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM episodes WHERE scope = j.value) OR "
+    "EXISTS (SELECT 1 FROM turns WHERE scope = j.value) OR "
+    "EXISTS (SELECT 1 FROM reviews WHERE scope = j.value) OR "
+    "EXISTS (SELECT 1 FROM memories WHERE scope = j.value AND state = 'active') LIMIT 1"
+)
+
+
+def linked_with(database: sqlite3.Connection, scope: str) -> list[str]:
+    """Return the other scopes of the person to whom a scope belongs. Within a transaction."""
+    query = (
+        "WITH RECURSIVE one(scope) AS (VALUES (?) UNION SELECT CASE WHEN l.scope = one.scope THEN l.target "
+        "ELSE l.scope END FROM one JOIN links l ON one.scope IN (l.scope, l.target)) SELECT scope FROM one"
+    )
+    return sorted({str(row[0]) for row in database.execute(query, (scope,))} - {scope})
+
+
+class SqliteLinks:
+    """The port on the journal's connection; `ports.links` documents the calls."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def all(self) -> Mapping[str, Link]:
+        rows = await self._connection.rows("SELECT scope, target, at FROM links ORDER BY at")
+        return {str(scope): Link(target=target, at=at) for scope, target, at in rows}
+
+    # Codes
+
+    async def offer(self, scope: str, digest: str, *, until: float) -> None:
+        await self._change("INSERT OR REPLACE INTO link_codes VALUES (?, ?, ?)", scope, digest, until)
+
+    async def take(self, digest: str, *, now: float, but: str) -> str | None:
+
+        def work(database: sqlite3.Connection) -> str | None:
+            database.execute("DELETE FROM link_codes WHERE until <= ?", (now,))
+            row = database.execute("SELECT scope FROM link_codes WHERE digest = ?", (digest,)).fetchone()
+            if row and row[0] != but:
+                database.execute("DELETE FROM link_codes WHERE digest = ?", (digest,))
+            return str(row[0]) if row else None
+
+        return await self._connection.transact(work)
+
+    async def wrong(self, scope: str, at: float) -> None:
+        await self._change("INSERT INTO link_tries VALUES (?, ?)", scope, at)
+
+    async def wrongs(self, scope: str, since: float) -> int:
+
+        def work(database: sqlite3.Connection) -> int:
+            database.execute("DELETE FROM link_tries WHERE at < ?", (since,))
+            query = "SELECT count(*) FROM link_tries WHERE scope = ?"
+            return int(database.execute(query, (scope,)).fetchone()[0])
+
+        return await self._connection.transact(work)
+
+    # Links
+
+    async def join(self, scope: str, target: str, at: float) -> None:
+        await self._change("INSERT OR IGNORE INTO links VALUES (?, ?, ?)", scope, target, at)
+
+    async def is_left(self, scopes: Sequence[str]) -> bool:
+        return bool(await self._connection.rows(_LEFT, (json.dumps(list(scopes)),)))
+
+    async def hold(self, scope: str, kind: HeldKind, items: Mapping[str, str]) -> None:
+        rows = [(scope, kind, item, body) for item, body in items.items()]
+        query = "INSERT OR IGNORE INTO link_items VALUES (?, ?, ?, ?)"
+        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount)
+
+    async def held(self, scope: str, kind: HeldKind) -> Mapping[str, str]:
+        query = "SELECT item, body FROM link_items WHERE scope = ? AND kind = ?"
+        return {str(item): str(body) for item, body in await self._connection.rows(query, (scope, kind))}
+
+    async def move_turns(self, scope: str, target: str) -> Sequence[int]:
+
+        def work(database: sqlite3.Connection) -> list[int]:
+            query = "SELECT turn FROM episodes WHERE scope = ? UNION SELECT id FROM turns WHERE scope = ?"
+            turns = [int(row[0]) for row in database.execute(query, (scope, scope))]
+            rows = [(scope, "turn", str(turn), "") for turn in turns]
+            found = database.execute("SELECT id FROM reviews WHERE scope = ?", (scope,)).fetchall()
+            reviews = [str(row[0]) for row in found]
+            rows += [(scope, "review", identity, "") for identity in reviews]
+            database.executemany("INSERT OR IGNORE INTO link_items VALUES (?, ?, ?, ?)", rows)
+            _move(database, turns, scope, target)
+            _move_reviews(database, reviews, scope, target)
+            return turns
+
+        return await self._connection.transact(work)
+
+    async def part(self, scope: str, source: str) -> Sequence[int]:
+
+        def work(database: sqlite3.Connection) -> list[int]:
+            query = "SELECT item FROM link_items WHERE scope = ? AND kind = 'turn'"
+            turns = [int(row[0]) for row in database.execute(query, (scope,))]
+            _move(database, turns, source, scope)
+            query = "SELECT item FROM link_items WHERE scope = ? AND kind = 'review'"
+            _move_reviews(database, [str(row[0]) for row in database.execute(query, (scope,))], source, scope)
+            leave_nothing(database, scope, source)
+            database.execute("DELETE FROM link_items WHERE scope = ?", (scope,))
+            database.execute("DELETE FROM links WHERE scope = ?", (scope,))
+            return turns
+
+        return await self._connection.transact(work)
+
+    async def forgotten(self, scope: str) -> Mapping[str, float]:
+        query = (
+            f"SELECT text, quote, max(changed_at) FROM memories WHERE scope = ? AND state IN {_GONE} AND type <> 'S' "
+            "AND text NOT IN (SELECT text FROM memories WHERE scope = ? AND state = 'active') GROUP BY text, quote"
+        )
+        found: dict[str, float] = {}
+        for text, quote, at in await self._connection.rows(query, (scope, scope)):
+            for words in {str(text), str(quote)} - {""}:
+                found[words] = max(float(at), found.get(words, 0.0))
+        return found
+
+    async def share_forgotten(self, source: str, target: str, *, since: float) -> None:
+
+        def work(database: sqlite3.Connection) -> None:
+            columns = [str(row[1]) for row in database.execute("PRAGMA table_info(memories)") if row[1] != "scope"]
+            listed = ", ".join(columns)
+            query = (
+                f"INSERT OR REPLACE INTO memories (scope, {listed}) SELECT ?, {listed} FROM memories s WHERE scope = ? "
+                f"AND state IN {_GONE} AND changed_at >= ? AND NOT EXISTS (SELECT 1 FROM memories t WHERE "
+                "t.scope = ? AND t.id = s.id AND t.state = 'active')"
+            )
+            database.execute(query, (target, source, since, target))
+
+        await self._connection.transact(work)
+
+    async def _change(self, query: str, *values: object) -> None:
+        await self._connection.transact(lambda database: database.execute(query, values).rowcount)
+
+
+def _move_reviews(database: sqlite3.Connection, reviews: Sequence[str], source: str, target: str) -> None:
+    where = "scope = ? AND id IN (SELECT value FROM json_each(?))"
+    query = f"UPDATE OR IGNORE reviews SET scope = ? WHERE {where}"
+    database.execute(query, (target, source, json.dumps(reviews)))
+    database.execute(f"DELETE FROM reviews WHERE {where}", (source, json.dumps(reviews)))
+
+
+def _move(database: sqlite3.Connection, turns: Sequence[int], source: str, target: str) -> None:
+    among = json.dumps(turns)
+    for table, number in (("episodes", "turn"), ("turns", "id"), ("replies", "turn"), ("feedback", "turn")):
+        where = f"scope = ? AND {number} IN (SELECT value FROM json_each(?))"
+        database.execute(f"UPDATE OR IGNORE {table} SET scope = ? WHERE {where}", (target, source, among))
+    touch_turns(database, source, turns)
+    touch_turns(database, target, turns)

@@ -1,0 +1,111 @@
+"""The port `Reviews` in SQLite, and what a plan does to reviews."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.unreadable import UNDECODABLE
+from gateway_memory.store.journal.withheld import withheld
+from gateway_memory.store.plan import Plan
+from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.review import Review, ReviewState
+
+if TYPE_CHECKING:
+    from extractor import Doubt
+
+__all__ = ["SqliteReviews", "save_reviews"]
+
+_DECLINED: Final = 2000
+"""The number of newest refusals that are compared with what is new."""
+_COLUMNS: Final = "scope, state, reason, at, body"
+
+
+class SqliteReviews:
+    """The port on the journal's connection; `ports.reviews` documents the calls."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def waiting(self, scope: str, *, limit: int = 1000) -> list[Review]:
+        return await self._read("scope = ? AND state = 'waiting' ORDER BY at, rowid LIMIT ?", scope, limit)
+
+    async def of_owner(self, *, limit: int = 1000) -> list[Review]:
+        which = "reason = 'about_owner' AND scope <> 'owner' AND state = 'waiting' ORDER BY at, rowid LIMIT ?"
+        return await self._read(which, limit)
+
+    async def find(self, scope: str, identity: str) -> Review | None:
+        return next(iter(await self._read("scope = ? AND id = ?", scope, identity)), None)
+
+    async def declined(self, scope: str) -> Sequence[Review]:
+        return await self._read("scope = ? AND state = 'never' ORDER BY at DESC LIMIT ?", scope, _DECLINED)
+
+    async def count(self, scope: str = "") -> int:
+        return len(await self._read("(? = '' OR scope = ?) AND state = 'waiting'", scope, scope))
+
+    async def states(self, scope: str, ids: Sequence[str]) -> dict[str, ReviewState]:
+        query = "SELECT id, state FROM reviews WHERE scope = ? AND id IN (SELECT value FROM json_each(?))"
+        rows = await self._connection.rows(query, (scope, json.dumps(list(ids))))
+        return {str(identity): cast("ReviewState", state) for identity, state in rows}
+
+    async def due(self, scope: str, *, before: float, day: str) -> list[str]:
+        query = (
+            "SELECT id FROM reviews WHERE scope = ? AND state = 'waiting' AND (at < ? OR (expires <> '' AND "
+            "expires < ?)) ORDER BY at, rowid"
+        )
+        return [str(row[0]) for row in await self._connection.rows(query, (scope, before, day))]
+
+    async def _read(self, which: str, *values: object) -> list[Review]:
+
+        def work(database: sqlite3.Connection) -> list[Review]:
+            rows = database.execute(f"SELECT {_COLUMNS} FROM reviews WHERE {which}", values).fetchall()
+            hidden = {scope: withheld(database, scope) for scope in {str(row[0]) for row in rows}}
+            found = [review for row in rows if (review := _review(row))]
+            return [
+                review
+                for review in found
+                if not any(
+                    hidden[review.scope].says(words, since=review.at)
+                    for words in (review.memory.text, review.memory.quote)
+                    if words
+                )
+            ]
+
+        return await self._connection.read(work)
+
+
+def save_reviews(database: sqlite3.Connection, plan: Plan) -> None:
+    """Store the reviews that a plan adds, and the states of those that it settles. Within the plan's transaction."""
+    query = (
+        "INSERT OR IGNORE INTO reviews (scope, id, state, reason, at, text, turn, expires, body) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    )
+    rows = [
+        (
+            plan.scope, review.memory.id, review.state, review.reason, review.at, review.memory.text,
+            review.memory.turn, review.memory.expires, json.dumps(review.to_json(), ensure_ascii=False),
+        )
+        for review in plan.reviews
+    ]  # fmt: skip
+    database.executemany(query, rows)
+    query = "UPDATE reviews SET state = ? WHERE scope = ? AND id = ? AND state = ?"
+    database.executemany(query, [(each.state, plan.scope, each.id, each.was) for each in plan.settled])
+
+
+def _review(row: Sequence[Any]) -> Review | None:
+    """Decode a row; None for one that can't be decoded, which stays as it is for a repair by hand."""
+    scope, state, reason, at, body = row
+    try:
+        raw = json.loads(body)
+        return Review(
+            scope=str(scope),
+            memory=MemoryRecord.from_json(raw["memory"]),
+            reason=cast("Doubt", str(reason)),
+            at=float(at),
+            against=str(raw["against"]),
+            supersedes=tuple(str(each) for each in raw["supersedes"]),
+            state=cast("ReviewState", str(state)),
+        )
+    except UNDECODABLE:
+        return None

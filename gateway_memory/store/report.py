@@ -1,0 +1,85 @@
+"""Why a reply was given what it was: the record of one recall, without any text."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, cast, get_args
+
+__all__ = ["Considered", "Fate", "Rated", "ReplyReport", "Verdict"]
+
+Fate = Literal["told", "held", "over_limit", "over_budget", "weak", "over", "withheld"]
+"""What became of a memory for a reply: told; held by the session's context already; good enough, but beyond the number
+or the tokens of the settings; below the least score; no longer true on that day; forgotten or replaced since."""
+Verdict = Literal["useful", "wrong"]
+"""What a person says of a memory in a reply, or of the reply."""
+
+_MOST_ROWS: Final = 16
+_DIGITS: Final = 3
+_LEAST_TERM: Final = 0.005
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Considered:
+    """A memory or a passage that was considered for a reply: its score (0 to 1), the terms of its rank, its fate."""
+
+    id: str
+    fate: Fate
+    score: float
+    terms: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rated:
+    """A person's verdict of a memory in the reply of a turn; memory "" is the reply as a whole. at: epoch seconds."""
+
+    turn: int
+    memory: str
+    verdict: Verdict
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyReport:
+    """One recall. outcome: as in `Context`. milliseconds: of each part, and of `total`. rows: best first."""
+
+    outcome: str
+    milliseconds: Mapping[str, float]
+    rows: Sequence[Considered] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as a small mapping for JSON: at most 16 rows, numbers with three decimals."""
+        rows = [
+            [row.id, row.fate, round(row.score, _DIGITS), _rounded(row.terms, least=_LEAST_TERM)]
+            for row in self.rows[:_MOST_ROWS]
+        ]
+        return {"outcome": self.outcome, "ms": _rounded(self.milliseconds), "rows": rows}
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "ReplyReport":
+        """Return the report from the result of `to_json`.
+
+        Raises:
+            ValueError, KeyError, TypeError: it is none.
+        """
+        return cls(
+            outcome=str(raw["outcome"]),
+            milliseconds={str(name): float(value) for name, value in raw["ms"].items()},
+            rows=tuple(
+                Considered(
+                    id=str(identity),
+                    fate=_fate(fate),
+                    score=float(score),
+                    terms={str(name): float(value) for name, value in terms.items()},
+                )
+                for identity, fate, score, terms in raw["rows"]
+            ),
+        )
+
+
+def _rounded(values: Mapping[str, float], *, least: float = 0.0) -> dict[str, float]:
+    return {name: round(float(value), _DIGITS) for name, value in values.items() if abs(value) >= least}
+
+
+def _fate(text: object) -> Fate:
+    if text not in get_args(Fate):
+        raise ValueError("an unknown fate")
+    return cast("Fate", text)

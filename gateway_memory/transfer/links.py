@@ -1,0 +1,172 @@
+"""One person over channels: codes that join two identities, and the end of such a link."""
+
+import asyncio
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from gateway_memory.capture.processor import TurnProcessor
+from gateway_memory.identity.codes import CODE_SECONDS, TRIES, TRIES_SECONDS, digest_of, new_code
+from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.scope import OWNER_KEY, Scope
+from gateway_memory.session import Session
+from gateway_memory.sessions.lifecycle import Lifecycle
+from gateway_memory.sessions.registry import SessionRegistry
+from gateway_memory.store.ports.links import Link, below, root_of
+from gateway_memory.store.ports.sessions import End
+from gateway_memory.sync.storage import Storage
+from gateway_memory.transfer.joining import Joining
+
+__all__ = ["Joined", "LinkBook", "NoLink", "SessionEnds"]
+
+log = get_logger(__name__)
+
+_CATCH_UP_SECONDS: Final = 2.0
+
+NoLink = Literal["room", "incognito", "owner"]
+"""Why a session's identity can't be linked."""
+Joined = Literal["joined", "already", "own", "unknown", "limited"]
+"""What became of a code."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEnds:
+    """What ends sessions. unsubscribe: ends the subscription of a session's id."""
+
+    registry: SessionRegistry
+    lifecycle: Lifecycle
+    processor: TurnProcessor
+    unsubscribe: Callable[[str], None]
+
+    async def end(self, storage: Storage, scopes: Collection[str], reason: str) -> None:
+        """End the open sessions of scopes, those of other processes too, where they start anew in the right scope."""
+        for known in await storage.sessions.abandoned(idle_before=math.inf, starting=False):
+            if known.scope not in scopes:
+                continue
+            session = self.registry.of_id(known.session_id)
+            await self.processor.caught_up(known.session_id, _CATCH_UP_SECONDS)
+            self.registry.close_idle(known.session_id)
+            self.unsubscribe(known.session_id)
+            if session:
+                async with session.accepting:  # wait for writes of this session that are in progress
+                    pass
+            scope = self.registry.scope_of(known.scope)
+            await self.lifecycle.end(known.session_id, scope, known.key, End(reason=reason), patient=False)
+
+
+class LinkBook:
+    """The links of one workspace. A link that a crash or another process left incomplete is completed when it is used.
+
+    The owner is never linked: who the owner is stands in the config alone.
+    """
+
+    def __init__(self, runtime: Runtime, storage: Storage, joining: Joining, ends: SessionEnds) -> None:
+        self._runtime = runtime
+        self._storage = storage
+        self._joining = joining
+        self._ends = ends
+        self._working = asyncio.Lock()
+        self._lately: Mapping[str, Link] = {}
+
+    async def resolved(self, scope: Scope) -> Scope:
+        """Return the scope in which the memory of an identity's scope is.
+
+        Raises:
+            StoreError: the links could not be read, or what waits could not be moved.
+        """
+        self._lately = links = await self._storage.links.all()
+        root = root_of(links, scope.key)
+        linked = below(links, root)
+        if linked and await self._storage.links.is_left(linked):
+            async with self._working:
+                await self._complete(root)
+        return self._runtime.scope_of(root) if linked else scope
+
+    def lately(self, scope: Scope) -> Scope:
+        """Return the scope in which the memory of an identity's scope is, by the links that were read last."""
+        return self._runtime.scope_of(root_of(self._lately, scope.key))
+
+    def refused(self, session: Session) -> NoLink | None:
+        """Return why the identity of a session can't be linked, or None if it can."""
+        if session.scope.key.startswith("room:"):
+            return "room"
+        if session.scope.key == OWNER_KEY:
+            return "owner"
+        return "incognito" if session.incognito else None
+
+    async def offer(self, session: Session) -> str:
+        """Return a new code, which is valid once and for ten minutes."""
+        code = new_code()
+        digest = digest_of(code, self._storage.notices.journal)
+        await self._storage.links.offer(session.origin.key, digest, until=self._runtime.timestamp() + CODE_SECONDS)
+        return code
+
+    async def join(self, session: Session, code: str) -> tuple[Joined, str]:
+        """Link the session's identity to the one to which a code was given; return the result, and that one's name."""
+        links, now, asker = self._storage.links, self._runtime.timestamp(), session.origin.key
+        async with self._working:
+            if await links.wrongs(asker, now - TRIES_SECONDS) >= TRIES:
+                return "limited", ""
+            offering = await links.take(digest_of(code, self._storage.notices.journal), now=now, but=asker)
+            if offering is None:
+                await links.wrong(asker, now)
+                return "unknown", ""
+            return await self._join(asker, offering, now)
+
+    async def unite(self, scope: str, other: str) -> tuple[Joined, str]:
+        """Link two people's scopes at the word of who runs the gateway; return the result, and the other one's name."""
+        async with self._working:
+            return await self._join(scope, other, self._runtime.timestamp())
+
+    async def _join(self, scope: str, other: str, now: float) -> tuple[Joined, str]:
+        if scope == other:
+            return "own", _name(other)
+        known = await self._storage.links.all()
+        source, target = root_of(known, scope), root_of(known, other)
+        if source == target:
+            return "already", _name(other)
+        await self._ends.end(self._storage, {source, *below(known, source)}, "linked")
+        await self._storage.links.join(source, target, now)
+        await self._complete(target)
+        log.info("links.joined")
+        return "joined", _name(other)
+
+    async def part(self, identity: str) -> str | None:
+        """End the link of an identity's scope, else the newest one into it; return the name that is apart again.
+
+        None if there is no link.
+        """
+        links = self._storage.links
+        async with self._working:
+            known = await links.all()
+            leaving = _leaving(known, identity)
+            if leaving is None:
+                return None
+            root = root_of(known, leaving)
+            await self._complete(root)
+            # A session may be shared by both: nobody knows who speaks in it in another process.
+            await self._ends.end(self._storage, {root, *below(known, root)}, "unlinked")
+            scope_of = self._runtime.scope_of
+            await self._joining.bring_back(scope_of(root), scope_of(leaving), since=known[leaving].at)
+        log.info("links.parted")
+        return _name(root if leaving == identity else leaving)
+
+    async def _complete(self, root: str) -> None:
+        """Bring what linked scopes still have, the farthest first."""
+        known = await self._storage.links.all()
+        for name in below(known, root):
+            scope_of = self._runtime.scope_of
+            await self._joining.bring(scope_of(name), scope_of(known[name].target))
+
+
+def _leaving(links: Mapping[str, Link], identity: str) -> str | None:
+    if identity in links:
+        return identity
+    into = [name for name, link in links.items() if link.target == identity]
+    return max(into, key=lambda name: links[name].at, default=None)
+
+
+def _name(scope: str) -> str:
+    return scope.partition(":")[2]

@@ -1,0 +1,35 @@
+"""What exists in a scope while an import adds to it."""
+
+from gateway_memory.store.markdown import content_id
+
+__all__ = ["Standing"]
+
+
+class Standing:
+    """The ids and texts that exist or were just imported. Two lines of one export may have equal texts."""
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+        self._texts: set[str] = set()
+        self._texts_before: frozenset[str] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the lines that stand are still to be added."""
+        return self._texts_before is None
+
+    def add(self, identity: str, text: str) -> None:
+        """Add a line."""
+        self._ids.add(identity)
+        self._texts.add(content_id(text))
+
+    def before(self) -> None:
+        """Mark the lines that were added so far as older than the import."""
+        self._texts_before = frozenset(self._texts)
+
+    def takes(self, identity: str, text: str, *, own_id: bool) -> bool:
+        """Return whether a line is new, and add it."""
+        if identity in self._ids or content_id(text) in (self._texts_before or () if own_id else self._texts):
+            return False
+        self.add(identity, text)
+        return True

@@ -1,0 +1,669 @@
+"""The page over HTTP: who is let in, what each page shows, what its forms change, and whom it refuses."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import httpx2
+import pytest
+from hostile import HOSTILE, wrapped
+from served import OWNER, Served, facts, service, written
+
+from gateway_memory.cli.main import main
+from gateway_memory.serving.page.views import VIEWS
+
+pytestmark = pytest.mark.xdist_group("service")
+
+ZOE = facts("7")
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+DAY = "2026-11-20"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("page")
+    places = {"main": folder / "main", "work": folder / "work"}
+    agents = {name: {"workspace": str(place)} for name, place in places.items()}
+    config = written(folder, agents=agents, port=0, origins=["http://other.example"])
+    with service(config, workspaces=places) as running:
+        say(running, OWNER, "Remember that my locker is number 4711.", f"{DAY}T09:00:00+00:00")
+        say(running, ZOE, "Remember that the owl is called Hedwig.", f"{DAY}T10:00:00+00:00")
+        yield running
+        log = running.log.read_text("utf-8")
+        assert "Traceback" not in log
+        assert "4711" not in log
+
+
+def say(served: Served, speaker: dict[str, str], text: str, at: str | None = None) -> None:
+    number = re.sub(r"\W", "", text)[:60] + str(at)[:13]
+    body = {"id": number, "speaker": speaker, "user": text, "reply": "OK, noted.", **({"at": at} if at else {})}
+    served.answer("before_reply", {"speaker": speaker, "message": text})
+    served.answer("after_reply", body)
+    served.answer("flush", {})
+
+
+@contextmanager
+def signed_in(served: Served, agent: str = "main") -> Iterator[httpx2.Client]:
+    """Yield a browser that has opened a link."""
+    with served.client(served.tokens[agent]) as host, served.client("", follow_redirects=True) as browser:
+        assert browser.get(host.post("/page/link").json()["path"]).status_code == 200
+        yield browser
+
+
+@pytest.fixture
+def browser(served: Served) -> Iterator[httpx2.Client]:
+    with signed_in(served) as client:
+        yield client
+
+
+def form_token(browser: httpx2.Client) -> str:
+    found = re.search(r'name="form_token" value="([0-9a-f]+)"', browser.get("/").text)
+    assert found
+    return found[1]
+
+
+def act(browser: httpx2.Client, command: str, **fields: str) -> httpx2.Response:
+    return browser.post("/act", data={"form_token": form_token(browser), "command": command, "back": "/", **fields})
+
+
+def ids(browser: httpx2.Client, path: str = "/memories") -> list[str]:
+    return list(dict.fromkeys(re.findall(r'href="/memories/([a-z2-7]{8})', browser.get(path).text)))
+
+
+# Who is let in
+
+
+def test_a_link_signs_in_once(served: Served) -> None:
+    with served.client() as host:
+        path = host.post("/page/link").json()["path"]
+    with served.client("") as one, served.client("") as two:
+        first = one.get(path)
+        assert first.status_code == 303
+        cookie = first.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert two.get(path).status_code == 401
+        assert one.get("/").status_code == 200
+        assert one.post("/leave", data={"form_token": form_token(one)}).status_code == 303
+        assert one.get("/").status_code == 401
+
+
+@pytest.mark.parametrize("path", [*VIEWS, "/act", "/language", "/leave"])
+def test_without_a_cookie_nothing_is_shown(served: Served, path: str) -> None:
+    address = path.format(id="aaaaaaaa", turn=1, day=DAY)
+    with served.client("") as nobody, served.client() as host, signed_in(served) as browser:
+        name, value = next(iter(browser.cookies.items()))
+        forged = [value[:-1] + "x", "0" * 64 + value[64:], value.replace(".main", ".work"), "", "a.b.c.d", "...."]
+        for client in (nobody, host):
+            answer = client.post(address) if path in ("/act", "/language", "/leave") else client.get(address)
+            assert answer.status_code == 401
+            assert "4711" not in answer.text
+        for cookie in forged:
+            answer = nobody.get("/memories", headers={"Cookie": f"{name}={cookie}"})
+            assert answer.status_code == 401
+
+
+def test_a_link_needs_the_token_of_a_host(served: Served) -> None:
+    for token in ("", "wrong"):
+        with served.client(token) as client:
+            assert client.post("/page/link").status_code == 401
+
+
+def test_each_agent_has_a_page_of_its_own(served: Served) -> None:
+    with signed_in(served, "work") as browser:
+        assert "4711" not in browser.get("/memories").text
+        assert "zoe" not in browser.get("/people").text
+
+
+@pytest.mark.parametrize(
+    "fake",
+    [
+        {"form_token": ""},
+        {"form_token": "0" * 64},
+        {"header": ("Origin", "http://other.example")},
+        {"header": ("Origin", "null")},
+        {"header": ("Host", "other.example")},
+        {"header": ("Content-Type", "text/plain")},
+        {"header": ("Content-Type", "multipart/form-data; boundary=x")},
+        {"command": "off"},
+        {"command": "status"},
+        {"of": "user:nobody"},
+        {"of": "../.."},
+    ],
+)
+def test_a_forged_form_changes_nothing(browser: httpx2.Client, fake: dict[str, str | tuple[str, str]]) -> None:
+    (identity, *_) = ids(browser)
+    header = fake.pop("header", None)
+    fields = {"form_token": form_token(browser), "command": "forget", "id": identity, **fake}
+    body = "&".join(f"{name}={value}" for name, value in fields.items())
+    headers = {**FORM, **(dict([header]) if isinstance(header, tuple) else {})}
+    answer = browser.post("/act", content=body, headers=headers, follow_redirects=False)
+    assert answer.status_code in (400, 403, 404), answer.status_code
+    assert identity in ids(browser)
+
+
+def test_the_token_of_another_browser_is_not_good_here(served: Served, browser: httpx2.Client) -> None:
+    with signed_in(served) as other:
+        assert browser.post("/act", data={"form_token": form_token(other), "command": "undo"}).status_code == 403
+
+
+def test_a_form_returns_to_our_pages_alone(browser: httpx2.Client) -> None:
+    for back in ("//evil.example/", "https://evil.example/", "/\\evil.example", "/\r\nX: y", ""):
+        data = {"form_token": form_token(browser), "to": "en", "back": back}
+        answer = browser.post("/language", data=data, follow_redirects=False)
+        assert answer.headers["location"] == "/"
+
+
+def test_every_answer_forbids_foreign_code(browser: httpx2.Client) -> None:
+    for path in ("/", "/memories", "/nowhere-at-all", "/memories/zzzzzzzz", "/static/page.css"):
+        answer = browser.get(path)
+        if path != "/nowhere-at-all":
+            policy = answer.headers["content-security-policy"]
+            assert "default-src 'none'" in policy
+            assert "unsafe" not in policy
+        assert "style=" not in answer.text
+        assert not re.search(r"<script(?! src=\"/static/)|\son\w+=", answer.text)
+
+
+# What is shown
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("path", VIEWS)
+def test_each_page_is_shown_in_both_languages(browser: httpx2.Client, path: str, language: str) -> None:
+    address = path.format(id=ids(browser)[0], turn=1, day=DAY)
+    answer = browser.get(address, headers={"Accept-Language": f"{language};q=0.9, fr"})
+    assert answer.status_code == 200, answer.text
+    assert f'<html lang="{language}">' in answer.text
+    assert ("记忆" in answer.text) == (language == "zh")
+
+
+def test_the_language_is_switched_and_stays(browser: httpx2.Client) -> None:
+    data = {"form_token": form_token(browser), "to": "zh", "back": "/settings"}
+    answer = browser.post("/language", data=data)
+    assert answer.url.path == "/settings"
+    assert '<html lang="zh">' in browser.get("/", headers={"Accept-Language": "en"}).text
+
+
+@pytest.mark.parametrize(
+    "path", ["/memories/zzzzzzzz", "/conversations/2026-02-31", "/conversations/exchange/999999",
+             "/conversations/exchange/x", "/replies?before=x", "/memories?before=x", "/memories?of=user:nobody",
+             "/memories?of=room:", "/conversations/0001-01-01", "/conversations/9999-12-31",
+             "/memories?skip=-1&before=nan", "/memories?before=inf&until=2026-13-01"],
+)  # fmt: skip
+def test_an_address_that_names_nothing_says_so(browser: httpx2.Client, path: str) -> None:
+    answer = browser.get(path)
+    assert answer.status_code in (200, 404)
+    assert "<h1>" in answer.text
+
+
+def test_a_search_that_is_not_understood_says_why(browser: httpx2.Client) -> None:
+    answer = browser.get("/memories?q=locker&since=soon")
+    assert answer.status_code == 200
+    assert "soon" in answer.text
+
+
+def test_a_memory_tells_where_it_came_from_and_what_became_of_it(browser: httpx2.Client) -> None:
+    (identity, *_) = ids(browser, "/memories?q=locker&kind=memory")
+    shown = browser.get(f"/memories/{identity}").text
+    assert "Remember that my locker is number 4711." in shown
+    assert "added" in shown
+    day = browser.get(f"/conversations/{DAY}").text
+    assert "OK, noted." in day
+    assert "Hedwig" not in day
+    assert f"/conversations/{DAY}" in browser.get("/conversations").text
+
+
+def test_a_reply_tells_what_it_was_given_and_why(served: Served, browser: httpx2.Client) -> None:
+    of, speaker = "user:telegram::41", facts("41")
+    say(served, speaker, "Remember that my canoe is called Nessie.")
+    other = {**speaker, "key": "agent:main:telegram:direct:41:thread:2"}
+    asked = {"speaker": other, "message": "What is my canoe called?", "opening": False, "ephemeral": True}
+    told = served.answer("before_reply", asked)
+    assert "Nessie" in told["context"]
+    body = {"id": "canoe-2", "speaker": other, "user": asked["message"], "reply": "Nessie.", "ephemeral": True}
+    served.answer("after_reply", body)
+    served.answer("flush", {})
+    listed = browser.get("/replies", params={"of": of}).text
+    assert "Nessie" in listed
+    path = re.search(r'href="(/replies/\d+\?of=[^"]+)"', listed)
+    assert path
+    shown = browser.get(unescape(path[1])).text
+    assert "shared words" in shown
+    assert "<b>Told</b> · score 0." in shown
+    assert "in all" in shown
+    turn = re.search(r"/replies/(\d+)", unescape(path[1]))
+    told_id = re.search(r'id="row-([a-z2-7]{8})"', shown)
+    assert turn
+    assert told_id
+    for verdict, other_one in (("useful", "wrong"), ("wrong", "useful")):
+        act(browser, verdict, of=of, id=told_id[1], text=f"#{turn[1]}")
+        act(browser, other_one, of=of, id="", text=f"#{turn[1]}")
+        pressed = re.findall(r'aria-pressed="true">(\w+)<', browser.get(unescape(path[1])).text)
+        assert pressed == [other_one.capitalize(), verdict.capitalize()], "the reply's first, and one of each"
+    for wrong in ("/replies/0", "/replies/x", "/replies/999999"):
+        assert browser.get(wrong).status_code == 404
+
+
+def test_a_person_is_chosen_by_the_address(browser: httpx2.Client) -> None:
+    assert "user:telegram::7" in browser.get("/people").text or "telegram" in browser.get("/people").text
+    shown = browser.get("/memories", params={"of": "user:telegram::7"}).text
+    assert "Hedwig" in shown
+    assert "4711" not in shown
+    assert "of=user%3Atelegram%3A%3A7" in shown, "its links stay there"
+
+
+def test_people_whose_memories_are_linked_are_shown(served: Served, browser: httpx2.Client) -> None:
+    one, other = facts("31"), facts("32")
+    for speaker in (one, other):
+        say(served, speaker, f"Remember that my number is {speaker['sender_id']}.")
+    offered = served.answer("command", {"id": "link-1", "speaker": one, "text": "/memory link"})["answer"]
+    code = re.search(r"link (\S+)", offered)
+    assert code
+    served.answer("command", {"id": "link-2", "speaker": other, "text": f"/memory link {code[1]}"})
+    shown = re.sub(r"<[^>]+>|\s+", " ", browser.get("/people").text)
+    assert re.search(r"telegram::3[12] +Person · one memory with +telegram::3[12]", shown), shown
+
+
+def test_pages_of_memories_show_each_one_once(served: Served) -> None:
+    speaker = facts("8")
+    for number in range(107):
+        content = f"Box {number} is on shelf {number * 7 % 101}"
+        served.answer("save_fact", {"id": f"box-{number}", "speaker": speaker, "content": content})
+    with signed_in(served) as browser:
+        path, seen = "/memories?of=user%3Atelegram%3A%3A8", []
+        while path:
+            page = browser.get(path).text
+            seen += re.findall(r"Box (\d+) is on shelf", page)
+            older = re.search(r'<a href="([^"]+)">Older</a>', page)
+            path = older[1].replace("&amp;", "&") if older else ""
+        assert len(seen) == len(set(seen))
+        assert len(seen) == len(re.findall("Box", "Box" * len(seen)))
+        assert {int(each) for each in seen} == set(range(107))
+
+
+# What is changed
+
+
+def test_a_form_does_what_chat_and_shell_do(tmp_path: Path) -> None:
+    places = {"main": tmp_path / "main"}
+    config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0)
+    told: dict[str, list[str]] = {}
+    with service(config, workspaces=places) as running, signed_in(running) as browser:
+        for number, way in enumerate(("chat", "page")):
+            said = []
+            speaker = facts(str(70 + number))
+            scope = f"user:telegram::{70 + number}"
+            say(running, speaker, "Remember that my boat is called Wilma.")
+
+            def tell(command: str, identity: str, text: str = "", way: str = way, scope: str = scope,
+                     speaker: dict[str, str] = speaker) -> None:  # fmt: skip
+                if way == "chat":
+                    asked = f"/memory {command} {identity} {text}".rstrip()
+                    key = f"{command}-{identity}-{text}-{scope}".replace(" ", "-")
+                    running.answer("command", {"id": key, "speaker": speaker, "text": asked})
+                else:
+                    act(browser, command, of=scope, id=identity, text=text)
+
+            (identity, *_) = ids(browser, f"/memories?of={scope}")
+            tell("correct", identity, "My boat is called Erna.")
+            (identity, *_) = ids(browser, f"/memories?of={scope}")
+            tell("pin", identity)
+            tell("forget", identity)
+            assert not ids(browser, f"/memories?of={scope}")
+            tell("undo", "")
+            (identity, *_) = ids(browser, f"/memories?of={scope}")
+            history = browser.get(f"/memories/{identity}?of={scope}").text
+            said = re.findall(r"· ([a-z_]+)</span>", history)
+            answer = running.answer(
+                "command", {"id": f"receipts-{way}", "speaker": speaker, "text": "/memory receipts"}
+            )
+            said += re.findall(r"- (?:turn \d+: )?(\w+ \(\w+\))", answer["answer"])
+            told[way] = said
+    assert told["chat"] == told["page"]
+    assert len(told["chat"]) > 6
+
+
+def test_what_a_form_did_is_told_once(served: Served, browser: httpx2.Client) -> None:
+    say(served, OWNER, "Remember that the lamp is green.")
+    (identity, *_) = ids(browser, "/memories?q=lamp&kind=memory")
+    answer = act(browser, "forget", id=identity)
+    assert "Forgotten: the lamp is green" in answer.text
+    assert "Forgotten" not in browser.get("/").text
+    assert "the lamp is green" in act(browser, "undo").text
+    again = act(browser, "forget", id="zzzzzzzz").text
+    assert "No memory is called" in again
+
+
+def test_several_are_forgotten_at_once(served: Served, browser: httpx2.Client) -> None:
+    for name in ("Anna", "Berta", "Clara"):
+        say(served, OWNER, f"Remember that the hen {name} lays eggs.")
+    found = ids(browser, "/memories?q=hen&kind=memory")[:3]
+    data = {"form_token": form_token(browser), "command": "forget", "back": "/memories", "id": found}
+    assert browser.post("/act", data=data).status_code == 200
+    assert not set(found) & set(ids(browser))
+
+
+def test_each_of_several_is_moved_and_taken_back_alone(served: Served, browser: httpx2.Client) -> None:
+    of, speaker = "user:telegram::51", facts("51")
+    for number, name in enumerate(("Anna", "Berta", "Clara")):
+        content = f"The goat {name} gives milk"
+        served.answer("save_fact", {"id": f"goat-{number}", "speaker": speaker, "content": content})
+    shown = browser.get("/memories", params={"of": of}).text
+    assert re.findall(r'<button name="command" value="(\w+)"', shown) == ["forget", "pin"]
+    assert 'name="command" value=""' not in shown
+    found = ids(browser, f"/memories?of={of}")
+    data = {"form_token": form_token(browser), "of": of, "back": f"/memories?of={of}", "id": found}
+    answer = browser.post("/act", data=data | {"command": "pin"})
+    assert all(f"The goat {name}" in document(browser, of)[0] for name in ("Anna", "Berta", "Clara"))
+    buttons = re.findall(r'name="id" value="([a-z2-7]{8})">\s*<button aria-describedby="(note-\d)"', answer.text)
+    assert buttons == [(each, f"note-{number}") for number, each in enumerate(found, 1)]
+    again = act(browser, "undo", of=of, id=found[1])
+    assert "aria-describedby" not in again.text, "what is taken back has no such button"
+    assert document(browser, of)[0].count("The goat") == 2
+
+
+def test_an_exchange_is_forgotten_where_it_stands(served: Served, browser: httpx2.Client) -> None:
+    say(served, OWNER, "Remember that the tortoise is called Ada.", "2026-11-18T08:00:00+00:00")
+    shown = browser.get("/conversations/2026-11-18").text
+    found = re.search(r'name="id" value="(e\d+u0)"', shown)
+    assert found
+    act(browser, "forget", id=found[1])
+    assert "Ada" not in browser.get("/conversations/2026-11-18").text
+    assert "Ada" not in browser.get("/memories?q=tortoise").text
+
+
+def document(browser: httpx2.Client, of: str) -> tuple[str, str]:
+    """Return MEMORY.md as its page has it, and the digest of it."""
+    shown = browser.get("/document", params={"of": of}).text
+    text = re.search(r"<textarea[^>]*>\n(.*?)</textarea>", shown, re.DOTALL)
+    was = re.search(r'name="was" value="([0-9a-f]+)"', shown)
+    assert text
+    assert was
+    return unescape(text[1]), was[1]
+
+
+def test_memory_md_is_edited_in_place(served: Served, browser: httpx2.Client) -> None:
+    of, speaker = "user:telegram::21", facts("21")
+    say(served, speaker, "Remember that my desk is white.")
+    text, was = document(browser, of)
+    assert "my desk is white" in text
+    data = {"form_token": form_token(browser), "of": of, "was": was, "text": text.replace("white", "black") + "- new\n"}
+    answer = browser.post("/document", data=data)
+    assert "is saved" in answer.text
+    assert document(browser, of)[0].endswith("- new\n")
+    assert "\r" not in document(browser, of)[0]
+    found = served.answer("search", {"speaker": speaker, "query": "desk", "kinds": ["memory"]})["hits"]
+    assert found[0]["text"] == "my desk is black"
+
+
+def test_what_changed_meanwhile_is_shown_and_not_lost(served: Served, browser: httpx2.Client) -> None:
+    of, speaker = "user:telegram::22", facts("22")
+    say(served, speaker, "Remember that my chair is white.")
+    text, was = document(browser, of)
+    say(served, speaker, "Remember that my lamp is <b>tall</b>.")
+    data = {"form_token": form_token(browser), "of": of, "was": was, "text": text + "- mine\n"}
+    answer = browser.post("/document", data=data)
+    assert answer.status_code == 409
+    assert "- mine" in answer.text
+    assert "my lamp is &lt;b&gt;tall" in answer.text
+    assert "- mine" not in document(browser, of)[0]
+    again = re.search(r'name="was" value="([0-9a-f]+)"', answer.text)
+    assert again
+    merged = document(browser, of)[0] + "- mine\n"
+    assert browser.post("/document", data=data | {"was": again[1], "text": merged}).status_code == 200
+    assert document(browser, of)[0] == merged
+
+
+# Hostile texts
+
+
+class Tags(HTMLParser):
+    """Every tag and the names of its attributes, and addresses that leave the machine."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[tuple[str, tuple[str, ...]]] = set()
+        self.addresses: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.add((tag, tuple(sorted(name for name, _ in attrs))))
+        self.addresses |= {value or "" for name, value in attrs if name in ("href", "src", "action", "hx-get")}
+
+
+def tags_of(text: str) -> Tags:
+    tags = Tags()
+    tags.feed(text)
+    return tags
+
+
+def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
+    places = {"main": tmp_path / "main"}
+    config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0)
+    with service(config, workspaces=places) as running, signed_in(running) as browser:
+        speaker = facts("5")
+        scope = "user:telegram::5"
+        say(running, speaker, "Remember that my boat is called Wilma.", f"{DAY}T08:00:00+00:00")
+        paths = ["/", "/memories", f"/conversations/{DAY}", "/replies", "/people"]
+        (identity, *_) = ids(browser, f"/memories?of={scope}")
+        paths.append(f"/memories/{identity}")
+        harmless = [tags_of(browser.get(path, params={"of": scope}).text) for path in paths]
+        for number, text in enumerate(HOSTILE):
+            say(running, speaker, f"Remember that snippet {number} is {text}", f"{DAY}T09:{number:02}:00+00:00")
+            running.answer("save_fact", {"id": f"f{number}", "speaker": speaker, "content": f"Fact {number}: {text}"})
+        (folder,) = (places["main"] / "people").iterdir()
+        lines = [f"- Line {number}: {text}\n" for number, text in enumerate(wrapped()) if "\n" not in text]
+        (folder / "memory/2026-11-19.md").write_text("".join(lines), "utf-8")
+        path, seen = "/memories?of=user%3Atelegram%3A%3A5&until=2026-11-19", 0
+        while path:
+            page = browser.get(path).text
+            assert tags_of(page).found <= harmless[1].found | MORE
+            seen += len(re.findall(r"Line \d+: ", page))
+            older = re.search(r'<a href="([^"]+)">Older</a>', page)
+            path = unescape(older[1]) if older else ""
+        assert seen >= 300
+        for number, text in enumerate(HOSTILE):
+            name = "".join(each for each in text if each.isprintable() or each in "\u202e\u2066").replace("/", "⁄")[:60]
+            (folder / f"memory/{number} {name}.md").write_text(f"- Filed {number}: the zebra\n", "utf-8")
+            key = f"agent:main:telegram:direct:5:thread:{text}"[:200]
+            body = {"id": f"k{number}", "user": f"Remember that key {number} has an owl", "reply": "Noted."}
+            if key.isprintable():
+                running.answer("after_reply", {**body, "speaker": {**speaker, "key": key}})
+        running.answer("flush", {})
+        filed = ids(browser, f"/memories?of={scope}&q=zebra&kind=note") + ids(browser, f"/memories?of={scope}&q=zebra")
+        for identity in filed[:20]:
+            shown = browser.get(f"/memories/{identity}", params={"of": scope}).text
+            assert tags_of(shown).found <= harmless[5].found | MORE | {
+                ("p", ("class",)),
+                ("form", ("action", "method")),
+            }
+        assert filed
+        long = "Remember that the long line is " + "x" * 1_000_000
+        say(running, speaker, long, f"{DAY}T10:00:00+00:00")
+        for path, before in zip(paths, harmless, strict=True):
+            answer = browser.get(path, params={"of": scope})
+            assert answer.status_code == 200
+            after = tags_of(answer.text)
+            assert after.found <= before.found | MORE, path
+            assert all(address.startswith(("/", "#")) for address in after.addresses)
+            assert not any(address.startswith("//") for address in after.addresses)
+        found = browser.get("/memories", params={"of": scope, "q": "<script>alert(1)</script>"}).text
+        assert tags_of(found).found <= harmless[1].found | MORE
+        day = browser.get(f"/conversations/{DAY}", params={"of": scope}).text
+        assert "{{ 7 * 7 }}" in day
+
+
+def test_hostile_names_stay_texts(tmp_path: Path) -> None:
+    """Names of files, people, rooms and session keys come from outside as texts do."""
+    places = {"main": tmp_path / "main"}
+    config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0)
+    with service(config, workspaces=places) as running, signed_in(running) as browser:
+        fixed = ["/", "/digest", "/memories", f"/conversations/{DAY}", "/replies", "/settings", "/document"]
+        people = ["5", *(text for text in HOSTILE if "\x1b" not in text)]
+        refused = running.post("before_reply", {"speaker": facts("\x1b[31mred\x1b[0m"), "message": "x"})
+        assert refused.status_code == 400, "a name with a terminal's codes is none"
+        for number, sender in enumerate(people):
+            say(
+                running,
+                facts(sender),
+                f"Remember that my boat {number} is called Wilma.",
+                f"{DAY}T09:{number:02}:00+00:00",
+            )
+        scopes = re.findall(r'<a href="/memories\?of=([^"&]+)"', browser.get("/people").text)
+        assert len(scopes) == len(people), "nobody is left out"
+        files = [places["main"] / "memory" / f"{text.replace('/', '∕')}.md" for text in HOSTILE]
+        files[0].parent.mkdir(parents=True, exist_ok=True)
+        for number, file in enumerate(files):
+            file.write_text(f"- Note {number} of a file with a hostile name\n", "utf-8")
+        harmless: dict[str, Tags] = {}
+        for scope in ["user%3Atelegram%3A%3A5", *scopes, "owner"]:
+            own = ids(browser, f"/memories?of={scope}")
+            assert len(own) == (scope != "owner")
+            for path in [*fixed, *(f"/memories/{each}" for each in own)]:
+                answer = browser.get(f"{path}?of={scope}")
+                assert answer.status_code == 200, (path, scope)
+                kind = path if path in fixed else "/memories/…"
+                after = tags_of(answer.text)
+                if kind not in harmless:
+                    harmless[kind] = after
+                else:
+                    assert after.found <= harmless[kind].found | MORE, (path, scope)
+                assert "\x1b" not in answer.text, "no terminal's codes"
+                assert all(each.startswith(("/", "#")) and each[:2] != "//" for each in after.addresses)
+        for scope in scopes:
+            tags = tags_of(browser.get(f"/people/delete?of={scope}").text)
+            assert not {"script", "img", "svg", "iframe", "base", "object"} & {
+                tag for tag, attributes in tags.found if "defer" not in attributes
+            }
+        notes = browser.get("/memories?q=note+of+a+file+with+a+hostile+name&kind=note").text
+        assert "Note 1 of" in notes
+        chosen = {("option", ("selected", "value"))}
+        assert tags_of(notes).found <= harmless["/memories"].found | MORE | chosen
+
+
+MORE = {
+    ("li", ()),
+    ("details", ("class", "open")),
+    ("ul", ("class",)),
+    ("a", ("dir", "href")),
+    ("a", ("href",)),
+    ("p", ()),
+}
+"""Tags of lists that are longer, and links to the next page."""
+
+
+# Review, people, news
+
+
+def test_what_waits_is_decided_on_the_page(served: Served, browser: httpx2.Client) -> None:
+    of, speaker = "user:telegram::61", facts("61")
+    say(served, speaker, "Remember that the owner keeps a parrot.")
+    assert "parrot" not in browser.get("/memories", params={"of": of}).text
+    shown = browser.get("/review", params={"of": of}).text
+    assert "the owner keeps a parrot" in shown
+    assert "somebody else says it about the owner" in shown
+    assert "1 wait for your approval" in browser.get("/", params={"of": of}).text
+    assert "parrot" in browser.get("/review").text, "the owner is asked about what concerns the owner"
+    (identity,) = re.findall(r'id="review-([a-z2-7]{8})"', shown)
+    act(browser, "reject", of=of, id=identity, text="never")
+    assert "Nothing waits" in browser.get("/review", params={"of": of}).text
+    act(browser, "undo", of=of)
+    answer = act(browser, "approve", of=of, id=identity, text="The owner keeps a macaw")
+    assert "Kept: The owner keeps a macaw" in unescape(answer.text)
+    assert "macaw" in browser.get("/memories", params={"of": of}).text
+
+
+def test_people_are_linked_and_parted_on_the_page(served: Served, browser: httpx2.Client) -> None:
+    one, two = "user:telegram::62", "user:telegram::63"
+    say(served, facts("62"), "Remember that the gate code is on the fridge.")
+    say(served, facts("63"), "Remember that the piano was tuned in May.")
+    answer = act(browser, "link", whose=two, id=one)
+    assert "share one memory" in answer.text
+    assert "piano" in browser.get("/memories", params={"of": one}).text
+    assert "one memory with" in browser.get("/people").text
+    act(browser, "unlink", whose=two, id=two)
+    assert "piano" not in browser.get("/memories", params={"of": one}).text
+    assert "piano" in browser.get("/memories", params={"of": two}).text
+
+
+def test_a_person_is_deleted_with_proof_while_the_service_runs(served: Served, browser: httpx2.Client) -> None:
+    of = "user:telegram::64"
+    say(served, facts("64"), "Remember that my kayak is called Selkie.")
+    shown = browser.get("/people/delete", params={"of": of}).text
+    assert "journal memories" in shown
+    token = form_token(browser)
+    mistyped = browser.post("/people/delete", data={"form_token": token, "of": of, "typed": "user:telegram::65"})
+    assert "That is another name" in mistyped.text
+    assert "Selkie" in browser.get("/memories", params={"of": of}).text
+    assert browser.post("/people/delete", data={"of": of, "typed": of}).status_code == 403
+    proof = browser.post("/people/delete", data={"form_token": token, "of": of, "typed": of})
+    assert "Nothing of it is left." in proof.text
+    assert re.search(r"journal memories\s+1 → 0", proof.text)
+    assert "found in 0" in proof.text
+    assert browser.get("/memories", params={"of": of}).status_code == 404
+    assert "4711" in browser.get("/memories").text, "the others' memories are open again"
+    say(served, facts("64"), "Remember that my raft is called Otter.")
+    assert "Otter" in browser.get("/memories", params={"of": of}).text
+
+
+def test_the_page_is_told_that_something_is_new(served: Served, browser: httpx2.Client) -> None:
+    with served.client("") as nobody:
+        assert nobody.get("/news").status_code == 401
+    with browser.stream("GET", "/news", timeout=20) as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        lines = stream.iter_lines()
+        assert next(lines) == "retry: 2000"
+        say(served, facts("65"), "Remember that the ladder is in the shed.")
+        told = next(line for line in lines if line.startswith("event:"))
+        assert told == "event: news"
+        assert "ladder" not in next(lines)
+
+
+def test_chat_shell_and_page_make_the_same_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    places = {"main": tmp_path / "main"}
+    config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0)
+    with service(config, workspaces=places) as running, signed_in(running) as browser:
+
+        def chat(command: str, *words: str) -> None:
+            answer = running.answer(
+                "command", {"id": command + words[0], "speaker": OWNER, "text": f"/memory {command} {' '.join(words)}"}
+            )
+            assert answer["done"], answer
+
+        def shell(command: str, *words: str) -> None:
+            assert main([command, *words, "--workspace", str(places["main"])]) == 0, capsys.readouterr()
+
+        def page(command: str, *words: str) -> None:
+            act(browser, command, id=words[0], text=" ".join(words[1:]))
+
+        left: list[list[tuple[str, str, str]]] = []
+        for number, (call, thing) in enumerate(((chat, "kite"), (shell, "canoe"), (page, "accordion"))):
+            body = {"speaker": OWNER, "content": f"The user owns a {thing}"}
+            kept = running.answer("save_fact", {"id": f"s{number}", **body})["memory"]
+            call("correct", kept, f"The user owns a very old {thing}")
+            (now,) = [each for each in ids(browser) if thing in browser.get(f"/memories/{each}").text]
+            call("pin", now)
+            call("forget", now)
+            call("undo", now)
+            newest = json.loads(
+                _printed(capsys, ["receipts", "--limit", "4", "--json", "--workspace", str(places["main"])])
+            )
+            left.append(
+                [
+                    (receipt["stage"], outcome["action"], outcome["reason"])
+                    for receipt in newest["receipts"]
+                    for outcome in receipt["outcomes"]
+                ]
+            )
+        assert left[0] == left[1] == left[2]
+        assert [action for _, action, _ in left[0]] == ["restored", "forgotten", "moved", "update"]
+
+
+def _printed(capsys: pytest.CaptureFixture[str], command: list[str]) -> str:
+    capsys.readouterr()
+    assert main(command) == 0
+    return capsys.readouterr().out
