@@ -3,7 +3,9 @@
 A session is one batch. An entry names the turn that its label names, and quotes of it what its mode says: the whole
 message, the sentence that shares most words with the fact, or nothing. The known memories are the facts of earlier
 sessions that share most words with a turn, as many as a model is given. Then each fact is moved to a turn of another
-conversation, where nobody said it: to a random one, and to the one that shares most words with it.
+conversation, where nobody said it: to a random one, and to the one that shares most words with it. Last, a tenth of the
+facts is falsified where it was said: another number, another name, another object, or the opposite. Of each group it
+tells the share that is kept, waits for a review, and is refused.
 
 Of two people who chat, the one whom a fact is about is the user, and the other one's messages are the replies.
 """
@@ -27,6 +29,9 @@ Row = dict[str, Any]
 
 NEAREST, ASKED_ABOUT, AT_ONCE = 5, 4, 20  # as the reader asks a model
 LONGEST_TEXT, LONGEST_FACT = 1195, 295  # characters; RealMem's rows are cut soon after
+_COUNTED = ("facts", "refused", "waits")
+_NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
+_OPPOSITE = re.compile(r"\b(?:is|are|was|were|has|will|can|does)\b(?! not)")
 SOME_DAY = "2026-01-05"  # for rows without a day
 
 
@@ -53,7 +58,7 @@ class Session:
 
 
 def evidence(rows: Sequence[Row], chat: Sequence[Row]) -> dict[str, Any]:
-    """By mode and kind of fact: how many, and what share of them is refused, at home and moved.
+    """By mode and kind of fact: how many, and what share of them waits and is refused, at home, moved and falsified.
 
     rows: messages with their facts (conv, session, turn, role, text, memories), or facts (conv, speaker, text, source).
     chat: with facts, the messages of their sources (id, conv, session, date, speaker, text); with messages, rows that
@@ -91,7 +96,47 @@ def evidence(rows: Sequence[Row], chat: Sequence[Row]) -> dict[str, Any]:
                 alike.append((one, fact, *places[-max(others)[1]]))
     _add(report, "moved to a random turn", strange, "sentence")
     _add(report, "moved to the likest turn", alike, "sentence")
+    _add_falsified(report, sessions, random)
     return report
+
+
+def _add_falsified(report: dict[str, Any], sessions: Sequence[Session], random: Random) -> None:
+    """Falsify a tenth of the facts, in each way, and check them and the others where they were said."""
+    facts = [(one, fact) for one in sessions for fact in one.facts]
+    names = sorted({name for _, fact in facts for name in _NAME.findall(fact.content[1:])})
+    nouns = sorted({word for _, fact in facts for word in fact.content.split() if word.isalpha() and len(word) > 4})
+    chosen = set(random.sample(range(len(facts)), len(facts) // 10))
+    _add(
+        report,
+        "true ones",
+        [(one, fact, one, fact.number) for at, (one, fact) in enumerate(facts) if at not in chosen],
+        "sentence",
+    )
+    for way in ("number", "name", "object", "opposite"):
+        wrong = []
+        for at in sorted(chosen):
+            one, fact = facts[at]
+            content = _falsified(fact.content, way, names, nouns, random)
+            if content != fact.content:
+                wrong.append((one, Fact(content, fact.number, fact.by, fact.words), one, fact.number))
+        if wrong:
+            _add(report, f"falsified, {way}", wrong, "sentence")
+
+
+def _falsified(content: str, way: str, names: Sequence[str], nouns: Sequence[str], random: Random) -> str:
+    """Return a fact with one thing changed; unchanged if it has nothing of that kind."""
+    if way == "number":
+        return re.sub(r"\d+", lambda found: str(int(found[0]) + random.randint(1, 9)), content, count=1)
+    if way == "name":
+        found = _NAME.search(content, 1)
+        return content[: found.start()] + random.choice(names) + content[found.end() :] if found else content
+    if way == "object":
+        words = content.split(" ")
+        places = [at for at, word in enumerate(words) if word.isalpha() and word.islower() and len(word) > 4]
+        if places:
+            words[places[-1]] = random.choice(nouns).lower()
+        return " ".join(words)
+    return _OPPOSITE.sub(lambda found: f"{found[0]} not", content, count=1)
 
 
 def _add(report: dict[str, Any], name: str, placed: Iterable[tuple[Session, Fact, Session, int]], mode: str) -> None:
@@ -106,17 +151,21 @@ def _add(report: dict[str, Any], name: str, placed: Iterable[tuple[Session, Fact
             some = entries[start : start + AT_ONCE]
             now = place.turns[-1].at
             answer = {"shouldStore": True, "entries": some}
-            _, left_out = candidates_of(answer, place.turns, place.known, now, speaker=place.user)
+            kept, left_out = candidates_of(answer, place.turns, place.known, now, speaker=place.user)
+            waits = sum(bool(each.doubt) for each in kept)
             texts = "whole texts" if whole else "cut texts"
             for group in ("all", f"all, {texts}", f"{by}, {texts}"):
                 groups[group].update(left_out)
                 groups[group]["facts"] += len(some)
                 groups[group]["refused"] += len(left_out)
+                groups[group]["waits"] += waits
     for group, counts in sorted(groups.items()):
         report[f"{name}: {group}"] = {
             "facts": counts["facts"],
+            "kept": 1 - (counts["refused"] + counts["waits"]) / counts["facts"],
+            "waits": counts["waits"] / counts["facts"],
             "refused": counts["refused"] / counts["facts"],
-            "reasons": {reason: count for reason, count in counts.most_common() if reason not in ("facts", "refused")},
+            "reasons": {reason: count for reason, count in counts.most_common() if reason not in _COUNTED},
         }
 
 

@@ -75,7 +75,7 @@ def questions_of(rows: Iterable[Row], chats: Iterable[Row]) -> dict[str, list[Ro
     found["noise"] = [
         {"kind": "query", "conv": row["conv"], "id": f"{row['id']}/noise", "text": row["text"], "relevant": []}
         for row in chats
-        if row["role"] == "user" and row["noise_session"] and row["conv"] in convs
+        if row["role"] == "user" and row.get("noise_session") and row["conv"] in convs
     ]
     return found
 
