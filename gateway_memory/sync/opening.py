@@ -78,7 +78,7 @@ async def open_store(
     if workspace is None:
         files = defaultdict[str, RecordsInMemory](RecordsInMemory)
         journal = await open_journal(
-            stack, IN_MEMORY, NoSlot(), file_of=lambda scope: files[scope.key], sends=sends, history=history
+            stack, IN_MEMORY, NoSlot(), file_of=lambda scope, _: files[scope.key], sends=sends, history=history
         )
         return _store(DocumentsInMemory(), journal)
     state = workspace / STATE_FOLDER
@@ -86,7 +86,7 @@ async def open_store(
     stack.callback(slot.release)
     await compute(_prepare, workspace, state, slot)
 
-    def file_of(scope: Scope) -> DiskRecords:
+    def file_of(scope: Scope, _: object) -> DiskRecords:
         return DiskRecords(workspace / scope.folder / SESSIONS_FILE)
 
     path = workspace / "journal.sqlite"

@@ -2,45 +2,44 @@
 
 import json
 import secrets
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.sql import AMONG_NUMBERS, Database, SqlConnection, upsert
 from gateway_memory.store.journal.withheld import replaced, withheld
 from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Told
 from gateway_memory.store.record import EXCHANGE
 
-__all__ = ["SqliteEpisodes", "keep_episodes", "touch_turns"]
+__all__ = ["SqlEpisodes", "keep_episodes", "touch_turns"]
 
-_COLUMNS: Final = ("turn", "scope", "session_key", "session_id", "user", "reply", "at")
-_SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM episodes"
+_COLUMNS: Final = 'turn, scope, session_key, session_id, "user", reply, at'
+_SELECT: Final = f"SELECT {_COLUMNS} FROM episodes"
 
 
-def keep_episodes(database: sqlite3.Connection, turns: Sequence[int]) -> None:
+def keep_episodes(database: Database, turns: Sequence[int]) -> None:
     """Store those of these turns as episodes that are to be kept. Within a transaction."""
     query = (
-        "INSERT OR IGNORE INTO episodes SELECT id, scope, session_key, session_id, user, reply, at FROM turns "
-        "WHERE episode AND id IN (SELECT value FROM json_each(?)) RETURNING scope, turn"
+        f'INSERT INTO episodes ({_COLUMNS}) SELECT id, scope, session_key, session_id, "user", reply, at FROM turns '
+        f"WHERE episode AND id IN {AMONG_NUMBERS} ON CONFLICT DO NOTHING RETURNING scope, turn"
     )
     kept = database.execute(query, (json.dumps(turns),)).fetchall()
     _touch(database, ((str(scope), int(turn) // PAGE_TURNS) for scope, turn in kept))
 
 
-def touch_turns(database: sqlite3.Connection, scope: str, turns: Iterable[int]) -> None:
+def touch_turns(database: Database, scope: str, turns: Iterable[int]) -> None:
     """Give the pages of these turns new tokens. Within a transaction."""
     _touch(database, ((scope, turn // PAGE_TURNS) for turn in turns))
 
 
-def _touch(database: sqlite3.Connection, pages: Iterable[tuple[str, int]]) -> None:
+def _touch(database: Database, pages: Iterable[tuple[str, int]]) -> None:
     rows = [(scope, page, secrets.token_hex(6)) for scope, page in sorted(set(pages))]
-    database.executemany("INSERT OR REPLACE INTO episode_pages VALUES (?, ?, ?)", rows)
+    database.executemany(upsert("episode_pages", "scope, page, token", "scope, page"), rows)
 
 
-class SqliteEpisodes:
+class SqlEpisodes:
     """The port on the journal's connection; `ports.episodes` documents the calls."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     async def pages(self, scope: str) -> Mapping[int, str]:
@@ -50,7 +49,7 @@ class SqliteEpisodes:
     async def page(self, scope: str, number: int) -> tuple[str, Sequence[Episode]]:
         first = number * PAGE_TURNS
 
-        def work(database: sqlite3.Connection) -> tuple[str, Sequence[Episode]]:
+        def work(database: Database) -> tuple[str, Sequence[Episode]]:
             query = "SELECT token FROM episode_pages WHERE scope = ? AND page = ?"
             token = database.execute(query, (scope, number)).fetchone()
             query = f"{_SELECT} WHERE scope = ? AND turn >= ? AND turn < ? ORDER BY turn"
@@ -60,10 +59,10 @@ class SqliteEpisodes:
         return await self._connection.read(work)
 
     async def told(self, scope: str, turns: Sequence[int]) -> Told:
-        among = "scope = ? AND turn IN (SELECT value FROM json_each(?))"
+        among = f"scope = ? AND turn IN {AMONG_NUMBERS}"
         values = (scope, json.dumps(turns))
 
-        def work(database: sqlite3.Connection) -> Told:
+        def work(database: Database) -> Told:
             found = [_episode(row) for row in database.execute(f"{_SELECT} WHERE {among}", values)]
             query = f"SELECT turn, category FROM memories WHERE {among} AND state IN ('forgotten', 'undone', 'deleted')"
             sources = database.execute(query, values).fetchall()
@@ -101,7 +100,7 @@ class SqliteEpisodes:
 
     async def add(self, episodes: Sequence[Episode]) -> list[int]:
 
-        def work(database: sqlite3.Connection) -> list[int]:
+        def work(database: Database) -> list[int]:
             added = [(each.scope, turn) for each in episodes if (turn := _added(database, each)) is not None]
             _touch(database, ((scope, turn // PAGE_TURNS) for scope, turn in added))
             return [turn for _, turn in added]
@@ -117,7 +116,7 @@ class SqliteEpisodes:
 
     async def delete_before(self, at: float) -> int:
 
-        def work(database: sqlite3.Connection) -> int:
+        def work(database: Database) -> int:
             query = "DELETE FROM episodes WHERE at < ? RETURNING scope, turn"
             gone = database.execute(query, (at,)).fetchall()
             _touch(database, ((str(scope), int(turn) // PAGE_TURNS) for scope, turn in gone))
@@ -139,25 +138,25 @@ def _episode(row: Sequence[object]) -> Episode:
     )
 
 
-def _added(database: sqlite3.Connection, each: Episode) -> int | None:
+def _added(database: Database, each: Episode) -> int | None:
     """Store an episode under a number that no turn has, and return it; None if it is known."""
     if _is_known(database, each):
         return None
     query = (
-        "INSERT INTO turns (scope, session_key, session_id, user, reply, at, accepted_at, slot) "
-        "VALUES (?, ?, '', '', '', 0, 0, -1)"
+        'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot) '
+        "VALUES (?, ?, '', '', '', 0, 0, -1) RETURNING id"
     )
-    turn = int(database.execute(query, (each.scope, each.session_key)).lastrowid or 0)
+    turn = int(database.execute(query, (each.scope, each.session_key)).fetchone()[0])
     database.execute("DELETE FROM turns WHERE id = ?", (turn,))
     values = (turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at)
-    database.execute("INSERT INTO episodes VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    database.execute(f"INSERT INTO episodes ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     return turn
 
 
-def _is_known(database: sqlite3.Connection, each: Episode) -> bool:
+def _is_known(database: Database, each: Episode) -> bool:
     query = (
         "SELECT 1 FROM episodes WHERE scope = ? AND at = ? AND session_key = ? AND "
-        "((user = ? AND user <> '') OR (reply = ? AND reply <> ''))"
+        "((\"user\" = ? AND \"user\" <> '') OR (reply = ? AND reply <> ''))"
     )
     values = (each.scope, each.at, each.session_key, each.user, each.reply)
     return database.execute(query, values).fetchone() is not None

@@ -5,21 +5,19 @@ slot's lock continues its numbers.
 """
 
 import hashlib
-import sqlite3
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import takewhile
-from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.store.journal.connection import IN_MEMORY, Connection
+from gateway_memory.store.journal.sql import AMONG, Database, SqlConnection
 from gateway_memory.store.journal.unreadable import put
 from gateway_memory.store.ports.lease import Lease
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
 
 __all__ = ["EventLog"]
 
-_BUSY_SECONDS: Final = 10.0
 _MOVED_SECONDS: Final = 5.0
 _MOST_UNDELIVERED: Final = 1000
 """The maximum number of events of a scope that are returned to a session: the newest ones."""
@@ -27,21 +25,23 @@ _EMPTY: Final = encode(Event(scope="", at=0.0, changes=()))
 
 
 class EventLog:
-    """The port `Notices` in SQLite. The sender reads on a second connection, so that commits do not delay it.
+    """The port `Notices` in SQL.
 
+    reader: a second connection from which the sender reads, so that commits do not delay it.
     slot: the process's lease.
     sends: whether events leave this process.
     history: how many sent events of each origin are stored for retransmission.
     """
 
-    def __init__(self, connection: Connection, path: Path, *, slot: Lease, sends: bool, history: int) -> None:
+    def __init__(
+        self, connection: SqlConnection, reader: SqlConnection, *, slot: Lease, sends: bool, history: int
+    ) -> None:
         self._connection = connection
-        self._path = path
+        self._reader = reader
         self._lease = slot
         self._slot = slot.number
         self._sends = sends
         self._history = history
-        self._reader: Connection | None = None
         self.journal = ""
 
     @property
@@ -52,20 +52,21 @@ class EventLog:
     async def open(self) -> None:
         """Read the journal's id. A new slot starts with the events that the other processes have received."""
 
-        def work(database: sqlite3.Connection) -> str:
+        def work(database: Database) -> str:
             journal = str(database.execute("SELECT journal FROM identity").fetchone()[0])
-            database.execute("INSERT OR IGNORE INTO sources VALUES (?, 0, 0)", (f"{journal}.{self._slot}",))
+            database.execute(
+                "INSERT INTO sources VALUES (?, 0, 0) ON CONFLICT DO NOTHING", (f"{journal}.{self._slot}",)
+            )
             if not database.execute("SELECT 1 FROM heard WHERE slot = ?", (self._slot,)).fetchone():
                 database.execute(
                     "INSERT INTO heard SELECT ?, origin, max(number) FROM ("
-                    "SELECT origin, number FROM heard UNION ALL SELECT origin, head FROM sources) GROUP BY origin",
+                    "SELECT origin, number FROM heard UNION ALL SELECT origin, head FROM sources) AS known "
+                    "GROUP BY origin",
                     (self._slot,),
                 )
             return journal
 
         self.journal = await self._connection.transact(work)
-        if self._sends and self._path != IN_MEMORY:
-            self._reader = await Connection.open(self._path, busy_seconds=_BUSY_SECONDS)
 
     def acquire_origin(self, origin: str) -> AbstractContextManager[object] | None:
         """Return a context in which this process may send an origin's events; None if another process does."""
@@ -73,20 +74,12 @@ class EventLog:
             return nullcontext()
         return self._lease.orphan(int(origin.partition(".")[2])) if journal_of(origin) == self.journal else None
 
-    async def close(self) -> None:
-        """Close the second connection. May be called twice."""
-        reader, self._reader = self._reader, None
-        if reader:
-            await reader.close()
-
     async def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
-        return await (self._reader or self._connection).rows(query, values)
+        return await self._reader.rows(query, values)
 
     # Events of this process
 
-    def add(
-        self, database: sqlite3.Connection, events: Sequence[Event], *, plan: int | None, now: float
-    ) -> list[Event]:
+    def add(self, database: Database, events: Sequence[Event], *, plan: int | None, now: float) -> list[Event]:
         """Number and store events, in the caller's transaction. Events of a plan wait for `mark_ready`."""
         numbered: list[Event] = []
         for event in events:
@@ -106,12 +99,12 @@ class EventLog:
         return numbered
 
     @staticmethod
-    def mark_ready(database: sqlite3.Connection, plan: int) -> None:
+    def mark_ready(database: Database, plan: int) -> None:
         """Make the events of a completed plan ready to send, in the caller's transaction."""
         database.execute("UPDATE events SET plan = NULL WHERE plan = ?", (plan,))
 
     @staticmethod
-    def discard(database: sqlite3.Connection, plan: int) -> None:
+    def discard(database: Database, plan: int) -> None:
         """Empty the events of a plan that will never be completed, in the caller's transaction."""
         database.execute("UPDATE events SET body = ?, plan = NULL WHERE plan = ?", (_EMPTY, plan))
 
@@ -138,7 +131,7 @@ class EventLog:
                 bad.append((origin, number, body))
                 found.append(Event(scope="", at=0.0, changes=(), origin=origin, number=number))
 
-        def work(database: sqlite3.Connection) -> None:
+        def work(database: Database) -> None:
             for origin, number, body in bad:
                 query = "UPDATE events SET body = ? WHERE origin = ? AND number = ? AND body = ? RETURNING scope"
                 for (scope,) in database.execute(query, (_EMPTY, origin, number, body)).fetchall():
@@ -154,7 +147,7 @@ class EventLog:
         Changes that our own plans made, and changes that any process has stored before, are left out.
         """
 
-        def work(database: sqlite3.Connection) -> list[Event]:
+        def work(database: Database) -> list[Event]:
             new = tuple(change for change in changes if _record_edit(database, scope, change, now))
             return self.add(database, list(split(Event(scope=scope, at=now, changes=new))), plan=None, now=now)
 
@@ -162,9 +155,8 @@ class EventLog:
 
     async def missing(self, scope: str, ids: Sequence[str]) -> set[str]:
         """Return those of these memories that, by the journal, are in no file."""
-        marks = ",".join("?" * len(ids))
-        query = f"SELECT id FROM memories WHERE scope = ? AND state != 'active' AND id IN ({marks})"
-        return {str(row[0]) for row in await self._connection.rows(query, (scope, *ids))}
+        query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
+        return {str(row[0]) for row in await self._connection.rows(query, (scope, json.dumps(list(ids))))}
 
     async def edited_since(self, scope: str, at: float) -> bool:
         """Return whether a stored event reports an edit by hand after a time (epoch seconds)."""
@@ -194,8 +186,8 @@ class EventLog:
     async def oldest(self, origin: str) -> int:
         """Return the lowest stored number of an origin; the last number plus one if none is stored."""
         ((lowest, head),) = await self._rows(
-            "SELECT (SELECT min(number) FROM events WHERE origin = ?1), (SELECT head FROM sources WHERE origin = ?1)",
-            (origin,),
+            "SELECT (SELECT min(number) FROM events WHERE origin = ?), (SELECT head FROM sources WHERE origin = ?)",
+            (origin, origin),
         )
         return int(lowest if lowest is not None else (head or 0) + 1)
 
@@ -207,13 +199,16 @@ class EventLog:
         """Store events of other journals, and the last received numbers, in one transaction. now: epoch seconds."""
         rows = [(event.origin, event.number, event.scope, now, encode(event)) for event in events]
 
-        def work(database: sqlite3.Connection) -> None:
+        def work(database: Database) -> None:
             database.executemany(  # another process of this workspace may have stored them already
-                "INSERT OR IGNORE INTO events (origin, number, scope, kept_at, body) VALUES (?, ?, ?, ?, ?)", rows
+                "INSERT INTO events (origin, number, scope, kept_at, body) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
+                rows,
             )
             for origin, number in received_upto.items():
                 query = (
-                    "INSERT INTO heard VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET number = max(number, excluded.number)"
+                    "INSERT INTO heard VALUES (?, ?, ?) ON CONFLICT (slot, origin) "
+                    "DO UPDATE SET number = max(heard.number, excluded.number)"
                 )
                 database.execute(query, (self._slot, origin, number))
                 if not origin.startswith(self.journal):
@@ -227,7 +222,10 @@ class EventLog:
 
     async def mark_delivered(self, session_id: str, upto: Mapping[str, int]) -> None:
         """Record that a session was shown all events up to these numbers, by origin."""
-        query = "INSERT INTO told VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET number = max(number, excluded.number)"
+        query = (
+            "INSERT INTO told VALUES (?, ?, ?) ON CONFLICT (session_id, origin) "
+            "DO UPDATE SET number = max(told.number, excluded.number)"
+        )
         rows = [(session_id, origin, number) for origin, number in upto.items()]
         await self._connection.transact(lambda database: database.executemany(query, rows).rowcount)
 
@@ -255,7 +253,7 @@ class EventLog:
     async def tidy(self, *, before: float) -> None:
         """Delete events from before a time (epoch seconds), and the delivery state of ended sessions."""
 
-        def work(database: sqlite3.Connection) -> None:
+        def work(database: Database) -> None:
             database.execute("DELETE FROM events WHERE kept_at < ? AND plan IS NULL", (before,))
             database.execute(
                 "UPDATE sources SET sent = max(sent, "
@@ -268,7 +266,7 @@ class EventLog:
         await self._connection.transact(work)
 
 
-def _record_edit(database: sqlite3.Connection, scope: str, change: MemoryChange, now: float) -> bool:
+def _record_edit(database: Database, scope: str, change: MemoryChange, now: float) -> bool:
     """Record a change if it is an edit by hand that no process has recorded; return whether it was."""
     found = database.execute("SELECT state FROM memories WHERE scope = ? AND id = ?", (scope, change.id)).fetchone()
     state, removed = found[0] if found else "", change.action == "removed"
@@ -276,8 +274,8 @@ def _record_edit(database: sqlite3.Connection, scope: str, change: MemoryChange,
         return False
     digest = "" if removed else hashlib.blake2b(change.text.encode(), digest_size=8).hexdigest()
     query = (
-        "INSERT INTO noticed VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET digest = excluded.digest "
-        "WHERE digest != excluded.digest"
+        "INSERT INTO noticed VALUES (?, ?, ?) ON CONFLICT (scope, id) DO UPDATE SET digest = excluded.digest "
+        "WHERE noticed.digest <> excluded.digest"
     )
     if not database.execute(query, (scope, change.id, digest)).rowcount:
         return False
@@ -291,7 +289,7 @@ def _record_edit(database: sqlite3.Connection, scope: str, change: MemoryChange,
     return True
 
 
-def _is_moving(database: sqlite3.Connection, scope: str, identity: str, now: float) -> bool:
+def _is_moving(database: Database, scope: str, identity: str, now: float) -> bool:
     """Return whether a plan is moving a memory, which is then briefly in neither file."""
     if database.execute("SELECT 1 FROM plans WHERE instr(body, ?)", (f'"id": "{identity}"',)).fetchone():
         return True

@@ -1,39 +1,44 @@
-"""The journal: one SQLite file with the state that must survive a crash and that Markdown can't hold."""
+"""The journal: the state that must survive a crash and that Markdown can't hold, in SQLite or PostgreSQL."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from gateway_memory.scope import Scope
+from gateway_memory.store.journal.connection import IN_MEMORY, Connection
 from gateway_memory.store.journal.database import open_database
-from gateway_memory.store.journal.episodes import SqliteEpisodes
+from gateway_memory.store.journal.episodes import SqlEpisodes
 from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.journal.ledger import SqliteLedger
-from gateway_memory.store.journal.links import SqliteLinks
-from gateway_memory.store.journal.records import SqliteRecords
-from gateway_memory.store.journal.requests import SqliteRequests
-from gateway_memory.store.journal.reviews import SqliteReviews
-from gateway_memory.store.journal.sessions import SqliteSessions
-from gateway_memory.store.journal.turns import SqliteTurns
+from gateway_memory.store.journal.ledger import SqlLedger
+from gateway_memory.store.journal.links import SqlLinks
+from gateway_memory.store.journal.records import SqlRecords
+from gateway_memory.store.journal.requests import SqlRequests
+from gateway_memory.store.journal.reviews import SqlReviews
+from gateway_memory.store.journal.sessions import SqlSessions
+from gateway_memory.store.journal.sql import Database, SqlConnection
+from gateway_memory.store.journal.turns import SqlTurns
 from gateway_memory.store.ports.lease import Lease
 from gateway_memory.store.ports.record_file import RecordFile
 
-__all__ = ["Journal", "open_journal"]
+__all__ = ["Journal", "journal_of", "open_journal"]
+
+_BUSY_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
-    """The ports that SQLite implements, over one connection. Each change is one transaction."""
+    """The ports over one connection. Each change is one transaction."""
 
-    turns: SqliteTurns
-    episodes: SqliteEpisodes
-    sessions: SqliteSessions
-    ledger: SqliteLedger
-    links: SqliteLinks
-    reviews: SqliteReviews
-    records: SqliteRecords
-    requests: SqliteRequests
+    turns: SqlTurns
+    episodes: SqlEpisodes
+    sessions: SqlSessions
+    ledger: SqlLedger
+    links: SqlLinks
+    reviews: SqlReviews
+    records: SqlRecords
+    requests: SqlRequests
     notices: EventLog
 
 
@@ -42,7 +47,7 @@ async def open_journal(
     path: Path,
     slot: Lease,
     *,
-    file_of: Callable[[Scope], RecordFile],
+    file_of: Callable[[Scope, Database], RecordFile],
     sends: bool = False,
     history: int = 1000,
 ) -> Journal:
@@ -50,7 +55,7 @@ async def open_journal(
 
     path: the file, or `IN_MEMORY`.
     slot: the process's lease.
-    file_of: returns the file of a scope's session records.
+    file_of: returns the file of a scope's session records, for a transaction.
     sends, history: see EventLog.
 
     Raises:
@@ -60,19 +65,38 @@ async def open_journal(
     """
     connection = await open_database(path, is_alone=slot.is_alone)
     stack.push_async_callback(connection.close)
-    notices = EventLog(connection, path, slot=slot, sends=sends, history=history)
+    reader = connection
+    if sends and path != IN_MEMORY:
+        reader = await Connection.open(path, busy_seconds=_BUSY_SECONDS)
+        stack.push_async_callback(reader.close)
+    return await journal_of(connection, reader, slot, file_of=file_of, sends=sends, history=history)
+
+
+async def journal_of(
+    connection: SqlConnection,
+    reader: SqlConnection,
+    slot: Lease,
+    *,
+    file_of: Callable[[Scope, Database], RecordFile],
+    sends: bool = False,
+    history: int = 1000,
+) -> Journal:
+    """Return the ports over a connection, for the process that holds a slot. The rest: see `open_journal`.
+
+    reader: the connection from which events are read to be sent.
+    """
+    notices = EventLog(connection, reader, slot=slot, sends=sends, history=history)
     await notices.open()
-    stack.push_async_callback(notices.close)
-    turns = SqliteTurns(connection, slot, notices)
+    turns = SqlTurns(connection, slot, notices)
     await turns.open()
     return Journal(
         turns=turns,
-        episodes=SqliteEpisodes(connection),
-        sessions=SqliteSessions(connection, slot),
-        ledger=SqliteLedger(connection),
-        links=SqliteLinks(connection),
-        reviews=SqliteReviews(connection),
-        records=SqliteRecords(connection, file_of),
-        requests=SqliteRequests(connection),
+        episodes=SqlEpisodes(connection),
+        sessions=SqlSessions(connection, slot),
+        ledger=SqlLedger(connection),
+        links=SqlLinks(connection),
+        reviews=SqlReviews(connection),
+        records=SqlRecords(connection, file_of),
+        requests=SqlRequests(connection),
         notices=notices,
     )

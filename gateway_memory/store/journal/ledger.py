@@ -1,15 +1,14 @@
 """The port `Ledger` in SQLite: the history of memories, the data for undo, and the costs of models."""
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
 from gateway_memory.runtime.clock import day_of
-from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.journal.memory_rows import find_memories
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, Database, SqlConnection
 from gateway_memory.store.journal.unreadable import decoded
 from gateway_memory.store.journal.uses import useful, uses_of
 from gateway_memory.store.journal.withheld import withheld
@@ -20,13 +19,13 @@ from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.report import Rated
 from gateway_memory.store.withheld import Withheld
 
-__all__ = ["SqliteLedger"]
+__all__ = ["SqlLedger"]
 
 
-class SqliteLedger:
+class SqlLedger:
     """The port on the journal's connection."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
         self._untold: set[tuple[str, str]] = set()
 
@@ -34,8 +33,8 @@ class SqliteLedger:
 
     async def reserve(self, day: str, *, calls: int, tokens: int, wanted: int) -> bool:
 
-        def work(database: sqlite3.Connection) -> bool:
-            database.execute("INSERT OR IGNORE INTO usage (day) VALUES (?)", (day,))
+        def work(database: Database) -> bool:
+            database.execute("INSERT INTO usage (day) VALUES (?) ON CONFLICT DO NOTHING", (day,))
             query = (
                 "UPDATE usage SET extractions = extractions + 1, reserved_tokens = reserved_tokens + ? WHERE day = ? "
                 "AND extractions < ? AND input_tokens + output_tokens + reserved_tokens + ? <= ?"
@@ -71,10 +70,9 @@ class SqliteLedger:
         return await self._connection.read(lambda database: find_memories(database, scope, ids))
 
     async def of_turns(self, scope: str, turns: Sequence[int]) -> list[MemoryRecord]:
-        marks = ",".join("?" * len(turns))
         rows = await self._connection.rows(
-            f"SELECT id FROM memories WHERE scope = ? AND state = 'active' AND turn > 0 AND turn IN ({marks})",
-            (scope, *turns),
+            f"SELECT id FROM memories WHERE scope = ? AND state = 'active' AND turn > 0 AND turn IN {AMONG_NUMBERS}",
+            (scope, json.dumps(list(turns))),
         )
         return list((await self.memories(scope, [row[0] for row in rows])).values())
 
@@ -96,9 +94,9 @@ class SqliteLedger:
         return [str(row[0]) for row in rows]
 
     async def states(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-        marks = ",".join("?" * len(ids))
         rows = await self._connection.rows(
-            f"SELECT id, state, replaced_by FROM memories WHERE scope = ? AND id IN ({marks})", (scope, *ids)
+            f"SELECT id, state, replaced_by FROM memories WHERE scope = ? AND id IN {AMONG}",
+            (scope, json.dumps(list(ids))),
         )
         return {str(row[0]): (str(row[1]), str(row[2] or "")) for row in rows}
 
@@ -116,7 +114,7 @@ class SqliteLedger:
     ) -> list[Receipt]:
         query = (
             "SELECT id, scope, outcome, stage, at FROM receipts WHERE id > ? AND (? = 0 OR EXISTS (SELECT 1 FROM "
-            "json_each(CASE WHEN json_valid(turns) THEN turns ELSE '[]' END) WHERE value = ?)) "
+            "json_each(CASE WHEN json_valid(turns) THEN turns ELSE '[]' END) WHERE CAST(value AS BIGINT) = ?)) "
             "AND (? = '' OR scope = ?) AND at >= ? AND (? OR stage <> 'import') ORDER BY id DESC LIMIT ?"
         )
         values = (after, turn, turn, scope, scope, since, imports, limit)
@@ -137,7 +135,7 @@ class SqliteLedger:
 
     async def _texts(self, scope: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of memories and reviews, by id."""
-        query = "SELECT id, text FROM reviews WHERE scope = ? AND id IN (SELECT value FROM json_each(?))"
+        query = f"SELECT id, text FROM reviews WHERE scope = ? AND id IN {AMONG}"
         found = {
             str(identity): str(text) for identity, text in await self._connection.rows(query, (scope, json.dumps(ids)))
         }
@@ -167,7 +165,7 @@ class SqliteLedger:
     async def rated(self, scope: str, *, turns: Sequence[int] = (), since: float = 0.0) -> list[Rated]:
         rows = await self._connection.rows(
             "SELECT turn, memory, verdict, at FROM feedback WHERE scope = ? AND at >= ? AND "
-            "(? = '[]' OR turn IN (SELECT value FROM json_each(?))) ORDER BY at, turn, memory",
+            f"(? = '[]' OR turn IN {AMONG_NUMBERS}) ORDER BY at, turn, memory",
             (scope, since, json.dumps(list(turns)), json.dumps(list(turns))),
         )
         return [
@@ -178,7 +176,7 @@ class SqliteLedger:
     # One-time notices
 
     async def set_notice(self, scope: str, name: str) -> None:
-        await self._change("INSERT OR IGNORE INTO marks (scope, name) VALUES (?, ?)", scope, name)
+        await self._change("INSERT INTO marks (scope, name) VALUES (?, ?) ON CONFLICT DO NOTHING", scope, name)
         self._untold.add((scope, name))  # another process may have delivered it already, which `take_notice` checks
 
     async def clear_notice(self, scope: str, name: str) -> None:
@@ -194,7 +192,7 @@ class SqliteLedger:
         self._untold |= {(scope, name) for scope, name in rows}
 
     async def take_notice(self, scope: str, name: str) -> bool:
-        query = "UPDATE marks SET told = 1 WHERE scope = ? AND name = ? AND NOT told"
+        query = "UPDATE marks SET told = TRUE WHERE scope = ? AND name = ? AND NOT told"
         due = bool(await self._change(query, scope, name))
         self._untold.discard((scope, name))
         return due

@@ -1,16 +1,16 @@
 """The port `Links` in SQLite."""
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.journal.episodes import touch_turns
+from gateway_memory.store.journal.memory_rows import MEMORY_COLUMNS
 from gateway_memory.store.journal.parting import leave_nothing
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, Database, SqlConnection, upsert
 from gateway_memory.store.ports.links import HeldKind, Link
 
-__all__ = ["SqliteLinks", "linked_with"]
+__all__ = ["SqlLinks", "linked_with"]
 
 _GONE: Final = "('forgotten', 'undone', 'deleted')"
 _LEFT: Final = (
@@ -21,7 +21,7 @@ _LEFT: Final = (
 )
 
 
-def linked_with(database: sqlite3.Connection, scope: str) -> list[str]:
+def linked_with(database: Database, scope: str) -> list[str]:
     """Return the other scopes of the person to whom a scope belongs. Within a transaction."""
     query = (
         "WITH RECURSIVE one(scope) AS (VALUES (?) UNION SELECT CASE WHEN l.scope = one.scope THEN l.target "
@@ -30,10 +30,10 @@ def linked_with(database: sqlite3.Connection, scope: str) -> list[str]:
     return sorted({str(row[0]) for row in database.execute(query, (scope,))} - {scope})
 
 
-class SqliteLinks:
+class SqlLinks:
     """The port on the journal's connection; `ports.links` documents the calls."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     async def all(self) -> Mapping[str, Link]:
@@ -43,11 +43,11 @@ class SqliteLinks:
     # Codes
 
     async def offer(self, scope: str, digest: str, *, until: float) -> None:
-        await self._change("INSERT OR REPLACE INTO link_codes VALUES (?, ?, ?)", scope, digest, until)
+        await self._change(upsert("link_codes", "scope, digest, until", "scope"), scope, digest, until)
 
     async def take(self, digest: str, *, now: float, but: str) -> str | None:
 
-        def work(database: sqlite3.Connection) -> str | None:
+        def work(database: Database) -> str | None:
             database.execute("DELETE FROM link_codes WHERE until <= ?", (now,))
             row = database.execute("SELECT scope FROM link_codes WHERE digest = ?", (digest,)).fetchone()
             if row and row[0] != but:
@@ -61,7 +61,7 @@ class SqliteLinks:
 
     async def wrongs(self, scope: str, since: float) -> int:
 
-        def work(database: sqlite3.Connection) -> int:
+        def work(database: Database) -> int:
             database.execute("DELETE FROM link_tries WHERE at < ?", (since,))
             query = "SELECT count(*) FROM link_tries WHERE scope = ?"
             return int(database.execute(query, (scope,)).fetchone()[0])
@@ -71,14 +71,14 @@ class SqliteLinks:
     # Links
 
     async def join(self, scope: str, target: str, at: float) -> None:
-        await self._change("INSERT OR IGNORE INTO links VALUES (?, ?, ?)", scope, target, at)
+        await self._change("INSERT INTO links VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, target, at)
 
     async def is_left(self, scopes: Sequence[str]) -> bool:
         return bool(await self._connection.rows(_LEFT, (json.dumps(list(scopes)),)))
 
     async def hold(self, scope: str, kind: HeldKind, items: Mapping[str, str]) -> None:
         rows = [(scope, kind, item, body) for item, body in items.items()]
-        query = "INSERT OR IGNORE INTO link_items VALUES (?, ?, ?, ?)"
+        query = "INSERT INTO link_items VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
         await self._connection.transact(lambda database: database.executemany(query, rows).rowcount)
 
     async def held(self, scope: str, kind: HeldKind) -> Mapping[str, str]:
@@ -87,14 +87,14 @@ class SqliteLinks:
 
     async def move_turns(self, scope: str, target: str) -> Sequence[int]:
 
-        def work(database: sqlite3.Connection) -> list[int]:
+        def work(database: Database) -> list[int]:
             query = "SELECT turn FROM episodes WHERE scope = ? UNION SELECT id FROM turns WHERE scope = ?"
             turns = [int(row[0]) for row in database.execute(query, (scope, scope))]
             rows = [(scope, "turn", str(turn), "") for turn in turns]
             found = database.execute("SELECT id FROM reviews WHERE scope = ?", (scope,)).fetchall()
             reviews = [str(row[0]) for row in found]
             rows += [(scope, "review", identity, "") for identity in reviews]
-            database.executemany("INSERT OR IGNORE INTO link_items VALUES (?, ?, ?, ?)", rows)
+            database.executemany("INSERT INTO link_items VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
             _move(database, turns, scope, target)
             _move_reviews(database, reviews, scope, target)
             return turns
@@ -103,7 +103,7 @@ class SqliteLinks:
 
     async def part(self, scope: str, source: str) -> Sequence[int]:
 
-        def work(database: sqlite3.Connection) -> list[int]:
+        def work(database: Database) -> list[int]:
             query = "SELECT item FROM link_items WHERE scope = ? AND kind = 'turn'"
             turns = [int(row[0]) for row in database.execute(query, (scope,))]
             _move(database, turns, source, scope)
@@ -129,13 +129,13 @@ class SqliteLinks:
 
     async def share_forgotten(self, source: str, target: str, *, since: float) -> None:
 
-        def work(database: sqlite3.Connection) -> None:
-            columns = [str(row[1]) for row in database.execute("PRAGMA table_info(memories)") if row[1] != "scope"]
-            listed = ", ".join(columns)
+        def work(database: Database) -> None:
+            listed = ", ".join(MEMORY_COLUMNS)
+            changes = ", ".join(f"{name} = excluded.{name}" for name in MEMORY_COLUMNS if name != "id")
             query = (
-                f"INSERT OR REPLACE INTO memories (scope, {listed}) SELECT ?, {listed} FROM memories s WHERE scope = ? "
+                f"INSERT INTO memories (scope, {listed}) SELECT ?, {listed} FROM memories s WHERE scope = ? "
                 f"AND state IN {_GONE} AND changed_at >= ? AND NOT EXISTS (SELECT 1 FROM memories t WHERE "
-                "t.scope = ? AND t.id = s.id AND t.state = 'active')"
+                f"t.scope = ? AND t.id = s.id AND t.state = 'active') ON CONFLICT (scope, id) DO UPDATE SET {changes}"
             )
             database.execute(query, (target, source, since, target))
 
@@ -145,17 +145,25 @@ class SqliteLinks:
         await self._connection.transact(lambda database: database.execute(query, values).rowcount)
 
 
-def _move_reviews(database: sqlite3.Connection, reviews: Sequence[str], source: str, target: str) -> None:
-    where = "scope = ? AND id IN (SELECT value FROM json_each(?))"
-    query = f"UPDATE OR IGNORE reviews SET scope = ? WHERE {where}"
-    database.execute(query, (target, source, json.dumps(reviews)))
+def _move_reviews(database: Database, reviews: Sequence[str], source: str, target: str) -> None:
+    where = f"scope = ? AND id IN {AMONG}"
+    others = "SELECT 1 FROM reviews o WHERE o.scope = ? AND o.id = reviews.id"
+    query = f"UPDATE reviews SET scope = ? WHERE {where} AND NOT EXISTS ({others})"
+    database.execute(query, (target, source, json.dumps(reviews), target))
     database.execute(f"DELETE FROM reviews WHERE {where}", (source, json.dumps(reviews)))
 
 
-def _move(database: sqlite3.Connection, turns: Sequence[int], source: str, target: str) -> None:
+def _move(database: Database, turns: Sequence[int], source: str, target: str) -> None:
     among = json.dumps(turns)
-    for table, number in (("episodes", "turn"), ("turns", "id"), ("replies", "turn"), ("feedback", "turn")):
-        where = f"scope = ? AND {number} IN (SELECT value FROM json_each(?))"
-        database.execute(f"UPDATE OR IGNORE {table} SET scope = ? WHERE {where}", (target, source, among))
+    for table, number, same in (
+        ("episodes", "turn", "FALSE"),
+        ("turns", "id", "FALSE"),
+        ("replies", "turn", "o.session_key = replies.session_key AND o.turn_id = replies.turn_id AND o.turn_id <> ''"),
+        ("feedback", "turn", "o.turn = feedback.turn AND o.memory = feedback.memory"),
+    ):
+        where = f"scope = ? AND {number} IN {AMONG_NUMBERS}"
+        others = f"SELECT 1 FROM {table} o WHERE o.scope = ? AND {same}"  # what the target has already stays there
+        query = f"UPDATE {table} SET scope = ? WHERE {where} AND NOT EXISTS ({others})"
+        database.execute(query, (target, source, among, target))
     touch_turns(database, source, turns)
     touch_turns(database, target, turns)

@@ -1,15 +1,15 @@
 """Convert records to rows of the table `memories` and back. Functions over a connection in a transaction."""
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from typing import Any, Final
 
+from gateway_memory.store.journal.sql import AMONG, Database, upsert
 from gateway_memory.store.journal.unreadable import UNDECODABLE
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.record import RECORD_FIELDS, MemoryRecord
 
-__all__ = ["find_memories", "save_memories"]
+__all__ = ["MEMORY_COLUMNS", "find_memories", "save_memories"]
 
 _STORED: Final = tuple(name for name in RECORD_FIELDS if name not in ("entities", "session_id"))
 """The fields of a record that have a column of the same name. A new field needs a column, added by a migration.
@@ -17,21 +17,22 @@ _STORED: Final = tuple(name for name in RECORD_FIELDS if name not in ("entities"
 `entities` is stored as JSON. The session of a memory is stored in `session_memories`.
 """
 _COLUMNS: Final = ", ".join(_STORED)
+MEMORY_COLUMNS: Final = ("state", "replaced_by", "changed_at", "entities", *_STORED)
+"""All columns but the scope."""
 
 
-def save_memories(database: sqlite3.Connection, plan: Plan) -> None:
+def save_memories(database: Database, plan: Plan) -> None:
     """Store the resulting state of a plan's memories."""
     rows = [_row(plan, memory, "active", "") for memory in plan.added]
     rows += [_row(plan, item.memory, item.state, item.replaced_by) for item in plan.retired]
     rows += [_row(plan, item.memory, "active", "") for item in plan.moved]
-    marks = ", ".join("?" * (len(_STORED) + 5))
-    query = f"INSERT OR REPLACE INTO memories (scope, state, replaced_by, changed_at, entities, {_COLUMNS}) "
-    database.executemany(f"{query} VALUES ({marks})", rows)
+    columns = f"scope, state, replaced_by, changed_at, entities, {_COLUMNS}"
+    database.executemany(upsert("memories", columns, "scope, id"), rows)
 
 
-def find_memories(database: sqlite3.Connection, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+def find_memories(database: Database, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
     """Return the stored records of these memories, by id."""
-    query = f"SELECT entities, {_COLUMNS} FROM memories WHERE scope = ? AND id IN (SELECT value FROM json_each(?))"
+    query = f"SELECT entities, {_COLUMNS} FROM memories WHERE scope = ? AND id IN {AMONG}"
     rows = database.execute(query, (scope, json.dumps(list(ids)))).fetchall()
     found = (MemoryRecord(**dict(zip(_STORED, row[1:], strict=True)), entities=_names(row[0])) for row in rows)
     return {record.id: record for record in found}

@@ -1,16 +1,16 @@
 """Leave nothing of who parted with the one whose scope they shared. Functions over a connection in a transaction."""
 
 import json
-import sqlite3
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from gateway_memory.store.journal.sql import AMONG, Database
 from gateway_memory.store.journal.unreadable import UNDECODABLE
 
 __all__ = ["leave_nothing"]
 
 
-def leave_nothing(database: sqlite3.Connection, scope: str, source: str) -> None:
+def leave_nothing(database: Database, scope: str, source: str) -> None:
     """Delete from a scope what another scope had brought there and has taken back: its texts, and what names its ids.
 
     scope: what is parted, and still holds its items. source: where they were.
@@ -19,14 +19,13 @@ def leave_nothing(database: sqlite3.Connection, scope: str, source: str) -> None
         "SELECT item, body FROM link_items WHERE scope = ? AND kind = 'memory'", (scope,)
     ).fetchall()
     brought = {str(item) for item, body in rows if not _is_shared(str(body))}
-    query = "SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN (SELECT value FROM json_each(?))"
+    query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
     gone = {str(row[0]) for row in database.execute(query, (source, json.dumps(sorted(brought))))}
-    among = "(SELECT value FROM json_each(?))"
     ids = json.dumps(sorted(gone))
     for table, column in (("memories", "id"), ("history", "memory"), ("uses", "memory")):
-        database.execute(f"DELETE FROM {table} WHERE scope = ? AND {column} IN {among}", (source, ids))
-    database.execute(f"UPDATE history SET other = '' WHERE scope = ? AND other IN {among}", (source, ids))
-    database.execute(f"UPDATE memories SET replaced_by = '' WHERE scope = ? AND replaced_by IN {among}", (source, ids))
+        database.execute(f"DELETE FROM {table} WHERE scope = ? AND {column} IN {AMONG}", (source, ids))
+    database.execute(f"UPDATE history SET other = '' WHERE scope = ? AND other IN {AMONG}", (source, ids))
+    database.execute(f"UPDATE memories SET replaced_by = '' WHERE scope = ? AND replaced_by IN {AMONG}", (source, ids))
     for place, without in _NAMING.items():
         _rewrite(database, place, source, gone, without)
     for number, plan in database.execute("SELECT receipt, plan FROM changes WHERE scope = ?", (source,)).fetchall():
@@ -48,7 +47,7 @@ def _is_shared(body: str) -> bool:
 
 
 def _rewrite(
-    database: sqlite3.Connection,
+    database: Database,
     place: tuple[str, str, str],
     scope: str,
     gone: set[str],

@@ -1,100 +1,107 @@
 """Session records. The file is the source of truth. The journal indexes its ids, so that `is_saved` needs no scan.
 
 Lines appended by others, or a replaced file, are detected by the size and the bytes before the last offset. The
-functions take a file and a connection in a transaction. `SqliteRecords` runs them.
+functions take a file and a connection in a transaction. `SqlRecords` runs them.
 """
 
-import sqlite3
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from gateway_memory.scope import Scope
+from gateway_memory.store.journal.sql import Database, upsert
 from gateway_memory.store.journal.withheld import reconsider, shown_record, whole_records, withheld
 from gateway_memory.store.ports.record_file import RecordFile
 from gateway_memory.store.summaries import SessionRecord, line_of, parsed, record_of, stored_record
 from gateway_memory.store.withheld import Withheld, canonical
 
 if TYPE_CHECKING:
-    from gateway_memory.store.journal.connection import Connection
+    from gateway_memory.store.journal.sql import SqlConnection
 
-__all__ = ["SqliteRecords", "is_saved", "merge", "remove", "save", "tidy", "withhold"]
+__all__ = ["SqlRecords", "is_saved", "merge", "remove", "save", "tidy", "withhold"]
+
+T = TypeVar("T")
 
 _TAIL: Final = 64
 
 
-class SqliteRecords:
-    """The port `Records` over files and the journal's connection. file_of: returns the records' file of a scope."""
+class SqlRecords:
+    """The port `Records` over files and the journal's connection.
 
-    def __init__(self, connection: "Connection", file_of: Callable[[Scope], RecordFile]) -> None:
+    file_of: returns the records' file of a scope, for a transaction.
+    """
+
+    def __init__(self, connection: "SqlConnection", file_of: "Callable[[Scope, Database], RecordFile]") -> None:
         self._connection = connection
         self._file_of = file_of
 
     async def last(self, scope: Scope) -> dict[str, Any] | None:
-        file = self._file_of(scope)
 
-        def work(database: sqlite3.Connection) -> dict[str, Any] | None:
-            found = file.last()
+        def work(database: Database) -> dict[str, Any] | None:
+            found = self._file_of(scope, database).last()
             return found and withheld(database, scope.key).record(found)
 
         return await self._connection.read(work)
 
     async def read(self, scope: Scope) -> list[dict[str, Any]]:
-        file = self._file_of(scope)
-        return await self._connection.read(lambda _: parsed(file.read() or b"")[0])
+        return parsed(await self.lines(scope) or b"")[0]
 
     async def lines(self, scope: Scope) -> bytes | None:
-        file = self._file_of(scope)
-        return await self._connection.read(lambda _: file.read())
+        return await self._connection.read(lambda database: self._file_of(scope, database).read())
 
     async def is_saved(self, scope: Scope, session_id: str) -> bool:
-        file = self._file_of(scope)
-        return await self._connection.transact(lambda database: is_saved(database, scope.key, file, session_id))
+        return await self._write(scope, is_saved, session_id)
 
     async def save(self, scope: Scope, record: SessionRecord, at: float) -> bool:
-        file = self._file_of(scope)
-        return await self._connection.transact(lambda database: save(database, scope.key, file, record, at))
+        return await self._write(scope, save, record, at)
 
     async def merge(self, scope: Scope, records: Sequence[SessionRecord], *, dry_run: bool) -> int:
-        file = self._file_of(scope)
-        return await self._connection.transact(
-            lambda database: merge(database, scope.key, file, records, dry_run=dry_run)
-        )
+        return await self._write(scope, partial(merge, dry_run=dry_run), records)
 
     async def originals(self, scope: Scope) -> list[SessionRecord]:
-        file = self._file_of(scope)
 
-        def work(database: sqlite3.Connection) -> list[SessionRecord]:
-            rows = [row for row in parsed(file.read() or b"")[0] if not row.get("deleted_at")]
+        def work(database: Database) -> list[SessionRecord]:
+            lines = self._file_of(scope, database).read()
+            rows = [row for row in parsed(lines or b"")[0] if not row.get("deleted_at")]
             return [stored_record(row) for row in whole_records(database, scope.key, rows)]
 
         return await self._connection.read(work)
 
     async def remove(self, scope: Scope, session_ids: Collection[str]) -> None:
-        file = self._file_of(scope)
-        await self._connection.transact(lambda database: remove(database, scope.key, file, session_ids))
+        await self._write(scope, remove, session_ids)
 
     async def tidy(self, scope: Scope, *, keep: int) -> None:
-        file = self._file_of(scope)
-        await self._connection.transact(lambda database: tidy(database, scope.key, file, keep=keep))
+        await self._write(scope, partial(tidy, keep=keep))
 
     async def withhold(self, scope: Scope) -> Withheld:
-        file = self._file_of(scope)
 
-        def work(database: sqlite3.Connection) -> tuple[Withheld, Callable[[bytes | None], bytes | None]]:
-            return withheld(database, scope.key), withhold(database, scope.key, file)
+        def work(
+            database: Database, key: str, file: RecordFile
+        ) -> tuple[Withheld, Callable[[bytes | None], bytes | None]]:
+            return withheld(database, key), withhold(database, key, file)
 
-        hidden, change = await self._connection.transact(work)
-        await self._connection.transact(lambda _: file.rewrite(change) if file.read() is not None else None)
+        def rewrite(_: Database, __: str, file: RecordFile) -> None:
+            if file.read() is not None:
+                file.rewrite(change)
+
+        hidden, change = await self._write(scope, work)
+        await self._write(scope, rewrite)
         return hidden
 
+    async def _write(self, scope: Scope, work: Callable[..., T], *given: object) -> T:
+        def on_file(database: Database) -> T:
+            return work(database, scope.key, self._file_of(scope, database), *given)
 
-def is_saved(database: sqlite3.Connection, scope: str, file: RecordFile, session_id: str) -> bool:
+        return await self._connection.transact(on_file)
+
+
+def is_saved(database: Database, scope: str, file: RecordFile, session_id: str) -> bool:
     """Return whether a session has or had a record in the file. Within a transaction."""
     follow(database, scope, file)
     return known(database, scope, session_id)
 
 
-def save(database: sqlite3.Connection, scope: str, file: RecordFile, record: SessionRecord, at: float) -> bool:
+def save(database: Database, scope: str, file: RecordFile, record: SessionRecord, at: float) -> bool:
     """Append a record and return True, or return False if its session has one. at: the current epoch seconds.
 
     Within a transaction, and under the workspace's lock. The line is durable before the index. A crash between the two
@@ -107,7 +114,7 @@ def save(database: sqlite3.Connection, scope: str, file: RecordFile, record: Ses
     if known(database, scope, record.session_id):
         database.execute(
             "INSERT INTO session_counts VALUES ('doubles_prevented', 1) "
-            "ON CONFLICT (name) DO UPDATE SET number = number + 1"
+            "ON CONFLICT (name) DO UPDATE SET number = session_counts.number + 1"
         )
         return False
     file.append(line_of(shown_record(database, scope, record.fields())))
@@ -119,7 +126,7 @@ def save(database: sqlite3.Connection, scope: str, file: RecordFile, record: Ses
     return True
 
 
-def tidy(database: sqlite3.Connection, scope: str, file: RecordFile, *, keep: int) -> int:
+def tidy(database: Database, scope: str, file: RecordFile, *, keep: int) -> int:
     """Keep the newest `keep` records, and set damaged lines aside; return the number of deleted records.
 
     Within a transaction, and under the workspace's lock. The file is replaced atomically.
@@ -140,7 +147,7 @@ def tidy(database: sqlite3.Connection, scope: str, file: RecordFile, *, keep: in
     return let_go
 
 
-def remove(database: sqlite3.Connection, scope: str, file: RecordFile, session_ids: Collection[str]) -> None:
+def remove(database: Database, scope: str, file: RecordFile, session_ids: Collection[str]) -> None:
     """Remove the records of sessions from the file and from the index.
 
     Within a transaction, and under the workspace's lock. The file is replaced atomically.
@@ -157,7 +164,7 @@ def remove(database: sqlite3.Connection, scope: str, file: RecordFile, session_i
     database.executemany(query, [(scope, session_id) for session_id in session_ids])
 
 
-def withhold(database: sqlite3.Connection, scope: str, file: RecordFile) -> Callable[[bytes | None], bytes | None]:
+def withhold(database: Database, scope: str, file: RecordFile) -> Callable[[bytes | None], bytes | None]:
     """Return a function that removes forgotten text from the file's content, and restores text that is remembered.
 
     Within a transaction that stores the whole records, and under the workspace's lock. Pass the function to
@@ -176,9 +183,7 @@ def withhold(database: sqlite3.Connection, scope: str, file: RecordFile) -> Call
     return work
 
 
-def replace(
-    database: sqlite3.Connection, scope: str, file: RecordFile, change: Callable[[bytes | None], bytes]
-) -> None:
+def replace(database: Database, scope: str, file: RecordFile, change: Callable[[bytes | None], bytes]) -> None:
     """Replace the file with the result of `change`, set damaged lines aside, and store the new offset.
 
     Within a transaction, and under the workspace's lock. change: see `replacing.rewrite`. Raises OSError.
@@ -199,13 +204,13 @@ def replace(
     remember(database, scope, file, records=written.count(b"\n"), damaged=0, size=len(written))
 
 
-def known(database: sqlite3.Connection, scope: str, session_id: str) -> bool:
+def known(database: Database, scope: str, session_id: str) -> bool:
     """Return whether the index contains a session. Call `follow` first."""
     query = "SELECT 1 FROM saved_sessions WHERE scope = ? AND session_id = ?"
     return database.execute(query, (scope, session_id)).fetchone() is not None
 
 
-def follow(database: sqlite3.Connection, scope: str, file: RecordFile) -> None:
+def follow(database: Database, scope: str, file: RecordFile) -> None:
     """Index the lines of the file after the last offset, or the whole file if it was replaced."""
     row = database.execute("SELECT size, tail, records, damaged FROM session_logs WHERE scope = ?", (scope,)).fetchone()
     size, tail, records, damaged = row or (0, b"", 0, 0)
@@ -230,23 +235,18 @@ def follow(database: sqlite3.Connection, scope: str, file: RecordFile) -> None:
             found.append((scope, record["session_id"], str(record.get("layer", "imported")), 0.0))
         elif line.strip():
             damaged += 1
-    database.executemany("INSERT OR IGNORE INTO saved_sessions VALUES (?, ?, ?, ?)", found)
+    database.executemany("INSERT INTO saved_sessions VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", found)
     remember(database, scope, file, records=records, damaged=damaged, size=size + len(whole))
 
 
-def remember(
-    database: sqlite3.Connection, scope: str, file: RecordFile, *, records: int, damaged: int, size: int
-) -> None:
+def remember(database: Database, scope: str, file: RecordFile, *, records: int, damaged: int, size: int) -> None:
     """Store the offset up to which the file was read."""
     tail = (file.read(max(0, size - _TAIL)) or b"")[: min(size, _TAIL)]
-    database.execute(
-        "INSERT OR REPLACE INTO session_logs VALUES (?, ?, ?, ?, ?)", (scope, size, tail, records, damaged)
-    )
+    query = upsert("session_logs", "scope, size, tail, records, damaged", "scope")
+    database.execute(query, (scope, size, tail, records, damaged))
 
 
-def merge(
-    database: sqlite3.Connection, scope: str, file: RecordFile, records: Sequence[SessionRecord], *, dry_run: bool
-) -> int:
+def merge(database: Database, scope: str, file: RecordFile, records: Sequence[SessionRecord], *, dry_run: bool) -> int:
     """Merge records into the file, each before the first newer one; return the number of added records.
 
     A record is left out if its session has or had a record, or is open. Within a transaction, and under the workspace's
@@ -275,7 +275,7 @@ def merge(
 
     replace(database, scope, file, merged)
     saved = [(scope, record.session_id, record.layer) for record in fresh.values()]
-    database.executemany("INSERT OR IGNORE INTO saved_sessions VALUES (?, ?, ?, 0)", saved)
+    database.executemany("INSERT INTO saved_sessions VALUES (?, ?, ?, 0) ON CONFLICT DO NOTHING", saved)
     return len(fresh)
 
 

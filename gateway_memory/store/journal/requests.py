@@ -1,33 +1,33 @@
 """Repeatable requests in SQLite."""
 
-import sqlite3
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.store.ports.requests import Request
 
 if TYPE_CHECKING:  # a hook needs `begin` alone
-    from gateway_memory.store.journal.connection import Connection
+    from gateway_memory.store.journal.sql import Database, SqlConnection
 
-__all__ = ["SqliteRequests", "begin"]
+__all__ = ["SqlRequests", "begin"]
 
 _KEPT_SECONDS: Final = 7 * 86_400.0
 _ONE: Final = "call = ? AND caller = ? AND id = ?"
 
 
-def begin(database: sqlite3.Connection, request: Request, at: float) -> str | None:
+def begin(database: "Database", request: Request, at: float) -> str | None:
     """Record that a request begins; return as `Requests.begin` does. Within a transaction."""
     database.execute("DELETE FROM requests WHERE at < ?", (at - _KEPT_SECONDS,))
     row = (request.call, request.caller, request.id, request.scope, at)
-    new = database.execute("INSERT OR IGNORE INTO requests (call, caller, id, scope, at) VALUES (?, ?, ?, ?, ?)", row)
+    query = "INSERT INTO requests (call, caller, id, scope, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    new = database.execute(query, row)
     if new.rowcount:
         return None
     return str(database.execute(f"SELECT answer FROM requests WHERE {_ONE}", _key(request)).fetchone()[0])
 
 
-class SqliteRequests:
+class SqlRequests:
     """The port `Requests`."""
 
-    def __init__(self, connection: "Connection") -> None:
+    def __init__(self, connection: "SqlConnection") -> None:
         self._connection = connection
 
     async def begin(self, request: Request, at: float) -> str | None:

@@ -1,11 +1,10 @@
 """The port `Reviews` in SQLite, and what a plan does to reviews."""
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.sql import AMONG, Database, SqlConnection
 from gateway_memory.store.journal.unreadable import UNDECODABLE
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.plan import Plan
@@ -15,17 +14,17 @@ from gateway_memory.store.review import Review, ReviewState
 if TYPE_CHECKING:
     from extractor import Doubt
 
-__all__ = ["SqliteReviews", "save_reviews"]
+__all__ = ["SqlReviews", "save_reviews"]
 
 _DECLINED: Final = 2000
 """The number of newest refusals that are compared with what is new."""
 _COLUMNS: Final = "scope, state, reason, at, body"
 
 
-class SqliteReviews:
+class SqlReviews:
     """The port on the journal's connection; `ports.reviews` documents the calls."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     async def waiting(self, scope: str, *, limit: int = 1000) -> list[Review]:
@@ -45,7 +44,7 @@ class SqliteReviews:
         return len(await self._read("(? = '' OR scope = ?) AND state = 'waiting'", scope, scope))
 
     async def states(self, scope: str, ids: Sequence[str]) -> dict[str, ReviewState]:
-        query = "SELECT id, state FROM reviews WHERE scope = ? AND id IN (SELECT value FROM json_each(?))"
+        query = f"SELECT id, state FROM reviews WHERE scope = ? AND id IN {AMONG}"
         rows = await self._connection.rows(query, (scope, json.dumps(list(ids))))
         return {str(identity): cast("ReviewState", state) for identity, state in rows}
 
@@ -58,7 +57,7 @@ class SqliteReviews:
 
     async def _read(self, which: str, *values: object) -> list[Review]:
 
-        def work(database: sqlite3.Connection) -> list[Review]:
+        def work(database: Database) -> list[Review]:
             rows = database.execute(f"SELECT {_COLUMNS} FROM reviews WHERE {which}", values).fetchall()
             hidden = {scope: withheld(database, scope) for scope in {str(row[0]) for row in rows}}
             found = [review for row in rows if (review := _review(row))]
@@ -75,11 +74,11 @@ class SqliteReviews:
         return await self._connection.read(work)
 
 
-def save_reviews(database: sqlite3.Connection, plan: Plan) -> None:
+def save_reviews(database: Database, plan: Plan) -> None:
     """Store the reviews that a plan adds, and the states of those that it settles. Within the plan's transaction."""
     query = (
-        "INSERT OR IGNORE INTO reviews (scope, id, state, reason, at, text, turn, expires, body) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        "INSERT INTO reviews (scope, id, state, reason, at, text, turn, expires, body) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
     )
     rows = [
         (

@@ -4,12 +4,12 @@ Functions over a connection in a transaction. The event loop and the hooks, whic
 """
 
 import json
-import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.store.journal.requests import begin
+from gateway_memory.store.journal.sql import AMONG_NUMBERS, Database
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.ports.requests import Request
 from gateway_memory.store.ports.sessions import End, EndState, KnownSession, Left, Observation, OpenSession
@@ -44,12 +44,11 @@ _READ: Final = 2_000
 """The maximum number of observations that are read for a session's summary: the first and the newest ones."""
 
 
-def open_session(
-    database: sqlite3.Connection, key: str, scope: str, session_id: str, at: float, slot: int
-) -> tuple[str, bool]:
+def open_session(database: Database, key: str, scope: str, session_id: str, at: float, slot: int) -> tuple[str, bool]:
     """Return the id of the key's open session, and whether this call opened it, with the id `session_id`."""
     opened = database.execute(
-        "INSERT OR IGNORE INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
         (session_id, key, scope, at, at),
     )
     mine = "UPDATE sessions SET slot = ? WHERE key = ? AND scope = ? AND ended_at IS NULL"
@@ -58,7 +57,7 @@ def open_session(
     return str(database.execute(query, (key, scope)).fetchone()[0]), bool(opened.rowcount)
 
 
-def register(database: sqlite3.Connection, session_id: str, key: str, at: float, *, lives: bool) -> bool:
+def register(database: Database, session_id: str, key: str, at: float, *, lives: bool) -> bool:
     """Register an owner's session under its own id, unless it is known; return False if another key has the id.
 
     lives: the session is active, so that it is reopened if it had ended.
@@ -71,19 +70,20 @@ def register(database: sqlite3.Connection, session_id: str, key: str, at: float,
         database.execute(again, (session_id,))
         touch(database, session_id, at)
     database.execute(
-        "INSERT OR IGNORE INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, 'owner', ?, ?)",
+        "INSERT INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, 'owner', ?, ?) "
+        "ON CONFLICT DO NOTHING",
         (session_id, key, at, at),
     )
     return True
 
 
-def is_open(database: sqlite3.Connection, session_id: str) -> bool:
+def is_open(database: Database, session_id: str) -> bool:
     """Return whether a session has not ended."""
     query = "SELECT 1 FROM sessions WHERE session_id = ? AND ended_at IS NULL"
     return database.execute(query, (session_id,)).fetchone() is not None
 
 
-def find(database: sqlite3.Connection, session_id: str) -> KnownSession | None:
+def find(database: Database, session_id: str) -> KnownSession | None:
     """Return the session of an id, or None."""
     query = "SELECT key, scope, ended_at IS NOT NULL, switches FROM sessions WHERE session_id = ?"
     row = database.execute(query, (session_id,)).fetchone()
@@ -93,12 +93,12 @@ def find(database: sqlite3.Connection, session_id: str) -> KnownSession | None:
     return KnownSession(session_id=session_id, key=key, scope=scope, ended=bool(ended), switches=_switches(said))
 
 
-def switch(database: sqlite3.Connection, session_id: str, said: Mapping[str, bool]) -> None:
+def switch(database: Database, session_id: str, said: Mapping[str, bool]) -> None:
     """Store the features that the user switched in a session, for every process and after a restart."""
     database.execute("UPDATE sessions SET switches = ? WHERE session_id = ?", (json.dumps(dict(said)), session_id))
 
 
-def switches(database: sqlite3.Connection, session_id: str) -> Mapping[str, bool]:
+def switches(database: Database, session_id: str) -> Mapping[str, bool]:
     """Return the features that the user switched in a session.
 
     For its user, a session continues an abandoned predecessor, whose switches therefore still apply.
@@ -120,7 +120,7 @@ def _switches(said: str) -> Mapping[str, bool]:
 
 
 def observe(
-    database: sqlite3.Connection,
+    database: Database,
     scope: str,
     session_id: str,
     seen: Sequence[Observation],
@@ -142,13 +142,13 @@ def observe(
     touch(database, session_id, at)
 
 
-def touch(database: sqlite3.Connection, session_id: str, at: float) -> None:
+def touch(database: Database, session_id: str, at: float) -> None:
     """Update the last activity of a session."""
     query = "UPDATE sessions SET seen_at = max(seen_at, ?) WHERE session_id = ? AND ended_at IS NULL"
     database.execute(query, (at, session_id))
 
 
-def seen_in(database: sqlite3.Connection, scope: str, session_id: str) -> list[Observation]:
+def seen_in(database: Database, scope: str, session_id: str) -> list[Observation]:
     """Return a session's observations, oldest first; for a very long session, the first and the newest ones.
 
     Forgotten text is left out.
@@ -172,22 +172,22 @@ def seen_in(database: sqlite3.Connection, scope: str, session_id: str) -> list[O
     return seen
 
 
-def remember(database: sqlite3.Connection, plan: "Plan") -> None:
+def remember(database: Database, plan: "Plan") -> None:
     """Record the session of each memory that a plan adds. A replacement does not inherit the session."""
     rows = [
         (memory.session_id, plan.scope, memory.id, memory.type, memory.at) for memory in plan.added if memory.session_id
     ]
-    database.executemany("INSERT OR IGNORE INTO session_memories VALUES (?, ?, ?, ?, ?)", rows)
+    database.executemany("INSERT INTO session_memories VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
 
 
-def note_memory(database: sqlite3.Connection, scope: str, session_id: str, memory: str, kind: str, at: float) -> None:
+def note_memory(database: Database, scope: str, session_id: str, memory: str, kind: str, at: float) -> None:
     """Record that a session said a memory, even if the memory existed before."""
-    query = "INSERT OR IGNORE INTO session_memories VALUES (?, ?, ?, ?, ?)"
+    query = "INSERT INTO session_memories VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
     database.execute(query, (session_id, scope, memory, kind, at))
     touch(database, session_id, at)
 
 
-def left_by(database: sqlite3.Connection, scope: str, session_id: str) -> Left:
+def left_by(database: Database, scope: str, session_id: str) -> Left:
     """Return the active results of a session, oldest first."""
     rows = database.execute(
         "SELECT s.type, m.category, m.text FROM session_memories s JOIN memories m ON m.scope = s.scope AND "
@@ -203,7 +203,7 @@ def left_by(database: sqlite3.Connection, scope: str, session_id: str) -> Left:
     )
 
 
-def has_left_anything(database: sqlite3.Connection, scope: str, session_id: str) -> bool:
+def has_left_anything(database: Database, scope: str, session_id: str) -> bool:
     """Return whether a fact or a stage summary of the session is active, on any day."""
     query = (
         "SELECT 1 FROM session_memories s JOIN memories m ON m.scope = s.scope AND m.id = s.memory "
@@ -212,26 +212,26 @@ def has_left_anything(database: sqlite3.Connection, scope: str, session_id: str)
     return database.execute(query, (session_id, scope)).fetchone() is not None
 
 
-def take_followup(database: sqlite3.Connection, session_id: str) -> bool:
+def take_followup(database: Database, session_id: str) -> bool:
     """Take a session's only follow-up; return False if it was taken before, or if the session is not open."""
     query = "UPDATE sessions SET followups = 1 WHERE session_id = ? AND followups = 0 AND ended_at IS NULL"
     return bool(database.execute(query, (session_id,)).rowcount)
 
 
-def was_followed_up(database: sqlite3.Connection, session_id: str) -> bool:
+def was_followed_up(database: Database, session_id: str) -> bool:
     """Return whether the session's agent was asked to save the session."""
     query = "SELECT 1 FROM sessions WHERE session_id = ? AND followups > 0"
     return database.execute(query, (session_id,)).fetchone() is not None
 
 
-def count_stop(database: sqlite3.Connection, session_id: str) -> int:
+def count_stop(database: Database, session_id: str) -> int:
     """Count a stop of an editor's agent in a session; return the count."""
     query = "UPDATE sessions SET stops = stops + 1 WHERE session_id = ? RETURNING stops"
     row = database.execute(query, (session_id,)).fetchone()
     return int(row[0]) if row else 0
 
 
-def close(database: sqlite3.Connection, session_id: str, end: End, state: EndState, at: float) -> float | None:
+def close(database: Database, session_id: str, end: End, state: EndState, at: float) -> float | None:
     """End a session, and return its duration in seconds; None if it is unknown or had ended before.
 
     If the host reports no duration, the time since the session was opened is stored.
@@ -245,24 +245,23 @@ def close(database: sqlite3.Connection, session_id: str, end: End, state: EndSta
     return max(0.0, at - row[0]) if row else None
 
 
-def release(database: sqlite3.Connection, slot: int) -> None:
+def release(database: Database, slot: int) -> None:
     """Release the open sessions of an orderly closing process, so that another process can resume them."""
     database.execute("UPDATE sessions SET slot = -1 WHERE slot = ? AND ended_at IS NULL", (slot,))
 
 
-def abandoned(database: sqlite3.Connection, idle_before: float, dead_slots: Sequence[int]) -> list[OpenSession]:
+def abandoned(database: Database, idle_before: float, dead_slots: Sequence[int]) -> list[OpenSession]:
     """Return the open sessions without activity since `idle_before`, and those of dead processes."""
-    marks = ",".join("?" * len(dead_slots))
     rows = database.execute(
         "SELECT session_id, key, scope, opened_at, seen_at FROM sessions WHERE ended_at IS NULL "
-        f"AND (seen_at < ? OR slot IN ({marks})) ORDER BY seen_at",
-        (idle_before, *dead_slots),
+        f"AND (seen_at < ? OR slot IN {AMONG_NUMBERS}) ORDER BY seen_at",
+        (idle_before, json.dumps(list(dead_slots))),
     ).fetchall()
     names = ("session_id", "key", "scope", "opened_at", "seen_at")
     return [OpenSession(**dict(zip(names, row, strict=True))) for row in rows]
 
 
-def counts(database: sqlite3.Connection) -> dict[str, int]:
+def counts(database: Database) -> dict[str, int]:
     """Return how sessions ended and what saved them.
 
     The keys are ended, open, errors (ends with an error message), state.<state>, layer.<layer>, staged (sessions with a
@@ -279,7 +278,7 @@ def counts(database: sqlite3.Connection) -> dict[str, int]:
     found["open"], found["errors"] = database.execute(query).fetchone()
     for layer, number in database.execute("SELECT layer, count(*) FROM saved_sessions GROUP BY layer"):
         found[f"layer.{layer}"] = number
-    found["followups"] = int(database.execute("SELECT total(followups) FROM sessions").fetchone()[0])
+    found["followups"] = int(database.execute("SELECT coalesce(sum(followups), 0) FROM sessions").fetchone()[0])
     query = "SELECT count(DISTINCT session_id) FROM session_memories WHERE type = 'S'"
     found["staged"] = int(database.execute(query).fetchone()[0])
     found.update(database.execute("SELECT name, number FROM session_counts").fetchall())

@@ -1,11 +1,10 @@
 """The port `Sessions` in SQLite."""
 
-import sqlite3
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from gateway_memory.store.journal import session_state
-from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.sql import Database, SqlConnection
 from gateway_memory.store.ports.lease import Lease
 from gateway_memory.store.ports.requests import Request
 from gateway_memory.store.ports.sessions import (
@@ -18,15 +17,15 @@ from gateway_memory.store.ports.sessions import (
     OpenSession,
 )
 
-__all__ = ["SqliteSessions"]
+__all__ = ["SqlSessions"]
 
 T = TypeVar("T")
 
 
-class SqliteSessions:
+class SqlSessions:
     """The port on the journal's connection. It calls the functions of `session_state`, which hooks share."""
 
-    def __init__(self, connection: Connection, slot: Lease) -> None:
+    def __init__(self, connection: SqlConnection, slot: Lease) -> None:
         self._connection = connection
         self._slot = slot
 
@@ -53,7 +52,7 @@ class SqliteSessions:
 
     async def read(self, scope: str, session_id: str) -> tuple[list[Observation], Left]:
 
-        def work(database: sqlite3.Connection) -> tuple[list[Observation], Left]:
+        def work(database: Database) -> tuple[list[Observation], Left]:
             seen = session_state.seen_in(database, scope, session_id)
             return seen, session_state.left_by(database, scope, session_id)
 

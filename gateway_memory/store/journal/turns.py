@@ -2,19 +2,18 @@
 
 import json
 import secrets
-import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import Final
 
 from gateway_memory.errors import LeaseLostError
 from gateway_memory.store.journal.accepting import accept
-from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.journal.episodes import keep_episodes
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.memory_rows import save_memories
 from gateway_memory.store.journal.reviews import save_reviews
 from gateway_memory.store.journal.session_state import remember
+from gateway_memory.store.journal.sql import AMONG_NUMBERS, Database, SqlConnection, upsert
 from gateway_memory.store.journal.unreadable import UNDECODABLE, decoded
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Plan
@@ -23,7 +22,7 @@ from gateway_memory.store.ports.turns import NewTurn, PendingTurn, Queue, Reply,
 from gateway_memory.store.report import ReplyReport
 from notifier import Event
 
-__all__ = ["SqliteTurns"]
+__all__ = ["SqlTurns"]
 
 _ACCEPTED: Final = 0
 _RULED: Final = 1
@@ -35,15 +34,16 @@ _RECEIPTS_KEPT: Final = 20_000
 _CHANGES_KEPT: Final = 2_000
 """The number of newest receipts that an undo can reach."""
 _TURN: Final = ("id", "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at", "extract")
+_COLUMNS: Final = ", ".join(f'"{name}"' for name in _TURN)
 
 
-class SqliteTurns:
+class SqlTurns:
     """The port on the journal's connection; `ports.turns` documents the calls.
 
     The lease of a process is its slot together with a random token.
     """
 
-    def __init__(self, connection: Connection, slot: Lease, event_log: EventLog) -> None:
+    def __init__(self, connection: SqlConnection, slot: Lease, event_log: EventLog) -> None:
         self._connection = connection
         self._slot = slot
         self._event_log = event_log
@@ -51,7 +51,7 @@ class SqliteTurns:
 
     async def open(self) -> None:
         """Take over the lease of the slot. The previous holder loses it."""
-        query = "INSERT OR REPLACE INTO leases (slot, token) VALUES (?, ?)"
+        query = upsert("leases", "slot, token", "slot")
         await self._change(query, (self._slot.number, self._token))
 
     async def accept(self, turn: NewTurn) -> int:
@@ -59,8 +59,8 @@ class SqliteTurns:
 
     async def claim(self, state: TurnState, *, session_id: str | None = None, limit: int = 256) -> list[PendingTurn]:
         rows = await self._connection.rows(
-            f"SELECT {', '.join(_TURN)} FROM turns "
-            "WHERE slot = ? AND stage = ? AND (? IS NULL OR session_id = ?) ORDER BY id LIMIT ?",
+            f"SELECT {_COLUMNS} FROM turns "
+            "WHERE slot = ? AND stage = ? AND (CAST(? AS TEXT) IS NULL OR session_id = ?) ORDER BY id LIMIT ?",
             (self._slot.number, _STAGES[state], session_id, session_id, limit),
         )
         return [PendingTurn(**dict(zip(_TURN, row, strict=True)) | {"extract": bool(row[-1])}) for row in rows]
@@ -89,7 +89,7 @@ class SqliteTurns:
 
     async def retry(self) -> list[str]:
 
-        def work(database: sqlite3.Connection) -> list[str]:
+        def work(database: Database) -> list[str]:
             found = database.execute(f"SELECT DISTINCT session_id FROM turns WHERE stage = {_FAILED}").fetchall()
             query = f"UPDATE turns SET stage = {_RULED}, slot = ? WHERE stage = {_FAILED}"
             database.execute(query, (self._slot.number,))
@@ -121,8 +121,15 @@ class SqliteTurns:
 
     async def queue(self) -> Queue:
         ((rules, batch, failed, oldest, parked),) = await self._connection.rows(
-            f"SELECT total(stage = {_ACCEPTED}), total(stage = {_RULED}), total(stage = {_FAILED}), "
-            f"coalesce(min(CASE WHEN stage < {_FAILED} THEN accepted_at END), 0), total(stage < 0) FROM turns"
+            ", ".join(
+                (
+                    f"SELECT count(*) FILTER (WHERE stage = {_ACCEPTED})",
+                    f"count(*) FILTER (WHERE stage = {_RULED})",
+                    f"count(*) FILTER (WHERE stage = {_FAILED})",
+                    f"coalesce(min(CASE WHEN stage < {_FAILED} THEN accepted_at END), 0)",
+                    "count(*) FILTER (WHERE stage < 0) FROM turns",
+                )
+            )
         )
         ((unreadable,),) = await self._connection.rows("SELECT count(*) FROM unreadable")
         outbox, outbox_at = await self._event_log.waiting()
@@ -148,10 +155,10 @@ class SqliteTurns:
 
     async def save_plan(self, plan: Plan, events: Sequence[Event] = ()) -> tuple[int, list[Event]]:
 
-        def work(database: sqlite3.Connection) -> tuple[int, list[Event]]:
+        def work(database: Database) -> tuple[int, list[Event]]:
             save_memories(database, plan)
-            query = "INSERT INTO plans (slot, body) VALUES (?, ?)"
-            number = int(database.execute(query, (self._slot.number, plan.to_json())).lastrowid or 0)
+            query = "INSERT INTO plans (slot, body) VALUES (?, ?) RETURNING id"
+            number = int(database.execute(query, (self._slot.number, plan.to_json())).fetchone()[0])
             return number, self._event_log.add(database, events, plan=number, now=plan.at)
 
         return await self._connection.transact(work)
@@ -162,7 +169,7 @@ class SqliteTurns:
         found = await decoded(self._connection, "plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
         if lost := {int(row[0]) for row in rows} - {number for number, _ in found}:  # their turns are processed again
 
-            def work(database: sqlite3.Connection) -> None:
+            def work(database: Database) -> None:
                 for number in lost:
                     self._event_log.discard(database, number)
 
@@ -180,7 +187,7 @@ class SqliteTurns:
             plan.scope, ",".join(sorted(keys)), plan.stage, json.dumps(plan.turns), json.dumps(outcomes), plan.at,
         )  # fmt: skip
 
-        def work(database: sqlite3.Connection) -> None:
+        def work(database: Database) -> None:
             self._check_lease(database, plan.turns)
             if number is not None:
                 database.execute("DELETE FROM plans WHERE id = ?", (number,))
@@ -190,14 +197,17 @@ class SqliteTurns:
                 only_said = "DELETE FROM turns WHERE id = ? AND NOT extract"
                 database.executemany(only_said, [(turn,) for turn in plan.turns])
             database.executemany(advance, [(turn,) for turn in plan.turns])
-            query = "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?)"
-            made = database.execute(query, receipt).lastrowid
+            query = (
+                "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?) "
+                "RETURNING id"
+            )
+            made = database.execute(query, receipt).fetchone()[0]
             if plan.writes:
                 query = "INSERT INTO history (scope, memory, at, event, other) VALUES (?, ?, ?, ?, ?)"
                 database.executemany(query, _history(plan))
                 remember(database, plan)
             save_reviews(database, plan)
-            query = "INSERT OR REPLACE INTO feedback VALUES (?, ?, ?, ?, ?)"
+            query = upsert("feedback", "scope, turn, memory, verdict, at", "scope, turn, memory")
             rated = [(plan.scope, each.turn, each.memory, each.verdict, plan.at) for each in plan.rated]
             database.executemany(query, rated)
             if (plan.writes or plan.settled) and plan.stage not in ("undo", "summary", "link"):
@@ -206,12 +216,12 @@ class SqliteTurns:
 
         await self._connection.transact(work)
 
-    def _check_lease(self, database: sqlite3.Connection, turns: Sequence[int]) -> None:
+    def _check_lease(self, database: Database, turns: Sequence[int]) -> None:
         """Raise LeaseLostError if another process has taken over the lease of these turns."""
         ours = database.execute("SELECT token FROM leases WHERE slot = ?", (self._slot.number,)).fetchone()
         if ours != (self._token,):
             raise LeaseLostError(f"slot {self._slot.number} was taken over by another process")
-        query = "SELECT count(*) FROM turns WHERE slot <> ? AND id IN (SELECT value FROM json_each(?))"
+        query = f"SELECT count(*) FROM turns WHERE slot <> ? AND id IN {AMONG_NUMBERS}"
         ((others,),) = database.execute(query, (self._slot.number, json.dumps(turns))).fetchall()
         if others:
             raise LeaseLostError(f"{others} turns were taken over by another process")
@@ -229,8 +239,8 @@ def _report(body: str) -> ReplyReport | None:
         return None
 
 
-def _taking_over(source: int, target: int) -> Callable[[sqlite3.Connection], None]:
-    def work(database: sqlite3.Connection) -> None:
+def _taking_over(source: int, target: int) -> Callable[[Database], None]:
+    def work(database: Database) -> None:
         for table in ("turns", "plans"):
             database.execute(f"UPDATE {table} SET slot = ? WHERE slot = ?", (target, source))
 

@@ -1,11 +1,10 @@
 """Set aside and count rows of the journal that can't be decoded, so that one flipped byte blocks nothing else."""
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.store.journal.connection import Connection
+from gateway_memory.store.journal.sql import Database, SqlConnection
 
 __all__ = ["UNDECODABLE", "decoded", "put"]
 
@@ -18,7 +17,7 @@ UNDECODABLE: Final = (ValueError, KeyError, TypeError, IndexError, AttributeErro
 
 
 async def decoded(
-    connection: Connection, table: str, key: str, rows: Sequence[Sequence[Any]], decode: Callable[[Sequence[Any]], T]
+    connection: SqlConnection, table: str, key: str, rows: Sequence[Sequence[Any]], decode: Callable[[Sequence[Any]], T]
 ) -> list[T]:
     """Return the decoded rows (key, scope, body, …) of a table. Rows that can't be decoded are moved out of the table.
 
@@ -32,7 +31,7 @@ async def decoded(
         except UNDECODABLE:
             bad.append(row)
 
-    def work(database: sqlite3.Connection) -> None:
+    def work(database: Database) -> None:
         for row in bad:
             if database.execute(f"DELETE FROM {table} WHERE {key} = ?", (row[0],)).rowcount:
                 put(database, table, row[1], row[2])
@@ -42,7 +41,7 @@ async def decoded(
     return found
 
 
-def put(database: sqlite3.Connection, table: str, scope: object, body: object) -> None:
+def put(database: Database, table: str, scope: object, body: object) -> None:
     """Store a body that can't be decoded, within the caller's transaction."""
     log.error("journal.row_unreadable", table=table)
     database.execute("INSERT INTO unreadable (scope, place, body) VALUES (?, ?, ?)", (str(scope), table, str(body)))

@@ -5,11 +5,11 @@ replies and turns do no extra work.
 """
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
+from gateway_memory.store.journal.sql import Database, upsert
 from gateway_memory.store.ports.ledger import Uses
 
 __all__ = ["useful", "uses_of"]
@@ -21,7 +21,7 @@ _OUTCOME: Final = 4
 
 
 def useful(
-    database: sqlite3.Connection, scope: str, *, min_uses: int, min_days: int, day_of: Callable[[float], str]
+    database: Database, scope: str, *, min_uses: int, min_days: int, day_of: Callable[[float], str]
 ) -> list[tuple[str, Uses]]:
     """Return the memories that may qualify for MEMORY.md, the most used first. day_of: epoch seconds → YYYY-MM-DD."""
     count_uses(database, scope, day_of)
@@ -32,15 +32,18 @@ def useful(
     return [(identity, uses.get(identity, Uses())) for identity in ids if identity not in before]
 
 
-def uses_of(database: sqlite3.Connection, scope: str, memory: str, *, day_of: Callable[[float], str]) -> Uses:
+def uses_of(database: Database, scope: str, memory: str, *, day_of: Callable[[float], str]) -> Uses:
     """Return the uses of a memory. day_of: epoch seconds → YYYY-MM-DD."""
     count_uses(database, scope, day_of)
-    query = "SELECT total(recalled), total(repeated), count(*) FROM uses WHERE scope = ? AND memory = ?"
+    query = (
+        "SELECT coalesce(sum(recalled), 0), coalesce(sum(repeated), 0), count(*) FROM uses "
+        "WHERE scope = ? AND memory = ?"
+    )
     recalled, repeated, days = database.execute(query, (scope, memory)).fetchone()
     return Uses(recalled=int(recalled), repeated=int(repeated), days=days)
 
 
-def count_uses(database: sqlite3.Connection, scope: str, day_of: Callable[[float], str]) -> None:
+def count_uses(database: Database, scope: str, day_of: Callable[[float], str]) -> None:
     """Count the new replies and receipts of a scope. day_of: epoch seconds → YYYY-MM-DD."""
     row = database.execute("SELECT reply, receipt FROM uses_read WHERE scope = ?", (scope,)).fetchone()
     reply, receipt = row or (0, 0)
@@ -61,13 +64,13 @@ def count_uses(database: sqlite3.Connection, scope: str, day_of: Callable[[float
         )
         receipt = number
     database.executemany(
-        "INSERT INTO uses VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-        "recalled = recalled + excluded.recalled, repeated = repeated + excluded.repeated",
+        "INSERT INTO uses VALUES (?, ?, ?, ?, ?) ON CONFLICT (scope, memory, day) DO UPDATE SET "
+        "recalled = uses.recalled + excluded.recalled, repeated = uses.repeated + excluded.repeated",
         [(scope, *key, recalled[key], repeated[key]) for key in sorted({*recalled, *repeated})],
     )
     if (reply, receipt) == (row or (0, 0)):
         return
-    database.execute("INSERT OR REPLACE INTO uses_read VALUES (?, ?, ?)", (scope, reply, receipt))
+    database.execute(upsert("uses_read", "scope, reply, receipt", "scope"), (scope, reply, receipt))
 
 
 def _listed(body: str) -> list[Any]:
@@ -79,7 +82,7 @@ def _listed(body: str) -> list[Any]:
     return [item for item in found if isinstance(item, str | list)] if isinstance(found, list) else []
 
 
-def used(database: sqlite3.Connection, scope: str, *, uses: int, days: int) -> dict[str, Uses]:
+def used(database: Database, scope: str, *, uses: int, days: int) -> dict[str, Uses]:
     """Return the uses, by memory, of those with at least so many uses on so many days."""
     rows = database.execute(
         "SELECT memory, sum(recalled), sum(repeated), count(*) FROM uses WHERE scope = ? GROUP BY memory "
@@ -89,7 +92,7 @@ def used(database: sqlite3.Connection, scope: str, *, uses: int, days: int) -> d
     return {memory: Uses(recalled=recalled, repeated=repeated, days=on) for memory, recalled, repeated, on in rows}
 
 
-def important(database: sqlite3.Connection, scope: str) -> list[str]:
+def important(database: Database, scope: str) -> list[str]:
     """Return the active important memories outside MEMORY.md, oldest first."""
     rows = database.execute(
         "SELECT id FROM memories WHERE scope = ? AND state = 'active' AND importance = 'high' "
@@ -99,7 +102,7 @@ def important(database: sqlite3.Connection, scope: str) -> list[str]:
     return [str(row[0]) for row in rows]
 
 
-def distilled_before(database: sqlite3.Connection, scope: str) -> set[str]:
+def distilled_before(database: Database, scope: str) -> set[str]:
     """Return the memories that were distilled before. One that a user moved back is not moved again."""
     rows = database.execute("SELECT DISTINCT memory FROM history WHERE scope = ? AND event = 'distill'", (scope,))
     return {str(row[0]) for row in rows}

@@ -1,10 +1,10 @@
 """Read the withheld text of a scope from the journal. Functions over a connection in a transaction."""
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from gateway_memory.store.journal.sql import AMONG, Database, upsert
 from gateway_memory.store.record import EXCHANGE, SAID
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical
 
@@ -14,7 +14,7 @@ _NEWEST: Final = 3_000
 """The number of newest forgotten memories to compare. Deleting a large file by hand forgets all of its lines."""
 
 
-def withheld(database: sqlite3.Connection, scope: str, *, also: Iterable[Forgotten] = ()) -> Withheld:
+def withheld(database: Database, scope: str, *, also: Iterable[Forgotten] = ()) -> Withheld:
     """Return what is withheld in a scope: what was forgotten, undone or deleted, and is not restored.
 
     also: what is being forgotten now. Within a transaction.
@@ -29,7 +29,7 @@ def withheld(database: sqlite3.Connection, scope: str, *, also: Iterable[Forgott
     again = _standing(database, scope, [row[1] for row in rows])
     query = (
         "SELECT h.memory, m.text FROM history h JOIN memories m ON m.scope = h.scope AND m.id = h.other AND "
-        "m.state = 'active' WHERE h.scope = ? AND h.event = 'added' AND h.memory IN (SELECT value FROM json_each(?))"
+        f"m.state = 'active' WHERE h.scope = ? AND h.event = 'added' AND h.memory IN {AMONG}"
     )
     stands = dict(database.execute(query, (scope, json.dumps([row[0] for row in rows]))).fetchall())
     found = [
@@ -42,7 +42,7 @@ def withheld(database: sqlite3.Connection, scope: str, *, also: Iterable[Forgott
     return Withheld([*found, *also])
 
 
-def replaced(database: sqlite3.Connection, scope: str) -> Withheld:
+def replaced(database: Database, scope: str) -> Withheld:
     """Return what newer memories have replaced in a scope, and what is over. Within a transaction."""
     query = (
         "SELECT m.text, m.quote, m.changed_at, coalesce(n.text, '') FROM memories m LEFT JOIN memories n ON "
@@ -58,15 +58,13 @@ def replaced(database: sqlite3.Connection, scope: str) -> Withheld:
     )
 
 
-def _standing(database: sqlite3.Connection, scope: str, texts: list[str]) -> set[str]:
+def _standing(database: Database, scope: str, texts: list[str]) -> set[str]:
     """Return the texts that are also the text of an active memory."""
-    query = (
-        "SELECT text FROM memories WHERE scope = ? AND state = 'active' AND text IN (SELECT value FROM json_each(?))"
-    )
+    query = f"SELECT text FROM memories WHERE scope = ? AND state = 'active' AND text IN {AMONG}"
     return {str(row[0]) for row in database.execute(query, (scope, json.dumps(texts)))}
 
 
-def shown_record(database: sqlite3.Connection, scope: str, row: Mapping[str, Any]) -> dict[str, Any]:
+def shown_record(database: Database, scope: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record without forgotten text, and store the whole record to restore it later. Within a transaction."""
     shown = withheld(database, scope).record(row)
     if shown != dict(row):
@@ -74,15 +72,13 @@ def shown_record(database: sqlite3.Connection, scope: str, row: Mapping[str, Any
     return shown
 
 
-def keep_whole(database: sqlite3.Connection, scope: str, shown: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
+def keep_whole(database: Database, scope: str, shown: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
     """Store a whole record, keyed by its shown form."""
-    query = "INSERT OR REPLACE INTO withheld_records VALUES (?, ?, ?)"
+    query = upsert("withheld_records", "scope, shown, whole", "scope, shown")
     database.execute(query, (scope, canonical(shown), json.dumps(whole)))
 
 
-def whole_records(
-    database: sqlite3.Connection, scope: str, rows: Iterable[Mapping[str, Any]]
-) -> list[Mapping[str, Any]]:
+def whole_records(database: Database, scope: str, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return records with the text that is withheld from them. Within a transaction."""
     query = "SELECT shown, whole FROM withheld_records WHERE scope = ?"
     whole = dict(database.execute(query, (scope,)).fetchall())
@@ -90,7 +86,7 @@ def whole_records(
 
 
 def reconsider(
-    database: sqlite3.Connection, scope: str, records: Callable[[], Iterable[Mapping[str, Any]]]
+    database: Database, scope: str, records: Callable[[], Iterable[Mapping[str, Any]]]
 ) -> dict[str, dict[str, Any]]:
     """Return the new shown forms of a scope's records that change, keyed by `canonical`, and store the whole records.
 

@@ -1,0 +1,65 @@
+"""What the journal's modules use of a database, and the forms of SQL that SQLite and PostgreSQL write differently.
+
+Queries are written once, in SQL that both engines read: values are question marks, and a name that is a keyword of one
+of them is quoted. Functions that only SQLite has are defined in PostgreSQL by its schema.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+__all__ = ["AMONG", "AMONG_NUMBERS", "Database", "Found", "SqlConnection", "upsert"]
+
+T = TypeVar("T")
+
+AMONG: Final = "(SELECT value FROM json_each(?))"
+"""The values of a JSON list of texts, for IN."""
+AMONG_NUMBERS: Final = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
+"""The values of a JSON list of numbers, for IN."""
+
+
+class Found(Protocol):
+    """The result of a statement. rowcount: the number of changed rows."""
+
+    @property
+    def rowcount(self) -> int: ...
+
+    def fetchone(self) -> Any: ...
+
+    def fetchall(self) -> list[Any]: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Database(Protocol):
+    """A connection within a transaction."""
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Found:
+        """Run one statement."""
+
+    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Found:
+        """Run one statement for each sequence of values."""
+
+
+class SqlConnection(Protocol):
+    """Runs work on a database, outside the event loop. Every call may raise StoreError, and has then changed nothing.
+
+    Work may run again where it collided with another transaction, so it changes nothing but the database.
+    """
+
+    async def transact(self, work: Callable[[Database], T]) -> T:
+        """Run work atomically, as if no other transaction ran beside it. It is durable when this returns."""
+
+    async def read(self, work: Callable[[Database], T]) -> T:
+        """Run work that only reads, on one snapshot."""
+
+    async def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return all rows of a query."""
+
+
+def upsert(table: str, columns: str, key: str) -> str:
+    """Return a statement that inserts a row, or replaces the one of the same key. columns, key: names with commas."""
+    names = [name.strip() for name in columns.split(",")]
+    kept = {name.strip() for name in key.split(",")}
+    marks = ", ".join("?" * len(names))
+    changes = ", ".join(f"{name} = excluded.{name}" for name in names if name not in kept)
+    return f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT ({key}) DO UPDATE SET {changes}"
