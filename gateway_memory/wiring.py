@@ -35,6 +35,7 @@ from gateway_memory.sessions.lifecycle import Lifecycle
 from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.sessions.saver import Saver
 from gateway_memory.sessions.start import SessionStarter
+from gateway_memory.sync.neighbours import Neighbours
 from gateway_memory.sync.opening import open_storage
 from gateway_memory.sync.storage import Storage
 from gateway_memory.sync.watch import check_watching, watch
@@ -42,7 +43,7 @@ from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Importer
 from gateway_memory.transfer.joining import Joining
 from gateway_memory.transfer.links import LinkBook, SessionEnds
-from notifier import Announcer, Bus, BusChannel, Channel
+from notifier import Announcer, Bus, BusChannel, Channel, Event
 
 if TYPE_CHECKING:
     from notifier import Notifier
@@ -123,7 +124,7 @@ async def open_memory(
     announcer.add(BusChannel(bus, origin=storage.notices.instance if notifier else None))
     if notifier:
         announcer.add(notifier)
-    _watch(stack, workspace, runtime, storage, sessions.scopes)
+    _watch(stack, storage.documents.folder, runtime, storage, sessions.scopes)
     context = ContextBuilder(runtime, storage, bus.delivered_upto)
     models = _open_models(stack, runtime.settings, extract)
     capture = _open_capture(stack, runtime, storage, announcer, sessions, models)
@@ -135,6 +136,11 @@ async def open_memory(
     await retention.keep()
     run_beside(stack, retention.run(), "retention")
     run_beside(stack, storage.episode_follower.run(), "episodes")
+    if storage.signals:
+        publish = _nothing if notifier else bus.publish  # else MQTT brings the events of other hosts
+        neighbours = Neighbours(runtime, storage.notices, storage.signals, publish, capture.processor.wake)
+        await neighbours.start()
+        run_beside(stack, neighbours.run(), "neighbours")
     hearing = Hearing(storage, bus, notifier.commit if notifier else None)
     starter = SessionStarter(runtime, storage, sessions, context, capture.changes, hearing)
     ends = SessionEnds(registry=sessions, lifecycle=lifecycle, processor=capture.processor, unsubscribe=bus.unsubscribe)
@@ -247,6 +253,10 @@ def _watch(
     if workspace is not None and sync.enabled and sync.watch:
         check_watching()
         run_beside(stack, watch(workspace, scopes, storage.follower.refresh), "watch")
+
+
+def _nothing(_: Event) -> None:
+    """Publish nothing."""
 
 
 async def _release(storage: Storage) -> None:

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from recall.recaller import Recaller
     from recall.rows.erasing import erase_scope
+    from recall.rows.patient import PatientConnection
     from recall.rows.peek import Peek, peek
     from recall.rows.port import Rows
+    from recall.rows.postgres import PostgresRows
     from recall.search.in_place import related
     from recall.settings import EmbedderSettings, RecallSettings
     from recall.text.dates import Span, asks_what_was
@@ -51,7 +53,9 @@ __all__ = [
     "Filter",
     "Hit",
     "Near",
+    "PatientConnection",
     "Peek",
+    "PostgresRows",
     "Recall",
     "RecallError",
     "RecallOutcome",
@@ -81,7 +85,9 @@ _HOMES = {
     "FENCE_END": "text.render",
     "FENCE_START": "text.render",
     "EmbedderSettings": "settings",
+    "PatientConnection": "rows.patient",
     "Peek": "rows.peek",
+    "PostgresRows": "rows.postgres",
     "RecallSettings": "settings",
     "Recaller": "recaller",
     "Rows": "rows.port",

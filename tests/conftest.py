@@ -1,12 +1,14 @@
 """What holds for every test: no key of this machine's owner is used, and no call leaves the machine."""
 
+import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+from postgres import KINDS, POSTGRES, AsPostgres, Postgres
 from thorough import THOROUGH
 
 from recall.encoding.encoder import bundled_encoder
@@ -71,3 +73,34 @@ def _loopback_only() -> Iterator[None]:
         patch.setattr(socket.socket, "connect", guarded_connect)
         patch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _on_postgres(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+    """With GATEWAY_MEMORY_TEST_BACKEND=postgres, each workspace of a test is a schema: see `make test-postgres`."""
+    kind = os.environ.get("GATEWAY_MEMORY_TEST_BACKEND", "").removeprefix("postgres").strip()
+    if "GATEWAY_MEMORY_TEST_BACKEND" not in os.environ:
+        yield
+        return
+    dsn = request.getfixturevalue("postgres_dsn")(kind or KINDS[0])
+    monkeypatch.setenv("GATEWAY_MEMORY_DSN", dsn)
+    with AsPostgres(dsn) as instead:
+        monkeypatch.setattr("gateway_memory.sync.opening.open_ports", instead.open_ports)
+        yield
+
+
+@pytest.fixture(scope="session")
+def postgres_dsn() -> Iterator[Callable[[str], str]]:
+    """Return the DSN of a server of a kind, which is started for the first test of the process that asks for it."""
+    servers: dict[str, Postgres] = {}
+
+    def dsn(kind: str) -> str:
+        if kind == "given":
+            return os.environ["GATEWAY_MEMORY_TEST_DSN"]
+        if kind not in servers:
+            servers[kind] = Postgres(POSTGRES[kind])
+        return servers[kind].dsn
+
+    yield dsn
+    for server in servers.values():
+        server.remove()

@@ -4,13 +4,14 @@ Each field is one key of config.json5 in snake case; nothing else declares a key
 valid value in messages, if the annotation is not enough.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Annotated
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from annotated_types import Ge, Gt, Le, Predicate
+from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
 from extractor import ExtractorSettings, ReviewMode, check_model
 from gateway_memory.config.identity import IdentitySettings
@@ -53,6 +54,11 @@ def is_time_zone(name: str) -> bool:
     except (ZoneInfoNotFoundError, ValueError, OSError):  # OSError: "Europe" is a folder of the zone data
         return False
     return True
+
+
+def is_schema(name: str) -> bool:
+    """Tell whether `name` can be the schema of our tables, without quotes and with room for what is made of it."""
+    return re.fullmatch(r"[a-z][a-z0-9_]{0,47}", name) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,8 +155,19 @@ class LogSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
-    """How large MEMORY.md may grow by automatic writes, in bytes."""
+    """Where the memory is, and how large MEMORY.md may grow by automatic writes, in bytes.
 
+    dsn_env: the environment variable that holds PostgreSQL's connection string. schema: where its tables are.
+    resident_rows: the maximum number of rows of the shared index that this host keeps in memory.
+    """
+
+    backend: Literal["files", "postgres"] = "files"
+    dsn_env: Annotated[str, MinLen(1)] = "GATEWAY_MEMORY_DSN"
+    schema: Annotated[str, Predicate(is_schema)] = field(
+        default="gateway_memory",
+        metadata={"expected": "at most 48 lower-case letters, digits and _, the first a letter"},
+    )
+    resident_rows: Annotated[int, Ge(1000), Le(_MOST)] = 150_000
     max_memory_md_bytes: Annotated[int, Gt(0), Le(_MOST)] = 32768
 
 

@@ -1,13 +1,15 @@
 """The names of a scope's documents, and the result of an edit. Pure functions over text."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Final
 
 from gateway_memory.store import markdown
 from gateway_memory.store.patch import Patch, patch_of, taken_back
 
-__all__ = ["MEMORY_FILE", "FileEdit", "day_file", "edited", "is_day_file", "is_writable"]
+__all__ = ["MEMORY_FILE", "FileEdit", "day_file", "edited", "edited_all", "is_day_file", "is_writable"]
 
 MEMORY_FILE: Final = "MEMORY.md"
 _DAY_FILE: Final = re.compile(r"^memory/(\d{4}-\d{2}-\d{2})\.md$")
@@ -52,3 +54,19 @@ def edited(content: bytes | None, change: FileEdit, *, title: str) -> tuple[byte
     patch = patch_of(change.file, before, after, made=content is None)
     gone = after == "" and ((change.restore is not None and change.restore.made) or content is None)
     return None if gone else after.encode("utf-8", "surrogateescape"), patch
+
+
+def edited_all(
+    contents: Mapping[str, bytes | None], edits: Sequence[FileEdit]
+) -> tuple[dict[str, bytes | None], tuple[Patch, ...]]:
+    """Apply edits in order, and return the documents after them, and the patch that reverts each edit.
+
+    contents: of each document that is edited, None if it does not exist.
+    """
+    after = dict(contents)
+    patches = []
+    for change in edits:
+        title = "Memory" if change.file == MEMORY_FILE else PurePosixPath(change.file).stem
+        after[change.file], patch = edited(after[change.file], change, title=title)
+        patches.append(patch)
+    return after, tuple(patches)

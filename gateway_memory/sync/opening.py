@@ -1,12 +1,15 @@
 """Open the store of a memory: files and SQLite in a workspace, or everything in memory."""
 
+import os
 from collections import defaultdict
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from extractor import Breaker
-from gateway_memory.errors import WorkspaceError
+from gateway_memory.config.settings import MemorySync, StoreSettings
+from gateway_memory.errors import ConfigError, WorkspaceError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
@@ -26,9 +29,9 @@ from gateway_memory.sync.episodes import EpisodeFollower
 from gateway_memory.sync.follower import Follower
 from gateway_memory.sync.storage import Storage
 from notifier import Announcer
-from recall import Recaller, RecallError
+from recall import Recaller, RecallError, Rows
 
-__all__ = ["open_storage", "open_store"]
+__all__ = ["dsn_of", "open_ports", "open_rows", "open_storage", "open_store"]
 
 log = get_logger(__name__)
 
@@ -49,10 +52,8 @@ async def open_storage(
         StoreError: the journal can't be opened.
     """
     notify = runtime.settings.notify
-    store = await open_store(
-        stack, workspace, sends=notify.enabled and notify.mqtt.enabled, history=notify.mqtt.history_events
-    )
-    recaller = await _open_recaller(stack, workspace, runtime)
+    store, index = await open_ports(stack, workspace, runtime.settings)
+    recaller = await _open_recaller(stack, index, runtime)
     edits = Edits(runtime, store.notices, announcer) if notify.enabled else None
     return Storage(
         documents=store.documents,
@@ -65,10 +66,34 @@ async def open_storage(
         links=store.links,
         reviews=store.reviews,
         notices=store.notices,
+        signals=store.signals,
         recaller=recaller,
         follower=Follower(runtime, store.documents, store.ledger, store.notices, recaller, edits),
         episode_follower=EpisodeFollower(store.episodes, recaller),
     )
+
+
+async def open_ports(
+    stack: AsyncExitStack, workspace: Path | None, settings: MemorySync
+) -> tuple[Store, Path | Rows | None]:
+    """Open the ports where the settings say, and return them with the place of the index: see `Recaller`."""
+    notify = settings.notify
+    sends, history = notify.enabled and notify.mqtt.enabled, notify.mqtt.history_events
+    if settings.store.backend == "postgres":
+        return await _open_shared(stack, settings.store, sends=sends, history=history)
+    store = await open_store(stack, workspace, sends=sends, history=history)
+    return store, None if workspace is None else workspace / INDEX_FILE
+
+
+async def _open_shared(
+    stack: AsyncExitStack, settings: StoreSettings, *, sends: bool, history: int
+) -> tuple[Store, Rows]:
+    dsn = dsn_of(settings)
+    store = await open_rows(stack, dsn, schema=settings.schema, sends=sends, history=history)
+    from gateway_memory.store.postgres.connection import in_schema
+    from recall import PostgresRows
+
+    return store, PostgresRows(dsn, in_schema(settings.schema), resident_rows=settings.resident_rows)
 
 
 async def open_store(
@@ -99,6 +124,14 @@ async def open_store(
     return _store(files_of_workspace, journal)
 
 
+async def open_rows(stack: AsyncExitStack, dsn: str, *, schema: str, sends: bool = False, history: int = 1000) -> Store:
+    """Open only the ports, over PostgreSQL. The rest: see `open_store`."""
+    from gateway_memory.store.postgres.opening import open_postgres
+
+    documents, journal, signals = await open_postgres(stack, dsn, schema=schema, sends=sends, history=history)
+    return replace(_store(documents, journal), signals=signals)
+
+
 def _store(documents: Documents, journal: Journal) -> Store:
     return Store(
         documents=documents,
@@ -126,8 +159,18 @@ def _prepare(workspace: Path, state: Path, slot: Slot) -> None:
         ) from error
 
 
-async def _open_recaller(stack: AsyncExitStack, workspace: Path | None, runtime: Runtime) -> Recaller:
-    path = None if workspace is None else workspace / INDEX_FILE
+def dsn_of(settings: StoreSettings) -> str:
+    """Return the DSN of PostgreSQL. Raises ConfigError if the environment variable that the settings name isn't set."""
+    dsn = os.environ.get(settings.dsn_env)
+    if not dsn:
+        raise ConfigError(
+            f"agents.defaults.memorySync.store.dsnEnv: the environment variable {settings.dsn_env} is not set; "
+            "it holds the connection string of PostgreSQL"
+        )
+    return dsn
+
+
+async def _open_recaller(stack: AsyncExitStack, path: Path | Rows | None, runtime: Runtime) -> Recaller:
     breaker = Breaker(open_seconds=_EMBEDDING_REST_SECONDS)
     recaller = Recaller(path, runtime.settings.auto_recall, breaker=breaker, zone=runtime.zone)
     try:
@@ -136,6 +179,6 @@ async def _open_recaller(stack: AsyncExitStack, workspace: Path | None, runtime:
     except RecallError as error:
         raise WorkspaceError(f"{error}; another process may have it locked") from error
     stack.push_async_callback(recaller.close)
-    if path is not None:
+    if isinstance(path, Path):
         await compute(path.chmod, 0o600)
     return recaller

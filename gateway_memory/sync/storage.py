@@ -11,6 +11,7 @@ from gateway_memory.store.ports.notices import Notices
 from gateway_memory.store.ports.requests import Requests
 from gateway_memory.store.ports.reviews import Reviews
 from gateway_memory.store.ports.sessions import Sessions
+from gateway_memory.store.ports.signals import Signals
 from gateway_memory.store.ports.turns import Turns
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.episodes import EpisodeFollower
@@ -37,6 +38,7 @@ class Storage:
     links: Links
     reviews: Reviews
     notices: Notices
+    signals: Signals | None
     recaller: Recaller
     follower: Follower
     episode_follower: EpisodeFollower

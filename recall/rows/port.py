@@ -91,6 +91,10 @@ class Rows(Protocol):
         """Return what other processes did since the last poll."""
         ...
 
+    def is_current(self) -> bool:
+        """Return whether the last poll could ask the storage; else what is in memory may be older than it."""
+        ...
+
     def recreate(self) -> None:
         """Put empty rows in the place of damaged ones, unless another process has done so."""
         ...

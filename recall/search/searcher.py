@@ -46,6 +46,7 @@ class _Ranked(NamedTuple):
     hits: tuple[Hit, ...]
     weak: tuple[Hit, ...]
     semantic: bool
+    current: bool
     lexical_seconds: float
 
 
@@ -83,7 +84,7 @@ class Searcher:
         ended = time.perf_counter()
         self._ranking_seconds += 0.3 * (ended - ranking - self._ranking_seconds)
         # A preceding turn without its vector costs little precision; only the message's own makes an answer partial.
-        complete = ranked.semantic or self._embedder is None
+        complete = ranked.current and (ranked.semantic or self._embedder is None)
         recall = Recall(
             hits=ranked.hits,
             weak=ranked.weak,
@@ -169,7 +170,8 @@ def _rank(
     seconds = time.perf_counter() - started
     vector = None if vectors is None else QueryVector(vector=vectors[0], preceding=vectors[1])
     found = Found() if lexical is None else best_hits(index, lexical, vector, request)
-    return _Ranked(found.hits, found.weak, vector is not None and index.fits(vector.vector), seconds)
+    semantic = vector is not None and index.fits(vector.vector)
+    return _Ranked(found.hits, found.weak, semantic, index.rows.is_current(), seconds)
 
 
 def _nearest(

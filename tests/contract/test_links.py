@@ -1,11 +1,12 @@
-"""What the port of links keeps to, over files with SQLite and in memory."""
+"""What the port of links keeps to, over each of the adapters."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from postgres import KINDS, migrated
 
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.documents import MEMORY_FILE
@@ -15,15 +16,21 @@ from gateway_memory.store.ports.links import Link, below, root_of
 from gateway_memory.store.ports.store import Store
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord
-from gateway_memory.sync.opening import open_store
+from gateway_memory.sync.opening import open_rows, open_store
 
 ONE, TWO = "user:one", "user:two"
 SCOPE_ONE, SCOPE_TWO = resolve_scope(user="one", room=None), resolve_scope(user="two", room=None)
 
 
-@pytest.fixture(params=["files", "memory"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+@pytest.fixture(params=["files", "memory", *(f"postgres {kind}" for kind in KINDS)])
+async def store(
+    request: pytest.FixtureRequest, tmp_path: Path, postgres_dsn: Callable[[str], str]
+) -> AsyncIterator[Store]:
     async with AsyncExitStack() as stack:
+        if request.param.startswith("postgres"):
+            dsn = postgres_dsn(request.param.removeprefix("postgres "))
+            yield await open_rows(stack, dsn, schema=stack.enter_context(migrated(dsn)))
+            return
         yield await open_store(stack, tmp_path / "workspace" if request.param == "files" else None)
 
 

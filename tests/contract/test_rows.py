@@ -1,4 +1,4 @@
-"""What every adapter of `Rows` keeps to: in a file, shared with other processes, and in memory."""
+"""What every adapter of `Rows` keeps to: in a file, shared with other processes, in memory and in PostgreSQL."""
 
 import asyncio
 import random
@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from postgres import KINDS, migrated
 
+from gateway_memory.store.postgres.connection import in_schema
 from recall import (
     EmbedderSettings,
     Entry,
     Filter,
+    PostgresRows,
     Recaller,
     RecallError,
     RecallSettings,
@@ -33,8 +36,16 @@ SPACE = VectorSpace("encoder", 4, 0.1, 0.4)
 VECTOR = bytes(8)
 
 
-@pytest.fixture(params=["file", "memory"])
-def rows(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Rows]:
+@pytest.fixture(params=["file", "memory", *(f"postgres {kind}" for kind in KINDS)])
+def rows(request: pytest.FixtureRequest, tmp_path: Path, postgres_dsn: Callable[[str], str]) -> Iterator[Rows]:
+    if request.param.startswith("postgres"):
+        dsn = postgres_dsn(request.param.removeprefix("postgres "))
+        with migrated(dsn) as schema:
+            there = PostgresRows(dsn, in_schema(schema))
+            assert there.open() == "made"
+            yield there
+            there.close()
+        return
     rows = SqliteRows(tmp_path / "index.sqlite" if request.param == "file" else None)
     assert rows.open() == "made"
     yield rows
@@ -117,6 +128,8 @@ def test_a_call_that_raises_changes_nothing(rows: Rows) -> None:
 @pytest.mark.parametrize("text", ["'; drop table row; --", "\0", "猫🙂", "\ud800 half", "x" * 100_000, " "])
 def test_any_text_and_scope_is_kept(rows: Rows, text: str) -> None:
     clean = text.encode("utf-8", "replace").decode()
+    if isinstance(rows, PostgresRows):
+        clean = clean.replace("\0", "\N{REPLACEMENT CHARACTER}")
     put(rows, entry(1, text), scope=f"user:{clean}")
     assert texts(rows, f"user:{clean}") == [clean]
     assert texts(rows, "user:other") == []
@@ -168,7 +181,7 @@ def test_what_changed_since_a_revision_is_all_and_nothing_else(rows: Rows) -> No
 
 
 def test_changes_that_are_no_longer_known_are_none(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall.rows.sqlite._REMOVALS_KEPT", 3)
+    monkeypatch.setattr("recall.rows.sql._REMOVALS_KEPT", 3)
     put(rows, *map(entry, range(9)))
     put(rows, scope="other")
     revision, other = rows.revision("owner"), rows.revision("other")
@@ -257,13 +270,20 @@ def test_an_erased_scope_is_gone_and_others_stay(rows: Rows) -> None:
 
 def test_recreated_rows_are_empty_and_can_be_used(rows: Rows) -> None:
     put(rows, entry(1))
+    if isinstance(rows, PostgresRows):  # which are shared, and too many to be made again for one that makes no sense
+        with pytest.raises(RecallError, match="operator"):
+            rows.recreate()
+        assert texts(rows) == ["line 1"]
+        return
     rows.recreate()
     assert (rows.revision("owner"), texts(rows)) == (0, [])
     put(rows, entry(2))
     assert texts(rows) == ["line 2"]
 
 
-def test_rows_that_could_not_be_recreated_are_when_it_works_again(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_could_not_be_recreated_are_when_it_works_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = SqliteRows(path)
+    rows.open()
     put(rows, entry(1))
 
     def fail(*_: object) -> None:

@@ -1,8 +1,8 @@
-"""What every store keeps to, whatever it is made of: the ports, over files with SQLite and in memory."""
+"""What every store keeps to, whatever it is made of: the ports, over each of the adapters."""
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from itertools import count
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from postgres import KINDS, migrated
 
 from gateway_memory.errors import LeaseLostError, StoreError
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
@@ -22,20 +23,28 @@ from gateway_memory.store.ports.ledger import MEMORY_FULL
 from gateway_memory.store.ports.sessions import End, Observation
 from gateway_memory.store.ports.store import Store
 from gateway_memory.store.ports.turns import NewTurn
+from gateway_memory.store.postgres.documents import DocumentRows
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
 from gateway_memory.store.review import Review, Settled
 from gateway_memory.store.summaries import SessionRecord
-from gateway_memory.sync.opening import open_store
+from gateway_memory.sync.opening import open_rows, open_store
 from notifier import Event, MemoryChange
 
 NUMBERS = count(1000)
 ZOE = resolve_scope(user="zoe", room=None)
 
 
-@pytest.fixture(params=["files", "memory"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+@pytest.fixture(params=["files", "memory", *(f"postgres {kind}" for kind in KINDS)])
+async def store(
+    request: pytest.FixtureRequest, tmp_path: Path, postgres_dsn: Callable[[str], str]
+) -> AsyncIterator[Store]:
     async with AsyncExitStack() as stack:
+        if request.param.startswith("postgres"):
+            dsn = postgres_dsn(request.param.removeprefix("postgres "))
+            schema = stack.enter_context(migrated(dsn))
+            yield await open_rows(stack, dsn, schema=schema, sends=True)
+            return
         yield await open_store(stack, tmp_path / "workspace" if request.param == "files" else None, sends=True)
     if request.param == "memory":
         assert not any(tmp_path.iterdir())
@@ -518,6 +527,8 @@ async def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
     number = next(NUMBERS)
     accepted = await store.turns.accept(turn(number, user=text, reply=text, session_id=f"s{number}"))
     (pending,) = await store.turns.claim("accepted", session_id=f"s{number}")
+    if isinstance(store.documents, DocumentRows):  # PostgreSQL's texts have no NUL
+        text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
     assert (pending.id, pending.user, pending.reply) == (accepted, text, text)
     kept = record(f"m{number}", text=text, quote=text, entities=(text,), session_key=text)
     await carried_out(store, plan(kept))

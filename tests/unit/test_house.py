@@ -152,18 +152,19 @@ def modules() -> Iterator[tuple[str, ast.Module]]:
             yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))
 
 
-def test_only_the_adapters_know_sqlite() -> None:
+def test_only_the_adapters_know_a_database() -> None:
     others = "gateway_memory/transfer/agent_databases.py"  # reads the databases of other programs
-    adapters = ("gateway_memory/store/journal/", "recall/rows/", others)
+    adapters = ("gateway_memory/store/journal/", "gateway_memory/store/postgres/", "recall/rows/", others)
+    drivers = {"sqlite3", "aiosqlite", "psycopg", "psycopg_pool"}
     sql = re.compile(r"\A\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA|BEGIN|DROP|ALTER)\s", re.IGNORECASE)
     for name, tree in modules():
         if name.startswith(adapters):
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
-                assert not {"sqlite3", "aiosqlite"} & {alias.name for alias in node.names}, name
+                assert not drivers & {alias.name for alias in node.names}, name
             elif isinstance(node, ast.ImportFrom):
-                assert node.module not in ("sqlite3", "aiosqlite"), name
+                assert node.module not in drivers, name
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
                 is_query = sql.match(node.value) and re.search(r"\b(?:FROM|INTO|SET|TABLE|=)\b", node.value)
                 assert not is_query, f"{name}:{node.lineno}"

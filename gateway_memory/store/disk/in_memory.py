@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import MEMORY_FILE, FileEdit, edited
+from gateway_memory.store.documents import FileEdit, edited_all
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.ports.documents import Stamps
 from gateway_memory.store.summaries import parsed
@@ -49,15 +49,11 @@ class DocumentsInMemory:
         return content.decode("utf-8", "surrogateescape"), Stamp(mtime_ns=saved, size=len(content), digest=digest)
 
     async def edit(self, scope: Scope, edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
-        patches = []
         contents = {change.file: self._contents.get((scope.folder, change.file), (None, 0))[0] for change in edits}
-        for change in edits:
-            title = "Memory" if change.file == MEMORY_FILE else Path(change.file).stem
-            contents[change.file], patch = edited(contents[change.file], change, title=title)
-            patches.append(patch)
-        for file, content in contents.items():
+        after, patches = edited_all(contents, edits)
+        for file, content in after.items():
             self._put(scope, file, content)
-        return tuple(patches)
+        return patches
 
     async def create(self, scope: Scope, name: str, text: str) -> None:
         self._put(scope, name, text.encode("utf-8", "replace"))

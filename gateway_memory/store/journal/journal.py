@@ -80,14 +80,18 @@ async def journal_of(
     file_of: Callable[[Scope, Database], RecordFile],
     sends: bool = False,
     history: int = 1000,
+    published: Callable[[], None] = lambda: None,
+    turns_of: type[SqlTurns] = SqlTurns,
 ) -> Journal:
     """Return the ports over a connection, for the process that holds a slot. The rest: see `open_journal`.
 
     reader: the connection from which events are read to be sent.
+    published: see EventLog.
+    turns_of: what adapts the port `Turns`.
     """
-    notices = EventLog(connection, reader, slot=slot, sends=sends, history=history)
+    notices = EventLog(connection, reader, slot=slot, sends=sends, history=history, published=published)
     await notices.open()
-    turns = SqlTurns(connection, slot, notices)
+    turns = turns_of(connection, slot, notices)
     await turns.open()
     return Journal(
         turns=turns,

@@ -88,7 +88,7 @@ class SqlLinks:
     async def move_turns(self, scope: str, target: str) -> Sequence[int]:
 
         def work(database: Database) -> list[int]:
-            query = "SELECT turn FROM episodes WHERE scope = ? UNION SELECT id FROM turns WHERE scope = ?"
+            query = "SELECT turn FROM episodes WHERE scope = ? UNION SELECT id FROM turns WHERE scope = ? ORDER BY 1"
             turns = [int(row[0]) for row in database.execute(query, (scope, scope))]
             rows = [(scope, "turn", str(turn), "") for turn in turns]
             found = database.execute("SELECT id FROM reviews WHERE scope = ?", (scope,)).fetchall()
@@ -105,7 +105,7 @@ class SqlLinks:
 
         def work(database: Database) -> list[int]:
             query = "SELECT item FROM link_items WHERE scope = ? AND kind = 'turn'"
-            turns = [int(row[0]) for row in database.execute(query, (scope,))]
+            turns = sorted(int(row[0]) for row in database.execute(query, (scope,)))
             _move(database, turns, source, scope)
             query = "SELECT item FROM link_items WHERE scope = ? AND kind = 'review'"
             _move_reviews(database, [str(row[0]) for row in database.execute(query, (scope,))], source, scope)

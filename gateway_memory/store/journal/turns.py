@@ -190,7 +190,8 @@ class SqlTurns:
         def work(database: Database) -> None:
             self._check_lease(database, plan.turns)
             if number is not None:
-                database.execute("DELETE FROM plans WHERE id = ?", (number,))
+                if not database.execute("DELETE FROM plans WHERE id = ?", (number,)).rowcount:
+                    return  # it was recorded, though nobody was told so
                 self._event_log.mark_ready(database, number)
             if plan.stage == "rules":
                 keep_episodes(database, plan.turns)
@@ -215,6 +216,8 @@ class SqlTurns:
                 database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", change)
 
         await self._connection.transact(work)
+        if number is not None:
+            self._event_log.published()
 
     def _check_lease(self, database: Database, turns: Sequence[int]) -> None:
         """Raise LeaseLostError if another process has taken over the lease of these turns."""

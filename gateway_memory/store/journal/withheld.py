@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from gateway_memory.store.journal.sql import AMONG, Database, upsert
+from gateway_memory.store.journal.sql import AMONG, Database
 from gateway_memory.store.record import EXCHANGE, SAID
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical
 
@@ -74,8 +74,9 @@ def shown_record(database: Database, scope: str, row: Mapping[str, Any]) -> dict
 
 def keep_whole(database: Database, scope: str, shown: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
     """Store a whole record, keyed by its shown form."""
-    query = upsert("withheld_records", "scope, shown, whole", "scope, shown")
-    database.execute(query, (scope, canonical(shown), json.dumps(whole)))
+    form = canonical(shown)
+    database.execute("DELETE FROM withheld_records WHERE scope = ? AND shown = ?", (scope, form))
+    database.execute("INSERT INTO withheld_records VALUES (?, ?, ?)", (scope, form, json.dumps(whole)))
 
 
 def whole_records(database: Database, scope: str, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -10,6 +10,7 @@ from gateway_memory.store.ports.notices import Notices
 from gateway_memory.store.ports.requests import Requests
 from gateway_memory.store.ports.reviews import Reviews
 from gateway_memory.store.ports.sessions import Sessions
+from gateway_memory.store.ports.signals import Signals
 from gateway_memory.store.ports.turns import Turns
 
 __all__ = ["Store"]
@@ -17,7 +18,10 @@ __all__ = ["Store"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
-    """The ports that an adapter opens: all stored data except the rows of the index."""
+    """The ports that an adapter opens: all stored data except the rows of the index.
+
+    signals: None if all who share the store are told by other means.
+    """
 
     documents: Documents
     records: Records
@@ -29,3 +33,4 @@ class Store:
     links: Links
     reviews: Reviews
     notices: Notices
+    signals: Signals | None = None

@@ -1,0 +1,154 @@
+"""Transactions in PostgreSQL, each as one job in a thread, with a deadline that holds whatever the server does."""
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any, Final, TypeVar
+
+import psycopg
+from psycopg import IsolationLevel, errors
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from extractor import Breaker
+from gateway_memory.errors import StoreError
+from gateway_memory.runtime.tasks import Threads
+from gateway_memory.store.journal.sql import Database, Found
+from recall import PatientConnection
+
+__all__ = ["PostgresConnection", "failed", "in_schema", "translated"]
+
+T = TypeVar("T")
+
+_POOL_SECONDS: Final = 2.0
+_REST_SECONDS: Final = 2.0
+_TRIES: Final = 12
+_COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
+"""What two transactions that run beside each other may cause, and one after the other would not."""
+_APPLICATION: Final = "gateway-memory"
+
+
+def in_schema(schema: str) -> dict[str, Any]:
+    """Return the arguments of a connection whose tables are in a schema.
+
+    Statements are not prepared, so that a pooler may give each transaction another connection.
+    """
+    return {
+        "autocommit": True,
+        "prepare_threshold": None,
+        "options": f"-csearch_path={schema}",
+        "connect_timeout": 3,
+        "application_name": _APPLICATION,
+    }
+
+
+def failed(error: BaseException) -> StoreError:
+    """Return what a host is told of a failure: its kind, since the server's own words may quote what was written."""
+    if isinstance(error, psycopg.Error) and error.sqlstate:
+        return StoreError(f"PostgreSQL refuses it: {type(error).__name__} ({error.sqlstate})")
+    return StoreError(f"PostgreSQL does not answer ({type(error).__name__}); it is tried again")
+
+
+@lru_cache(maxsize=1024)
+def translated(query: str) -> str:
+    """Return a shared query as psycopg takes it."""
+    return query.replace("%", "%%").replace("?", "%s").replace("json_each(", "json_texts(")
+
+
+class _Transaction:
+    """A `Database` over a connection in a transaction."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Found:
+        return self._connection.execute(translated(query), [_storable(value) for value in values])
+
+    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Found:
+        cursor = self._connection.cursor()
+        cursor.executemany(translated(query), [[_storable(value) for value in row] for row in values])
+        return cursor
+
+
+def _storable(value: Any) -> Any:
+    """Return a value without the character that PostgreSQL has no text for."""
+    return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
+
+
+class PostgresConnection:
+    """Transactions over a pool of connections. It implements `SqlConnection`.
+
+    Transactions are serializable: they end as if they had run one after the other, as in SQLite. One that collides with
+    another runs again. While the server is away, calls fail at once, but for one in two seconds.
+
+    schema: where the tables are. most: the maximum number of connections.
+    """
+
+    def __init__(self, dsn: str, *, schema: str, most: int = 8) -> None:
+        self._pool = ConnectionPool(
+            dsn,
+            connection_class=PatientConnection,
+            kwargs=in_schema(schema),
+            min_size=1,
+            max_size=most,
+            timeout=_POOL_SECONDS,
+            reconnect_timeout=_POOL_SECONDS,  # then the next call tries again
+            num_workers=2,
+            open=False,
+        )
+        self._threads = Threads(most, "gateway-memory-postgres")
+        self._breaker = Breaker(failures=2, open_seconds=_REST_SECONDS)
+
+    async def open(self) -> None:
+        """Connect. Raises StoreError."""
+        await self._run(lambda: self._pool.open(wait=True, timeout=_POOL_SECONDS + 1))
+
+    async def close(self) -> None:
+        """Close the connections, without waiting for a server that does not answer."""
+        self._threads.submit(self._pool.close, timeout=1.0)
+        self._threads.shutdown(wait=False)
+
+    async def transact(self, work: Callable[[Database], T]) -> T:
+        """Run work in a serializable transaction, again where it collided."""
+        return await self._run(lambda: self._again(IsolationLevel.SERIALIZABLE, work))
+
+    async def read(self, work: Callable[[Database], T]) -> T:
+        """Run work that only reads, on one snapshot."""
+        return await self._run(lambda: self._again(IsolationLevel.REPEATABLE_READ, work))
+
+    async def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+        """Return all rows of a query."""
+        return await self._run(lambda: self._rows(query, values))
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        if not self._breaker.allows(time.monotonic()):
+            raise StoreError("PostgreSQL did not answer lately; it is tried again in a moment")
+        loop = asyncio.get_running_loop()
+        try:
+            result = await loop.run_in_executor(self._threads, work)
+        except (psycopg.OperationalError, PoolTimeout, PoolClosed) as error:
+            if not isinstance(error, _COLLIDED):
+                self._breaker.failed(time.monotonic())
+            raise failed(error) from error
+        except psycopg.Error as error:
+            raise failed(error) from error
+        self._breaker.succeeded()
+        return result
+
+    def _rows(self, query: str, values: Sequence[object]) -> list[Any]:
+        with self._pool.connection() as connection:
+            return connection.execute(translated(query), [_storable(value) for value in values]).fetchall()
+
+    def _again(self, level: IsolationLevel, work: Callable[[Database], T]) -> T:
+        for tried in range(_TRIES):
+            try:
+                with self._pool.connection() as connection:
+                    connection.isolation_level = level
+                    with connection.transaction():
+                        return work(_Transaction(connection))
+            except _COLLIDED:
+                if tried == _TRIES - 1:
+                    raise
+                time.sleep(random.uniform(0, 0.002 * 2**tried))  # noqa: S311 - no secret
+        raise AssertionError("unreachable")

@@ -1,0 +1,196 @@
+"""Markdown documents as rows. The text is the same as in files; what edits a text is in `store.documents`."""
+
+import asyncio
+import hashlib
+import secrets
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from gateway_memory.errors import StoreError
+from gateway_memory.observability.logger import get_logger
+from gateway_memory.scope import Scope
+from gateway_memory.store.documents import FileEdit, edited_all
+from gateway_memory.store.journal.sql import Database, SqlConnection
+from gateway_memory.store.patch import Patch
+from gateway_memory.store.ports.documents import Stamps
+from gateway_memory.store.summaries import parsed
+from recall import Stamp
+
+__all__ = ["DocumentRows", "RecordRows"]
+
+log = get_logger(__name__)
+
+_LOCK_SECONDS: Final = 30
+_POLL_SECONDS: Final = 0.02
+
+
+class DocumentRows:
+    """The port `Documents` over a table.
+
+    A writer leases the lock of a scope; an edit by one whose lease has ended is refused.
+    """
+
+    folder: Path | None = None
+
+    def __init__(self, connection: SqlConnection) -> None:
+        self._connection = connection
+        self._writing: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._tokens: dict[str, str] = {}
+
+    @asynccontextmanager
+    async def writing(self, scope: Scope) -> AsyncIterator[None]:
+        async with self._writing[scope.key]:
+            token = await self._acquire(scope)
+            self._tokens[scope.folder] = token
+            try:
+                yield
+            finally:
+                del self._tokens[scope.folder]
+                await asyncio.shield(self._release(scope, token))
+
+    async def _acquire(self, scope: Scope) -> str:
+        token, loop = secrets.token_hex(8), asyncio.get_running_loop()
+        until = loop.time() + _LOCK_SECONDS
+        query = (
+            f"INSERT INTO locks VALUES (?, ?, now() + interval '{_LOCK_SECONDS} seconds') ON CONFLICT (folder) "
+            "DO UPDATE SET token = excluded.token, until = excluded.until WHERE locks.until < now()"
+        )
+        while not await self._change(query, scope.folder, token):
+            if loop.time() > until:
+                raise StoreError(f"another host has held the lock of a scope for {_LOCK_SECONDS} s")
+            await asyncio.sleep(_POLL_SECONDS)
+        return token
+
+    async def _release(self, scope: Scope, token: str) -> None:
+        try:
+            await self._change("DELETE FROM locks WHERE folder = ? AND token = ?", scope.folder, token)
+        except StoreError as error:  # its lease ends by itself
+            log.warning("documents.lock_kept", error=type(error).__name__)
+
+    async def _change(self, query: str, *values: object) -> int:
+        return await self._connection.transact(lambda database: database.execute(query, values).rowcount)
+
+    async def scan(self, scope: Scope) -> Stamps:
+        query = "SELECT name, saved, octet_length(content) FROM documents WHERE folder = ?"
+        rows = await self._connection.rows(query, (scope.folder,))
+        return {str(name): (int(saved), int(size)) for name, saved, size in rows}
+
+    async def read(self, scope: Scope, name: str) -> tuple[str, Stamp] | None:
+        query = "SELECT content, saved FROM documents WHERE folder = ? AND name = ?"
+        rows = await self._connection.rows(query, (scope.folder, name))
+        if not rows:
+            return None
+        ((content, saved),) = rows
+        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+        stamp = Stamp(mtime_ns=int(saved), size=len(content), digest=digest)
+        return bytes(content).decode("utf-8", "surrogateescape"), stamp
+
+    async def edit(self, scope: Scope, edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
+        patches: tuple[Patch, ...] = ()
+
+        def change(contents: dict[str, bytes | None]) -> dict[str, bytes | None]:
+            nonlocal patches
+            after, patches = edited_all(contents, edits)
+            return after
+
+        await self._write(scope, [each.file for each in edits], change)
+        return patches
+
+    async def create(self, scope: Scope, name: str, text: str) -> None:
+        content = text.encode("utf-8", "replace")
+        await self._write(scope, [name], lambda _: {name: content})
+
+    async def save(self, scope: Scope, name: str, text: str, *, was: str) -> bool:
+        before, after = (each.encode("utf-8", "surrogateescape") for each in (was, text))
+        same = False
+
+        def change(contents: dict[str, bytes | None]) -> dict[str, bytes | None]:
+            nonlocal same
+            same = (contents[name] or b"") == before
+            return {name: after} if same else {}
+
+        await self._write(scope, [name], change)
+        return same
+
+    async def _write(
+        self,
+        scope: Scope,
+        names: Sequence[str],
+        change: Callable[[dict[str, bytes | None]], dict[str, bytes | None]],
+    ) -> None:
+        """Replace documents by what `change` makes of them, in one transaction. None: there is none of this name."""
+
+        def work(database: Database) -> None:
+            self._check_lock(database, scope)
+            contents: dict[str, bytes | None] = dict.fromkeys(names)
+            query = "SELECT content FROM documents WHERE folder = ? AND name = ?"
+            for name in contents:
+                found = database.execute(query, (scope.folder, name)).fetchone()
+                contents[name] = bytes(found[0]) if found else None
+            for name, content in change(dict(contents)).items():
+                if content is None:
+                    database.execute("DELETE FROM documents WHERE folder = ? AND name = ?", (scope.folder, name))
+                elif content != contents[name]:
+                    database.execute(
+                        "INSERT INTO documents VALUES (?, ?, ?, ?) ON CONFLICT (folder, name) DO UPDATE SET "
+                        "content = excluded.content, saved = max(documents.saved + 1, excluded.saved)",
+                        (scope.folder, name, content, time.time_ns()),
+                    )
+
+        await self._connection.transact(work)
+
+    def _check_lock(self, database: Database, scope: Scope) -> None:
+        query = (
+            f"UPDATE locks SET until = now() + interval '{_LOCK_SECONDS} seconds' WHERE folder = ? AND token = ? "
+            "AND until > now()"
+        )
+        if not database.execute(query, (scope.folder, self._tokens.get(scope.folder, ""))).rowcount:
+            raise StoreError("the lock of a scope was lost: this host took too long, or the database was restarted")
+
+    async def folders(self) -> list[str]:
+        rows = await self._connection.rows("SELECT DISTINCT folder FROM documents WHERE folder <> ''")
+        return sorted(str(row[0]) for row in rows)
+
+    async def sweep(self) -> None:
+        """Do nothing: a transaction leaves nothing behind."""
+
+
+class RecordRows:
+    """The session records of one scope as lines: a `RecordFile` within a transaction."""
+
+    def __init__(self, database: Database, scope: str) -> None:
+        self._database = database
+        self._scope = scope
+
+    def read(self, start: int = 0) -> bytes | None:
+        query = "SELECT substring(content FROM CAST(? AS INTEGER)) FROM record_files WHERE scope = ?"
+        found = self._database.execute(query, (start + 1, self._scope)).fetchone()
+        return bytes(found[0]) if found else None
+
+    def last(self) -> dict[str, Any] | None:
+        records, _ = parsed(self.read() or b"")
+        return next((record for record in reversed(records) if not record.get("deleted_at")), None)
+
+    def append(self, lines: bytes) -> None:
+        self._database.execute(
+            "INSERT INTO record_files (scope, content) VALUES (?, ?) ON CONFLICT (scope) "
+            "DO UPDATE SET content = record_files.content || excluded.content",
+            (self._scope, lines),
+        )
+
+    def rewrite(self, change: Callable[[bytes | None], bytes | None]) -> None:
+        after = change(self.read())
+        if after is not None:
+            self._database.execute(
+                "INSERT INTO record_files (scope, content) VALUES (?, ?) ON CONFLICT (scope) "
+                "DO UPDATE SET content = excluded.content",
+                (self._scope, after),
+            )
+
+    def put_aside(self, lines: bytes) -> None:
+        query = "UPDATE record_files SET damaged = damaged || ? WHERE scope = ?"
+        self._database.execute(query, (lines, self._scope))

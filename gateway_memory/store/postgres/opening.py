@@ -1,0 +1,53 @@
+"""Open the ports over PostgreSQL."""
+
+from contextlib import AsyncExitStack
+
+from gateway_memory.runtime.tasks import compute, run_beside
+from gateway_memory.scope import Scope
+from gateway_memory.store.journal.journal import Journal, journal_of
+from gateway_memory.store.journal.sql import Database
+from gateway_memory.store.postgres.connection import PostgresConnection
+from gateway_memory.store.postgres.documents import DocumentRows, RecordRows
+from gateway_memory.store.postgres.hosts import HostSlot
+from gateway_memory.store.postgres.schema import check
+from gateway_memory.store.postgres.signals import NotifySignals
+from gateway_memory.store.postgres.turns import PostgresTurns
+
+__all__ = ["open_postgres"]
+
+
+async def open_postgres(
+    stack: AsyncExitStack, dsn: str, *, schema: str, sends: bool, history: int
+) -> tuple[DocumentRows, Journal, NotifySignals]:
+    """Open the ports of the memory in a schema. The stack closes them.
+
+    sends, history: see EventLog.
+
+    Raises:
+        StoreError: the server can't be reached, or the schema is not up to date.
+    """
+    await compute(check, dsn, schema)
+    connection = PostgresConnection(dsn, schema=schema)
+    stack.push_async_callback(connection.close)
+    await connection.open()
+    slot = HostSlot(connection)
+    await slot.take()
+    stack.push_async_callback(slot.release)
+    run_beside(stack, slot.run(), "host")
+
+    def file_of(scope: Scope, database: Database) -> RecordRows:
+        return RecordRows(database, scope.key)
+
+    signals = NotifySignals(dsn, schema)
+    stack.callback(signals.close)
+    journal = await journal_of(
+        connection,
+        connection,
+        slot,
+        file_of=file_of,
+        sends=sends,
+        history=history,
+        published=signals.send,
+        turns_of=PostgresTurns,
+    )
+    return DocumentRows(connection), journal, signals

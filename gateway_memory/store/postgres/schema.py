@@ -1,0 +1,106 @@
+"""The schema in PostgreSQL: numbered steps in SQL, each applied once, under a lock."""
+
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+import psycopg
+from psycopg import sql
+
+from gateway_memory.errors import SchemaFromFutureError, StoreError
+from gateway_memory.store.postgres.connection import failed, in_schema
+from recall import PatientConnection
+
+__all__ = ["Standing", "check", "migrate", "standing"]
+
+_LEAST_VERSION: Final = 150000
+_MIGRATION_SECONDS: Final = 3600.0
+_STEPS: Final = files("gateway_memory.store.postgres") / "migrations"
+
+
+class Standing(NamedTuple):
+    """How a schema stands. applied, missing, unknown: names of steps. server: the server's version, as 180000."""
+
+    applied: tuple[str, ...]
+    missing: tuple[str, ...]
+    unknown: tuple[str, ...]
+    server: int
+
+
+def _steps() -> dict[str, str]:
+    """Return the steps of this version, by name, in their order."""
+    found = sorted((path.name, path.read_text("utf-8")) for path in _STEPS.iterdir() if path.name.endswith(".sql"))
+    return {name.removesuffix(".sql"): text for name, text in found}
+
+
+def standing(dsn: str, schema: str) -> Standing:
+    """Return which steps are applied. Raises StoreError."""
+    try:
+        with PatientConnection.connect(dsn, **in_schema(schema)) as connection:
+            return _standing(connection, schema)
+    except psycopg.Error as error:
+        raise failed(error) from error
+
+
+def _standing(connection: psycopg.Connection[Any], schema: str) -> Standing:
+    query = "SELECT 1 FROM information_schema.tables WHERE table_schema = %s AND table_name = 'migrations'"
+    known = connection.execute(query, (schema,)).fetchone()
+    rows = connection.execute("SELECT name FROM migrations ORDER BY name").fetchall() if known else []
+    applied, ours = tuple(str(row[0]) for row in rows), _steps()
+    return Standing(
+        applied=applied,
+        missing=tuple(name for name in ours if name not in applied),
+        unknown=tuple(name for name in applied if name not in ours),
+        server=connection.info.server_version,
+    )
+
+
+def check(dsn: str, schema: str) -> None:
+    """Raise StoreError, with what to do, if this version can't work with the schema as it stands.
+
+    Steps of a newer version that are unknown here do no harm, unless they say that older versions must stop.
+    """
+    found = standing(dsn, schema)
+    if found.server < _LEAST_VERSION:
+        raise StoreError(f"PostgreSQL {found.server // 10_000} is too old: gateway-memory needs 15 or newer")
+    if found.missing:
+        raise StoreError(
+            f"the schema {schema!r} lacks {', '.join(found.missing)}: run `gateway-memory db migrate` once, "
+            "as the owner of the schema"
+        )
+    try:
+        with PatientConnection.connect(dsn, **in_schema(schema)) as connection:
+            query = "SELECT name FROM migrations WHERE ends_older AND NOT (name = ANY(%s)) ORDER BY name"
+            ending = connection.execute(query, (list(_steps()),)).fetchall()
+    except psycopg.Error as error:
+        raise failed(error) from error
+    if ending:
+        raise SchemaFromFutureError(f"the schema {schema!r} has {ending[0][0]}, which needs a newer gateway-memory")
+
+
+def migrate(dsn: str, schema: str) -> list[str]:
+    """Apply the missing steps, each in a transaction of its own, and return their names. Raises StoreError.
+
+    A step whose first line is `-- ends older versions` is refused by versions that do not know it; all others work on.
+    """
+    done: list[str] = []
+    try:
+        with PatientConnection.connect(dsn, **in_schema(schema)) as connection:
+            connection.patience_seconds = _MIGRATION_SECONDS
+            if connection.info.server_version < _LEAST_VERSION:
+                raise StoreError(f"PostgreSQL {connection.info.server_version // 10_000} is too old: 15 is needed")
+            connection.execute("SELECT pg_advisory_lock(hashtext(%s))", (f"{schema}.migrations",))
+            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, "
+                "ends_older BOOLEAN NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT now())"
+            )
+            for name in _standing(connection, schema).missing:
+                text = _steps()[name]
+                with connection.transaction():
+                    connection.execute(text)  # our own file, without values
+                    ends = text.startswith("-- ends older versions")
+                    connection.execute("INSERT INTO migrations VALUES (%s, %s)", (name, ends))
+                done.append(name)
+    except psycopg.Error as error:
+        raise failed(error) from error
+    return done

@@ -1,0 +1,68 @@
+"""Follow what other hosts write into the same store: their events, and turns that they leave to this host."""
+
+from collections.abc import Callable
+from typing import Final
+
+from gateway_memory.errors import StoreError
+from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.store.ports.notices import Notices
+from gateway_memory.store.ports.signals import Signals
+from notifier import Event
+
+__all__ = ["Neighbours"]
+
+log = get_logger(__name__)
+
+_LOOK_SECONDS: Final = 5.0
+_AT_ONCE: Final = 500
+
+
+class Neighbours:
+    """Publishes the events of other hosts to the sessions of this one, each once and in the order of its origin.
+
+    Sessions read what came before they were opened from the store, so this begins with what is new.
+
+    publish: delivers an event to the sessions. wake: lets the turns of this host be looked for.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        notices: Notices,
+        signals: Signals,
+        publish: Callable[[Event], None],
+        wake: Callable[[], None],
+    ) -> None:
+        self._runtime = runtime
+        self._notices = notices
+        self._signals = signals
+        self._publish = publish
+        self._wake = wake
+        self._upto: dict[str, int] = {}
+
+    async def start(self) -> None:
+        """Begin behind the newest event of each host. Raises StoreError."""
+        self._upto = await self._notices.sent()
+
+    async def run(self) -> None:
+        """Look whenever another host signals, and every five seconds, until cancelled."""
+        while True:
+            await self._signals.wait(_LOOK_SECONDS)
+            try:
+                await self.look()
+            except StoreError as error:
+                log.warning("neighbours.not_seen", error=type(error).__name__)
+                self._runtime.on_error("neighbours", error)
+
+    async def look(self) -> None:
+        """Publish what is new. Raises StoreError; what was not published is at the next look."""
+        self._wake()
+        for origin, head in (await self._notices.sent()).items():
+            while origin != self._notices.instance and self._upto.get(origin, 0) < head:
+                events = await self._notices.ready(origin, self._upto.get(origin, 0), _AT_ONCE)
+                if not events:  # the plan of the next one is not complete
+                    break
+                for event in events:
+                    self._publish(event)
+                    self._upto[origin] = event.number

@@ -1,0 +1,50 @@
+"""A connection to PostgreSQL that never waits long."""
+
+import time
+from collections.abc import Generator
+from typing import Any, TypeVar, cast
+
+import psycopg
+from psycopg.waiting import Ready
+
+__all__ = ["PatientConnection"]
+
+T = TypeVar("T")
+
+_LOOK_SECONDS = 0.05
+
+
+class PatientConnection(psycopg.Connection[Any]):
+    """A connection that closes itself where the server does not answer.
+
+    A frozen server takes no request to cancel either, so nothing less ends the wait.
+    """
+
+    patience_seconds = 1.0
+
+    def wait(  # type: ignore[override]  # older versions have no timeout here
+        self, gen: Generator[Any, Any, T], interval: float = _LOOK_SECONDS, **more: Any
+    ) -> T:
+        """Wait for the server's answer. Raises OperationalError after `patience_seconds`."""
+        bounded = _bounded(gen, time.monotonic() + self.patience_seconds)
+        try:
+            return super().wait(bounded, interval=min(interval, _LOOK_SECONDS), **more)
+        except _SilentError:
+            self.pgconn.finish()
+            raise
+
+
+class _SilentError(psycopg.OperationalError):
+    """The server did not answer in time."""
+
+
+def _bounded(gen: Generator[Any, Any, T], until: float) -> Generator[Any, Any, T]:
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if ready == Ready.NONE and time.monotonic() >= until:
+                raise _SilentError("the server does not answer")
+            wanted = gen.send(ready)
+    except StopIteration as ended:
+        return cast("T", ended.value)

@@ -1,0 +1,334 @@
+"""Rows in SQL: the tables of `schema`, in a database that knows SQL as SQLite and PostgreSQL both read it."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from recall.rows.columns import FIELDS, INSERTED, LOADED, STORED, condition_of, stored_of, values_of
+from recall.rows.errors import translated
+from recall.rows.port import LoadedRow, Opening, Poll, ScopeChanges, SearchTerms, VectorSpace
+from recall.rows.replacement import plan_replacement
+from recall.types import Entry, FileChange, Filter, Stamp, Stored
+
+__all__ = ["RowsDatabase", "SqlRows"]
+
+# A process that missed more removals than these loads the scope again.
+_REMOVALS_KEPT = 10_000
+# SQLite takes a limited number of values in one statement.
+_AT_ONCE = 500
+_KNOWN_SCOPES = 10_000
+
+
+class Cursor(Protocol):
+    """The result of a statement."""
+
+    def fetchall(self) -> list[Any]: ...
+
+
+class Statements(Protocol):
+    """A connection. Values are question marks."""
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Cursor: ...
+
+    def executemany(self, query: str, values: Sequence[Sequence[Any]], /) -> object: ...
+
+
+class RowsDatabase(Protocol):
+    """What holds the tables. hint: how to name the index of rows by revision, where a query must be told."""
+
+    hint: str
+
+    @property
+    def connection(self) -> Statements: ...
+
+    def open(self) -> Opening: ...
+
+    def close(self) -> None: ...
+
+    def poll(self) -> Poll: ...
+
+    def recreate(self) -> None: ...
+
+    def is_current(self) -> bool: ...
+
+    def writing(self) -> AbstractContextManager[Statements]:
+        """A transaction that rolls back on any exception. What it reads after it has changed a scope is current."""
+
+    def reading(self) -> AbstractContextManager[object]:
+        """A transaction in which nothing changes between two reads."""
+
+    def erasing(self) -> AbstractContextManager[Statements]:
+        """A transaction after which nothing of what it deletes is left in the storage, as far as that can be had."""
+
+
+class SqlRows:
+    """The adapter of `Rows` for a database. Writers of a scope wait for each other, since each raises its revision."""
+
+    def __init__(self, database: RowsDatabase) -> None:
+        self._database = database
+        # Numbers of scopes by key.
+        self._numbers: dict[str, int] = {}
+
+    def open(self) -> Opening:
+        self._numbers.clear()
+        return self._database.open()
+
+    @translated()
+    def close(self) -> None:
+        self._database.close()
+
+    @translated()
+    def poll(self) -> Poll:
+        poll = self._database.poll()
+        if poll == "replaced":
+            self._numbers.clear()
+        return poll
+
+    def is_current(self) -> bool:
+        return self._database.is_current()
+
+    @translated()
+    def recreate(self) -> None:
+        self._numbers.clear()
+        self._database.recreate()
+
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        return self._database.connection.execute(query, values).fetchall()
+
+    def _number(self, scope: str) -> int:
+        """Return a scope's number; -1, which no row has, where it is not known."""
+        number = self._numbers.get(scope)
+        if number is None:
+            found = self._rows("select number from scope where key = ?", scope)
+            if not found:
+                return -1
+            if len(self._numbers) >= _KNOWN_SCOPES:
+                self._numbers.clear()
+            number = self._numbers[scope] = int(found[0][0])
+        return number
+
+    # Reading
+
+    @translated()
+    def revision(self, scope: str) -> int:
+        return self._scope(scope)[0]
+
+    def _scope(self, scope: str) -> tuple[int, int]:
+        """Return a scope's revision, and up to which one it is no longer known what was removed."""
+        found = self._rows("select revision, forgotten from scope where number = ?", self._number(scope))
+        return (int(found[0][0]), int(found[0][1])) if found else (0, 0)
+
+    @translated()
+    def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
+        query = (
+            f"select {LOADED} from row r left join vector v on v.sequence = r.sequence"
+            " where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
+        )
+        return [LoadedRow._make(row) for row in self._rows(query, self._number(scope), after, limit)]
+
+    @translated()
+    def changed_since(self, scope: str, revision: int) -> ScopeChanges | None:
+        with self._database.reading():
+            number = self._number(scope)
+            current, forgotten = self._scope(scope)
+            if current < revision or revision < forgotten:
+                return None
+            if current == revision:
+                return ScopeChanges(current, (), (), ())
+            since = (number, revision)
+            query = (
+                f"select {LOADED} from row r {self._database.hint} left join vector v on v.sequence = r.sequence"
+                " where r.scope = ? and r.revision > ? order by r.sequence"
+            )
+            rows = [LoadedRow._make(row) for row in self._rows(query, *since)]
+            removed = self._rows("select sequence from removed where scope = ? and revision > ?", *since)
+            query = "select sequence, vector from vector where scope = ? and revision > ? order by sequence"
+            return ScopeChanges(current, rows, [sequence for (sequence,) in removed], self._rows(query, *since))
+
+    @translated()
+    def added_since(self, scope: str, revision: int) -> tuple[int, Sequence[Stored]]:
+        with self._database.reading():
+            where = "r.scope = ? and r.revision > ? and r.added > ? and r.kind = 'item' order by r.sequence"
+            return self._scope(scope)[0], self._stored(scope, where, revision, revision)
+
+    def _stored(self, scope: str, where: str, *values: Any) -> list[Stored]:
+        """Return rows by a condition over r, of which the first value is the scope."""
+        query = f"select {STORED} from row r where {where}"
+        return [stored_of(scope, row) for row in self._rows(query, self._number(scope), *values)]
+
+    @translated()
+    def stamps(self, scope: str) -> Mapping[str, Stamp]:
+        rows = self._rows("select name, mtime_ns, size, digest from file where scope = ?", self._number(scope))
+        return {name: Stamp(mtime_ns=mtime, size=size, digest=digest) for name, mtime, size, digest in rows}
+
+    @translated()
+    def in_file(self, scope: str, file: str) -> Sequence[Stored]:
+        return self._stored(scope, "r.scope = ? and r.file = ?", file)
+
+    @translated()
+    def by_ids(self, scope: str, ids: Sequence[str]) -> Sequence[Stored]:
+        return self._stored_among(scope, "id", ids)
+
+    @translated()
+    def by_sequences(self, scope: str, sequences: Sequence[int]) -> Sequence[Stored]:
+        return self._stored_among(scope, "sequence", sequences)
+
+    def _stored_among(self, scope: str, column: str, values: Sequence[Any]) -> list[Stored]:
+        found: list[Stored] = []
+        for start in range(0, len(values), _AT_ONCE):
+            part = values[start : start + _AT_ONCE]
+            found += self._stored(scope, f"r.scope = ? and r.{column} in ({','.join('?' * len(part))})", *part)
+        return found
+
+    @translated()
+    def newest(self, scope: str, limit: int) -> Sequence[Stored]:
+        return self._stored(scope, "r.scope = ? and r.kind = 'item' order by r.sequence desc limit ?", limit)
+
+    @translated()
+    def listed(self, scope: str, only: Filter, limit: int) -> Sequence[Stored]:
+        condition, values = condition_of(only)
+        where = f"r.scope = ? and r.kind = 'item' and {condition} order by r.at desc, r.sequence desc limit ?"
+        return self._stored(scope, where, *values, limit)
+
+    @translated()
+    def matching(self, scope: str, only: Filter) -> Sequence[int]:
+        condition, values = condition_of(only)
+        query = f"select r.sequence from row r where r.scope = ? and {condition}"
+        return [sequence for (sequence,) in self._rows(query, self._number(scope), *values)]
+
+    @translated()
+    def counts(self, scope: str) -> Mapping[str, int]:
+        query = "select category, count(*) from row where scope = ? and kind = 'item' group by category"
+        return dict(self._rows(query, self._number(scope)))
+
+    # Writing
+
+    @translated()
+    def replace(
+        self,
+        scope: str,
+        file: str,
+        stamp: Stamp | None,
+        entries: Sequence[Entry],
+        prepared: Mapping[str, SearchTerms],
+    ) -> FileChange:
+        try:
+            with self._database.writing() as connection:
+                connection.execute("insert into scope (key) values (?) on conflict do nothing", (scope,))
+                self._numbers.pop(scope, None)  # another process may have erased the scope, and made it again
+                number = self._number(scope)
+                revision = self._next_revision(number)  # which waits for another writer of the scope
+                known = [*self.in_file(scope, file)]
+                missing = {entry.id for entry in entries} - {stored.entry.id for stored in known}
+                known += self.by_ids(scope, sorted(missing))
+                plan = plan_replacement(known, file, entries, prepared)
+                self._remove(revision, number, plan.gone)
+                columns = ", ".join(f"{name} = ?" for name in ("revision", "file", *FIELDS, "traits"))
+                connection.executemany(
+                    f"update row set {columns} where sequence = ?",
+                    [(revision, file, *values_of(entry), traits, sequence) for sequence, entry, traits in plan.changed],
+                )
+                columns, marks = ", ".join(INSERTED), ", ".join("?" * len(INSERTED))
+                connection.executemany(
+                    f"insert into row ({columns}) values ({marks})",
+                    [(revision, revision, number, file, *values_of(entry), *terms) for entry, terms in plan.fresh],
+                )
+                connection.execute("delete from file where scope = ? and name = ?", (number, file))
+                if stamp is not None:
+                    values = (number, file, stamp.mtime_ns, stamp.size, stamp.digest)
+                    connection.execute("insert into file values (?, ?, ?, ?, ?)", values)
+        except BaseException:
+            # The number of a new scope is gone with the transaction.
+            self._numbers.pop(scope, None)
+            raise
+        added = self.by_ids(scope, [entry.id for entry, _ in plan.fresh])
+        return FileChange(added=tuple(sorted(added, key=lambda stored: stored.sequence)), removed=plan.left)
+
+    def _next_revision(self, number: int) -> int:
+        query = "update scope set revision = revision + 1 where number = ? returning revision"
+        return int(self._rows(query, number)[0][0])
+
+    def _remove(self, revision: int, number: int, sequences: Sequence[int]) -> None:
+        connection = self._database.connection
+        single = [(sequence,) for sequence in sequences]
+        connection.executemany("delete from row where sequence = ?", single)
+        connection.executemany("delete from vector where sequence = ?", single)
+        connection.executemany(
+            "insert into removed values (?, ?, ?)", [(revision, number, sequence) for sequence in sequences]
+        )
+        forgotten = self._rows(
+            "delete from removed where scope = ? and rowid <= (select max(rowid) from removed) - ? "
+            "returning revision, scope",
+            number,
+            _REMOVALS_KEPT,
+        )
+        connection.executemany("update scope set forgotten = max(forgotten, ?) where number = ?", forgotten)
+
+    @translated()
+    def erase(self, scope: str) -> None:
+        with self._database.erasing() as connection:
+            number = self._number(scope)
+            for table in ("row", "vector", "removed", "file"):
+                connection.execute(f"delete from {table} where scope = ?", (number,))
+            connection.execute("delete from scope where number = ?", (number,))
+        self._numbers.pop(scope, None)
+
+    # Vectors
+
+    @translated()
+    def vector_space(self) -> VectorSpace:
+        found = dict(self._rows("select key, value from meta"))
+        if "encoder" not in found:
+            return VectorSpace("", 0, 0, 0)
+        unrelated, related = map(float, found["scale"].split())
+        return VectorSpace(str(found["encoder"]), int(found["dimension"]), unrelated, related)
+
+    @translated()
+    def set_vector_space(self, space: VectorSpace) -> None:
+        scale = f"{space.unrelated} {space.related}"
+        with self._database.writing() as connection:
+            connection.execute("delete from vector")
+            connection.execute("update scope set revision = revision + 1")
+            query = (
+                "update row set embedded = 0, revision = (select s.revision from scope s where s.number = row.scope)"
+            )
+            connection.execute(query)
+            meta = [("encoder", space.name), ("dimension", str(space.dimension)), ("scale", scale)]
+            connection.executemany(
+                "insert into meta values (?, ?) on conflict (key) do update set value = excluded.value", meta
+            )
+
+    @translated()
+    def totals(self) -> tuple[int, int]:
+        ((rows,),) = self._rows("select count(*) from row")
+        ((pending,),) = self._rows("select count(*) from row where embedded = 0")
+        return int(rows), int(pending)
+
+    @translated()
+    def pending(self, limit: int) -> Sequence[Stored]:
+        query = (
+            f"select s.key, {STORED} from row r join scope s on s.number = r.scope"
+            " where r.embedded = 0 order by r.sequence desc limit ?"
+        )
+        return [stored_of(scope, row) for scope, *row in self._rows(query, limit)]
+
+    @translated()
+    def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
+        revisions: dict[int, int] = {}
+        with self._database.writing() as connection:
+            found = self.vector_space()
+            if (found.name, found.dimension) != (space.name, space.dimension):
+                return None
+            for sequence, vector in vectors:
+                query = "update row set embedded = 1 where sequence = ? returning scope"
+                for (number,) in self._rows(query, sequence):
+                    if number not in revisions:
+                        revisions[number] = self._next_revision(number)
+                    values = (sequence, number, revisions[number], vector)
+                    query = (
+                        "insert into vector values (?, ?, ?, ?) on conflict (sequence) do update set "
+                        "scope = excluded.scope, revision = excluded.revision, vector = excluded.vector"
+                    )
+                    connection.execute(query, values)
+            keys = [self._rows("select key from scope where number = ?", number)[0][0] for number in revisions]
+        return frozenset(keys)

