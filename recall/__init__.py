@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from recall.recaller import Recaller
     from recall.rows.erasing import erase_scope
-    from recall.rows.patient import PatientConnection
+    from recall.rows.patient import PatientConnection, SilentError
     from recall.rows.peek import Peek, peek
     from recall.rows.port import Rows
     from recall.rows.postgres import PostgresRows
@@ -62,6 +62,7 @@ __all__ = [
     "RecallSettings",
     "Recaller",
     "Rows",
+    "SilentError",
     "Span",
     "Stamp",
     "Stored",
@@ -91,6 +92,7 @@ _HOMES = {
     "RecallSettings": "settings",
     "Recaller": "recaller",
     "Rows": "rows.port",
+    "SilentError": "rows.patient",
     "Span": "text.dates",
     "asks_what_was": "text.dates",
     "consume_exception": "threads.priority",

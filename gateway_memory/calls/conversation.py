@@ -166,7 +166,8 @@ class ConversationCalls(Opened):
         at: the time of the turn (aware); by default, now.
         turn_id: the host's own id of the turn. Two calls with the same id under one session key store one turn.
 
-        Returns the number of the turn, which receipts refer to; 0 if the session does not keep its turns.
+        Returns the number of the turn, which receipts refer to; 0 if the session does not keep its turns, or if the
+        turn is durable here and the database that gives it its number does not answer.
 
         Raises:
             StoreError: the turn could not be written, for instance because the disk is full. Nothing was stored.

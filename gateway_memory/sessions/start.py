@@ -1,5 +1,6 @@
 """Start a session: open it in the journal, deliver waiting updates, and build its opening."""
 
+import asyncio
 import secrets
 from datetime import datetime
 from typing import Final
@@ -8,7 +9,7 @@ from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.digest import weekly_digest
 from gateway_memory.context.opening import OpeningBuilder
-from gateway_memory.errors import UsageError
+from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import OWNER_SCOPE
@@ -16,6 +17,7 @@ from gateway_memory.session import Session
 from gateway_memory.sessions.hearing import Hearing
 from gateway_memory.sessions.registry import SessionRegistry, features
 from gateway_memory.store.ports.links import root_of
+from gateway_memory.store.ports.sessions import KnownSession
 from gateway_memory.sync.storage import Storage
 
 __all__ = ["SessionStarter"]
@@ -23,6 +25,7 @@ __all__ = ["SessionStarter"]
 log = get_logger(__name__)
 
 _OPENING_SECONDS: Final = 2.0
+_KNOWN_SECONDS: Final = 0.25
 
 
 class SessionStarter:
@@ -98,7 +101,7 @@ class SessionStarter:
             await self.start(session)
             return
         number, session_id = session.said, session.session_id
-        found = await self._storage.sessions.find(session_id)
+        found = await self._known(session_id)
         if found is None or session.ending:  # it is ending now, and earlier writes belong to it
             return
         if found.ended and session.session_id == session_id:
@@ -110,6 +113,19 @@ class SessionStarter:
             await self.start(session)
         elif session.said == session.kept == number:
             session.switched = features(found.switches)
+
+    async def _known(self, session_id: str) -> KnownSession | None:
+        """Return what the store knows of a session; None where a shared store does not answer in time.
+
+        The write itself is then durable on this host, and what is known here must do.
+        """
+        if self._storage.signals is None:
+            return await self._storage.sessions.find(session_id)
+        try:
+            async with asyncio.timeout(_KNOWN_SECONDS):
+                return await self._storage.sessions.find(session_id)
+        except (StoreError, TimeoutError):
+            return None
 
     async def _switched_before(self, session: Session, *, opened: bool) -> None:
         """Apply the user's switches after a restart, and in the next incarnation of a session that continues."""

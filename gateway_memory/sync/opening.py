@@ -18,7 +18,7 @@ from gateway_memory.store.disk.files import MarkdownFiles
 from gateway_memory.store.disk.in_memory import DocumentsInMemory, RecordsInMemory
 from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.disk.slots import NoSlot, Slot
-from gateway_memory.store.disk.workspace import INDEX_FILE, STATE_FOLDER
+from gateway_memory.store.disk.workspace import INDEX_FILE, SPOOL_FILE, STATE_FOLDER
 from gateway_memory.store.journal.connection import IN_MEMORY
 from gateway_memory.store.journal.journal import Journal, open_journal
 from gateway_memory.store.ports.documents import Documents
@@ -34,6 +34,8 @@ from recall import Recaller, RecallError, Rows
 __all__ = ["dsn_of", "open_ports", "open_rows", "open_storage", "open_store"]
 
 log = get_logger(__name__)
+
+_EXTRA: Final = "pip install 'gateway-memory[postgres]'"
 
 _EMBEDDING_REST_SECONDS: Final = 30.0
 """The pause after repeated failures of an embedding server, which may be restarting. Search is lexical meanwhile."""
@@ -80,18 +82,22 @@ async def open_ports(
     notify = settings.notify
     sends, history = notify.enabled and notify.mqtt.enabled, notify.mqtt.history_events
     if settings.store.backend == "postgres":
-        return await _open_shared(stack, settings.store, sends=sends, history=history)
+        return await _open_shared(stack, workspace, settings.store, sends=sends, history=history)
     store = await open_store(stack, workspace, sends=sends, history=history)
     return store, None if workspace is None else workspace / INDEX_FILE
 
 
 async def _open_shared(
-    stack: AsyncExitStack, settings: StoreSettings, *, sends: bool, history: int
+    stack: AsyncExitStack, workspace: Path | None, settings: StoreSettings, *, sends: bool, history: int
 ) -> tuple[Store, Rows]:
     dsn = dsn_of(settings)
-    store = await open_rows(stack, dsn, schema=settings.schema, sends=sends, history=history)
-    from gateway_memory.store.postgres.connection import in_schema
-    from recall import PostgresRows
+    try:
+        from gateway_memory.store.postgres.connection import in_schema
+        from recall import PostgresRows
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"store.backend is postgres, and {error.name} is missing: {_EXTRA}") from error
+    spool = None if workspace is None else workspace / STATE_FOLDER / SPOOL_FILE
+    store = await open_rows(stack, dsn, schema=settings.schema, spool=spool, sends=sends, history=history)
 
     return store, PostgresRows(dsn, in_schema(settings.schema), resident_rows=settings.resident_rows)
 
@@ -124,11 +130,21 @@ async def open_store(
     return _store(files_of_workspace, journal)
 
 
-async def open_rows(stack: AsyncExitStack, dsn: str, *, schema: str, sends: bool = False, history: int = 1000) -> Store:
-    """Open only the ports, over PostgreSQL. The rest: see `open_store`."""
+async def open_rows(
+    stack: AsyncExitStack,
+    dsn: str,
+    *,
+    schema: str,
+    spool: Path | None = None,
+    sends: bool = False,
+    history: int = 1000,
+) -> Store:
+    """Open only the ports, over PostgreSQL. spool: see `open_postgres`. The rest: see `open_store`."""
     from gateway_memory.store.postgres.opening import open_postgres
 
-    documents, journal, signals = await open_postgres(stack, dsn, schema=schema, sends=sends, history=history)
+    documents, journal, signals = await open_postgres(
+        stack, dsn, schema=schema, spool=spool, sends=sends, history=history
+    )
     return replace(_store(documents, journal), signals=signals)
 
 

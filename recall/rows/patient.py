@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 import psycopg
 from psycopg.waiting import Ready
 
-__all__ = ["PatientConnection"]
+__all__ = ["PatientConnection", "SilentError"]
 
 T = TypeVar("T")
 
@@ -29,12 +29,12 @@ class PatientConnection(psycopg.Connection[Any]):
         bounded = _bounded(gen, time.monotonic() + self.patience_seconds)
         try:
             return super().wait(bounded, interval=min(interval, _LOOK_SECONDS), **more)
-        except _SilentError:
+        except SilentError:
             self.pgconn.finish()
             raise
 
 
-class _SilentError(psycopg.OperationalError):
+class SilentError(psycopg.OperationalError):
     """The server did not answer in time."""
 
 
@@ -44,7 +44,7 @@ def _bounded(gen: Generator[Any, Any, T], until: float) -> Generator[Any, Any, T
         while True:
             ready = yield wanted
             if ready == Ready.NONE and time.monotonic() >= until:
-                raise _SilentError("the server does not answer")
+                raise SilentError("the server does not answer")
             wanted = gen.send(ready)
     except StopIteration as ended:
         return cast("T", ended.value)

@@ -1,64 +1,22 @@
 """Rows in SQL: the tables of `schema`, in a database that knows SQL as SQLite and PostgreSQL both read it."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any
 
 from recall.rows.columns import FIELDS, INSERTED, LOADED, STORED, condition_of, stored_of, values_of
 from recall.rows.errors import translated
 from recall.rows.port import LoadedRow, Opening, Poll, ScopeChanges, SearchTerms, VectorSpace
 from recall.rows.replacement import plan_replacement
+from recall.rows.statements import RowsDatabase
 from recall.types import Entry, FileChange, Filter, Stamp, Stored
 
-__all__ = ["RowsDatabase", "SqlRows"]
+__all__ = ["SqlRows"]
 
 # A process that missed more removals than these loads the scope again.
 _REMOVALS_KEPT = 10_000
 # SQLite takes a limited number of values in one statement.
 _AT_ONCE = 500
 _KNOWN_SCOPES = 10_000
-
-
-class Cursor(Protocol):
-    """The result of a statement."""
-
-    def fetchall(self) -> list[Any]: ...
-
-
-class Statements(Protocol):
-    """A connection. Values are question marks."""
-
-    def execute(self, query: str, values: Sequence[Any] = (), /) -> Cursor: ...
-
-    def executemany(self, query: str, values: Sequence[Sequence[Any]], /) -> object: ...
-
-
-class RowsDatabase(Protocol):
-    """What holds the tables. hint: how to name the index of rows by revision, where a query must be told."""
-
-    hint: str
-
-    @property
-    def connection(self) -> Statements: ...
-
-    def open(self) -> Opening: ...
-
-    def close(self) -> None: ...
-
-    def poll(self) -> Poll: ...
-
-    def recreate(self) -> None: ...
-
-    def is_current(self) -> bool: ...
-
-    def writing(self) -> AbstractContextManager[Statements]:
-        """A transaction that rolls back on any exception. What it reads after it has changed a scope is current."""
-
-    def reading(self) -> AbstractContextManager[object]:
-        """A transaction in which nothing changes between two reads."""
-
-    def erasing(self) -> AbstractContextManager[Statements]:
-        """A transaction after which nothing of what it deletes is left in the storage, as far as that can be had."""
 
 
 class SqlRows:

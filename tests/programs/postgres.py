@@ -5,12 +5,13 @@ PostgreSQL refuses to run as root. Then its programs run as `nobody`, from a cop
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, ExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import count
@@ -113,12 +114,27 @@ class Postgres:
             else:
                 return
 
-    def stop(self, signal: int = 3) -> None:
-        """Stop the server, by default at once and cleanly (SIGQUIT is 3: as after a crash)."""
+    def stop(self) -> None:
+        """Stop the server at once, as a crash would."""
         if self.process:
-            self.process.send_signal(signal)
+            self.process.send_signal(signal.SIGQUIT)
             self.process.wait(30)
             self.process = None
+
+    def freeze(self) -> None:
+        """Let no process of the server run, while its connections stay open."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let them run again."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        assert self.process
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text("utf-8").split()
+        for process in (self.process.pid, *map(int, children)):
+            with suppress(ProcessLookupError):
+                os.kill(process, number)
 
     def remove(self) -> None:
         """Stop the server, and delete its folder."""

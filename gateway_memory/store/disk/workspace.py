@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-__all__ = ["EPISODE_PAGES", "INDEX_FILE", "STATE_FOLDER", "locked"]
+__all__ = ["EPISODE_PAGES", "INDEX_FILE", "SPOOL_FILE", "STATE_FOLDER", "locked"]
 
 STATE_FOLDER: Final = ".gateway-memory"
 INDEX_FILE: Final = "index.sqlite"
+SPOOL_FILE: Final = "spool.sqlite"
+"""Below the state folder: turns that wait for PostgreSQL."""
 EPISODE_PAGES: Final = "episodes/"
 """In the index, the start of the names of pages of episodes. They are no files of the workspace."""
 _LOCK_SECONDS: Final = 3.0

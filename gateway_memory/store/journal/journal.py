@@ -81,7 +81,7 @@ async def journal_of(
     sends: bool = False,
     history: int = 1000,
     published: Callable[[], None] = lambda: None,
-    turns_of: type[SqlTurns] = SqlTurns,
+    turns_of: Callable[[SqlConnection, Lease, EventLog], SqlTurns] = SqlTurns,
 ) -> Journal:
     """Return the ports over a connection, for the process that holds a slot. The rest: see `open_journal`.
 

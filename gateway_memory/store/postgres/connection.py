@@ -15,14 +15,14 @@ from extractor import Breaker
 from gateway_memory.errors import StoreError
 from gateway_memory.runtime.tasks import Threads
 from gateway_memory.store.journal.sql import Database, Found
-from recall import PatientConnection
+from recall import PatientConnection, SilentError
 
 __all__ = ["PostgresConnection", "failed", "in_schema", "translated"]
 
 T = TypeVar("T")
 
-_POOL_SECONDS: Final = 2.0
-_REST_SECONDS: Final = 2.0
+_POOL_SECONDS: Final = 1.0
+_REST_SECONDS: Final = 1.0
 _TRIES: Final = 12
 _COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
 """What two transactions that run beside each other may cause, and one after the other would not."""
@@ -80,7 +80,7 @@ class PostgresConnection:
     """Transactions over a pool of connections. It implements `SqlConnection`.
 
     Transactions are serializable: they end as if they had run one after the other, as in SQLite. One that collides with
-    another runs again. While the server is away, calls fail at once, but for one in two seconds.
+    another runs again. While the server is away, calls fail at once, but for one in a second.
 
     schema: where the tables are. most: the maximum number of connections.
     """
@@ -98,7 +98,7 @@ class PostgresConnection:
             open=False,
         )
         self._threads = Threads(most, "gateway-memory-postgres")
-        self._breaker = Breaker(failures=2, open_seconds=_REST_SECONDS)
+        self._breaker = Breaker(failures=1, open_seconds=_REST_SECONDS)
 
     async def open(self) -> None:
         """Connect. Raises StoreError."""
@@ -137,18 +137,30 @@ class PostgresConnection:
         return result
 
     def _rows(self, query: str, values: Sequence[object]) -> list[Any]:
-        with self._pool.connection() as connection:
-            return connection.execute(translated(query), [_storable(value) for value in values]).fetchall()
+        for tried in range(_TRIES):
+            try:
+                with self._pool.connection() as connection:  # one statement is a snapshot by itself
+                    return _Transaction(connection).execute(query, values).fetchall()
+            except psycopg.OperationalError as error:
+                if isinstance(error, SilentError) or tried == _TRIES - 1:
+                    raise
+        raise AssertionError("unreachable")
 
     def _again(self, level: IsolationLevel, work: Callable[[Database], T]) -> T:
         for tried in range(_TRIES):
+            began = False
             try:
                 with self._pool.connection() as connection:
                     connection.isolation_level = level
                     with connection.transaction():
+                        began = True
                         return work(_Transaction(connection))
             except _COLLIDED:
                 if tried == _TRIES - 1:
                     raise
                 time.sleep(random.uniform(0, 0.002 * 2**tried))  # noqa: S311 - no secret
+            except psycopg.OperationalError as error:
+                # A connection that ended while it was idle is of no account, as after a restart of the server.
+                if began or isinstance(error, SilentError) or tried == _TRIES - 1:
+                    raise
         raise AssertionError("unreachable")

@@ -72,9 +72,13 @@ class HostSlot:
                 log.warning("host.not_renewed", error=type(error).__name__)
 
     async def release(self) -> None:
-        """End the lease, so that other hosts take over at once what is left."""
+        """End the lease, so that other hosts take over at once what is left. If that fails, it ends by itself."""
         query = "UPDATE hosts SET until = now() - interval '1 second' WHERE slot = ? AND token = ?"
-        await self._connection.transact(lambda database: database.execute(query, (self.number, self._token)).rowcount)
+        values = (self.number, self._token)
+        try:
+            await self._connection.transact(lambda database: database.execute(query, values).rowcount)
+        except StoreError as error:
+            log.warning("host.not_released", error=type(error).__name__)
 
     def is_alone(self) -> bool:
         """Return whether no other host lived at the last renewal."""

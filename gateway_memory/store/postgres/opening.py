@@ -1,6 +1,8 @@
 """Open the ports over PostgreSQL."""
 
 from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
 
 from gateway_memory.runtime.tasks import compute, run_beside
 from gateway_memory.scope import Scope
@@ -11,16 +13,18 @@ from gateway_memory.store.postgres.documents import DocumentRows, RecordRows
 from gateway_memory.store.postgres.hosts import HostSlot
 from gateway_memory.store.postgres.schema import check
 from gateway_memory.store.postgres.signals import NotifySignals
+from gateway_memory.store.postgres.spool import Spool, SpooledTurns
 from gateway_memory.store.postgres.turns import PostgresTurns
 
 __all__ = ["open_postgres"]
 
 
 async def open_postgres(
-    stack: AsyncExitStack, dsn: str, *, schema: str, sends: bool, history: int
+    stack: AsyncExitStack, dsn: str, *, schema: str, spool: Path | None, sends: bool, history: int
 ) -> tuple[DocumentRows, Journal, NotifySignals]:
     """Open the ports of the memory in a schema. The stack closes them.
 
+    spool: the file in which turns wait for the database; None: they go there at once.
     sends, history: see EventLog.
 
     Raises:
@@ -40,6 +44,10 @@ async def open_postgres(
 
     signals = NotifySignals(dsn, schema)
     stack.callback(signals.close)
+    waiting = Spool(spool) if spool else None
+    if waiting:
+        await waiting.open()
+        stack.push_async_callback(waiting.close)
     journal = await journal_of(
         connection,
         connection,
@@ -48,6 +56,9 @@ async def open_postgres(
         sends=sends,
         history=history,
         published=signals.send,
-        turns_of=PostgresTurns,
+        turns_of=PostgresTurns if waiting is None else partial(SpooledTurns, spool=waiting),
     )
+    if isinstance(journal.turns, SpooledTurns):
+        stack.push_async_callback(journal.turns.send_last)
+        run_beside(stack, journal.turns.run(), "spool")
     return DocumentRows(connection), journal, signals

@@ -10,7 +10,7 @@ from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.store.postgres.connection import failed, in_schema
 from recall import PatientConnection
 
-__all__ = ["Standing", "check", "migrate", "standing"]
+__all__ = ["Standing", "check", "migrate", "standing", "status"]
 
 _LEAST_VERSION: Final = 150000
 _MIGRATION_SECONDS: Final = 3600.0
@@ -104,3 +104,36 @@ def migrate(dsn: str, schema: str) -> list[str]:
     except psycopg.Error as error:
         raise failed(error) from error
     return done
+
+
+def status(dsn: str, schema: str) -> list[tuple[str, str]]:
+    """Return what an operator asks first: server, steps, hosts, what waits, and how large it is. Raises StoreError."""
+    found = standing(dsn, schema)
+    told = [
+        ("server", f"PostgreSQL {found.server // 10_000}.{found.server % 10_000}"),
+        ("schema", schema),
+        ("applied", ", ".join(found.applied) or "nothing"),
+        ("missing", ", ".join(found.missing) or "nothing"),
+    ]
+    if found.missing:
+        return told
+    counts = {
+        "hosts": "SELECT count(*) FROM hosts WHERE until > now()",
+        "scopes": "SELECT count(*) FROM scope",
+        "memories": "SELECT count(*) FROM memories WHERE state = 'active'",
+        "episodes": "SELECT count(*) FROM episodes",
+        "turns that wait": "SELECT count(*) FROM turns",
+        "seconds that the oldest waits": "SELECT coalesce(round(extract(epoch FROM now()) - min(accepted_at)), 0) "
+        "FROM turns",
+        "rows without a vector": 'SELECT count(*) FROM "row" WHERE embedded = 0',
+        "size": "SELECT pg_size_pretty(sum(pg_total_relation_size(c.oid))) FROM pg_class c "
+        "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'",
+    }
+    try:
+        with PatientConnection.connect(dsn, **in_schema(schema)) as connection:
+            connection.patience_seconds = _MIGRATION_SECONDS
+            return told + [
+                (name, str((connection.execute(query).fetchone() or [""])[0])) for name, query in counts.items()
+            ]
+    except psycopg.Error as error:
+        raise failed(error) from error

@@ -1,0 +1,51 @@
+"""What the rows need of a database that knows SQL as SQLite and PostgreSQL both read it."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from recall.rows.port import Opening, Poll
+
+__all__ = ["RowsDatabase", "Statements"]
+
+
+class Cursor(Protocol):
+    """The result of a statement."""
+
+    def fetchall(self) -> list[Any]: ...
+
+
+class Statements(Protocol):
+    """A connection. Values are question marks."""
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Cursor: ...
+
+    def executemany(self, query: str, values: Sequence[Sequence[Any]], /) -> object: ...
+
+
+class RowsDatabase(Protocol):
+    """What holds the tables. hint: how to name the index of rows by revision, where a query must be told."""
+
+    hint: str
+
+    @property
+    def connection(self) -> Statements: ...
+
+    def open(self) -> Opening: ...
+
+    def close(self) -> None: ...
+
+    def poll(self) -> Poll: ...
+
+    def recreate(self) -> None: ...
+
+    def is_current(self) -> bool: ...
+
+    def writing(self) -> AbstractContextManager[Statements]:
+        """A transaction that rolls back on any exception. What it reads after it has changed a scope is current."""
+
+    def reading(self) -> AbstractContextManager[object]:
+        """A transaction in which nothing changes between two reads."""
+
+    def erasing(self) -> AbstractContextManager[Statements]:
+        """A transaction after which nothing of what it deletes is left in the storage, as far as that can be had."""

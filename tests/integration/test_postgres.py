@@ -1,0 +1,305 @@
+"""A memory in PostgreSQL: hosts that share nothing else, a server that is away, and its tables."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import psycopg
+import pytest
+from inside import parts
+from mosquitto import until
+from postgres import KINDS, POSTGRES, Postgres, migrated
+
+from gateway_memory import OWNER, Config, GatewayMemory
+from gateway_memory.cli.main import main
+from gateway_memory.config.settings import MemorySync, StoreSettings
+from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureError, StoreError
+from gateway_memory.store.journal.sql import Database
+from gateway_memory.store.plan import Plan
+from gateway_memory.store.ports.store import Store
+from gateway_memory.store.ports.turns import NewTurn
+from gateway_memory.store.postgres.connection import PostgresConnection
+from gateway_memory.store.postgres.hosts import HostSlot
+from gateway_memory.store.postgres.schema import check, migrate, standing
+from gateway_memory.store.postgres.turns import PostgresTurns
+from gateway_memory.sync.opening import open_rows
+from recall import EmbedderSettings, RecallSettings
+
+pytestmark = [
+    pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL"),
+    pytest.mark.xdist_group("alone"),  # not beside another test of servers or deadlines
+]
+
+
+@pytest.fixture(params=KINDS)
+def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
+    return postgres_dsn(request.param)
+
+
+@pytest.fixture
+def schema(dsn: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("GATEWAY_MEMORY_DSN", dsn)
+    with migrated(dsn) as schema:
+        yield schema
+
+
+def config(schema: str, *, embedder: str = "none") -> Config:
+    recall = RecallSettings(embedder=EmbedderSettings(provider="none" if embedder == "none" else "bundled"))
+    return Config(defaults=MemorySync(auto_recall=recall, store=StoreSettings(backend="postgres", schema=schema)))
+
+
+def turn(number: int, session: str = "s") -> NewTurn:
+    return NewTurn(
+        turn_id=f"t{number}",
+        scope="owner",
+        session_key="chat",
+        session_id=session,
+        user=f"said {number}",
+        reply="OK",
+        at=float(number),
+        accepted_at=float(number),
+        episode=True,
+    )
+
+
+# Two hosts
+
+
+async def test_what_is_told_to_one_host_the_other_tells(schema: str, tmp_path: Path) -> None:
+    async with (
+        GatewayMemory(config(schema), tmp_path / "one") as here,
+        GatewayMemory(config(schema), tmp_path / "two") as there,
+    ):
+        speaker = await here.start_session("speaker", user=OWNER)
+        listener = await there.start_session("listener", user=OWNER)
+        stranger = await there.start_session("stranger", user="zoe")
+        await here.after_reply(speaker, user="Remember that the staging port is 8443.", reply="OK")
+        await here.flush()
+        await until(lambda: len(listener.inbox))
+        assert "8443" in (await there.before_reply(listener, "hello")).text
+        newcomer = await there.start_session("newcomer", user=OWNER)
+        assert "8443" in newcomer.opening
+        assert "8443" not in stranger.opening + (await there.before_reply(stranger, "which port is staging?")).text
+        await there.command(listener, "/memory undo")
+        await until(lambda: len(speaker.inbox))
+        assert "no longer holds" in (await here.before_reply(speaker, "hello")).text
+        assert [hit.text for hit in await here.search(speaker, "staging port") if hit.kind == "memory"] == []
+    assert not list(tmp_path.rglob("*.md")), "documents are rows"
+
+
+async def test_a_session_goes_on_at_another_host(schema: str, tmp_path: Path) -> None:
+    async with GatewayMemory(config(schema), tmp_path / "one") as here:
+        session = await here.start_session("chat", user=OWNER)
+        await here.after_reply(session, user="我住在上海浦东。", reply="好的")
+    async with GatewayMemory(config(schema), tmp_path / "two") as there:
+        again = await there.start_session("chat", user=OWNER)
+        assert again.session_id == session.session_id
+        assert "浦东" in again.opening + (await there.before_reply(again, "我住在哪里？")).text
+
+
+@pytest.fixture
+async def hosts(dsn: str, schema: str) -> AsyncIterator[tuple[Store, Store]]:
+    async with AsyncExitStack() as stack:
+        one, two = [await open_rows(stack, dsn, schema=schema) for _ in range(2)]
+        yield one, two
+
+
+async def test_the_turns_of_a_session_stay_with_the_host_that_works_on_it(hosts: tuple[Store, Store]) -> None:
+    one, two = (store.turns for store in hosts)
+    first = await one.accept(turn(1))
+    second = await two.accept(turn(2))
+    other = await two.accept(turn(3, "another"))
+    assert [each.id for each in await one.claim("accepted")] == [first, second]
+    assert [each.id for each in await two.claim("accepted")] == [other]
+    assert await two.accept(turn(1)) == first, "the same turn"
+
+
+async def test_a_host_whose_lease_ended_changes_nothing_more(hosts: tuple[Store, Store], dsn: str, schema: str) -> None:
+    one, two = (store.turns for store in hosts)
+    numbers = [await one.accept(turn(number)) for number in range(3)]
+    assert await two.adopt() == 0, "it lives"
+    with psycopg.connect(dsn, autocommit=True, options=f"-csearch_path={schema}") as connection:
+        connection.execute("UPDATE hosts SET until = now() - interval '1 second' WHERE slot = 0")
+    # As of the other host's next renewal.
+    assert isinstance(two, PostgresTurns)
+    assert isinstance(two._slot, HostSlot)
+    await two._slot.renew()
+    assert await two.adopt() == 1
+    assert [each.id for each in await two.claim("accepted")] == numbers, "in their order"
+    late = Plan(scope="owner", folder="", stage="rules", at=9.0, turns=(numbers[0],))
+    with pytest.raises(LeaseLostError):
+        await one.finish(late, None)
+    await two.finish(late, None)
+    assert await hosts[1].episodes.count("owner") == 1
+
+
+async def test_transactions_that_collide_run_again(dsn: str, schema: str) -> None:
+    connections = [PostgresConnection(dsn, schema=schema) for _ in range(3)]
+    for each in connections:
+        await each.open()
+    insert = "INSERT INTO usage (day, extractions) VALUES ('d', 1) ON CONFLICT (day) DO UPDATE SET extractions = ?"
+
+    def count(database: Database) -> None:
+        found = database.execute("SELECT extractions FROM usage WHERE day = 'd'").fetchone()
+        database.execute(insert, ((found[0] if found else 0) + 1,))
+
+    await asyncio.gather(*(connections[number % 3].transact(count) for number in range(30)))
+    assert await connections[0].rows("SELECT extractions FROM usage") == [(30,)]
+    for each in connections:
+        await each.close()
+
+
+# A server that is away
+
+
+@pytest.fixture(params=list(POSTGRES))
+def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Postgres]:
+    server = Postgres(POSTGRES[request.param])
+    monkeypatch.setenv("GATEWAY_MEMORY_DSN", server.dsn)
+    yield server
+    server.remove()
+
+
+async def test_while_the_server_is_frozen_replies_come_in_time_and_no_turn_is_lost(
+    server: Postgres, tmp_path: Path
+) -> None:
+    assert server.process
+    with migrated(server.dsn) as schema:
+        async with GatewayMemory(config(schema), tmp_path) as memory:
+            session = await memory.start_session("chat", user=OWNER)
+            await memory.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
+            await memory.flush()
+            other = await memory.start_session("other", user=OWNER)
+            assert "8443" in other.opening
+            await memory.search(other, "port")  # the scope is in memory now
+            context = await memory.before_reply(other, "hello")
+            server.freeze()
+            try:
+                for number in range(5):
+                    began = time.monotonic()
+                    context = await memory.before_reply(other, "which port does staging use?")
+                    assert context.outcome in ("partial", "timeout")
+                    await memory.after_reply(other, user=f"Remember that box {number} is green.", reply="OK")
+                    assert time.monotonic() - began < 4  # two seconds for the reply, and a busy machine
+                assert context.outcome == "partial"
+            finally:
+                server.thaw()
+            async with asyncio.timeout(60):
+                while len(found := await said(memory)) < 6:
+                    await asyncio.sleep(0.2)
+            boxes = [words for words in found if "box" in words]
+            assert boxes == [f"Remember that box {number} is green." for number in range(5)], "once, in order"
+            async with asyncio.timeout(30):
+                while (await memory.before_reply(other, "which port does staging use?")).outcome != "full":
+                    await asyncio.sleep(0.2)
+
+
+async def said(memory: GatewayMemory) -> list[str]:
+    try:
+        await memory.flush()
+        return [each.user for each in await parts(memory).storage.episodes.all_of("owner", 0, 100)]
+    except StoreError:
+        return []
+
+
+async def test_a_restarted_server_needs_no_restart_of_the_host(server: Postgres, tmp_path: Path) -> None:
+    with migrated(server.dsn) as schema:
+        async with GatewayMemory(config(schema), tmp_path) as memory:
+            session = await memory.start_session("chat", user=OWNER)
+            await memory.after_reply(session, user="Remember that the red door is locked.", reply="OK")
+            await memory.flush()
+            server.stop()
+            assert await memory.after_reply(session, user="Remember that the lamp is broken.", reply="OK") is not None
+            server.start()
+            async with asyncio.timeout(60):
+                while len(await said(memory)) < 2:
+                    await asyncio.sleep(0.2)
+            async with asyncio.timeout(30):
+                while not [hit for hit in await memory.search(session, "lamp") if "lamp" in hit.text]:
+                    await asyncio.sleep(0.2)
+
+
+async def test_turns_that_wait_are_sent_by_the_next_process(server: Postgres, tmp_path: Path) -> None:
+    with migrated(server.dsn) as schema:
+        async with GatewayMemory(config(schema), tmp_path) as memory:
+            session = await memory.start_session("chat", user=OWNER)
+            server.stop()
+            for number in range(3):
+                await memory.after_reply(session, user=f"Remember that box {number} is green.", reply="OK")
+        with pytest.raises(StoreError, match="does not answer"):
+            async with GatewayMemory(config(schema), tmp_path):
+                pass
+        server.start()
+        async with GatewayMemory(config(schema), tmp_path) as memory, asyncio.timeout(60):
+            while len(found := await said(memory)) < 3:
+                await asyncio.sleep(0.2)
+        assert found == [f"Remember that box {number} is green." for number in range(3)]
+
+
+# The tables
+
+
+def test_the_tables_are_made_once_and_checked(dsn: str, schema: str) -> None:
+    assert standing(dsn, schema).missing == ()
+    assert migrate(dsn, schema) == []
+    check(dsn, schema)
+    with psycopg.connect(dsn, autocommit=True, options=f"-csearch_path={schema}") as connection:
+        connection.execute("INSERT INTO migrations VALUES ('9998_column', FALSE)")
+        check(dsn, schema)  # a newer version has added something that this one need not know
+        connection.execute("INSERT INTO migrations VALUES ('9999_other', TRUE)")
+        with pytest.raises(SchemaFromFutureError, match="9999_other"):
+            check(dsn, schema)
+        connection.execute("DELETE FROM migrations WHERE name > '0001'")
+        with pytest.raises(StoreError, match="db migrate"):
+            check(dsn, schema)
+
+
+def test_the_shell_makes_and_tells_them(
+    dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "config.json5"
+    name = f"shell_{tmp_path.name.lower().replace('-', '_')}"[:40]
+    path.write_text(
+        f'{{agents: {{defaults: {{memorySync: {{store: {{backend: "postgres", schema: "{name}"}}}}}}}}}}', "utf-8"
+    )
+    monkeypatch.delenv("GATEWAY_MEMORY_DSN", raising=False)
+    assert main(["db", "status", "--config", str(path)]) == 1
+    assert "GATEWAY_MEMORY_DSN is not set" in capsys.readouterr().err
+    monkeypatch.setenv("GATEWAY_MEMORY_DSN", dsn)
+    try:
+        assert main(["db", "check", "--config", str(path)]) == 1
+        assert "db migrate" in capsys.readouterr().err
+        assert main(["db", "migrate", "--config", str(path)]) == 0
+        assert "applied 0001_journal" in capsys.readouterr().out
+        assert main(["db", "migrate", "--config", str(path)]) == 0
+        assert main(["db", "check", "--config", str(path)]) == 0
+        assert main(["db", "status", "--config", str(path)]) == 0
+        told = capsys.readouterr().out
+        assert "memories: 0" in told
+        assert "missing: nothing" in told
+    finally:
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            connection.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE")
+
+
+async def test_a_memory_that_finds_no_tables_says_what_to_do(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GATEWAY_MEMORY_DSN", dsn)
+    with pytest.raises(StoreError, match="gateway-memory db migrate"):
+        async with GatewayMemory(config("nobody_made_it")):
+            pass
+    monkeypatch.delenv("GATEWAY_MEMORY_DSN")
+    with pytest.raises(ConfigError, match="GATEWAY_MEMORY_DSN is not set"):
+        async with GatewayMemory(config("nobody_made_it")):
+            pass
+
+
+async def test_an_error_quotes_nothing_that_was_stored(dsn: str, schema: str) -> None:
+    connection = PostgresConnection(dsn, schema=schema)
+    await connection.open()
+    with pytest.raises(StoreError) as raised:
+        await connection.rows("SELECT CAST(? AS INTEGER)", ("my secret",))
+    assert "secret" not in str(raised.value)
+    assert "22P02" in str(raised.value)
+    await connection.close()
