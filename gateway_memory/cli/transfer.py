@@ -49,6 +49,7 @@ def _delete_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scope", required=True, help="owner, user:NAME or room:NAME")
     parser.add_argument("--yes", action="store_true", help="do it; without this only what there is is shown")
     add_workspace(parser)
+    _add_config(parser)
 
 
 def _add_config(parser: argparse.ArgumentParser) -> None:
@@ -198,18 +199,21 @@ async def _give(args: argparse.Namespace) -> int:
 
 def run_delete(args: argparse.Namespace) -> int:
     """Delete a scope and print the proof; returns the exit code."""
-    from gateway_memory.transfer.eraser import delete, linked_with, scope_named, survey
+    from gateway_memory.config.load import load_config
+    from gateway_memory.transfer.deletion import Deletion
+    from gateway_memory.transfer.eraser import scope_named
     from gateway_memory.transfer.proof import lines_of, places
 
     scope = scope_named(args.scope)
-    if no_folder(args.workspace):
+    deletion = Deletion(workspace=args.workspace, store=load_config(args.config).defaults.store)
+    if not deletion.is_shared and no_folder(args.workspace):
         return 1
-    for linked in linked_with(args.workspace, scope):
+    for linked in deletion.linked_with(scope):
         sys.stderr.write(f"{linked.key} is linked with it, so it is the same person's\n")
     if not args.yes:
-        print("\n".join(places(survey(args.workspace, scope))))  # noqa: T201
+        print("\n".join(places(deletion.survey(scope))))  # noqa: T201
         sys.stderr.write("nothing was deleted; say --yes to delete it, and it cannot be taken back\n")
         return 1
-    proof = delete(args.workspace, scope)
+    proof = deletion.delete(scope)
     print("\n".join(lines_of(proof)))  # noqa: T201
     return 0 if proof.holds else 1

@@ -24,7 +24,6 @@ from recall import Filter, Stored
 __all__ = ["Browsing", "MemoryDetails", "Said", "Talk", "ToldReply", "digest_of"]
 
 _PASSAGE: Final = re.compile(r"e(\d+)[a-z]\d+")
-_LATEST: Final = 2**62
 _RECEIPTS: Final = 200
 _MOST_OF_A_DAY: Final = 2000
 """Exchanges of one day that are shown."""
@@ -196,10 +195,9 @@ class Browsing:
             for reply in replies
         ]
 
-    async def outcomes(self, session: Session, *, limit: int) -> Sequence[tuple[float, str]]:
-        """Return when the newest replies were made (epoch seconds), each with how its recall went."""
-        replies = await self._storage.turns.replies(session.scope.key, before=_LATEST, limit=limit)
-        return [(reply.at, reply.report.outcome) for reply in replies if reply.report]
+    async def outcomes(self, session: Session, *, since: float, limit: int) -> Sequence[tuple[float, str]]:
+        """Return when the newest replies since a time were made (epoch seconds), each with how its recall went."""
+        return await self._storage.turns.outcomes(session.scope.key, since=since, limit=limit)
 
     async def changed(self, session: Session, *, since: float, limit: int) -> Sequence[Receipt]:
         """Return the newest receipts since a time (epoch seconds), newest first, without those of imports."""

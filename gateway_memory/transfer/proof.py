@@ -13,6 +13,7 @@ class Proof:
     before, after: the number of rows, lines or files, by place.
     found: files that still contain a text or an id of the scope.
     left: links whose target is elsewhere. Only the link is deleted.
+    limits: what no deletion reaches; the proof is then of tables, and no files were looked through.
     """
 
     before: dict[str, int] = field(default_factory=dict)
@@ -22,6 +23,7 @@ class Proof:
     needles: int = 0
     found: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    limits: str = ""
 
     @property
     def holds(self) -> bool:
@@ -31,6 +33,8 @@ class Proof:
 
 def lines_of(proof: Proof) -> list[str]:
     """Return a proof as lines: each place with its numbers before and after, and what a search for traces found."""
+    if proof.limits:
+        return [*places(proof.before, proof.after), proof.limits]
     looked = f"looked through {proof.files} files ({proof.bytes} bytes) for {proof.needles} of its texts and ids"
     found = [*proof.found, *(f"a link was deleted, not what it names: {link}" for link in proof.left)]
     return [

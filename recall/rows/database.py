@@ -9,7 +9,7 @@ from pathlib import Path
 from recall.log import get_logger
 from recall.rows.errors import kind_of, translated
 from recall.rows.port import Opening, Poll
-from recall.rows.schema import FORMAT, SCHEMA
+from recall.rows.schema import FORMAT, LATER, SCHEMA
 from recall.rows.seal import break_seal, put_seal, seal_of
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
@@ -78,6 +78,7 @@ class Database:
                 self._connect(path)
                 if self._has_our_format():
                     self._is_readable(self.connection)
+                    self.connection.execute(LATER)
                     return "found"
                 reason = "format"
             except (sqlite3.DatabaseError, ValueError, RowsDamagedError) as error:
@@ -186,6 +187,7 @@ class Database:
         with self.writing() as connection:
             for statement in SCHEMA.split(";"):
                 connection.execute(statement)
+            connection.execute(LATER)
             connection.execute("insert into meta values ('format', ?)", (FORMAT,))
 
     def _has_our_format(self) -> bool:

@@ -1,6 +1,6 @@
 """The tables of index.sqlite. A file of another format is replaced: the index can always be made again."""
 
-__all__ = ["FORMAT", "SCHEMA"]
+__all__ = ["FORMAT", "LATER", "SCHEMA"]
 
 FORMAT = "6"
 # scope.forgotten: up to which revision it is no longer known what was removed. row.added: the revision that inserted
@@ -36,3 +36,5 @@ create index vector_revision on vector (scope, revision);
 create table removed (revision integer not null, scope integer not null, sequence integer not null);
 create index removed_revision on removed (scope, revision);
 """
+# What a file of this format may lack, since it came later and changes no row.
+LATER = "create index if not exists row_of_time on row (scope, at)"

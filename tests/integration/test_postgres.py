@@ -16,6 +16,7 @@ from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.cli.main import main
 from gateway_memory.config.settings import MemorySync, StoreSettings
 from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureError, StoreError
+from gateway_memory.scope import scope_named
 from gateway_memory.store.journal.sql import Database
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.ports.store import Store
@@ -25,6 +26,8 @@ from gateway_memory.store.postgres.hosts import HostSlot
 from gateway_memory.store.postgres.schema import check, migrate, standing
 from gateway_memory.store.postgres.turns import PostgresTurns
 from gateway_memory.sync.opening import open_rows
+from gateway_memory.transfer.deletion import Deletion
+from gateway_memory.transfer.proof import lines_of
 from recall import EmbedderSettings, RecallSettings
 
 pytestmark = [
@@ -149,6 +152,34 @@ async def test_transactions_that_collide_run_again(dsn: str, schema: str) -> Non
     assert await connections[0].rows("SELECT extractions FROM usage") == [(30,)]
     for each in connections:
         await each.close()
+
+
+async def test_a_person_is_deleted_with_proof_while_hosts_run(dsn: str, schema: str, tmp_path: Path) -> None:
+    deletion = Deletion(workspace=tmp_path, store=config(schema).defaults.store)
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        zoe, session = [await memory.start_session(user, user=user) for user in ("zoe", "yan")]
+        for user, of in (("zoe", zoe), ("yan", session)):
+            await memory.after_reply(of, user=f"Remember that the locker of {user} opens with 4711.", reply="OK")
+            await memory.flush()
+            assert await memory.search(of, "locker")
+        proof = await asyncio.to_thread(deletion.delete, scope_named("user:zoe"))
+        assert proof.holds
+        assert proof.before["memories"] == proof.before["episodes"] == proof.before["documents"] == 1
+        assert "write-ahead log" in lines_of(proof)[-1]
+        assert [hit.text for hit in await memory.search(session, "locker") if hit.kind == "memory"] != []
+        again = await memory.start_session("zoe again", user="zoe")
+        assert again.opening == ""
+        assert list(await memory.search(again, "locker")) == []
+    with psycopg.connect(dsn, options=f"-csearch_path={schema}") as connection:
+        query = (
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = %s "
+            "AND data_type = 'text'"
+        )
+        for table, column in connection.execute(query, (schema,)).fetchall():
+            found = connection.execute(
+                f"SELECT count(*) FROM \"{table}\" WHERE strpos({column}, 'of zoe') > 0"
+            ).fetchone()
+            assert found == (0,), (table, column)
 
 
 # A server that is away

@@ -51,7 +51,7 @@ POSTGRES: Final = {name: found for name, found in (("embedded", _embedded()), ("
 class Postgres:
     """A server of its own in a temporary folder, on a Unix socket and on a free port of the loopback."""
 
-    def __init__(self, install: Path) -> None:
+    def __init__(self, install: Path, *, fsync: bool = False) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="gm-pg-"))
         self._folder.chmod(0o755)
         self._data = self._folder / "data"
@@ -70,7 +70,7 @@ class Postgres:
             "port": str(self.port),
             "unix_socket_directories": f"'{self._folder}'",
             "max_connections": "200",
-            "fsync": "off",
+            "fsync": "on" if fsync else "off",
             "shared_buffers": "32MB",
         }
         with (self._data / "postgresql.conf").open("a", encoding="utf-8") as config:

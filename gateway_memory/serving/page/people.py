@@ -1,12 +1,11 @@
 """The pages of people and rooms: whose memories there are, links between them, and deletion with proof."""
 
 import asyncio
-from functools import partial
 
 from gateway_memory.scope import scope_named
 from gateway_memory.serving.app import Service
 from gateway_memory.serving.page.visit import Shown, Visit
-from gateway_memory.transfer.eraser import delete, linked_with, survey
+from gateway_memory.transfer.deletion import Deletion
 from gateway_memory.transfer.proof import lines_of, places
 
 __all__ = ["deletion", "erase", "people"]
@@ -29,14 +28,22 @@ async def erase(service: Service, agent: str, visit: Visit, typed: str) -> Shown
     """Delete a scope and those that are linked with it, and show the proof. typed: its name, as a confirmation."""
     if typed.strip() != visit.of:
         return await _deletion(visit, typed)
-    async with service.held[agent].closed() as workspace:
-        proof = await asyncio.to_thread(delete, workspace, scope_named(visit.of))
+    scope, deletion = scope_named(visit.of), _deletion_of(visit)
+    if deletion.is_shared:
+        proof = await asyncio.to_thread(deletion.delete, scope)
+    else:
+        async with service.held[agent].closed():
+            proof = await asyncio.to_thread(deletion.delete, scope)
     return Shown("deleted.html", {"of": visit.of, "holds": proof.holds, "lines": lines_of(proof)})
 
 
+def _deletion_of(visit: Visit) -> Deletion:
+    return Deletion(workspace=visit.memory.workspace, store=visit.memory.settings.store)
+
+
 async def _deletion(visit: Visit, typed: str) -> Shown:
-    workspace, scope = visit.memory.workspace, scope_named(visit.of)
-    counts = await asyncio.to_thread(survey, workspace, scope)
-    linked = await asyncio.to_thread(partial(linked_with, workspace), scope)
+    scope, deletion = scope_named(visit.of), _deletion_of(visit)
+    counts = await asyncio.to_thread(deletion.survey, scope)
+    linked = await asyncio.to_thread(deletion.linked_with, scope)
     values = {"lines": places(counts), "linked": [each.key for each in linked], "typed": typed}
     return Shown("deletion.html", values)

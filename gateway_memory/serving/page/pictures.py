@@ -55,7 +55,8 @@ async def over_time(visit: Visit) -> Shown:
     today = visit.today()
     days = [today - timedelta(days=ago) for ago in reversed(range(_DAYS))]
     counts: dict[date, Counter[str]] = {day: Counter() for day in days}
-    for told in await visit.memory.browsing.outcomes(visit.session, limit=_REPLIES):
+    since = visit.memory.now().timestamp() - (_DAYS + 1) * _DAY_SECONDS
+    for told in await visit.memory.browsing.outcomes(visit.session, since=since, limit=_REPLIES):
         day = visit.local(told[0]).date()
         if day in counts:
             counts[day][told[1]] += 1

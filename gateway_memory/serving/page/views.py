@@ -50,9 +50,8 @@ async def today(visit: Visit) -> Shown:
         for outcome in receipt.outcomes
         if outcome.action in _ACTIONS and outcome.id
     ]
-    outcomes = [
-        outcome for at, outcome in await visit.memory.browsing.outcomes(visit.session, limit=_TODAY) if at >= start
-    ]
+    found = await visit.memory.browsing.outcomes(visit.session, since=start, limit=_TODAY)
+    outcomes = [outcome for _, outcome in found]
     told = sum(outcome in ("full", "partial") for outcome in outcomes)
     return Shown("today.html", {"status": status, "changes": changes, "replies": len(outcomes), "told": told})
 

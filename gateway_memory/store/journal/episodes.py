@@ -64,7 +64,10 @@ class SqlEpisodes:
 
         def work(database: Database) -> Told:
             found = [_episode(row) for row in database.execute(f"{_SELECT} WHERE {among}", values)]
-            query = f"SELECT turn, category FROM memories WHERE {among} AND state IN ('forgotten', 'undone', 'deleted')"
+            query = (
+                f"SELECT turn, category FROM memories WHERE {among} AND state <> 'active' AND state > '' "
+                "AND state IN ('forgotten', 'undone', 'deleted')"
+            )
             sources = database.execute(query, values).fetchall()
             return Told(
                 episodes={episode.turn: episode for episode in found},

@@ -253,6 +253,15 @@ _REPORTS: Final = (
     """,
 )
 
+_GONE: Final = (
+    "0018_gone",
+    """
+    DROP INDEX memories_withheld;     -- SQLite preferred the primary key to it
+    -- SQLite takes this one where a query also says: state <> 'active' AND state > ''.
+    CREATE INDEX memories_gone ON memories (scope, state) WHERE state <> 'active';
+    """,
+)
+
 LATER: Final = (
     _SESSIONS,
     _DISTILLATION,
@@ -268,5 +277,6 @@ LATER: Final = (
     _REQUESTS,
     _REVIEWS,
     _REPORTS,
+    _GONE,
 )
 """In chronological order. Append new steps at the end, and never change an existing one."""

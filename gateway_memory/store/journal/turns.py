@@ -103,6 +103,14 @@ class SqlTurns:
     async def replies(self, scope: str, *, before: int, limit: int) -> list[Reply]:
         return await self._replies("scope = ? AND turn < ? ORDER BY turn DESC LIMIT ?", (scope, before, limit))
 
+    async def outcomes(self, scope: str, *, since: float, limit: int) -> list[tuple[float, str]]:
+        query = (
+            "SELECT at, CASE WHEN json_valid(report) THEN json_extract(report, '$.outcome') END FROM replies "
+            "WHERE scope = ? AND report <> '' AND at >= ? ORDER BY turn DESC LIMIT ?"
+        )
+        rows = await self._connection.rows(query, (scope, since, limit))
+        return [(float(at), str(outcome)) for at, outcome in rows if outcome is not None]
+
     async def _replies(self, which: str, values: tuple[object, ...]) -> list[Reply]:
         query = f"SELECT turn, scope, recalled, at, report FROM replies WHERE {which}"
         rows = await self._connection.rows(query, values)

@@ -21,7 +21,8 @@ def withheld(database: Database, scope: str, *, also: Iterable[Forgotten] = ()) 
     """
     rows = database.execute(
         "SELECT id, text, quote, changed_at FROM memories WHERE scope = ? AND type <> 'S' AND "
-        f"category <> '{EXCHANGE}' AND state IN ('forgotten', 'undone', 'deleted') ORDER BY changed_at DESC LIMIT ?",
+        f"category <> '{EXCHANGE}' AND state <> 'active' AND state > '' AND "
+        "state IN ('forgotten', 'undone', 'deleted') ORDER BY changed_at DESC LIMIT ?",
         (scope, _NEWEST),
     ).fetchall()
     if not rows:
@@ -47,7 +48,8 @@ def replaced(database: Database, scope: str) -> Withheld:
     query = (
         "SELECT m.text, m.quote, m.changed_at, coalesce(n.text, '') FROM memories m LEFT JOIN memories n ON "
         "n.scope = m.scope AND n.id = m.replaced_by WHERE m.scope = ? AND m.type <> 'S' AND "
-        f"m.category NOT IN ('{SAID}', '{EXCHANGE}') AND m.state IN ('superseded', 'expired') "
+        f"m.category NOT IN ('{SAID}', '{EXCHANGE}') AND m.state <> 'active' AND m.state > '' "
+        "AND m.state IN ('superseded', 'expired') "
         "ORDER BY m.changed_at DESC LIMIT ?"
     )
     return Withheld(

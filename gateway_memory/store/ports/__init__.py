@@ -2,5 +2,6 @@
 
 No SQL, connection, path or closure crosses a port, and a port raises only our errors (`StoreError`). The adapters for
 documents are Markdown files (`store.disk`) and memory (`store.disk.in_memory`). The adapter for everything else is
-SQLite (`store.journal`), in a file or in memory. The rows of the index are a port of `recall`.
+SQL (`store.journal`) over SQLite, in a file or in memory. `store.postgres` adapts both for PostgreSQL, where the
+journal runs the same queries. The rows of the index are a port of `recall`.
 """

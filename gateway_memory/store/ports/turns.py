@@ -137,6 +137,9 @@ class Turns(Protocol):
     async def replies(self, scope: str, *, before: int, limit: int) -> list[Reply]:
         """Return the newest replies of a scope whose turns have a number below `before`, newest first."""
 
+    async def outcomes(self, scope: str, *, since: float, limit: int) -> list[tuple[float, str]]:
+        """Return when the newest replies since a time were made (epoch seconds), and how recall went, newest first."""
+
     async def queue(self) -> Queue:
         """Return the waiting work of all processes."""
 

@@ -17,7 +17,7 @@ from gateway_memory.runtime.tasks import Threads
 from gateway_memory.store.journal.sql import Database, Found
 from recall import PatientConnection, SilentError
 
-__all__ = ["PostgresConnection", "failed", "in_schema", "translated"]
+__all__ = ["PostgresConnection", "Transaction", "failed", "in_schema", "translated"]
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ def translated(query: str) -> str:
     return query.replace("%", "%%").replace("?", "%s").replace("json_each(", "json_texts(")
 
 
-class _Transaction:
+class Transaction:
     """A `Database` over a connection in a transaction."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
@@ -140,7 +140,7 @@ class PostgresConnection:
         for tried in range(_TRIES):
             try:
                 with self._pool.connection() as connection:  # one statement is a snapshot by itself
-                    return _Transaction(connection).execute(query, values).fetchall()
+                    return Transaction(connection).execute(query, values).fetchall()
             except psycopg.OperationalError as error:
                 if isinstance(error, SilentError) or tried == _TRIES - 1:
                     raise
@@ -154,7 +154,7 @@ class PostgresConnection:
                     connection.isolation_level = level
                     with connection.transaction():
                         began = True
-                        return work(_Transaction(connection))
+                        return work(Transaction(connection))
             except _COLLIDED:
                 if tried == _TRIES - 1:
                     raise

@@ -43,6 +43,7 @@ CREATE TABLE "row" (
     UNIQUE (scope, id)
 );
 CREATE INDEX row_of_scope ON "row" (scope, sequence);
+CREATE INDEX row_of_time ON "row" (scope, at);
 CREATE INDEX row_of_file ON "row" (scope, file);
 CREATE INDEX row_revision ON "row" (scope, revision);
 CREATE INDEX row_pending ON "row" (sequence) WHERE embedded = 0;

@@ -1,0 +1,180 @@
+"""What many hosts on PostgreSQL cost, beside one host on files, in one run.
+
+    python benchmarks/hosts.py [--dsn DSN] [--scopes 20] [--replies 100] [--turns 2000] [--hosts 4]
+
+Prints before_reply (p50, p95) in scopes of 50 and of 1,000 memories, resident and cold; how many turns a second are
+accepted, and worked off by several hosts, each a process of its own; and how long after the end of a turn's processing
+on one host a session on another one has heard of it. Without --dsn a server is started with its usual settings, fsync
+included. The machine is noisy: compare the ratios.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median, quantiles
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tests" / "programs"))
+
+from postgres import POSTGRES, Postgres, migrated  # noqa: E402
+
+from gateway_memory import OWNER, Config, GatewayMemory  # noqa: E402
+from gateway_memory.config.settings import MemorySync, OpeningSettings, StoreSettings  # noqa: E402
+from gateway_memory.scope import resolve_scope  # noqa: E402
+
+SIZES = (50, 1000)
+QUESTION = "which colour does box {number} have, and who repainted it?"
+
+
+def main() -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--dsn", help="of a server (default: one is started)")
+    parser.add_argument("--scopes", type=int, default=20, help="of each size (default: %(default)s)")
+    parser.add_argument("--replies", type=int, default=100, help="of each kind (default: %(default)s)")
+    parser.add_argument("--turns", type=int, default=2000, help="over all hosts (default: %(default)s)")
+    parser.add_argument("--hosts", type=int, default=4, help="that accept and work (default: %(default)s)")
+    parser.add_argument("--host", nargs=4, metavar=("SCHEMA", "NAME", "TURNS", "FOLDER"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.host:
+        schema, name, turns, folder = args.host
+        asyncio.run(one_host(schema, name, int(turns), Path(folder)))
+        return 0
+    server = None if args.dsn else Postgres(next(iter(POSTGRES.values())), fsync=True)
+    os.environ["GATEWAY_MEMORY_DSN"] = args.dsn or (server.dsn if server else "")
+    try:
+        measure(args)
+    finally:
+        if server:
+            server.remove()
+    return 0
+
+
+def measure(args: argparse.Namespace) -> None:
+    """Print all figures."""
+    dsn = os.environ["GATEWAY_MEMORY_DSN"]
+    with tempfile.TemporaryDirectory() as folder, migrated(dsn) as schema:
+        files = asyncio.run(replies(Config(defaults=settings(None)), Path(folder) / "files", args))
+        rows = asyncio.run(replies(Config(defaults=settings(schema)), Path(folder) / "rows", args))
+        print("before_reply, ms            files p50    p95   postgres p50    p95   ratio of p50")
+        for what, times in files.items():
+            beside = rows[what]
+            print(
+                f"{what:<26} {median(times):10.1f} {p95(times):6.1f} {median(beside):14.1f} {p95(beside):6.1f} "
+                f"{median(beside) / median(times):12.2f}"
+            )
+    with tempfile.TemporaryDirectory() as folder, migrated(dsn) as schema:
+        heard = asyncio.run(told(Config(defaults=settings(schema)), Path(folder)))
+        print(f"heard by the other host after the commit, ms: p50 {median(heard):.0f}, p95 {p95(heard):.0f}")
+    with tempfile.TemporaryDirectory() as folder, migrated(dsn) as schema:
+        throughput(args, schema, Path(folder))
+
+
+def settings(schema: str | None) -> MemorySync:
+    """Return the settings for files, or for a schema."""
+    store = StoreSettings(backend="postgres", schema=schema) if schema else StoreSettings()
+    return MemorySync(store=store, opening=OpeningSettings(enabled=False))
+
+
+async def replies(config: Config, folder: Path, args: argparse.Namespace) -> dict[str, list[float]]:
+    """Return the milliseconds of replies, by size and kind."""
+    times: dict[str, list[float]] = {}
+    lines = [
+        f"- Box {number} is {('red', 'green', 'blue')[number % 3]} since {number} May." for number in range(max(SIZES))
+    ]
+    async with GatewayMemory(config, folder) as memory:
+        storage = memory._opened().storage  # noqa: SLF001 - a scope is filled at once
+        for size in SIZES:
+            for number in range(args.scopes):
+                scope = resolve_scope(user=f"p{size}x{number}", room=None)
+                async with storage.documents.writing(scope):
+                    await storage.documents.create(scope, "MEMORY.md", "# Memory\n\n" + "\n".join(lines[:size]) + "\n")
+                await storage.follower.refresh(scope)
+        await storage.recaller.embedded()
+    async with GatewayMemory(config, folder) as memory:
+        warmed = await memory.start_session("warm", user=OWNER)
+        await memory.search(warmed, "hello")  # the encoder is loaded
+        for size in SIZES:
+            cold, resident = times.setdefault(f"{size} memories, cold", []), times.setdefault(f"{size}, resident", [])
+            sessions = [
+                await memory.start_session(f"s{size}x{number}", user=f"p{size}x{number}")
+                for number in range(args.scopes)
+            ]
+            for number, session in enumerate(sessions):
+                cold.append(await timed(memory.before_reply(session, QUESTION.format(number=number))))
+            for number in range(args.replies):
+                session = sessions[number % len(sessions)]
+                resident.append(await timed(memory.before_reply(session, QUESTION.format(number=100 + number))))
+    return times
+
+
+async def timed(call: "asyncio.Future[object] | object") -> float:
+    """Return how many milliseconds a call takes."""
+    began = time.perf_counter()
+    await call  # type: ignore[misc]
+    return 1000 * (time.perf_counter() - began)
+
+
+async def told(config: Config, folder: Path) -> list[float]:
+    """Return how many milliseconds after a commit on one host a session on another one has heard."""
+    waits = []
+    async with GatewayMemory(config, folder / "here") as here, GatewayMemory(config, folder / "there") as there:
+        speaker = await here.start_session("speaker", user=OWNER)
+        listener = await there.start_session("listener", user=OWNER)
+        for number in range(40):
+            await here.after_reply(speaker, user=f"Remember that door {number} opens with {7919 * number}.", reply="OK")
+            await here.flush()
+            began = time.perf_counter()
+            while not len(listener.inbox):  # noqa: ASYNC110 - what is measured is when it is there
+                await asyncio.sleep(0.001)
+            waits.append(1000 * (time.perf_counter() - began))
+            listener.inbox.take()
+    return waits
+
+
+def throughput(args: argparse.Namespace, schema: str, folder: Path) -> None:
+    """Let several processes accept turns and work them off, and print how fast."""
+    each = args.turns // args.hosts
+    command = [sys.executable, __file__, "--host", schema]
+    hosts = [
+        subprocess.Popen(  # noqa: S603 - our own program
+            [*command, str(number), str(each), str(folder / str(number))], stdout=subprocess.PIPE, text=True
+        )
+        for number in range(args.hosts)
+    ]
+    found = [json.loads(host.communicate()[0]) for host in hosts]
+    accepted = each * len(hosts) / (max(one["accepted"] for one in found) - min(one["began"] for one in found))
+    drained = each * len(hosts) / (max(one["drained"] for one in found) - min(one["began"] for one in found))
+    print(f"{len(hosts)} hosts, {each * len(hosts)} turns: accepted {accepted:.0f}/s, worked off {drained:.0f}/s")
+
+
+async def one_host(schema: str, name: str, turns: int, folder: Path) -> None:
+    """Accept turns of twenty sessions as fast as they are taken, work them off, and print when that was."""
+    async with GatewayMemory(Config(defaults=settings(schema)), folder) as memory:
+        sessions = [await memory.start_session(f"{name}x{number}", user=f"u{name}x{number}") for number in range(20)]
+        began = time.time()
+
+        async def talk(number: int) -> None:
+            for turn in range(turns // len(sessions)):
+                text = f"Please look at ticket {turn}, the one about the door."
+                await memory.after_reply(sessions[number], user=text, reply="I will.")
+
+        await asyncio.gather(*(talk(number) for number in range(len(sessions))))
+        accepted = time.time()
+        await memory.flush()
+        print(json.dumps({"began": began, "accepted": accepted, "drained": time.time()}))
+
+
+def p95(times: list[float]) -> float:
+    """Return the 95th percentile."""
+    return quantiles(times, n=20)[-1]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,98 @@
+"""Delete scopes from every table."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import psycopg
+from psycopg import sql
+
+from gateway_memory.scope import Scope
+from gateway_memory.store.journal.links import linked_with
+from gateway_memory.store.postgres.connection import Transaction, failed, in_schema
+from recall import PatientConnection
+
+__all__ = ["ScopeTables"]
+
+_PATIENCE_SECONDS: Final = 600.0
+_OF_SESSIONS: Final = "session_id IN (SELECT session_id FROM sessions WHERE scope = ANY(%s))"
+_OF_INDEX: Final = "scope IN (SELECT number FROM scope WHERE key = ANY(%s))"
+_OF_PLANS: Final = "json_valid(body) AND json_extract(body, '$.scope') = ANY(%s)"
+
+
+class ScopeTables:
+    """The tables of a memory, on a connection of its own. Every call may raise StoreError."""
+
+    def __init__(self, dsn: str, schema: str) -> None:
+        self._dsn = dsn
+        self._schema = schema
+
+    def linked_with(self, scope: str) -> list[str]:
+        """Return the other scopes of the person to whom a scope belongs."""
+        with self._connected() as connection, connection.transaction():
+            return linked_with(Transaction(connection), scope)
+
+    def count(self, scopes: Sequence[Scope]) -> dict[str, int]:
+        """Return how many rows scopes have, by table."""
+        with self._connected() as connection:
+            return {
+                table: int((connection.execute(query, values).fetchone() or (0,))[0])
+                for table, query, values in self._each(connection, "SELECT count(*)", scopes)
+            }
+
+    def erase(self, scopes: Sequence[Scope]) -> None:
+        """Delete all rows of scopes, in one transaction. Hosts that hold them notice it at the next message."""
+        with self._connected() as connection, connection.transaction():
+            for _, query, values in self._each(connection, "DELETE", scopes):
+                connection.execute(query, values)
+            keys = [scope.key for scope in scopes]
+            connection.execute("DELETE FROM links WHERE target = ANY(%s)", (keys,))
+
+    def _each(
+        self, connection: psycopg.Connection[Any], verb: str, scopes: Sequence[Scope]
+    ) -> list[tuple[str, sql.Composed, tuple[list[str]]]]:
+        """Return each table that has rows of scopes, with a query of what it has; those that others refer to last."""
+        keys, folders = [scope.key for scope in scopes], [scope.folder for scope in scopes]
+        query = (
+            "SELECT table_name FROM information_schema.columns WHERE table_schema = %s AND column_name = 'scope' "
+            "AND data_type = 'text' AND table_name <> 'sessions' ORDER BY table_name"
+        )
+        tables = [str(row[0]) for row in connection.execute(query, (self._schema,)).fetchall()]
+        found = [
+            ("told", _OF_SESSIONS, keys),
+            ("plans", _OF_PLANS, keys),
+            *((table, _OF_INDEX, keys) for table in ("vector", "row", "removed", "file")),
+            *((table, "scope = ANY(%s)", keys) for table in tables),
+            ("documents", "folder = ANY(%s)", folders),
+            ("sessions", "scope = ANY(%s)", keys),
+            ("scope", "key = ANY(%s)", keys),
+        ]
+        return [
+            (table, sql.SQL(f"{verb} FROM {{}} WHERE {where}").format(sql.Identifier(table)), (values,))
+            for table, where, values in found
+        ]
+
+    def _connected(self) -> "_Connected":
+        return _Connected(self._dsn, self._schema)
+
+
+class _Connected:
+    """A patient connection for a block; what goes wrong in it is translated."""
+
+    def __init__(self, dsn: str, schema: str) -> None:
+        self._dsn = dsn
+        self._schema = schema
+        self._connection: PatientConnection | None = None
+
+    def __enter__(self) -> PatientConnection:
+        try:
+            self._connection = PatientConnection.connect(self._dsn, **in_schema(self._schema))
+        except psycopg.Error as error:
+            raise failed(error) from error
+        self._connection.patience_seconds = _PATIENCE_SECONDS
+        return self._connection
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        assert self._connection
+        self._connection.close()
+        if isinstance(error, psycopg.Error):
+            raise failed(error) from error
