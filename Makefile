@@ -1,5 +1,5 @@
 # Each target sets up what it needs in .venv; only Python 3.11 or newer and make must be there.
-#   make demo | test | test-gateways | test-page | screenshots | test-thorough | test-lowest | lint | format | docs | bench | wheel-test | clean        make PYTHON=python3.12 test
+#   make demo | test | test-gateways | test-page | test-postgres | screenshots | test-thorough | test-lowest | lint | format | docs | bench | wheel-test | clean        make PYTHON=python3.12 test
 
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; done)
@@ -10,7 +10,7 @@ BIN := .venv/bin
 READY := .venv/ready-$(VERSION)
 READY_LOWEST := .venv-lowest/ready-$(VERSION)
 
-.PHONY: demo test test-gateways test-page screenshots test-thorough test-lowest lint format docs bench wheel wheel-test clean
+.PHONY: demo test test-gateways test-page test-postgres screenshots test-thorough test-lowest lint format docs bench wheel wheel-test clean
 
 demo: $(READY)
 	$(BIN)/python -m gateway_memory.cli.demo
@@ -38,6 +38,14 @@ screenshots: $(READY)
 	@$(BIN)/python $(PIP) playwright
 	mkdir -p docs/images
 	GATEWAY_MEMORY_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest tests/browser/test_screenshots.py
+
+# What a memory promises, over PostgreSQL in the place of files: one server for each process of the tests.
+ON_POSTGRES := nothing_comes_back review feedback links secrecy injection incognito masked stages categories speaking \
+	repeats episodes search search_kinds days_asked late compaction taken_back scopes \
+	session_summaries
+test-postgres: $(READY)
+	GATEWAY_MEMORY_TEST_BACKEND=postgres $(BIN)/pytest $(SHARED) -m "not files" tests/acceptance \
+		$(ON_POSTGRES:%=tests/integration/test_%.py)
 
 # Every case of the large products of which `make test` takes a sample, more examples, more rounds of faults: some hours.
 test-thorough: $(READY)

@@ -106,6 +106,7 @@ async def test_a_feature_can_be_switched_for_one_session(feature: Feature, tmp_p
         assert session.on(feature)
 
 
+@pytest.mark.files
 async def test_everything_off_is_incognito(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), workspace=tmp_path) as memory:
         (tmp_path / "MEMORY.md").write_text("- The cat is called Tigger\n")

@@ -9,6 +9,7 @@ from gateway_memory import OWNER, GatewayMemory, load_config
 ASKED = "where are the keys of the shed?"
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("how", ["compacted", "before_compaction"])
 async def test_what_a_session_held_comes_back(how: str, tmp_path: Path) -> None:
     (tmp_path / "MEMORY.md").write_text("- The keys of the shed are in the blue box\n- Likes tea\n")

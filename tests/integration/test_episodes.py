@@ -91,6 +91,7 @@ async def test_nobody_is_told_what_another_has_said(tmp_path: Path) -> None:
         assert "Canyon" in await told(memory, "hers", user="zoe")
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("how", ["config", "incognito", "switched off"])
 async def test_what_is_not_to_be_kept_leaves_no_episode(tmp_path: Path, how: str) -> None:
     async with GatewayMemory(words_alone(enabled=how != "config"), tmp_path) as memory:
@@ -138,6 +139,7 @@ async def test_the_index_is_made_again_from_what_was_said(tmp_path: Path, *, res
         assert "Canyon" in await told(memory, "three")
 
 
+@pytest.mark.files
 async def test_a_shell_searches_the_index_beside_pages_of_episodes(tmp_path: Path) -> None:
     async with GatewayMemory(words_alone(), tmp_path) as memory:
         await say(memory, "one", (BIKE, "Nice!"), ("Remember that my cat is called Miso.", "OK"))

@@ -110,6 +110,7 @@ async def test_chat_and_shell_leave_the_same_receipt(tmp_path: Path) -> None:
         assert (told[0]["stage"], told[0]["outcomes"][0]["action"]) == ("feedback", "useful")
 
 
+@pytest.mark.files
 def test_the_shell_exports_it_for_tuning_without_any_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async def prepared() -> tuple[str, int]:
         async with GatewayMemory(Config(), tmp_path / "w") as memory:

@@ -103,6 +103,7 @@ async def test_what_was_said_incognito_helps_no_later_query(tmp_path: Path) -> N
         assert SECRET not in str(embeddings.asked)
 
 
+@pytest.mark.files
 async def test_it_holds_after_a_restart_and_for_the_agents_own_commands(tmp_path: Path) -> None:
     fact = ("save-fact", "--workspace", str(tmp_path), "--content", SECRET)
     async with GatewayMemory(load_config(), tmp_path) as memory:
@@ -124,6 +125,7 @@ async def test_it_holds_after_a_restart_and_for_the_agents_own_commands(tmp_path
         assert not again.incognito
 
 
+@pytest.mark.files
 async def test_it_holds_after_the_gateway_has_died(tmp_path: Path) -> None:
     code = (
         "import asyncio, os\n"
@@ -173,6 +175,7 @@ async def test_whoever_switched_extraction_off_is_not_read_by_the_agents_saving_
     assert SECRET.encode() not in everything(tmp_path)
 
 
+@pytest.mark.files
 async def test_what_a_session_said_before_is_saved_and_what_it_said_incognito_is_not(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), tmp_path) as memory:
         session = await memory.start_session("own", user=OWNER)

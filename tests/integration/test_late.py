@@ -11,6 +11,7 @@ from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.scope import Scope
 
 
+@pytest.mark.files
 async def test_news_of_a_slow_disk_comes_with_the_next_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     defaults = load_config().defaults
     hasty = replace(defaults, auto_recall=replace(defaults.auto_recall, timeout_ms=200))
@@ -32,6 +33,7 @@ async def test_news_of_a_slow_disk_comes_with_the_next_reply(tmp_path: Path, mon
         assert "The meeting moved to Thursday" in told.text
 
 
+@pytest.mark.files
 async def test_what_was_edited_before_it_was_told_is_told_as_it_stands(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), tmp_path) as memory:
         speaker = await memory.start_session("agent:main:laptop:direct:7", user=OWNER)

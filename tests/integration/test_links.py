@@ -151,6 +151,7 @@ async def test_what_was_forgotten_and_restored_goes_back(tmp_path: Path) -> None
         assert "elderflower" not in await all_told(memory, one, "elderflower cordial")
 
 
+@pytest.mark.files
 async def test_a_code_is_valid_once_for_ten_minutes_and_in_every_process(tmp_path: Path) -> None:
     now = [datetime(2026, 11, 23, 12, tzinfo=UTC)]
     one, two, three = WHO
@@ -281,6 +282,7 @@ async def test_what_another_process_still_writes_under_the_old_scope_follows(tmp
         assert "velvet" not in await all_told(memory, one, "Who irons the velvet curtains?")
 
 
+@pytest.mark.files
 async def test_deleting_one_of_two_linked_scopes_deletes_the_person(tmp_path: Path) -> None:
     one, two, three = WHO
     for number, named in enumerate(("telegram::1", "discord::2")):

@@ -88,6 +88,7 @@ async def test_what_failed_runs_again_only_if_it_has_done_nothing(
             assert await memory.once(ONE, works, unknown=unknown, sure=sure) == {"did": then}
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("step", ["before", "within", "after"])
 async def test_a_killed_process_undoes_nothing_twice(step: str, tmp_path: Path) -> None:
     async with GatewayMemory(load_config(WORDS_ALONE), tmp_path) as memory:

@@ -162,6 +162,7 @@ async def test_what_waits_is_asked_about_once_and_in_its_newest_form(tmp_path: P
         assert list(await reviews(memory, session)) == ["The user lives in Porto now"]
 
 
+@pytest.mark.files
 async def test_what_contradicts_memory_md_waits_and_replaces_the_line_when_approved(tmp_path: Path) -> None:
     host = Host(tmp_path)
     async with host.opened() as memory:
@@ -292,6 +293,7 @@ async def test_forgetting_reaches_what_waits(tmp_path: Path) -> None:
         assert await reviews(memory, session) == {}, "the same words are forgotten"
 
 
+@pytest.mark.files
 async def test_it_moves_with_an_export_and_is_deleted_with_its_scope(tmp_path: Path) -> None:
     from gateway_memory.cli.main import main
     from gateway_memory.scope import OWNER_SCOPE

@@ -3,7 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+from inside import parts
+
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
+from gateway_memory.scope import OWNER_SCOPE
 
 SECRET = "the tulips bloom at midnight"
 
@@ -41,11 +45,12 @@ async def test_what_one_scope_learns_no_other_can_see(tmp_path: Path) -> None:
                 if name != speaker:
                     await memory.command(session, f"/memory forget {own.id}")
             assert said in (await memory.search(sessions[speaker], said, limit=1))[0].text, "only its own scope forgets"
-    assert (tmp_path / "MEMORY.md").exists()
-    assert len(list((tmp_path / "people").iterdir())) == 2
-    assert len(list((tmp_path / "rooms").iterdir())) == 2
+        documents = parts(memory).storage.documents
+        assert await documents.read(OWNER_SCOPE, "MEMORY.md") is not None
+        assert [name.partition("/")[0] for name in await documents.folders()] == ["people", "people", "rooms", "rooms"]
 
 
+@pytest.mark.files
 async def test_a_file_written_by_the_host_is_told_to_the_others_only(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), tmp_path) as memory:
         writer = await memory.start_session("writer", user=OWNER)
@@ -62,6 +67,7 @@ async def test_a_file_written_by_the_host_is_told_to_the_others_only(tmp_path: P
         assert (await memory.before_reply(zoe, "when is the meeting?")).text == ""
 
 
+@pytest.mark.files
 async def test_what_a_person_does_to_the_files_is_respected(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), tmp_path) as memory:
         speaker = await memory.start_session("speaker", user=OWNER)

@@ -158,6 +158,7 @@ def test_words_and_options_may_stand_in_any_order() -> None:
     assert parse_search("coffee").query == "coffee"
 
 
+@pytest.mark.files
 def test_the_shell_takes_them_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "2026-10-01.md").write_text("- The boat is at pier nine\n")

@@ -80,6 +80,7 @@ async def test_what_was_forgotten_is_found_in_none_of_them_until_it_is_back(tmp_
         assert any("8341" in hit.text for hit in await memory.search(later, "8341", kinds=kinds))
 
 
+@pytest.mark.files
 async def test_kinds_narrow_memories_notes_and_episodes_too(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "harbour.md").write_text("The harbour office opens at nine.\n", "utf-8")

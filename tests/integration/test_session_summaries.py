@@ -23,6 +23,7 @@ GOOD = {
 }
 
 
+@pytest.mark.files
 @pytest.mark.parametrize(
     ("steps", "by_model"),
     [

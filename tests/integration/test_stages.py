@@ -117,6 +117,7 @@ async def test_what_is_said_again_is_kept_once(tmp_path: Path) -> None:
         assert await parts(memory).storage.recaller.count("owner") == 1
 
 
+@pytest.mark.files
 async def test_a_full_memory_md_takes_no_more_and_the_user_is_told_once(tmp_path: Path) -> None:
     defaults = load_config().defaults
     config = Config(defaults=replace(defaults, store=replace(defaults.store, max_memory_md_bytes=200)))

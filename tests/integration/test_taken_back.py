@@ -79,6 +79,7 @@ async def command(memory: GatewayMemory, text: str) -> str:
     return answer
 
 
+@pytest.mark.files
 async def test_a_line_of_the_rules_that_the_model_finds_false_goes(
     provider: Provider, opened: Open, tmp_path: Path
 ) -> None:
@@ -92,6 +93,7 @@ async def test_a_line_of_the_rules_that_the_model_finds_false_goes(
         assert lines(tmp_path) == [KEPT], "a person has the last word"
 
 
+@pytest.mark.files
 async def test_what_a_false_line_had_replaced_stands_again(provider: Provider, opened: Open, tmp_path: Path) -> None:
     async with opened() as memory:
         await say(memory, "I live in Turin")
@@ -100,6 +102,7 @@ async def test_what_a_false_line_had_replaced_stands_again(provider: Provider, o
         assert lines(tmp_path) == ["I live in Turin"]
 
 
+@pytest.mark.files
 async def test_only_lines_of_the_same_turns_are_taken_back(provider: Provider, opened: Open, tmp_path: Path) -> None:
     async with opened() as memory:
         await say(memory, "I'm allergic to walnuts")
@@ -109,6 +112,7 @@ async def test_only_lines_of_the_same_turns_are_taken_back(provider: Provider, o
         assert lines(tmp_path) == ["I'm allergic to walnuts"]
 
 
+@pytest.mark.files
 async def test_what_the_model_knows_better_takes_the_place_of_a_false_line(
     provider: Provider, opened: Open, tmp_path: Path
 ) -> None:
@@ -123,6 +127,7 @@ async def test_what_the_model_knows_better_takes_the_place_of_a_false_line(
         assert lines(tmp_path) == [better["content"]]
 
 
+@pytest.mark.files
 async def test_a_line_that_was_edited_by_hand_stays(provider: Provider, opened: Open, tmp_path: Path) -> None:
     async with opened() as memory:
         provider.script.extend(Fail(status=400) for _ in range(8))
