@@ -18,6 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median, quantiles
+from typing import Literal
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests" / "programs"))
@@ -27,6 +28,7 @@ from postgres import POSTGRES, Postgres, migrated  # noqa: E402
 from gateway_memory import OWNER, Config, GatewayMemory  # noqa: E402
 from gateway_memory.config.settings import MemorySync, OpeningSettings, StoreSettings  # noqa: E402
 from gateway_memory.scope import resolve_scope  # noqa: E402
+from recall import EmbedderSettings, RecallSettings  # noqa: E402
 
 SIZES = (50, 1000)
 QUESTION = "which colour does box {number} have, and who repainted it?"
@@ -40,11 +42,13 @@ def main() -> int:
     parser.add_argument("--replies", type=int, default=100, help="of each kind (default: %(default)s)")
     parser.add_argument("--turns", type=int, default=2000, help="over all hosts (default: %(default)s)")
     parser.add_argument("--hosts", type=int, default=4, help="that accept and work (default: %(default)s)")
-    parser.add_argument("--host", nargs=4, metavar=("SCHEMA", "NAME", "TURNS", "FOLDER"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--host", nargs=5, metavar=("SCHEMA", "ENCODER", "NAME", "TURNS", "FOLDER"), help=argparse.SUPPRESS
+    )
     args = parser.parse_args()
     if args.host:
-        schema, name, turns, folder = args.host
-        asyncio.run(one_host(schema, name, int(turns), Path(folder)))
+        schema, provider, name, turns, folder = args.host
+        asyncio.run(one_host(settings(schema, provider), name, int(turns), Path(folder)))
         return 0
     server = None if args.dsn else Postgres(next(iter(POSTGRES.values())), fsync=True)
     os.environ["GATEWAY_MEMORY_DSN"] = args.dsn or (server.dsn if server else "")
@@ -72,14 +76,16 @@ def measure(args: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder, migrated(dsn) as schema:
         heard = asyncio.run(told(Config(defaults=settings(schema)), Path(folder)))
         print(f"heard by the other host after the commit, ms: p50 {median(heard):.0f}, p95 {p95(heard):.0f}")
-    with tempfile.TemporaryDirectory() as folder, migrated(dsn) as schema:
-        throughput(args, schema, Path(folder))
+    for provider in ("bundled", "none"):
+        with tempfile.TemporaryDirectory() as folder, migrated(dsn) as schema:
+            throughput(args, schema, Path(folder), provider)
 
 
-def settings(schema: str | None) -> MemorySync:
-    """Return the settings for files, or for a schema."""
+def settings(schema: str | None, provider: Literal["bundled", "none"] = "bundled") -> MemorySync:
+    """Return the settings for files, or for a schema; provider: of vectors."""
+    recall = RecallSettings(embedder=EmbedderSettings(provider=provider))
     store = StoreSettings(backend="postgres", schema=schema) if schema else StoreSettings()
-    return MemorySync(store=store, opening=OpeningSettings(enabled=False))
+    return MemorySync(store=store, auto_recall=recall, opening=OpeningSettings(enabled=False))
 
 
 async def replies(config: Config, folder: Path, args: argparse.Namespace) -> dict[str, list[float]]:
@@ -138,10 +144,10 @@ async def told(config: Config, folder: Path) -> list[float]:
     return waits
 
 
-def throughput(args: argparse.Namespace, schema: str, folder: Path) -> None:
+def throughput(args: argparse.Namespace, schema: str, folder: Path, provider: str) -> None:
     """Let several processes accept turns and work them off, and print how fast."""
     each = args.turns // args.hosts
-    command = [sys.executable, __file__, "--host", schema]
+    command = [sys.executable, __file__, "--host", schema, provider]
     hosts = [
         subprocess.Popen(  # noqa: S603 - our own program
             [*command, str(number), str(each), str(folder / str(number))], stdout=subprocess.PIPE, text=True
@@ -151,12 +157,13 @@ def throughput(args: argparse.Namespace, schema: str, folder: Path) -> None:
     found = [json.loads(host.communicate()[0]) for host in hosts]
     accepted = each * len(hosts) / (max(one["accepted"] for one in found) - min(one["began"] for one in found))
     drained = each * len(hosts) / (max(one["drained"] for one in found) - min(one["began"] for one in found))
-    print(f"{len(hosts)} hosts, {each * len(hosts)} turns: accepted {accepted:.0f}/s, worked off {drained:.0f}/s")
+    rates = f"accepted {accepted:.0f}/s, worked off {drained:.0f}/s"
+    print(f"{len(hosts)} hosts, encoder {provider}, {each * len(hosts)} turns: {rates}")
 
 
-async def one_host(schema: str, name: str, turns: int, folder: Path) -> None:
+async def one_host(defaults: MemorySync, name: str, turns: int, folder: Path) -> None:
     """Accept turns of twenty sessions as fast as they are taken, work them off, and print when that was."""
-    async with GatewayMemory(Config(defaults=settings(schema)), folder) as memory:
+    async with GatewayMemory(Config(defaults=defaults), folder) as memory:
         sessions = [await memory.start_session(f"{name}x{number}", user=f"u{name}x{number}") for number in range(20)]
         began = time.time()
 

@@ -4,34 +4,28 @@ Rows of the scopes that were read lately stay in memory with their texts, so tha
 look at the scope's revision; while the server is away, not even that.
 """
 
-import re
-import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import psycopg
-from psycopg import errors
-
-from recall.log import get_logger
 from recall.rows.columns import LOADED, STORED, stored_of
-from recall.rows.patient import PatientConnection
-from recall.rows.port import LoadedRow, Opening, Poll, ScopeChanges
+from recall.rows.errors import translated
+from recall.rows.port import LoadedRow, ScopeChanges, SearchTerms, VectorSpace
+from recall.rows.server import Server
 from recall.rows.sql import SqlRows
-from recall.types import Filter, RecallError, RowsBusyError, Stored
+from recall.types import Entry, FileChange, Filter, Stamp, Stored
 
 __all__ = ["PostgresRows"]
 
-_log = get_logger(__name__)
-
-# A server that is away is asked again only then.
-_REST_SECONDS = 1.0
 # Rows in memory with their texts, over all scopes. A row has about a kilobyte.
 _RESIDENT_ROWS = 150_000
-_COLLIDED = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
+# Beyond them, rows are not counted one by one.
+_COUNTED = 100_000
+# Rows that wait for a vector are looked through so far for those that are this host's to make.
+_PENDING_SEEN = 2_000
+# A row whose host has made no vector after so long is any host's.
+_LEFT_SECONDS = 30.0
 
 
 class PostgresRows(SqlRows):
@@ -41,10 +35,13 @@ class PostgresRows(SqlRows):
     """
 
     def __init__(self, dsn: str, arguments: dict[str, Any], *, resident_rows: int = _RESIDENT_ROWS) -> None:
-        self._server = _Server(dsn, arguments)
+        self._server = Server(dsn, arguments)
         super().__init__(self._server)
         self._most = resident_rows
         self._texts: OrderedDict[str, dict[int, Stored]] = OrderedDict()
+        # Rows that wait for a vector: those that this host has inserted, and when it first saw those of others.
+        self._ours: set[int] = set()
+        self._seen: dict[int, float] = {}
 
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         if after < 0:
@@ -110,9 +107,74 @@ class PostgresRows(SqlRows):
             return super().matching(scope, only)
         return [sequence for sequence, stored in self._texts[scope].items() if _passes(stored, only)]
 
+    def replace(
+        self,
+        scope: str,
+        file: str,
+        stamp: Stamp | None,
+        entries: Sequence[Entry],
+        prepared: Mapping[str, SearchTerms],
+    ) -> FileChange:
+        change = super().replace(scope, file, stamp, entries, prepared)
+        self._ours.update(stored.sequence for stored in change.added)
+        return change
+
     def erase(self, scope: str) -> None:
         self._texts.pop(scope, None)
         super().erase(scope)
+
+    # Vectors
+
+    def totals(self) -> tuple[int, int]:
+        """Return both numbers, the first by the server's estimate where there are many."""
+        ((rows, pending),) = self._rows(
+            "select (select count(*) from (select 1 from row limit ?) as few),"
+            " (select count(*) from (select 1 from row where embedded = 0 limit ?) as few)",
+            _COUNTED,
+            _COUNTED,
+        )
+        if rows == _COUNTED:
+            query = "select reltuples from pg_class where oid = to_regclass('row')"
+            rows = max(rows, int(self._rows(query)[0][0]))
+        return int(rows), int(pending)
+
+    def pending(self, limit: int) -> Sequence[Stored]:
+        """Return rows that this host has inserted, and those that another host has not made vectors for in a while."""
+        now = time.monotonic()
+        found = {stored.sequence: stored for stored in super().pending(max(limit, _PENDING_SEEN))}
+        self._ours.intersection_update(found)
+        self._seen = {sequence: self._seen.get(sequence, now) for sequence in found if sequence not in self._ours}
+        waiting = [
+            stored
+            for sequence, stored in found.items()
+            if sequence in self._ours or now - self._seen[sequence] > _LEFT_SECONDS
+        ]
+        return waiting[:limit]
+
+    @translated()
+    def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
+        blobs = dict(vectors)
+        with self._server.writing():
+            found = self.vector_space()
+            if (found.name, found.dimension) != (space.name, space.dimension):
+                return None
+            # All scopes are locked first, in one order: two hosts then wait for each other in no circle.
+            rows = self._rows(
+                "update scope set revision = revision + 1 where number in (select number from scope where number in"
+                " (select scope from row where sequence = any(?)) order by number for update)"
+                " returning number, revision, key",
+                list(blobs),
+            )
+            revisions = {number: revision for number, revision, _ in rows}
+            query = "update row set embedded = 1 where sequence = any(?) and scope = any(?) returning sequence, scope"
+            there = self._rows(query, list(blobs), list(revisions))
+            self._server.executemany(
+                "insert into vector values (?, ?, ?, ?) on conflict (sequence) do update set "
+                "scope = excluded.scope, revision = excluded.revision, vector = excluded.vector",
+                [(sequence, number, revisions[number], blobs[sequence]) for sequence, number in there],
+            )
+        self._ours.difference_update(blobs)
+        return frozenset(key for _, _, key in rows)
 
 
 def _passes(stored: Stored, only: Filter) -> bool:
@@ -124,115 +186,3 @@ def _passes(stored: Stored, only: Filter) -> bool:
     if any(value and value != found for value, found in wanted):
         return False
     return (only.since is None or entry.at >= only.since) and (only.until is None or entry.at < only.until)
-
-
-class _Server:
-    """A connection that is opened again in the background when it was lost, and never waits long."""
-
-    hint = ""
-
-    def __init__(self, dsn: str, arguments: dict[str, Any]) -> None:
-        self._dsn = dsn
-        self._arguments = arguments
-        self._connection: PatientConnection | None = None
-        self._connecting: threading.Thread | None = None
-        self._rests_until = 0.0
-        self._is_open = False
-
-    @property
-    def connection(self) -> "_Server":
-        return self
-
-    def open(self) -> Opening:
-        with _translated():
-            self._connection = self._connect()
-        self._is_open = True
-        return "found" if self.execute("select 1 from scope limit 1").fetchall() else "made"
-
-    def _connect(self) -> "PatientConnection":
-        return PatientConnection.connect(self._dsn, **self._arguments)
-
-    def close(self) -> None:
-        self._is_open = False
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
-    def poll(self) -> Poll:
-        """Return "changed" while the server answers: each scope is then compared by its revision."""
-        return "changed" if self._ready() else "unchanged"
-
-    def is_current(self) -> bool:
-        return self._connection is not None and not self._connection.closed
-
-    def recreate(self) -> None:
-        raise RecallError("rows in PostgreSQL make no sense; they are left for an operator to look at")
-
-    def _ready(self) -> bool:
-        if self.is_current():
-            return True
-        if self._connecting is None and self._is_open and time.monotonic() >= self._rests_until:
-            self._connecting = threading.Thread(target=self._connect_again, name="recall-postgres", daemon=True)
-            self._connecting.start()
-        return False
-
-    def _connect_again(self) -> None:
-        try:
-            connection = self._connect()
-        except psycopg.Error as error:
-            _log.warning("recall.server_away", error=type(error).__name__)
-            self._rests_until = time.monotonic() + _REST_SECONDS
-        else:
-            if self._is_open:
-                self._connection = connection
-            else:
-                connection.close()
-        self._connecting = None
-
-    def execute(self, query: str, values: Sequence[Any] = (), /) -> Any:
-        with _translated():
-            return self._there().execute(_translation(query), _storable(values))
-
-    def executemany(self, query: str, values: Sequence[Sequence[Any]], /) -> None:
-        with _translated():
-            self._there().cursor().executemany(_translation(query), [_storable(row) for row in values])
-
-    def _there(self) -> "PatientConnection":
-        if self._connection is None or not self._ready():
-            raise RecallError("PostgreSQL is away")
-        return self._connection
-
-    @contextmanager
-    def writing(self) -> Iterator["_Server"]:
-        with _translated(), self._there().transaction():
-            yield self
-
-    @contextmanager
-    def reading(self) -> Iterator["_Server"]:
-        with _translated(), self._there().transaction():
-            self.execute("set transaction isolation level repeatable read, read only")
-            yield self
-
-    erasing = writing
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Raise recall's errors, which quote nothing that was stored."""
-    try:
-        yield
-    except _COLLIDED as error:
-        raise RowsBusyError(f"another host writes the same rows ({type(error).__name__})") from error
-    except psycopg.Error as error:
-        raise RecallError(f"PostgreSQL cannot be read or written ({type(error).__name__})") from error
-
-
-def _storable(values: Sequence[Any]) -> list[Any]:
-    """Return values without the character that PostgreSQL has no text for."""
-    return [value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value for value in values]
-
-
-@lru_cache(maxsize=256)
-def _translation(query: str) -> str:
-    """Return a shared query as psycopg takes it. `row` is a keyword there."""
-    return re.sub(r"\brow\b", '"row"', query.replace("?", "%s"))

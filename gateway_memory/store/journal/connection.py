@@ -63,7 +63,13 @@ class Connection(aiosqlite.Connection):
         _ = await connection  # returns itself, typed as its base class
         return connection
 
-    async def transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def transact(
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        *,
+        alone: Sequence[str] = (),  # noqa: ARG002 - one writer at a time anyway
+        beside: Sequence[str] = (),  # noqa: ARG002
+    ) -> T:
         """Run `work` atomically. It is durable when this returns, and is rolled back if it raises.
 
         Calls that wait for the thread at the same time share one commit. What one of them raises rolls back only its

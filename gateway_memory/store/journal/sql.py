@@ -46,8 +46,15 @@ class SqlConnection(Protocol):
     Work may run again where it collided with another transaction, so it changes nothing but the database.
     """
 
-    async def transact(self, work: Callable[[Database], T]) -> T:
-        """Run work atomically, as if no other transaction ran beside it. It is durable when this returns."""
+    async def transact(
+        self, work: Callable[[Database], T], *, alone: Sequence[str] = (), beside: Sequence[str] = ()
+    ) -> T:
+        """Run work atomically, as if no other transaction ran beside it. It is durable when this returns.
+
+        alone: names, such as that of a scope. Transactions that name the same wait for each other; a server then need
+        not compare what they read with what all others write. beside: names that several may have at a time, while
+        none has them alone.
+        """
 
     async def read(self, work: Callable[[Database], T]) -> T:
         """Run work that only reads, on one snapshot."""

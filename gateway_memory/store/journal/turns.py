@@ -79,7 +79,8 @@ class SqlTurns:
             if lock is None:
                 continue
             with lock:
-                await self._connection.transact(_taking_over(int(number), self._slot.number))
+                work = _taking_over(int(number), self._slot.number)
+                await self._connection.transact(work, alone=[_slot(int(number))])
             adopted += 1
         return adopted
 
@@ -169,7 +170,7 @@ class SqlTurns:
             number = int(database.execute(query, (self._slot.number, plan.to_json())).fetchone()[0])
             return number, self._event_log.add(database, events, plan=number, now=plan.at)
 
-        return await self._connection.transact(work)
+        return await self._connection.transact(work, alone=[plan.scope])
 
     async def plans(self) -> list[tuple[int, Plan]]:
         query = "SELECT id, '', body FROM plans WHERE slot = ? ORDER BY id"
@@ -223,7 +224,7 @@ class SqlTurns:
                 change = (made, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
                 database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", change)
 
-        await self._connection.transact(work)
+        await self._connection.transact(work, alone=[plan.scope], beside=[_slot(self._slot.number)])
         if number is not None:
             self._event_log.published()
 
@@ -248,6 +249,11 @@ def _report(body: str) -> ReplyReport | None:
         return ReplyReport.from_json(json.loads(body)) if body else None
     except UNDECODABLE:
         return None
+
+
+def _slot(number: int) -> str:
+    """Return the name of a slot's turns: while some of them are recorded, nobody takes them over."""
+    return f"slot {number}"
 
 
 def _taking_over(source: int, target: int) -> Callable[[Database], None]:

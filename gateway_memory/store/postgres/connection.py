@@ -26,6 +26,9 @@ _REST_SECONDS: Final = 1.0
 _TRIES: Final = 12
 _COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
 """What two transactions that run beside each other may cause, and one after the other would not."""
+_NAMED: Final = "(hashtextextended(current_schema() || name, 0)) FROM unnest(CAST(? AS TEXT[])) AS name"
+_LOCK_ALONE: Final = f"SELECT pg_advisory_xact_lock{_NAMED}"
+_LOCK_BESIDE: Final = f"SELECT pg_advisory_xact_lock_shared{_NAMED}"
 _APPLICATION: Final = "gateway-memory"
 
 
@@ -79,8 +82,9 @@ def _storable(value: Any) -> Any:
 class PostgresConnection:
     """Transactions over a pool of connections. It implements `SqlConnection`.
 
-    Transactions are serializable: they end as if they had run one after the other, as in SQLite. One that collides with
-    another runs again. While the server is away, calls fail at once, but for one in a second.
+    Transactions end as if they had run one after the other, as in SQLite: those that say what they touch wait for each
+    other, and the others are serializable. One that collides with another runs again. While the server is away, calls
+    fail at once, but for one in a second.
 
     schema: where the tables are. most: the maximum number of connections.
     """
@@ -109,9 +113,20 @@ class PostgresConnection:
         self._threads.submit(self._pool.close, timeout=1.0)
         self._threads.shutdown(wait=False)
 
-    async def transact(self, work: Callable[[Database], T]) -> T:
-        """Run work in a serializable transaction, again where it collided."""
-        return await self._run(lambda: self._again(IsolationLevel.SERIALIZABLE, work))
+    async def transact(
+        self, work: Callable[[Database], T], *, alone: Sequence[str] = (), beside: Sequence[str] = ()
+    ) -> T:
+        """Run work in a transaction, again where it collided: under the locks of its names, or serializable."""
+        if not alone:
+            return await self._run(lambda: self._again(IsolationLevel.SERIALIZABLE, work))
+
+        def locked(database: Database) -> T:
+            for query, names in ((_LOCK_BESIDE, beside), (_LOCK_ALONE, alone)):
+                if names:
+                    database.execute(query, (sorted(names),))
+            return work(database)
+
+        return await self._run(lambda: self._again(IsolationLevel.READ_COMMITTED, locked))
 
     async def read(self, work: Callable[[Database], T]) -> T:
         """Run work that only reads, on one snapshot."""

@@ -72,7 +72,10 @@ class DocumentRows:
             log.warning("documents.lock_kept", error=type(error).__name__)
 
     async def _change(self, query: str, *values: object) -> int:
-        return await self._connection.transact(lambda database: database.execute(query, values).rowcount)
+        folder = f"folder {values[0]}"
+        return await self._connection.transact(
+            lambda database: database.execute(query, values).rowcount, alone=[folder]
+        )
 
     async def scan(self, scope: Scope) -> Stamps:
         query = "SELECT name, saved, octet_length(content) FROM documents WHERE folder = ?"
@@ -141,7 +144,7 @@ class DocumentRows:
                         (scope.folder, name, content, time.time_ns()),
                     )
 
-        await self._connection.transact(work)
+        await self._connection.transact(work, alone=[f"folder {scope.folder}"])
 
     def _check_lock(self, database: Database, scope: Scope) -> None:
         query = (

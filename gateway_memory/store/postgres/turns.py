@@ -30,7 +30,8 @@ class PostgresTurns(SqlTurns):
                 numbers.append(accept(database, turn, slot))
             return numbers, elsewhere
 
-        numbers, elsewhere = await self._connection.transact(work)
+        sessions = sorted({f"session {turn.session_id}" for turn in turns})
+        numbers, elsewhere = await self._connection.transact(work, alone=sessions)
         if elsewhere:
             self._event_log.published()
         return numbers

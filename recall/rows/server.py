@@ -1,0 +1,140 @@
+"""A connection to PostgreSQL for rows: opened again in the background when it was lost, and never waiting long."""
+
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+from psycopg import errors
+
+from recall.log import get_logger
+from recall.rows.patient import PatientConnection
+from recall.rows.port import Opening, Poll
+from recall.types import RecallError, RowsBusyError
+
+__all__ = ["Server"]
+
+_log = get_logger(__name__)
+
+# A search waits behind a writer, who therefore waits no longer for another host, and tries again.
+_LOCK_MILLISECONDS = 300
+# A server that is away is asked again only then.
+_REST_SECONDS = 1.0
+_COLLIDED = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
+
+
+class Server:
+    """A connection that is opened again in the background when it was lost, and never waits long."""
+
+    hint = ""
+
+    def __init__(self, dsn: str, arguments: dict[str, Any]) -> None:
+        self._dsn = dsn
+        self._arguments = arguments
+        self._connection: PatientConnection | None = None
+        self._connecting: threading.Thread | None = None
+        self._rests_until = 0.0
+        self._is_open = False
+
+    @property
+    def connection(self) -> "Server":
+        return self
+
+    def open(self) -> Opening:
+        with _translated():
+            self._connection = self._connect()
+        self._is_open = True
+        return "found" if self.execute("select 1 from scope limit 1").fetchall() else "made"
+
+    def _connect(self) -> "PatientConnection":
+        return PatientConnection.connect(self._dsn, **self._arguments)
+
+    def close(self) -> None:
+        self._is_open = False
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def poll(self) -> Poll:
+        """Return "changed" while the server answers: each scope is then compared by its revision."""
+        return "changed" if self._ready() else "unchanged"
+
+    def is_current(self) -> bool:
+        return self._connection is not None and not self._connection.closed
+
+    def recreate(self) -> None:
+        raise RecallError("rows in PostgreSQL make no sense; they are left for an operator to look at")
+
+    def _ready(self) -> bool:
+        if self.is_current():
+            return True
+        if self._connecting is None and self._is_open and time.monotonic() >= self._rests_until:
+            self._connecting = threading.Thread(target=self._connect_again, name="recall-postgres", daemon=True)
+            self._connecting.start()
+        return False
+
+    def _connect_again(self) -> None:
+        try:
+            connection = self._connect()
+        except psycopg.Error as error:
+            _log.warning("recall.server_away", error=type(error).__name__)
+            self._rests_until = time.monotonic() + _REST_SECONDS
+        else:
+            if self._is_open:
+                self._connection = connection
+            else:
+                connection.close()
+        self._connecting = None
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Any:
+        with _translated():
+            return self._there().execute(_translation(query), _storable(values))
+
+    def executemany(self, query: str, values: Sequence[Sequence[Any]], /) -> None:
+        with _translated():
+            self._there().cursor().executemany(_translation(query), [_storable(row) for row in values])
+
+    def _there(self) -> "PatientConnection":
+        if self._connection is None or not self._ready():
+            raise RecallError("PostgreSQL is away")
+        return self._connection
+
+    @contextmanager
+    def writing(self) -> Iterator["Server"]:
+        with _translated(), self._there().transaction():
+            self.execute(f"set local lock_timeout = {_LOCK_MILLISECONDS}")
+            yield self
+
+    @contextmanager
+    def reading(self) -> Iterator["Server"]:
+        with _translated(), self._there().transaction():
+            self.execute("set transaction isolation level repeatable read, read only")
+            yield self
+
+    erasing = writing
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Raise recall's errors, which quote nothing that was stored."""
+    try:
+        yield
+    except _COLLIDED as error:
+        raise RowsBusyError(f"another host writes the same rows ({type(error).__name__})") from error
+    except psycopg.Error as error:
+        raise RecallError(f"PostgreSQL cannot be read or written ({type(error).__name__})") from error
+
+
+def _storable(values: Sequence[Any]) -> list[Any]:
+    """Return values without the character that PostgreSQL has no text for."""
+    return [value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value for value in values]
+
+
+@lru_cache(maxsize=256)
+def _translation(query: str) -> str:
+    """Return a shared query as psycopg takes it. `row` is a keyword there."""
+    return re.sub(r"\brow\b", '"row"', query.replace("?", "%s"))
