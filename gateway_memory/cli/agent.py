@@ -100,10 +100,11 @@ async def _on_session(
     from gateway_memory.hooks.run import workspace_of
     from gateway_memory.memory import GatewayMemory
 
-    workspace = workspace_of({}, args.workspace)
-    if not (workspace / "journal.sqlite").is_file():
+    workspace, config = workspace_of({}, args.workspace), load_config(args.config)
+    in_files = config.for_agent(args.agent).store.backend == "files"
+    if in_files and not (workspace / "journal.sqlite").is_file():
         raise UsageError(f"{workspace}: there is no memory here; name its folder with --workspace")
-    async with GatewayMemory(load_config(args.config), workspace, agent=args.agent) as memory:
+    async with GatewayMemory(config, workspace, agent=args.agent) as memory:
         session = await memory.attach_session(args.session, user=args.user, room=args.room)
         if not session.may_save:
             return {"status": "skipped", "reason": "the user has switched keeping off in this session"}

@@ -1,6 +1,8 @@
 """A memory in PostgreSQL: hosts that share nothing else, a server that is away, and its tables."""
 
 import asyncio
+import shlex
+import subprocess
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
@@ -12,7 +14,7 @@ from inside import parts
 from mosquitto import until
 from postgres import KINDS, POSTGRES, Postgres, migrated
 
-from gateway_memory import OWNER, Config, GatewayMemory
+from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.config.settings import MemorySync, StoreSettings
 from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureError, StoreError
@@ -267,6 +269,20 @@ async def test_turns_that_wait_are_sent_by_the_next_process(server: Postgres, tm
             while len(found := await said(memory)) < 3:
                 await asyncio.sleep(0.2)
         assert found == [f"Remember that box {number} is green." for number in range(3)]
+
+
+async def test_an_agent_saves_by_the_command_of_its_rule(schema: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.json5"
+    store = f'store: {{backend: "postgres", schema: "{schema}"}}, autoRecall: {{embedder: {{provider: "none"}}}}'
+    path.write_text(f"{{agents: {{defaults: {{memorySync: {{{store}}}}}}}}}", "utf-8")
+    async with GatewayMemory(load_config(path), tmp_path / "host") as memory:
+        session = await memory.start_session("chat", user=OWNER)
+        rule = memory.rule_text(session)
+        (command,) = [line for line in rule.splitlines() if "save-fact" in line]
+        words = shlex.split(command.replace("…", "the shed"))
+        done = await asyncio.to_thread(subprocess.run, words, check=False, capture_output=True, text=True)
+        assert '"ok"' in done.stdout, done.stdout + done.stderr
+        assert [hit.text for hit in await memory.search(session, "shed")] == ["the shed"]
 
 
 # The tables

@@ -16,7 +16,7 @@ log = get_logger(__name__)
 _LEASE_SECONDS: Final = 30
 _RENEW_SECONDS: Final = 5.0
 _REST_SECONDS: Final = 86_400
-"""The slot of a dead host is given to another one only then: a host that was frozen for hours finds it is still its."""
+"""The slot of a host that did not release it goes to another one only then: one that was frozen for hours keeps it."""
 
 
 class HostSlot:
@@ -73,7 +73,7 @@ class HostSlot:
 
     async def release(self) -> None:
         """End the lease, so that other hosts take over at once what is left. If that fails, it ends by itself."""
-        query = "UPDATE hosts SET until = now() - interval '1 second' WHERE slot = ? AND token = ?"
+        query = "UPDATE hosts SET until = '-infinity' WHERE slot = ? AND token = ?"
         values = (self.number, self._token)
         try:
             await self._connection.transact(lambda database: database.execute(query, values).rowcount)
