@@ -2,6 +2,7 @@
 
 import asyncio
 import shlex
+import sqlite3
 import subprocess
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -20,6 +21,7 @@ from gateway_memory.config.settings import MemorySync, StoreSettings
 from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureError, StoreError
 from gateway_memory.scope import scope_named
 from gateway_memory.store.journal.sql import Database
+from gateway_memory.store.journal.sqlite import migrate as migrate_file
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.ports.store import Store
 from gateway_memory.store.ports.turns import NewTurn
@@ -31,6 +33,7 @@ from gateway_memory.sync.opening import open_rows
 from gateway_memory.transfer.deletion import Deletion
 from gateway_memory.transfer.proof import lines_of
 from recall import EmbedderSettings, RecallSettings
+from recall.rows.schema import LATER, SCHEMA
 
 pytestmark = [
     pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL"),
@@ -286,6 +289,28 @@ async def test_an_agent_saves_by_the_command_of_its_rule(schema: str, tmp_path: 
 
 
 # The tables
+
+
+def test_both_engines_have_the_same_columns(dsn: str, schema: str) -> None:
+    here: dict[str, set[str]] = {}
+    with sqlite3.connect(":memory:", isolation_level=None) as database:
+        migrate_file(database, Path(":memory:"))
+        index = [*SCHEMA.split(";"), LATER]
+        for statement in index:
+            database.execute(statement)
+        query = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
+        for table, column in database.execute(query):
+            here.setdefault(table, set()).add(column)
+    there: dict[str, set[str]] = {}
+    with psycopg.connect(dsn) as connection:
+        query = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = %s"
+        for table, column in connection.execute(query, (schema,)).fetchall():
+            there.setdefault(table, set()).add(column)
+    alone = {"migrations", "sqlite_sequence", "transcript_messages", "shown_memories"}  # the hooks of editors use files
+    assert here.keys() - there.keys() == alone - {"migrations"}
+    assert there.keys() - here.keys() == {"hosts", "locks", "documents", "record_files"}
+    for table in here.keys() - alone:
+        assert there[table] - {"rowid"} == here[table], table
 
 
 def test_the_tables_are_made_once_and_checked(dsn: str, schema: str) -> None:
