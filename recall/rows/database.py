@@ -3,7 +3,7 @@
 import fcntl
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from recall.log import get_logger
@@ -78,7 +78,10 @@ class Database:
                 self._connect(path)
                 if self._has_our_format():
                     self._is_readable(self.connection)
-                    self.connection.execute(LATER)
+                    with suppress(
+                        sqlite3.OperationalError
+                    ):  # another process writes: a later one does it
+                        self.connection.execute(LATER)
                     return "found"
                 reason = "format"
             except (sqlite3.DatabaseError, ValueError, RowsDamagedError) as error:
