@@ -78,9 +78,7 @@ class Database:
                 self._connect(path)
                 if self._has_our_format():
                     self._is_readable(self.connection)
-                    with suppress(
-                        sqlite3.OperationalError
-                    ):  # another process writes: a later one does it
+                    with suppress(sqlite3.OperationalError):  # another process writes: a later one does it
                         self.connection.execute(LATER)
                     return "found"
                 reason = "format"
