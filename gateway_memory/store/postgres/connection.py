@@ -17,7 +17,7 @@ from gateway_memory.runtime.tasks import Threads
 from gateway_memory.store.journal.sql import Database, Found
 from recall import PatientConnection, SilentError
 
-__all__ = ["PostgresConnection", "Transaction", "failed", "in_schema", "translated"]
+__all__ = ["PostgresConnection", "Transaction", "failed", "in_schema"]
 
 T = TypeVar("T")
 
