@@ -23,7 +23,7 @@ from typing import Literal
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests" / "programs"))
 
-from postgres import POSTGRES, Postgres, migrated  # noqa: E402
+from postgres import POSTGRES, Postgres, app_of, migrated  # noqa: E402
 
 from gateway_memory import OWNER, Config, GatewayMemory  # noqa: E402
 from gateway_memory.config.settings import MemorySync, OpeningSettings, StoreSettings  # noqa: E402
@@ -51,18 +51,18 @@ def main() -> int:
         asyncio.run(one_host(settings(schema, provider), name, int(turns), Path(folder)))
         return 0
     server = None if args.dsn else Postgres(next(iter(POSTGRES.values())), fsync=True)
-    os.environ["GATEWAY_MEMORY_DSN"] = args.dsn or (server.dsn if server else "")
+    dsn = args.dsn or (server.dsn if server else "")
+    os.environ["GATEWAY_MEMORY_DSN"] = app_of(dsn)
     try:
-        measure(args)
+        measure(args, dsn)
     finally:
         if server:
             server.remove()
     return 0
 
 
-def measure(args: argparse.Namespace) -> None:
+def measure(args: argparse.Namespace, dsn: str) -> None:
     """Print all figures."""
-    dsn = os.environ["GATEWAY_MEMORY_DSN"]
     with tempfile.TemporaryDirectory() as folder, migrated(dsn) as schema:
         files = asyncio.run(replies(Config(defaults=settings(None)), Path(folder) / "files", args))
         rows = asyncio.run(replies(Config(defaults=settings(schema)), Path(folder) / "rows", args))

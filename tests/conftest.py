@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
-from postgres import KINDS, POSTGRES, AsPostgres, Postgres
+from postgres import KINDS, POSTGRES, AsPostgres, Postgres, app_of
 from thorough import THOROUGH
 
 from recall.encoding.encoder import bundled_encoder
@@ -83,7 +83,7 @@ def _on_postgres(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
         yield
         return
     dsn = request.getfixturevalue("postgres_dsn")(kind or KINDS[0])
-    monkeypatch.setenv("GATEWAY_MEMORY_DSN", dsn)
+    monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(dsn))
     with AsPostgres(dsn) as instead:
         monkeypatch.setattr("gateway_memory.sync.opening.open_ports", instead.open_ports)
         yield

@@ -19,6 +19,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=["migrate", "check", "status"],
         help="migrate: make or renew the tables; check: whether this version can work with them; status: what is there",
     )
+    parser.add_argument(
+        "--app-role",
+        default="",
+        metavar="ROLE",
+        help="migrate: a role of PostgreSQL that hosts connect as, and that sees only the scopes it names",
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json5, whose `store` says where")
     parser.add_argument("--agent", default="main", metavar="ID", help="whose memory (default: %(default)s)")
 
@@ -43,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         from gateway_memory.sync.opening import dsn_of
 
-        return _carried_out(args.part, dsn_of(settings), settings)
+        return _carried_out(args, dsn_of(settings), settings)
     except GatewayMemoryError as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -54,13 +60,13 @@ def run(args: argparse.Namespace) -> int:
         return 1
 
 
-def _carried_out(part: str, dsn: str, settings: "StoreSettings") -> int:
+def _carried_out(args: argparse.Namespace, dsn: str, settings: "StoreSettings") -> int:
     from gateway_memory.store.postgres import schema
 
-    if part == "migrate":
-        done = schema.migrate(dsn, settings.schema)
+    if args.part == "migrate":
+        done = schema.migrate(dsn, settings.schema, app_role=args.app_role)
         sys.stdout.write("".join(f"applied {name}\n" for name in done) or "nothing to do\n")
-    elif part == "check":
+    elif args.part == "check":
         schema.check(dsn, settings.schema)
         sys.stdout.write("this version can work with the tables\n")
     else:

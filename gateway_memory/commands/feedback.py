@@ -48,7 +48,7 @@ async def _rate(ports: CommandPorts, session: Session, rest: str, verdict: Verdi
 async def _reply(ports: CommandPorts, session: Session, turn: int) -> Reply | None:
     """Return the reply of a turn, or for 0 the session's last one; in a shell, the scope's."""
     if not turn and not session.beside:
-        return await ports.storage.turns.last_reply(session.session_id)
+        return await ports.storage.turns.last_reply(session.scope.key, session.session_id)
     before = turn + 1 if turn else _LATEST
     found = await ports.storage.turns.replies(session.scope.key, before=before, limit=1)
     return found[0] if found and turn in (0, found[0].turn) else None

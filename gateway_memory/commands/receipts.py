@@ -20,7 +20,7 @@ _LONGEST_NUMBER: Final = 6
 async def why(ports: CommandPorts, session: Session, _: str) -> str:
     """Answer what was recalled for the session's last reply, and what became of its turn."""
     language = session.language
-    reply = await ports.storage.turns.last_reply(session.session_id)
+    reply = await ports.storage.turns.last_reply(session.scope.key, session.session_id)
     if reply is None:
         return say(language, "why_none")
     known = await ports.storage.ledger.memories(session.scope.key, reply.recalled)

@@ -37,7 +37,7 @@ class Hearing:
         if self._catch_up:  # store the events that were sent before this subscription
             await self._catch_up()
         since = now - session.settings.notify.pending_max_age_seconds
-        events = await self._storage.notices.undelivered(session.session_id, since=since)
+        events = await self._storage.notices.undelivered(session.scope.key, session.session_id, since=since)
         waited = [(event.at, change) for event in events for change in event.changes if change.source != session.key]
         session.inbox.restore(waited)
         session.restored = {event.origin: event.number for event in sorted(events, key=lambda event: event.number)}

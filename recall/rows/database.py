@@ -159,6 +159,9 @@ class Database:
         """Return True: a file is there, or raises."""
         return True
 
+    def see(self, scope: str) -> None:
+        """Do nothing: a file has no wall between scopes."""
+
     def _is_lost(self) -> bool:
         """Return whether another process has replaced the file."""
         if self._path is None:

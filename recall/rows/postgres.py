@@ -14,6 +14,7 @@ from recall.rows.errors import translated
 from recall.rows.port import LoadedRow, ScopeChanges, SearchTerms, VectorSpace
 from recall.rows.server import Server
 from recall.rows.sql import SqlRows
+from recall.rows.statements import EVERY
 from recall.types import Entry, FileChange, Filter, Stamp, Stored
 
 __all__ = ["PostgresRows"]
@@ -46,6 +47,7 @@ class PostgresRows(SqlRows):
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         if after < 0:
             self._texts[scope] = {}
+        self._server.see(scope)
         where = "where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
         rows = self._both(scope, where, self._number(scope), after, limit)
         if not rows:
@@ -73,6 +75,7 @@ class PostgresRows(SqlRows):
     def changed_since(self, scope: str, revision: int) -> ScopeChanges | None:
         if not self._server.is_current():
             return ScopeChanges(revision, (), (), ())
+        self._server.see(scope)
         with self._server.reading():
             current, forgotten = self._scope(scope)
             if current < revision or revision < forgotten:
@@ -127,6 +130,7 @@ class PostgresRows(SqlRows):
 
     def totals(self) -> tuple[int, int]:
         """Return both numbers, the first by the server's estimate where there are many."""
+        self._server.see(EVERY)
         ((rows, pending),) = self._rows(
             "select (select count(*) from (select 1 from row limit ?) as few),"
             " (select count(*) from (select 1 from row where embedded = 0 limit ?) as few)",
@@ -154,6 +158,7 @@ class PostgresRows(SqlRows):
     @translated()
     def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
         blobs = dict(vectors)
+        self._server.see(EVERY)
         with self._server.writing():
             found = self.vector_space()
             if (found.name, found.dimension) != (space.name, space.dimension):

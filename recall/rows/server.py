@@ -22,6 +22,8 @@ _log = get_logger(__name__)
 
 # A search waits behind a writer, who therefore waits no longer for another host, and tries again.
 _LOCK_MILLISECONDS = 300
+# What the policies of the schema compare rows with, until the transaction ends.
+_SEE = "select set_config('gateway_memory.scopes', array[%s]::text[]::text, true)"
 # A server that is away is asked again only then.
 _REST_SECONDS = 1.0
 _COLLIDED = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
@@ -39,6 +41,10 @@ class Server:
         self._connecting: threading.Thread | None = None
         self._rests_until = 0.0
         self._is_open = False
+        # The scope whose rows are seen, and whether a transaction that has begun sees it already.
+        self._seen = ""
+        self._is_seen = False
+        self._in_transaction = False
 
     @property
     def connection(self) -> "Server":
@@ -90,13 +96,25 @@ class Server:
                 connection.close()
         self._connecting = None
 
+    def see(self, scope: str) -> None:
+        self._is_seen = self._is_seen and self._seen == scope
+        self._seen = scope
+
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Any:
         with _translated():
-            return self._there().execute(_translation(query), _storable(values))
+            connection = self._there()
+            if self._is_seen:
+                return connection.execute(_translation(query), _storable(values))
+            with connection.pipeline():  # one message to the server, and one transaction unless one has begun
+                connection.execute(_SEE, (self._seen,))
+                found = connection.execute(_translation(query), _storable(values))
+            self._is_seen = self._in_transaction
+            return found
 
     def executemany(self, query: str, values: Sequence[Sequence[Any]], /) -> None:
-        with _translated():
-            self._there().cursor().executemany(_translation(query), [_storable(row) for row in values])
+        if values:
+            with _translated():
+                self._there().cursor().executemany(_translation(query), [_storable(row) for row in values])
 
     def _there(self) -> "PatientConnection":
         if self._connection is None or not self._ready():
@@ -105,17 +123,26 @@ class Server:
 
     @contextmanager
     def writing(self) -> Iterator["Server"]:
-        with _translated(), self._there().transaction():
-            self.execute(f"set local lock_timeout = {_LOCK_MILLISECONDS}")
+        with self._transaction(f"set local lock_timeout = {_LOCK_MILLISECONDS}"):
             yield self
 
     @contextmanager
     def reading(self) -> Iterator["Server"]:
-        with _translated(), self._there().transaction():
-            self.execute("set transaction isolation level repeatable read, read only")
+        with self._transaction("set transaction isolation level repeatable read, read only"):
             yield self
 
     erasing = writing
+
+    @contextmanager
+    def _transaction(self, first: str) -> Iterator[None]:
+        with _translated():
+            try:
+                with self._there().transaction():
+                    self._there().execute(first)
+                    self._in_transaction = True
+                    yield
+            finally:
+                self._in_transaction = self._is_seen = False
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from recall.rows.columns import FIELDS, INSERTED, LOADED, STORED, condition_of, 
 from recall.rows.errors import translated
 from recall.rows.port import LoadedRow, Opening, Poll, ScopeChanges, SearchTerms, VectorSpace
 from recall.rows.replacement import plan_replacement
-from recall.rows.statements import RowsDatabase
+from recall.rows.statements import EVERY, RowsDatabase
 from recall.types import Entry, FileChange, Filter, Stamp, Stored
 
 __all__ = ["SqlRows"]
@@ -78,6 +78,7 @@ class SqlRows:
 
     @translated()
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
+        self._database.see(scope)
         query = (
             f"select {LOADED} from row r left join vector v on v.sequence = r.sequence"
             " where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
@@ -86,6 +87,7 @@ class SqlRows:
 
     @translated()
     def changed_since(self, scope: str, revision: int) -> ScopeChanges | None:
+        self._database.see(scope)
         with self._database.reading():
             number = self._number(scope)
             current, forgotten = self._scope(scope)
@@ -105,17 +107,20 @@ class SqlRows:
 
     @translated()
     def added_since(self, scope: str, revision: int) -> tuple[int, Sequence[Stored]]:
+        self._database.see(scope)
         with self._database.reading():
             where = "r.scope = ? and r.revision > ? and r.added > ? and r.kind = 'item' order by r.sequence"
             return self._scope(scope)[0], self._stored(scope, where, revision, revision)
 
     def _stored(self, scope: str, where: str, *values: Any) -> list[Stored]:
         """Return rows by a condition over r, of which the first value is the scope."""
+        self._database.see(scope)
         query = f"select {STORED} from row r where {where}"
         return [stored_of(scope, row) for row in self._rows(query, self._number(scope), *values)]
 
     @translated()
     def stamps(self, scope: str) -> Mapping[str, Stamp]:
+        self._database.see(scope)
         rows = self._rows("select name, mtime_ns, size, digest from file where scope = ?", self._number(scope))
         return {name: Stamp(mtime_ns=mtime, size=size, digest=digest) for name, mtime, size, digest in rows}
 
@@ -151,11 +156,13 @@ class SqlRows:
     @translated()
     def matching(self, scope: str, only: Filter) -> Sequence[int]:
         condition, values = condition_of(only)
+        self._database.see(scope)
         query = f"select r.sequence from row r where r.scope = ? and {condition}"
         return [sequence for (sequence,) in self._rows(query, self._number(scope), *values)]
 
     @translated()
     def counts(self, scope: str) -> Mapping[str, int]:
+        self._database.see(scope)
         query = "select category, count(*) from row where scope = ? and kind = 'item' group by category"
         return dict(self._rows(query, self._number(scope)))
 
@@ -170,6 +177,7 @@ class SqlRows:
         entries: Sequence[Entry],
         prepared: Mapping[str, SearchTerms],
     ) -> FileChange:
+        self._database.see(scope)
         try:
             with self._database.writing() as connection:
                 connection.execute("insert into scope (key) values (?) on conflict do nothing", (scope,))
@@ -224,6 +232,7 @@ class SqlRows:
 
     @translated()
     def erase(self, scope: str) -> None:
+        self._database.see(scope)
         with self._database.erasing() as connection:
             number = self._number(scope)
             for table in ("row", "vector", "removed", "file"):
@@ -243,6 +252,7 @@ class SqlRows:
 
     @translated()
     def set_vector_space(self, space: VectorSpace) -> None:
+        self._database.see(EVERY)
         scale = f"{space.unrelated} {space.related}"
         with self._database.writing() as connection:
             connection.execute("delete from vector")
@@ -258,12 +268,14 @@ class SqlRows:
 
     @translated()
     def totals(self) -> tuple[int, int]:
+        self._database.see(EVERY)
         ((rows,),) = self._rows("select count(*) from row")
         ((pending,),) = self._rows("select count(*) from row where embedded = 0")
         return int(rows), int(pending)
 
     @translated()
     def pending(self, limit: int) -> Sequence[Stored]:
+        self._database.see(EVERY)
         query = (
             f"select s.key, {STORED} from row r join scope s on s.number = r.scope"
             " where r.embedded = 0 order by r.sequence desc limit ?"
@@ -273,6 +285,7 @@ class SqlRows:
     @translated()
     def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
         revisions: dict[int, int] = {}
+        self._database.see(EVERY)
         with self._database.writing() as connection:
             found = self.vector_space()
             if (found.name, found.dimension) != (space.name, space.dimension):

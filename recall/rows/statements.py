@@ -6,7 +6,10 @@ from typing import Any, Protocol
 
 from recall.rows.port import Opening, Poll
 
-__all__ = ["RowsDatabase", "Statements"]
+__all__ = ["EVERY", "RowsDatabase", "Statements"]
+
+# Seen in the place of a scope by what concerns all of them.
+EVERY = "*"
 
 
 class Cursor(Protocol):
@@ -40,6 +43,9 @@ class RowsDatabase(Protocol):
     def recreate(self) -> None: ...
 
     def is_current(self) -> bool: ...
+
+    def see(self, scope: str) -> None:
+        """See the rows of this scope alone from now on. The queries name it too; a database may keep a wall as well."""
 
     def writing(self) -> AbstractContextManager[Statements]:
         """A transaction that rolls back on any exception. What it reads after it has changed a scope is current."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from postgres import KINDS, migrated
+from postgres import KINDS, app_of, migrated
 
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.documents import MEMORY_FILE
@@ -29,7 +29,7 @@ async def store(
     async with AsyncExitStack() as stack:
         if request.param.startswith("postgres"):
             dsn = postgres_dsn(request.param.removeprefix("postgres "))
-            yield await open_rows(stack, dsn, schema=stack.enter_context(migrated(dsn)))
+            yield await open_rows(stack, app_of(dsn), schema=stack.enter_context(migrated(dsn)))
             return
         yield await open_store(stack, tmp_path / "workspace" if request.param == "files" else None)
 

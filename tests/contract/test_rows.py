@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from postgres import KINDS, migrated
+from postgres import KINDS, app_of, migrated
 
 from gateway_memory.store.postgres.connection import in_schema
 from recall import (
@@ -41,7 +41,7 @@ def rows(request: pytest.FixtureRequest, tmp_path: Path, postgres_dsn: Callable[
     if request.param.startswith("postgres"):
         dsn = postgres_dsn(request.param.removeprefix("postgres "))
         with migrated(dsn) as schema:
-            there = PostgresRows(dsn, in_schema(schema))
+            there = PostgresRows(app_of(dsn), in_schema(schema))
             assert there.open() == "made"
             yield there
             there.close()

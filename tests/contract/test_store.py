@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from postgres import KINDS, migrated
+from postgres import KINDS, app_of, migrated
 
 from gateway_memory.errors import LeaseLostError, StoreError
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
@@ -43,7 +43,7 @@ async def store(
         if request.param.startswith("postgres"):
             dsn = postgres_dsn(request.param.removeprefix("postgres "))
             schema = stack.enter_context(migrated(dsn))
-            yield await open_rows(stack, dsn, schema=schema, sends=True)
+            yield await open_rows(stack, app_of(dsn), schema=schema, sends=True)
             return
         yield await open_store(stack, tmp_path / "workspace" if request.param == "files" else None, sends=True)
     if request.param == "memory":
@@ -230,7 +230,7 @@ async def test_a_turn_waits_for_its_rules_then_for_its_batch_then_is_done(store:
     assert second > first
     assert [each.user for each in await store.turns.claim("accepted")] == ["said 1", "said 2"]
     assert [each.id for each in await store.turns.claim("accepted", session_id="s2")] == [second]
-    reply = await store.turns.last_reply("s1")
+    reply = await store.turns.last_reply("owner", "s1")
     assert reply is not None
     assert (reply.turn, reply.recalled) == (first, ("aa", "bb"))
     await store.turns.finish(plan(turns=(first, second)), None)
@@ -511,11 +511,11 @@ async def test_a_session_is_delivered_what_it_was_not_shown(store: Store) -> Non
             "owner", [MemoryChange(id=f"line{number}", text="t", at=5.0, by_hand=True)], 5.0 + number
         )
     origin = store.notices.instance
-    assert [each.number for each in await store.notices.undelivered("s1", since=0.0)] == [1, 2, 3]
+    assert [each.number for each in await store.notices.undelivered("owner", "s1", since=0.0)] == [1, 2, 3]
     await store.notices.mark_delivered("s1", {origin: 2})
     await store.notices.mark_delivered("s1", {origin: 1})
-    assert [each.number for each in await store.notices.undelivered("s1", since=0.0)] == [3]
-    assert await store.notices.undelivered("s1", since=9.0) == []
+    assert [each.number for each in await store.notices.undelivered("owner", "s1", since=0.0)] == [3]
+    assert await store.notices.undelivered("owner", "s1", since=9.0) == []
 
 
 # Whatever is kept
@@ -539,7 +539,8 @@ async def test_a_damaged_row_is_set_aside_and_the_others_are_there(store: Store)
     await carried_out(store, plan(record("aaaaaaaa")))
     await carried_out(store, plan(record("bbbbbbbb"), at=10.0))
     connection = store.turns._connection  # type: ignore[attr-defined]
-    await connection.transact(lambda database: database.execute("UPDATE receipts SET outcome = '{' WHERE id = 1"))
+    query = "UPDATE receipts SET outcome = '{' WHERE id = 1"
+    await connection.transact(lambda database: database.execute(query), of="owner")
     (standing,) = await store.ledger.receipts(limit=5)
     assert standing.outcomes[0].id == "bbbbbbbb"
     assert (await store.turns.queue()).unreadable == 1

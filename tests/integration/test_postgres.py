@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from inside import parts
 from mosquitto import until
-from postgres import KINDS, POSTGRES, Postgres, migrated
+from postgres import KINDS, POSTGRES, Postgres, app_of, migrated
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.cli.main import main
@@ -48,7 +48,7 @@ def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> s
 
 @pytest.fixture
 def schema(dsn: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setenv("GATEWAY_MEMORY_DSN", dsn)
+    monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(dsn))
     with migrated(dsn) as schema:
         yield schema
 
@@ -110,7 +110,7 @@ async def test_a_session_goes_on_at_another_host(schema: str, tmp_path: Path) ->
 @pytest.fixture
 async def hosts(dsn: str, schema: str) -> AsyncIterator[tuple[Store, Store]]:
     async with AsyncExitStack() as stack:
-        one, two = [await open_rows(stack, dsn, schema=schema) for _ in range(2)]
+        one, two = [await open_rows(stack, app_of(dsn), schema=schema) for _ in range(2)]
         yield one, two
 
 
@@ -144,7 +144,7 @@ async def test_a_host_whose_lease_ended_changes_nothing_more(hosts: tuple[Store,
 
 
 async def test_transactions_that_collide_run_again(dsn: str, schema: str) -> None:
-    connections = [PostgresConnection(dsn, schema=schema) for _ in range(3)]
+    connections = [PostgresConnection(app_of(dsn), schema=schema) for _ in range(3)]
     for each in connections:
         await each.open()
     insert = "INSERT INTO usage (day, extractions) VALUES ('d', 1) ON CONFLICT (day) DO UPDATE SET extractions = ?"
@@ -193,7 +193,7 @@ async def test_a_person_is_deleted_with_proof_while_hosts_run(dsn: str, schema: 
 @pytest.fixture(params=list(POSTGRES))
 def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Postgres]:
     server = Postgres(POSTGRES[request.param])
-    monkeypatch.setenv("GATEWAY_MEMORY_DSN", server.dsn)
+    monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(server.dsn))
     yield server
     server.remove()
 
@@ -368,7 +368,7 @@ async def test_a_memory_that_finds_no_tables_says_what_to_do(dsn: str, monkeypat
 
 
 async def test_an_error_quotes_nothing_that_was_stored(dsn: str, schema: str) -> None:
-    connection = PostgresConnection(dsn, schema=schema)
+    connection = PostgresConnection(app_of(dsn), schema=schema)
     await connection.open()
     with pytest.raises(StoreError) as raised:
         await connection.rows("SELECT CAST(? AS INTEGER)", ("my secret",))

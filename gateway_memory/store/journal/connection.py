@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar, cast
 import aiosqlite
 
 from gateway_memory.errors import JournalDamagedError, store_failed
+from gateway_memory.store.journal.sql import Named
 from gateway_memory.store.journal.sqlite import transaction
 
 __all__ = ["IN_MEMORY", "Connection"]
@@ -67,6 +68,7 @@ class Connection(aiosqlite.Connection):
         self,
         work: Callable[[sqlite3.Connection], T],
         *,
+        of: Named = (),  # noqa: ARG002 - a file has no wall
         alone: Sequence[str] = (),  # noqa: ARG002 - one writer at a time anyway
         beside: Sequence[str] = (),  # noqa: ARG002
     ) -> T:
@@ -86,11 +88,11 @@ class Connection(aiosqlite.Connection):
             raise asked.error
         return cast("T", asked.result)
 
-    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def read(self, work: Callable[[sqlite3.Connection], T], *, of: Named = ()) -> T:  # noqa: ARG002
         """Run read-only `work` on one snapshot of the database. It does not wait for writers. Raises StoreError."""
         return await self._run(self._reading, work)
 
-    async def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+    async def rows(self, query: str, values: Sequence[object] = (), *, of: Named = ()) -> list[Any]:  # noqa: ARG002
         """Return all rows of a query. Raises StoreError."""
         return await self.read(lambda database: database.execute(query, values).fetchall())
 

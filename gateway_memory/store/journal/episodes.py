@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from gateway_memory.store.journal.sql import AMONG_NUMBERS, Database, SqlConnection, upsert
+from gateway_memory.store.journal.sql import AMONG_NUMBERS, EVERY, Database, SqlConnection, upsert
 from gateway_memory.store.journal.withheld import replaced, withheld
 from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Told
 from gateway_memory.store.record import EXCHANGE
@@ -43,7 +43,7 @@ class SqlEpisodes:
         self._connection = connection
 
     async def pages(self, scope: str) -> Mapping[int, str]:
-        rows = await self._connection.rows("SELECT page, token FROM episode_pages WHERE scope = ?", (scope,))
+        rows = await self._connection.rows("SELECT page, token FROM episode_pages WHERE scope = ?", (scope,), of=scope)
         return {int(page): str(token) for page, token in rows}
 
     async def page(self, scope: str, number: int) -> tuple[str, Sequence[Episode]]:
@@ -56,7 +56,7 @@ class SqlEpisodes:
             rows = database.execute(query, (scope, first, first + PAGE_TURNS)).fetchall()
             return (str(token[0]) if token else "", [_episode(row) for row in rows])
 
-        return await self._connection.read(work)
+        return await self._connection.read(work, of=scope)
 
     async def told(self, scope: str, turns: Sequence[int]) -> Told:
         among = f"scope = ? AND turn IN {AMONG_NUMBERS}"
@@ -77,29 +77,29 @@ class SqlEpisodes:
                 gone=frozenset(turn for turn, category in sources if category == EXCHANGE),
             )
 
-        return await self._connection.read(work)
+        return await self._connection.read(work, of=scope)
 
     async def around(self, scope: str, turn: int, number: int) -> list[int]:
         where = (
             "SELECT turn FROM episodes WHERE scope = ? AND session_id = "
             "(SELECT session_id FROM episodes WHERE scope = ? AND turn = ?) AND turn"
         )
-        of = (scope, scope, turn, turn, number)
-        before = await self._connection.rows(f"{where} < ? ORDER BY turn DESC LIMIT ?", of)
-        after = await self._connection.rows(f"{where} > ? ORDER BY turn LIMIT ?", of)
+        values = (scope, scope, turn, turn, number)
+        before = await self._connection.rows(f"{where} < ? ORDER BY turn DESC LIMIT ?", values, of=scope)
+        after = await self._connection.rows(f"{where} > ? ORDER BY turn LIMIT ?", values, of=scope)
         return [*(int(row[0]) for row in reversed(before)), turn, *(int(row[0]) for row in after)]
 
     async def between(self, scope: str, since: float, until: float, limit: int) -> list[int]:
         query = "SELECT turn FROM episodes WHERE scope = ? AND at >= ? AND at < ? ORDER BY at, turn LIMIT ?"
-        return [int(row[0]) for row in await self._connection.rows(query, (scope, since, until, limit))]
+        return [int(row[0]) for row in await self._connection.rows(query, (scope, since, until, limit), of=scope)]
 
     async def times(self, scope: str) -> list[float]:
-        rows = await self._connection.rows("SELECT at FROM episodes WHERE scope = ? ORDER BY at", (scope,))
+        rows = await self._connection.rows("SELECT at FROM episodes WHERE scope = ? ORDER BY at", (scope,), of=scope)
         return [float(row[0]) for row in rows]
 
     async def all_of(self, scope: str, after: int, limit: int) -> list[Episode]:
         query = f"{_SELECT} WHERE scope = ? AND turn > ? ORDER BY turn LIMIT ?"
-        return [_episode(row) for row in await self._connection.rows(query, (scope, after, limit))]
+        return [_episode(row) for row in await self._connection.rows(query, (scope, after, limit), of=scope)]
 
     async def add(self, episodes: Sequence[Episode]) -> list[int]:
 
@@ -108,13 +108,15 @@ class SqlEpisodes:
             _touch(database, ((scope, turn // PAGE_TURNS) for scope, turn in added))
             return [turn for _, turn in added]
 
-        return await self._connection.transact(work)
+        return await self._connection.transact(work, of=_scopes(episodes))
 
     async def known(self, episodes: Sequence[Episode]) -> int:
-        return await self._connection.read(lambda database: sum(_is_known(database, each) for each in episodes))
+        return await self._connection.read(
+            lambda database: sum(_is_known(database, each) for each in episodes), of=_scopes(episodes)
+        )
 
     async def count(self, scope: str) -> int:
-        ((number,),) = await self._connection.rows("SELECT count(*) FROM episodes WHERE scope = ?", (scope,))
+        ((number,),) = await self._connection.rows("SELECT count(*) FROM episodes WHERE scope = ?", (scope,), of=scope)
         return int(number)
 
     async def delete_before(self, at: float) -> int:
@@ -125,7 +127,11 @@ class SqlEpisodes:
             _touch(database, ((str(scope), int(turn) // PAGE_TURNS) for scope, turn in gone))
             return len(gone)
 
-        return await self._connection.transact(work)
+        return await self._connection.transact(work, of=EVERY)
+
+
+def _scopes(episodes: Sequence[Episode]) -> list[str]:
+    return sorted({each.scope for each in episodes})
 
 
 def _episode(row: Sequence[object]) -> Episode:

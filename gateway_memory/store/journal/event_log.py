@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Any, Final
 
 from gateway_memory.store.journal.noticing import record_edit
-from gateway_memory.store.journal.sql import AMONG, Database, SqlConnection
+from gateway_memory.store.journal.sql import AMONG, EVERY, Database, SqlConnection
 from gateway_memory.store.journal.unreadable import put
 from gateway_memory.store.ports.lease import Lease
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
@@ -83,7 +83,7 @@ class EventLog:
         return self._lease.orphan(int(origin.partition(".")[2])) if journal_of(origin) == self.journal else None
 
     async def _rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
-        return await self._reader.rows(query, values)
+        return await self._reader.rows(query, values, of=EVERY)
 
     # Events of this process
 
@@ -120,7 +120,7 @@ class EventLog:
         """Return the events of a plan that is not completed, in order."""
         return await self._events(
             await self._connection.rows(
-                "SELECT origin, number, body FROM events WHERE plan = ? ORDER BY number", (plan,)
+                "SELECT origin, number, body FROM events WHERE plan = ? ORDER BY number", (plan,), of=EVERY
             )
         )
 
@@ -146,7 +146,7 @@ class EventLog:
                     put(database, "events", scope, body)
 
         if bad:
-            await self._connection.transact(work)
+            await self._connection.transact(work, of=EVERY)
         return found
 
     async def notice(self, scope: str, changes: Sequence[MemoryChange], now: float) -> list[Event]:
@@ -159,7 +159,7 @@ class EventLog:
             new = tuple(change for change in changes if record_edit(database, scope, change, now))
             return self.add(database, list(split(Event(scope=scope, at=now, changes=new))), plan=None, now=now)
 
-        events = await self._connection.transact(work)
+        events = await self._connection.transact(work, of=EVERY)  # it tidies those of all scopes
         if events:
             self.published()
         return events
@@ -167,12 +167,12 @@ class EventLog:
     async def missing(self, scope: str, ids: Sequence[str]) -> set[str]:
         """Return those of these memories that, by the journal, are in no file."""
         query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
-        return {str(row[0]) for row in await self._connection.rows(query, (scope, json.dumps(list(ids))))}
+        return {str(row[0]) for row in await self._connection.rows(query, (scope, json.dumps(list(ids))), of=scope)}
 
     async def edited_since(self, scope: str, at: float) -> bool:
         """Return whether a stored event reports an edit by hand after a time (epoch seconds)."""
         query = "SELECT origin, number, body FROM events WHERE scope = ? AND kept_at > ?"
-        events = await self._events(await self._connection.rows(query, (scope, at)))
+        events = await self._events(await self._connection.rows(query, (scope, at), of=scope))
         return any(change.by_hand for event in events for change in event.changes)
 
     # For the notifier
@@ -227,7 +227,7 @@ class EventLog:
                         "DELETE FROM events WHERE origin = ? AND number <= ?", (origin, number - self._history)
                     )
 
-        await self._connection.transact(work)
+        await self._connection.transact(work, of=EVERY)
 
     # Delivery to sessions
 
@@ -240,8 +240,8 @@ class EventLog:
         rows = [(session_id, origin, number) for origin, number in upto.items()]
         await self._connection.transact(lambda database: database.executemany(query, rows).rowcount)
 
-    async def undelivered(self, session_id: str, *, since: float) -> list[Event]:
-        """Return the events of an open session's scope that were not delivered to it, oldest first.
+    async def undelivered(self, scope: str, session_id: str, *, since: float) -> list[Event]:
+        """Return the events of a scope that were not delivered to its open session, oldest first.
 
         since: epoch seconds; older events have expired. Events from before the session was opened are left out.
         """
@@ -251,13 +251,15 @@ class EventLog:
             "WHERE s.session_id = ? AND e.kept_at >= max(s.opened_at, ?) AND e.number > coalesce(t.number, 0) "
             "ORDER BY e.id DESC LIMIT ?",
             (session_id, since, _MOST_UNDELIVERED),
+            of=scope,
         )
         return await self._events(rows[::-1])
 
     async def waiting(self) -> tuple[int, float]:
         """Return the number of unsent events of this journal, and the oldest one's epoch seconds (or 0)."""
         ((number, oldest),) = await self._connection.rows(
-            "SELECT count(*), coalesce(min(kept_at), 0) FROM events JOIN sources USING (origin) WHERE number > sent"
+            "SELECT count(*), coalesce(min(kept_at), 0) FROM events JOIN sources USING (origin) WHERE number > sent",
+            of=EVERY,
         )
         return int(number), float(oldest)
 
@@ -274,4 +276,4 @@ class EventLog:
                 "DELETE FROM told WHERE session_id NOT IN (SELECT session_id FROM sessions WHERE ended_at IS NULL)"
             )
 
-        await self._connection.transact(work)
+        await self._connection.transact(work, of=EVERY)

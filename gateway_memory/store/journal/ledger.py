@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.store.journal.memory_rows import find_memories
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, Database, SqlConnection
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, Database, SqlConnection
 from gateway_memory.store.journal.unreadable import decoded
 from gateway_memory.store.journal.uses import useful, uses_of
 from gateway_memory.store.journal.withheld import withheld
@@ -45,7 +45,7 @@ class SqlLedger:
 
     async def last_extraction(self) -> float:
         query = "SELECT coalesce(max(at), 0) FROM receipts WHERE stage IN ('rules', 'batch')"
-        return float((await self._connection.rows(query))[0][0])
+        return float((await self._connection.rows(query, of=EVERY))[0][0])
 
     async def settle(self, day: str, *, reserved: int, input_tokens: int, output_tokens: int) -> None:
         query = (
@@ -67,12 +67,13 @@ class SqlLedger:
     # Memories
 
     async def memories(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
-        return await self._connection.read(lambda database: find_memories(database, scope, ids))
+        return await self._connection.read(lambda database: find_memories(database, scope, ids), of=scope)
 
     async def of_turns(self, scope: str, turns: Sequence[int]) -> list[MemoryRecord]:
         rows = await self._connection.rows(
             f"SELECT id FROM memories WHERE scope = ? AND state = 'active' AND turn > 0 AND turn IN {AMONG_NUMBERS}",
             (scope, json.dumps(list(turns))),
+            of=scope,
         )
         return list((await self.memories(scope, [row[0] for row in rows])).values())
 
@@ -81,6 +82,7 @@ class SqlLedger:
             "SELECT m.id, coalesce(s.session_id, '') FROM memories m LEFT JOIN session_memories s "
             "ON s.scope = m.scope AND s.memory = m.id WHERE m.scope = ? AND m.type = 'S' AND m.state = 'active'",
             (scope,),
+            of=scope,
         )
         sessions = dict(rows)
         found = await self.memories(scope, sorted(sessions))
@@ -90,6 +92,7 @@ class SqlLedger:
         rows = await self._connection.rows(
             "SELECT id FROM memories WHERE scope = ? AND state = 'active' AND expires <> '' AND expires < ?",
             (scope, day),
+            of=scope,
         )
         return [str(row[0]) for row in rows]
 
@@ -97,15 +100,18 @@ class SqlLedger:
         rows = await self._connection.rows(
             f"SELECT id, state, replaced_by FROM memories WHERE scope = ? AND id IN {AMONG}",
             (scope, json.dumps(list(ids))),
+            of=scope,
         )
         return {str(row[0]): (str(row[1]), str(row[2] or "")) for row in rows}
 
     async def withheld(self, scope: str) -> Withheld:
-        return await self._connection.read(lambda database: withheld(database, scope))
+        return await self._connection.read(lambda database: withheld(database, scope), of=scope)
 
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
         rows = await self._connection.rows(
-            "SELECT at, event, other FROM history WHERE scope = ? AND memory = ? ORDER BY id", (scope, identity)
+            "SELECT at, event, other FROM history WHERE scope = ? AND memory = ? ORDER BY id",
+            (scope, identity),
+            of=scope,
         )
         return [HistoryLine(at=at, event=event, other=other) for at, event, other in rows]
 
@@ -118,7 +124,7 @@ class SqlLedger:
             "AND (? = '' OR scope = ?) AND at >= ? AND (? OR stage <> 'import') ORDER BY id DESC LIMIT ?"
         )
         values = (after, turn, turn, scope, scope, since, imports, limit)
-        rows = await self._connection.rows(query, values)
+        rows = await self._connection.rows(query, values, of=scope or EVERY)
         found = await decoded(self._connection, "receipts", "id", rows, _receipt)
         named: dict[str, set[str]] = {}
         for key, receipt in found:
@@ -137,7 +143,8 @@ class SqlLedger:
         """Return the texts of memories and reviews, by id."""
         query = f"SELECT id, text FROM reviews WHERE scope = ? AND id IN {AMONG}"
         found = {
-            str(identity): str(text) for identity, text in await self._connection.rows(query, (scope, json.dumps(ids)))
+            str(identity): str(text)
+            for identity, text in await self._connection.rows(query, (scope, json.dumps(ids)), of=scope)
         }
         return found | {memory.id: memory.text for memory in (await self.memories(scope, ids)).values()}
 
@@ -147,19 +154,22 @@ class SqlLedger:
         rows = await self._connection.rows(
             "SELECT receipt, scope, plan, patches FROM changes WHERE scope = ? ORDER BY receipt DESC LIMIT ?",
             (scope, limit),
+            of=scope,
         )
         return await decoded(self._connection, "changes", "receipt", rows, _undo_entry)
 
     async def uses_of(self, scope: str, memory: str, *, zone: tzinfo | None) -> Uses:
         return await self._connection.transact(
-            lambda database: uses_of(database, scope, memory, day_of=lambda at: day_of(at, zone))
+            lambda database: uses_of(database, scope, memory, day_of=lambda at: day_of(at, zone)),
+            of=scope,
         )
 
     async def useful(self, scope: str, *, min_uses: int, min_days: int, zone: tzinfo | None) -> list[tuple[str, Uses]]:
         return await self._connection.transact(
             lambda database: useful(
                 database, scope, min_uses=min_uses, min_days=min_days, day_of=lambda at: day_of(at, zone)
-            )
+            ),
+            of=scope,
         )
 
     async def rated(self, scope: str, *, turns: Sequence[int] = (), since: float = 0.0) -> list[Rated]:
@@ -167,6 +177,7 @@ class SqlLedger:
             "SELECT turn, memory, verdict, at FROM feedback WHERE scope = ? AND at >= ? AND "
             f"(? = '[]' OR turn IN {AMONG_NUMBERS}) ORDER BY at, turn, memory",
             (scope, since, json.dumps(list(turns)), json.dumps(list(turns))),
+            of=scope,
         )
         return [
             Rated(turn=turn, memory=memory, verdict="useful" if verdict == "useful" else "wrong", at=at)
@@ -181,14 +192,14 @@ class SqlLedger:
 
     async def clear_notice(self, scope: str, name: str) -> None:
         self._untold.discard((scope, name))
-        if await self._connection.rows("SELECT 1 FROM marks WHERE scope = ? AND name = ?", (scope, name)):
+        if await self._connection.rows("SELECT 1 FROM marks WHERE scope = ? AND name = ?", (scope, name), of=scope):
             await self._change("DELETE FROM marks WHERE scope = ? AND name = ?", scope, name)
 
     def may_be_due(self, scope: str, name: str) -> bool:
         return (scope, name) in self._untold
 
     async def look_for_notices(self) -> None:
-        rows = await self._connection.rows("SELECT scope, name FROM marks WHERE NOT told")
+        rows = await self._connection.rows("SELECT scope, name FROM marks WHERE NOT told", of=EVERY)
         self._untold |= {(scope, name) for scope, name in rows}
 
     async def take_notice(self, scope: str, name: str) -> bool:
@@ -198,7 +209,9 @@ class SqlLedger:
         return due
 
     async def _change(self, query: str, scope: str, name: str) -> int:
-        return await self._connection.transact(lambda database: database.execute(query, (scope, name)).rowcount)
+        return await self._connection.transact(
+            lambda database: database.execute(query, (scope, name)).rowcount, of=scope
+        )
 
 
 def _receipt(row: Sequence[Any]) -> tuple[str, Receipt]:

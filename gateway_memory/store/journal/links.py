@@ -7,7 +7,7 @@ from typing import Final
 from gateway_memory.store.journal.episodes import touch_turns
 from gateway_memory.store.journal.memory_rows import MEMORY_COLUMNS
 from gateway_memory.store.journal.parting import leave_nothing
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, Database, SqlConnection, upsert
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, Database, Named, SqlConnection, upsert
 from gateway_memory.store.ports.links import HeldKind, Link
 
 __all__ = ["SqlLinks", "linked_with"]
@@ -37,13 +37,13 @@ class SqlLinks:
         self._connection = connection
 
     async def all(self) -> Mapping[str, Link]:
-        rows = await self._connection.rows("SELECT scope, target, at FROM links ORDER BY at")
+        rows = await self._connection.rows("SELECT scope, target, at FROM links ORDER BY at", of=EVERY)
         return {str(scope): Link(target=target, at=at) for scope, target, at in rows}
 
     # Codes
 
     async def offer(self, scope: str, digest: str, *, until: float) -> None:
-        await self._change(upsert("link_codes", "scope, digest, until", "scope"), scope, digest, until)
+        await self._change(scope, upsert("link_codes", "scope, digest, until", "scope"), scope, digest, until)
 
     async def take(self, digest: str, *, now: float, but: str) -> str | None:
 
@@ -54,10 +54,10 @@ class SqlLinks:
                 database.execute("DELETE FROM link_codes WHERE digest = ?", (digest,))
             return str(row[0]) if row else None
 
-        return await self._connection.transact(work)
+        return await self._connection.transact(work, of=EVERY)
 
     async def wrong(self, scope: str, at: float) -> None:
-        await self._change("INSERT INTO link_tries VALUES (?, ?)", scope, at)
+        await self._change(scope, "INSERT INTO link_tries VALUES (?, ?)", scope, at)
 
     async def wrongs(self, scope: str, since: float) -> int:
 
@@ -66,24 +66,25 @@ class SqlLinks:
             query = "SELECT count(*) FROM link_tries WHERE scope = ?"
             return int(database.execute(query, (scope,)).fetchone()[0])
 
-        return await self._connection.transact(work)
+        return await self._connection.transact(work, of=scope)
 
     # Links
 
     async def join(self, scope: str, target: str, at: float) -> None:
-        await self._change("INSERT INTO links VALUES (?, ?, ?) ON CONFLICT DO NOTHING", scope, target, at)
+        query = "INSERT INTO links VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+        await self._change((scope, target), query, scope, target, at)
 
     async def is_left(self, scopes: Sequence[str]) -> bool:
-        return bool(await self._connection.rows(_LEFT, (json.dumps(list(scopes)),)))
+        return bool(await self._connection.rows(_LEFT, (json.dumps(list(scopes)),), of=scopes))
 
     async def hold(self, scope: str, kind: HeldKind, items: Mapping[str, str]) -> None:
         rows = [(scope, kind, item, body) for item, body in items.items()]
         query = "INSERT INTO link_items VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount)
+        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, of=scope)
 
     async def held(self, scope: str, kind: HeldKind) -> Mapping[str, str]:
         query = "SELECT item, body FROM link_items WHERE scope = ? AND kind = ?"
-        return {str(item): str(body) for item, body in await self._connection.rows(query, (scope, kind))}
+        return {str(item): str(body) for item, body in await self._connection.rows(query, (scope, kind), of=scope)}
 
     async def move_turns(self, scope: str, target: str) -> Sequence[int]:
 
@@ -99,7 +100,7 @@ class SqlLinks:
             _move_reviews(database, reviews, scope, target)
             return turns
 
-        return await self._connection.transact(work)
+        return await self._connection.transact(work, of=(scope, target))
 
     async def part(self, scope: str, source: str) -> Sequence[int]:
 
@@ -114,7 +115,7 @@ class SqlLinks:
             database.execute("DELETE FROM links WHERE scope = ?", (scope,))
             return turns
 
-        return await self._connection.transact(work)
+        return await self._connection.transact(work, of=(scope, source))
 
     async def forgotten(self, scope: str) -> Mapping[str, float]:
         query = (
@@ -122,7 +123,7 @@ class SqlLinks:
             "AND text NOT IN (SELECT text FROM memories WHERE scope = ? AND state = 'active') GROUP BY text, quote"
         )
         found: dict[str, float] = {}
-        for text, quote, at in await self._connection.rows(query, (scope, scope)):
+        for text, quote, at in await self._connection.rows(query, (scope, scope), of=scope):
             for words in {str(text), str(quote)} - {""}:
                 found[words] = max(float(at), found.get(words, 0.0))
         return found
@@ -139,10 +140,10 @@ class SqlLinks:
             )
             database.execute(query, (target, source, since, target))
 
-        await self._connection.transact(work)
+        await self._connection.transact(work, of=(source, target))
 
-    async def _change(self, query: str, *values: object) -> None:
-        await self._connection.transact(lambda database: database.execute(query, values).rowcount)
+    async def _change(self, of: Named, query: str, *values: object) -> None:
+        await self._connection.transact(lambda database: database.execute(query, values).rowcount, of=of)
 
 
 def _move_reviews(database: Database, reviews: Sequence[str], source: str, target: str) -> None:

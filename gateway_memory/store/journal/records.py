@@ -41,13 +41,13 @@ class SqlRecords:
             found = self._file_of(scope, database).last()
             return found and withheld(database, scope.key).record(found)
 
-        return await self._connection.read(work)
+        return await self._connection.read(work, of=scope.key)
 
     async def read(self, scope: Scope) -> list[dict[str, Any]]:
         return parsed(await self.lines(scope) or b"")[0]
 
     async def lines(self, scope: Scope) -> bytes | None:
-        return await self._connection.read(lambda database: self._file_of(scope, database).read())
+        return await self._connection.read(lambda database: self._file_of(scope, database).read(), of=scope.key)
 
     async def is_saved(self, scope: Scope, session_id: str) -> bool:
         return await self._write(scope, is_saved, session_id)
@@ -65,7 +65,7 @@ class SqlRecords:
             rows = [row for row in parsed(lines or b"")[0] if not row.get("deleted_at")]
             return [stored_record(row) for row in whole_records(database, scope.key, rows)]
 
-        return await self._connection.read(work)
+        return await self._connection.read(work, of=scope.key)
 
     async def remove(self, scope: Scope, session_ids: Collection[str]) -> None:
         await self._write(scope, remove, session_ids)
@@ -92,7 +92,7 @@ class SqlRecords:
         def on_file(database: Database) -> T:
             return work(database, scope.key, self._file_of(scope, database), *given)
 
-        return await self._connection.transact(on_file)
+        return await self._connection.transact(on_file, of=scope.key)
 
 
 def is_saved(database: Database, scope: str, file: RecordFile, session_id: str) -> bool:

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Final
 
+from gateway_memory.store.journal.sql import EVERY
 from gateway_memory.store.ports.requests import Request
 
-if TYPE_CHECKING:  # a hook needs `begin` alone
+if TYPE_CHECKING:
     from gateway_memory.store.journal.sql import Database, SqlConnection
 
 __all__ = ["SqlRequests", "begin"]
@@ -31,7 +32,7 @@ class SqlRequests:
         self._connection = connection
 
     async def begin(self, request: Request, at: float) -> str | None:
-        return await self._connection.transact(lambda database: begin(database, request, at))
+        return await self._connection.transact(lambda database: begin(database, request, at), of=EVERY)
 
     async def answer(self, request: Request, answer: str) -> None:
         await self._write(f"UPDATE requests SET answer = ? WHERE {_ONE}", answer, *_key(request))
@@ -40,7 +41,7 @@ class SqlRequests:
         await self._write(f"DELETE FROM requests WHERE {_ONE}", *_key(request))
 
     async def _write(self, query: str, *values: str) -> None:
-        await self._connection.transact(lambda database: database.execute(query, values).rowcount)
+        await self._connection.transact(lambda database: database.execute(query, values).rowcount, of=EVERY)
 
 
 def _key(request: Request) -> tuple[str, str, str]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from gateway_memory.store.journal.sql import AMONG, Database, SqlConnection
+from gateway_memory.store.journal.sql import AMONG, EVERY, Database, Named, SqlConnection
 from gateway_memory.store.journal.unreadable import UNDECODABLE
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.plan import Plan
@@ -28,24 +28,24 @@ class SqlReviews:
         self._connection = connection
 
     async def waiting(self, scope: str, *, limit: int = 1000) -> list[Review]:
-        return await self._read("scope = ? AND state = 'waiting' ORDER BY at, rowid LIMIT ?", scope, limit)
+        return await self._read(scope, "scope = ? AND state = 'waiting' ORDER BY at, rowid LIMIT ?", scope, limit)
 
     async def of_owner(self, *, limit: int = 1000) -> list[Review]:
         which = "reason = 'about_owner' AND scope <> 'owner' AND state = 'waiting' ORDER BY at, rowid LIMIT ?"
-        return await self._read(which, limit)
+        return await self._read(EVERY, which, limit)
 
     async def find(self, scope: str, identity: str) -> Review | None:
-        return next(iter(await self._read("scope = ? AND id = ?", scope, identity)), None)
+        return next(iter(await self._read(scope, "scope = ? AND id = ?", scope, identity)), None)
 
     async def declined(self, scope: str) -> Sequence[Review]:
-        return await self._read("scope = ? AND state = 'never' ORDER BY at DESC LIMIT ?", scope, _DECLINED)
+        return await self._read(scope, "scope = ? AND state = 'never' ORDER BY at DESC LIMIT ?", scope, _DECLINED)
 
     async def count(self, scope: str = "") -> int:
-        return len(await self._read("(? = '' OR scope = ?) AND state = 'waiting'", scope, scope))
+        return len(await self._read(scope or EVERY, "(? = '' OR scope = ?) AND state = 'waiting'", scope, scope))
 
     async def states(self, scope: str, ids: Sequence[str]) -> dict[str, ReviewState]:
         query = f"SELECT id, state FROM reviews WHERE scope = ? AND id IN {AMONG}"
-        rows = await self._connection.rows(query, (scope, json.dumps(list(ids))))
+        rows = await self._connection.rows(query, (scope, json.dumps(list(ids))), of=scope)
         return {str(identity): cast("ReviewState", state) for identity, state in rows}
 
     async def due(self, scope: str, *, before: float, day: str) -> list[str]:
@@ -53,9 +53,9 @@ class SqlReviews:
             "SELECT id FROM reviews WHERE scope = ? AND state = 'waiting' AND (at < ? OR (expires <> '' AND "
             "expires < ?)) ORDER BY at, rowid"
         )
-        return [str(row[0]) for row in await self._connection.rows(query, (scope, before, day))]
+        return [str(row[0]) for row in await self._connection.rows(query, (scope, before, day), of=scope)]
 
-    async def _read(self, which: str, *values: object) -> list[Review]:
+    async def _read(self, of: Named, which: str, *values: object) -> list[Review]:
 
         def work(database: Database) -> list[Review]:
             rows = database.execute(f"SELECT {_COLUMNS} FROM reviews WHERE {which}", values).fetchall()
@@ -71,7 +71,7 @@ class SqlReviews:
                 )
             ]
 
-        return await self._connection.read(work)
+        return await self._connection.read(work, of=of)
 
 
 def save_reviews(database: Database, plan: Plan) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from gateway_memory.store.journal import session_state
-from gateway_memory.store.journal.sql import Database, SqlConnection
+from gateway_memory.store.journal.sql import EVERY, Database, Named, SqlConnection
 from gateway_memory.store.ports.lease import Lease
 from gateway_memory.store.ports.requests import Request
 from gateway_memory.store.ports.sessions import (
@@ -48,7 +48,7 @@ class SqlSessions:
     async def observe(
         self, scope: str, session_id: str, observation: Observation, at: float, request: Request | None = None
     ) -> None:
-        await self._write(session_state.observe, scope, session_id, [observation], at, request)
+        await self._write(session_state.observe, scope, session_id, [observation], at, request, of=scope)
 
     async def read(self, scope: str, session_id: str) -> tuple[list[Observation], Left]:
 
@@ -56,7 +56,7 @@ class SqlSessions:
             seen = session_state.seen_in(database, scope, session_id)
             return seen, session_state.left_by(database, scope, session_id)
 
-        return await self._connection.read(work)
+        return await self._connection.read(work, of=scope)
 
     async def observations(self, scope: str, newest: int) -> list[KeptObservation]:
         rows = await self._connection.rows(
@@ -64,6 +64,7 @@ class SqlSessions:
             "LEFT JOIN sessions s ON s.session_id = o.session_id "
             "WHERE o.scope = ? AND NOT o.private AND o.content <> '' ORDER BY o.id DESC LIMIT ?",
             (scope, newest),
+            of=scope,
         )
         names = ("number", "session_id", "session_key", "at", "kind", "tool", "content")
         return [KeptObservation(**dict(zip(names, row, strict=True))) for row in rows]
@@ -73,14 +74,15 @@ class SqlSessions:
             "SELECT count(*) FROM observations WHERE session_id = ? AND scope = ? AND at > coalesce("
             "(SELECT max(at) FROM session_memories WHERE session_id = ? AND type = 'S'), 0)",
             (session_id, scope, session_id),
+            of=scope,
         )
         return int(number)
 
     async def has_left_anything(self, scope: str, session_id: str) -> bool:
-        return await self._read(session_state.has_left_anything, scope, session_id)
+        return await self._read(session_state.has_left_anything, scope, session_id, of=scope)
 
     async def note_memory(self, scope: str, session_id: str, memory: str, kind: str, at: float) -> None:
-        await self._write(session_state.note_memory, scope, session_id, memory, kind, at)
+        await self._write(session_state.note_memory, scope, session_id, memory, kind, at, of=scope)
 
     async def take_followup(self, session_id: str) -> bool:
         return await self._write(session_state.take_followup, session_id)
@@ -104,15 +106,15 @@ class SqlSessions:
         await self._write(session_state.release, self._slot.number)
 
     async def counts(self) -> dict[str, int]:
-        return await self._read(session_state.counts)
+        return await self._read(session_state.counts, of=EVERY)
 
     async def scopes(self) -> list[str]:
         tables = ("sessions", "memories", "episodes", "reviews")
-        rows = await self._connection.rows(" UNION ".join(f"SELECT scope FROM {table}" for table in tables))
+        rows = await self._connection.rows(" UNION ".join(f"SELECT scope FROM {table}" for table in tables), of=EVERY)
         return [str(row[0]) for row in rows]
 
-    async def _read(self, work: Callable[..., T], *given: object) -> T:
-        return await self._connection.read(lambda database: work(database, *given))
+    async def _read(self, work: Callable[..., T], *given: object, of: Named = ()) -> T:
+        return await self._connection.read(lambda database: work(database, *given), of=of)
 
-    async def _write(self, work: Callable[..., T], *given: object) -> T:
-        return await self._connection.transact(lambda database: work(database, *given))
+    async def _write(self, work: Callable[..., T], *given: object, of: Named = ()) -> T:
+        return await self._connection.transact(lambda database: work(database, *given), of=of)

@@ -5,9 +5,9 @@ of them is quoted. Functions that only SQLite has are defined in PostgreSQL by i
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-__all__ = ["AMONG", "AMONG_NUMBERS", "Database", "Found", "SqlConnection", "upsert"]
+__all__ = ["AMONG", "AMONG_NUMBERS", "EVERY", "Database", "Found", "Named", "SqlConnection", "upsert"]
 
 T = TypeVar("T")
 
@@ -15,6 +15,16 @@ AMONG: Final = "(SELECT value FROM json_each(?))"
 """The values of a JSON list of texts, for IN."""
 AMONG_NUMBERS: Final = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
 """The values of a JSON list of numbers, for IN."""
+
+
+EVERY: Final = "*"
+"""Named in the place of scopes by work that concerns all of them, such as a worker's."""
+
+Named: TypeAlias = str | Sequence[str]
+"""The scopes whose rows a transaction sees and writes, by key: one, several, none, or `EVERY`.
+
+The queries name their scopes as well; this is a second wall, which PostgreSQL keeps. A file has none.
+"""
 
 
 class Found(Protocol):
@@ -47,19 +57,20 @@ class SqlConnection(Protocol):
     """
 
     async def transact(
-        self, work: Callable[[Database], T], *, alone: Sequence[str] = (), beside: Sequence[str] = ()
+        self, work: Callable[[Database], T], *, of: Named = (), alone: Sequence[str] = (), beside: Sequence[str] = ()
     ) -> T:
         """Run work atomically, as if no other transaction ran beside it. It is durable when this returns.
 
+        of: the scopes whose rows it sees.
         alone: names, such as that of a scope. Transactions that name the same wait for each other; a server then need
         not compare what they read with what all others write. beside: names that several may have at a time, while
         none has them alone.
         """
 
-    async def read(self, work: Callable[[Database], T]) -> T:
+    async def read(self, work: Callable[[Database], T], *, of: Named = ()) -> T:
         """Run work that only reads, on one snapshot."""
 
-    async def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+    async def rows(self, query: str, values: Sequence[object] = (), *, of: Named = ()) -> list[Any]:
         """Return all rows of a query."""
 
 

@@ -13,7 +13,7 @@ from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.memory_rows import save_memories
 from gateway_memory.store.journal.reviews import save_reviews
 from gateway_memory.store.journal.session_state import remember
-from gateway_memory.store.journal.sql import AMONG_NUMBERS, Database, SqlConnection, upsert
+from gateway_memory.store.journal.sql import AMONG_NUMBERS, EVERY, Database, SqlConnection, upsert
 from gateway_memory.store.journal.unreadable import UNDECODABLE, decoded
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Plan
@@ -55,13 +55,16 @@ class SqlTurns:
         await self._change(query, (self._slot.number, self._token))
 
     async def accept(self, turn: NewTurn) -> int:
-        return await self._connection.transact(lambda database: accept(database, turn, self._slot.number))
+        return await self._connection.transact(
+            lambda database: accept(database, turn, self._slot.number), of=turn.scope
+        )
 
     async def claim(self, state: TurnState, *, session_id: str | None = None, limit: int = 256) -> list[PendingTurn]:
         rows = await self._connection.rows(
             f"SELECT {_COLUMNS} FROM turns "
             "WHERE slot = ? AND stage = ? AND (CAST(? AS TEXT) IS NULL OR session_id = ?) ORDER BY id LIMIT ?",
             (self._slot.number, _STAGES[state], session_id, session_id, limit),
+            of=EVERY,
         )
         return [PendingTurn(**dict(zip(_TURN, row, strict=True)) | {"extract": bool(row[-1])}) for row in rows]
 
@@ -74,18 +77,18 @@ class SqlTurns:
 
     async def adopt(self) -> int:
         adopted = 0
-        for (number,) in await self._connection.rows("SELECT slot FROM turns UNION SELECT slot FROM plans"):
+        for (number,) in await self._connection.rows("SELECT slot FROM turns UNION SELECT slot FROM plans", of=EVERY):
             lock = self._slot.orphan(int(number))
             if lock is None:
                 continue
             with lock:
                 work = _taking_over(int(number), self._slot.number)
-                await self._connection.transact(work, alone=[_slot(int(number))])
+                await self._connection.transact(work, of=EVERY, alone=[_slot(int(number))])
             adopted += 1
         return adopted
 
     async def failed(self) -> int:
-        ((count,),) = await self._connection.rows(f"SELECT count(*) FROM turns WHERE stage = {_FAILED}")
+        ((count,),) = await self._connection.rows(f"SELECT count(*) FROM turns WHERE stage = {_FAILED}", of=EVERY)
         return int(count)
 
     async def retry(self) -> list[str]:
@@ -96,25 +99,26 @@ class SqlTurns:
             database.execute(query, (self._slot.number,))
             return [str(row[0]) for row in found]
 
-        return await self._connection.transact(work)
+        return await self._connection.transact(work, of=EVERY)
 
-    async def last_reply(self, session_id: str) -> Reply | None:
-        return next(iter(await self._replies("session_id = ? ORDER BY turn DESC LIMIT 1", (session_id,))), None)
+    async def last_reply(self, scope: str, session_id: str) -> Reply | None:
+        which = "scope = ? AND session_id = ? ORDER BY turn DESC LIMIT 1"
+        return next(iter(await self._replies(scope, which, session_id)), None)
 
     async def replies(self, scope: str, *, before: int, limit: int) -> list[Reply]:
-        return await self._replies("scope = ? AND turn < ? ORDER BY turn DESC LIMIT ?", (scope, before, limit))
+        return await self._replies(scope, "scope = ? AND turn < ? ORDER BY turn DESC LIMIT ?", before, limit)
 
     async def outcomes(self, scope: str, *, since: float, limit: int) -> list[tuple[float, str]]:
         query = (
             "SELECT at, CASE WHEN json_valid(report) THEN json_extract(report, '$.outcome') END FROM replies "
             "WHERE scope = ? AND report <> '' AND at >= ? ORDER BY turn DESC LIMIT ?"
         )
-        rows = await self._connection.rows(query, (scope, since, limit))
+        rows = await self._connection.rows(query, (scope, since, limit), of=scope)
         return [(float(at), str(outcome)) for at, outcome in rows if outcome is not None]
 
-    async def _replies(self, which: str, values: tuple[object, ...]) -> list[Reply]:
+    async def _replies(self, scope: str, which: str, *values: object) -> list[Reply]:
         query = f"SELECT turn, scope, recalled, at, report FROM replies WHERE {which}"
-        rows = await self._connection.rows(query, values)
+        rows = await self._connection.rows(query, (scope, *values), of=scope)
         return await decoded(
             self._connection,
             "replies",
@@ -138,9 +142,10 @@ class SqlTurns:
                     f"coalesce(min(CASE WHEN stage < {_FAILED} THEN accepted_at END), 0)",
                     "count(*) FILTER (WHERE stage < 0) FROM turns",
                 )
-            )
+            ),
+            of=EVERY,
         )
-        ((unreadable,),) = await self._connection.rows("SELECT count(*) FROM unreadable")
+        ((unreadable,),) = await self._connection.rows("SELECT count(*) FROM unreadable", of=EVERY)
         outbox, outbox_at = await self._event_log.waiting()
         return Queue(
             rules=int(rules),
@@ -170,11 +175,11 @@ class SqlTurns:
             number = int(database.execute(query, (self._slot.number, plan.to_json())).fetchone()[0])
             return number, self._event_log.add(database, events, plan=number, now=plan.at)
 
-        return await self._connection.transact(work, alone=[plan.scope])
+        return await self._connection.transact(work, of=EVERY, alone=[plan.scope])
 
     async def plans(self) -> list[tuple[int, Plan]]:
         query = "SELECT id, '', body FROM plans WHERE slot = ? ORDER BY id"
-        rows = await self._connection.rows(query, (self._slot.number,))
+        rows = await self._connection.rows(query, (self._slot.number,), of=EVERY)
         found = await decoded(self._connection, "plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
         if lost := {int(row[0]) for row in rows} - {number for number, _ in found}:  # their turns are processed again
 
@@ -182,7 +187,7 @@ class SqlTurns:
                 for number in lost:
                     self._event_log.discard(database, number)
 
-            await self._connection.transact(work)
+            await self._connection.transact(work, of=EVERY)
         return found
 
     async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
@@ -224,7 +229,7 @@ class SqlTurns:
                 change = (made, plan.scope, plan.to_json(), json.dumps([asdict(patch) for patch in patches]))
                 database.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", change)
 
-        await self._connection.transact(work, alone=[plan.scope], beside=[_slot(self._slot.number)])
+        await self._connection.transact(work, of=EVERY, alone=[plan.scope], beside=[_slot(self._slot.number)])
         if number is not None:
             self._event_log.published()
 
@@ -240,7 +245,7 @@ class SqlTurns:
 
     async def _change(self, query: str, values: Sequence[object] = ()) -> int:
         """Run one statement in its own transaction, and return the number of changed rows."""
-        return await self._connection.transact(lambda database: database.execute(query, values).rowcount)
+        return await self._connection.transact(lambda database: database.execute(query, values).rowcount, of=EVERY)
 
 
 def _report(body: str) -> ReplyReport | None:

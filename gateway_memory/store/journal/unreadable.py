@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.store.journal.sql import Database, SqlConnection
+from gateway_memory.store.journal.sql import EVERY, Database, SqlConnection
 
 __all__ = ["UNDECODABLE", "decoded", "put"]
 
@@ -37,7 +37,7 @@ async def decoded(
                 put(database, table, row[1], row[2])
 
     if bad:
-        await connection.transact(work)
+        await connection.transact(work, of=EVERY)
     return found
 
 

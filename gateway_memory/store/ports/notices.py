@@ -39,7 +39,7 @@ class Notices(EventLog, Protocol):
     async def mark_delivered(self, session_id: str, upto: Mapping[str, int]) -> None:
         """Record that a session was shown all events up to these numbers, by origin."""
 
-    async def undelivered(self, session_id: str, *, since: float) -> list[Event]:
+    async def undelivered(self, scope: str, session_id: str, *, since: float) -> list[Event]:
         """Return the events of an open session's scope that were not delivered to it, oldest first.
 
         Events from before the session was opened are left out.

@@ -131,7 +131,7 @@ class Turns(Protocol):
     async def retry(self) -> list[str]:
         """Return failed turns to the batch stage in this process; return the ids of their sessions."""
 
-    async def last_reply(self, session_id: str) -> Reply | None:
+    async def last_reply(self, scope: str, session_id: str) -> Reply | None:
         """Return the last reply of a session, or None before the first reply."""
 
     async def replies(self, scope: str, *, before: int, limit: int) -> list[Reply]:

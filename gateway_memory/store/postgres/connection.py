@@ -3,21 +3,22 @@
 import asyncio
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import psycopg
-from psycopg import IsolationLevel, errors
+from psycopg import errors
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from extractor import Breaker
 from gateway_memory.errors import StoreError
 from gateway_memory.runtime.tasks import Threads
-from gateway_memory.store.journal.sql import Database, Found
+from gateway_memory.store.journal.sql import Database, Found, Named
 from recall import PatientConnection, SilentError
 
-__all__ = ["PostgresConnection", "Transaction", "failed", "in_schema"]
+__all__ = ["PostgresConnection", "Transaction", "failed", "in_schema", "see"]
 
 T = TypeVar("T")
 
@@ -29,6 +30,8 @@ _COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors
 _NAMED: Final = "(hashtextextended(current_schema() || name, 0)) FROM unnest(CAST(? AS TEXT[])) AS name"
 _LOCK_ALONE: Final = f"SELECT pg_advisory_xact_lock{_NAMED}"
 _LOCK_BESIDE: Final = f"SELECT pg_advisory_xact_lock_shared{_NAMED}"
+_NAME: Final = "SELECT set_config('gateway_memory.scopes', CAST(%s AS TEXT[])::text, true)"
+"""What the policies of the schema compare rows with. It ends with the transaction."""
 _APPLICATION: Final = "gateway-memory"
 
 
@@ -53,6 +56,11 @@ def failed(error: BaseException) -> StoreError:
     return StoreError(f"PostgreSQL does not answer ({type(error).__name__}); it is tried again")
 
 
+def see(connection: psycopg.Connection[Any], of: Named) -> None:
+    """Let the transaction of a connection see the rows of these scopes."""
+    connection.execute(_NAME, ([of] if isinstance(of, str) else list(of),))
+
+
 @lru_cache(maxsize=1024)
 def translated(query: str) -> str:
     """Return a shared query as psycopg takes it."""
@@ -70,7 +78,8 @@ class Transaction:
 
     def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Found:
         cursor = self._connection.cursor()
-        cursor.executemany(translated(query), [[_storable(value) for value in row] for row in values])
+        if rows := [[_storable(value) for value in row] for row in values]:
+            cursor.executemany(translated(query), rows)
         return cursor
 
 
@@ -114,27 +123,20 @@ class PostgresConnection:
         self._threads.shutdown(wait=False)
 
     async def transact(
-        self, work: Callable[[Database], T], *, alone: Sequence[str] = (), beside: Sequence[str] = ()
+        self, work: Callable[[Database], T], *, of: Named = (), alone: Sequence[str] = (), beside: Sequence[str] = ()
     ) -> T:
         """Run work in a transaction, again where it collided: under the locks of its names, or serializable."""
-        if not alone:
-            return await self._run(lambda: self._again(IsolationLevel.SERIALIZABLE, work))
+        locks = [(query, sorted(names)) for query, names in ((_LOCK_BESIDE, beside), (_LOCK_ALONE, alone)) if names]
+        level = "READ COMMITTED" if alone else "SERIALIZABLE"
+        return await self._run(lambda: self._again(level, work, of, locks))
 
-        def locked(database: Database) -> T:
-            for query, names in ((_LOCK_BESIDE, beside), (_LOCK_ALONE, alone)):
-                if names:
-                    database.execute(query, (sorted(names),))
-            return work(database)
-
-        return await self._run(lambda: self._again(IsolationLevel.READ_COMMITTED, locked))
-
-    async def read(self, work: Callable[[Database], T]) -> T:
+    async def read(self, work: Callable[[Database], T], *, of: Named = ()) -> T:
         """Run work that only reads, on one snapshot."""
-        return await self._run(lambda: self._again(IsolationLevel.REPEATABLE_READ, work))
+        return await self._run(lambda: self._again("REPEATABLE READ READ ONLY", work, of))
 
-    async def rows(self, query: str, values: Sequence[object] = ()) -> list[Any]:
+    async def rows(self, query: str, values: Sequence[object] = (), *, of: Named = ()) -> list[Any]:
         """Return all rows of a query."""
-        return await self._run(lambda: self._rows(query, values))
+        return await self._run(lambda: self._rows(query, values, of))
 
     async def _run(self, work: Callable[[], T]) -> T:
         if not self._breaker.allows(time.monotonic()):
@@ -151,25 +153,28 @@ class PostgresConnection:
         self._breaker.succeeded()
         return result
 
-    def _rows(self, query: str, values: Sequence[object]) -> list[Any]:
+    def _rows(self, query: str, values: Sequence[object], of: Named) -> list[Any]:
         for tried in range(_TRIES):
             try:
-                with self._pool.connection() as connection:  # one statement is a snapshot by itself
-                    return Transaction(connection).execute(query, values).fetchall()
+                with self._pool.connection() as connection:
+                    with connection.pipeline():  # one transaction, and one message to the server
+                        see(connection, of)
+                        found = Transaction(connection).execute(query, values)
+                    return found.fetchall()
             except psycopg.OperationalError as error:
                 if isinstance(error, SilentError) or tried == _TRIES - 1:
                     raise
         raise AssertionError("unreachable")
 
-    def _again(self, level: IsolationLevel, work: Callable[[Database], T]) -> T:
+    def _again(
+        self, level: str, work: Callable[[Database], T], of: Named, locks: Sequence[tuple[str, list[str]]] = ()
+    ) -> T:
         for tried in range(_TRIES):
             began = False
             try:
-                with self._pool.connection() as connection:
-                    connection.isolation_level = level
-                    with connection.transaction():
-                        began = True
-                        return work(Transaction(connection))
+                with self._pool.connection() as connection, _transaction(connection, level, of, locks) as database:
+                    began = True
+                    return work(database)
             except _COLLIDED:
                 if tried == _TRIES - 1:
                     raise
@@ -179,3 +184,23 @@ class PostgresConnection:
                 if began or isinstance(error, SilentError) or tried == _TRIES - 1:
                     raise
         raise AssertionError("unreachable")
+
+
+@contextmanager
+def _transaction(
+    connection: psycopg.Connection[Any], level: str, of: Named, locks: Sequence[tuple[str, list[str]]]
+) -> Iterator[Transaction]:
+    """Begin a transaction that sees scopes and holds locks, with one message to the server."""
+    database = Transaction(connection)
+    try:
+        with connection.pipeline():
+            connection.execute(f"BEGIN ISOLATION LEVEL {level}")
+            see(connection, of)
+            for query, names in locks:
+                database.execute(query, (names,))
+        yield database
+        connection.execute("COMMIT")
+    except BaseException:
+        if not connection.closed:
+            connection.rollback()
+        raise

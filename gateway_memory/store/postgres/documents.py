@@ -14,7 +14,7 @@ from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import FileEdit, edited_all
-from gateway_memory.store.journal.sql import Database, SqlConnection
+from gateway_memory.store.journal.sql import EVERY, Database, SqlConnection
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.ports.documents import Stamps
 from gateway_memory.store.summaries import parsed
@@ -79,12 +79,12 @@ class DocumentRows:
 
     async def scan(self, scope: Scope) -> Stamps:
         query = "SELECT name, saved, octet_length(content) FROM documents WHERE folder = ?"
-        rows = await self._connection.rows(query, (scope.folder,))
+        rows = await self._connection.rows(query, (scope.folder,), of=_folder(scope))
         return {str(name): (int(saved), int(size)) for name, saved, size in rows}
 
     async def read(self, scope: Scope, name: str) -> tuple[str, Stamp] | None:
         query = "SELECT content, saved FROM documents WHERE folder = ? AND name = ?"
-        rows = await self._connection.rows(query, (scope.folder, name))
+        rows = await self._connection.rows(query, (scope.folder, name), of=_folder(scope))
         if not rows:
             return None
         ((content, saved),) = rows
@@ -144,7 +144,7 @@ class DocumentRows:
                         (scope.folder, name, content, time.time_ns()),
                     )
 
-        await self._connection.transact(work, alone=[f"folder {scope.folder}"])
+        await self._connection.transact(work, of=_folder(scope), alone=[_folder(scope)])
 
     def _check_lock(self, database: Database, scope: Scope) -> None:
         query = (
@@ -155,11 +155,16 @@ class DocumentRows:
             raise StoreError("the lock of a scope was lost: this host took too long, or the database was restarted")
 
     async def folders(self) -> list[str]:
-        rows = await self._connection.rows("SELECT DISTINCT folder FROM documents WHERE folder <> ''")
+        rows = await self._connection.rows("SELECT DISTINCT folder FROM documents WHERE folder <> ''", of=EVERY)
         return sorted(str(row[0]) for row in rows)
 
     async def sweep(self) -> None:
         """Do nothing: a transaction leaves nothing behind."""
+
+
+def _folder(scope: Scope) -> str:
+    """Return the name by which a transaction locks and sees the documents of a scope."""
+    return f"folder {scope.folder}"
 
 
 class RecordRows:

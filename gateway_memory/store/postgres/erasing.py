@@ -1,6 +1,7 @@
 """Delete scopes from every table."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
@@ -8,7 +9,8 @@ from psycopg import sql
 
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.links import linked_with
-from gateway_memory.store.postgres.connection import Transaction, failed, in_schema
+from gateway_memory.store.journal.sql import EVERY
+from gateway_memory.store.postgres.connection import Transaction, failed, in_schema, see
 from recall import PatientConnection
 
 __all__ = ["ScopeTables"]
@@ -28,7 +30,7 @@ class ScopeTables:
 
     def linked_with(self, scope: str) -> list[str]:
         """Return the other scopes of the person to whom a scope belongs."""
-        with self._connected() as connection, connection.transaction():
+        with self._connected() as connection:
             return linked_with(Transaction(connection), scope)
 
     def count(self, scopes: Sequence[Scope]) -> dict[str, int]:
@@ -41,7 +43,7 @@ class ScopeTables:
 
     def erase(self, scopes: Sequence[Scope]) -> None:
         """Delete all rows of scopes, in one transaction. Hosts that hold them notice it at the next message."""
-        with self._connected() as connection, connection.transaction():
+        with self._connected() as connection:
             for _, query, values in self._each(connection, "DELETE", scopes):
                 connection.execute(query, values)
             keys = [scope.key for scope in scopes]
@@ -71,28 +73,14 @@ class ScopeTables:
             for table, where, values in found
         ]
 
-    def _connected(self) -> "_Connected":
-        return _Connected(self._dsn, self._schema)
-
-
-class _Connected:
-    """A patient connection for a block; what goes wrong in it is translated."""
-
-    def __init__(self, dsn: str, schema: str) -> None:
-        self._dsn = dsn
-        self._schema = schema
-        self._connection: PatientConnection | None = None
-
-    def __enter__(self) -> PatientConnection:
+    @contextmanager
+    def _connected(self) -> Iterator[PatientConnection]:
+        """A patient connection in a transaction that sees all scopes. What goes wrong in it is translated."""
         try:
-            self._connection = PatientConnection.connect(self._dsn, **in_schema(self._schema))
+            with PatientConnection.connect(self._dsn, **in_schema(self._schema)) as connection:
+                connection.patience_seconds = _PATIENCE_SECONDS
+                with connection.transaction():
+                    see(connection, EVERY)
+                    yield connection
         except psycopg.Error as error:
-            raise failed(error) from error
-        self._connection.patience_seconds = _PATIENCE_SECONDS
-        return self._connection
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        assert self._connection
-        self._connection.close()
-        if isinstance(error, psycopg.Error):
             raise failed(error) from error

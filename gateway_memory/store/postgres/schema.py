@@ -7,13 +7,20 @@ import psycopg
 from psycopg import sql
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
-from gateway_memory.store.postgres.connection import failed, in_schema
+from gateway_memory.store.journal.sql import EVERY
+from gateway_memory.store.postgres.connection import failed, in_schema, see
 from recall import PatientConnection
 
 __all__ = ["Standing", "check", "migrate", "standing", "status"]
 
 _LEAST_VERSION: Final = 150000
 _MIGRATION_SECONDS: Final = 3600.0
+_GRANTS: Final = (
+    "GRANT USAGE ON SCHEMA {schema} TO {role}",
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
+    "ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {role}",
+    "REVOKE INSERT, UPDATE, DELETE ON migrations FROM {role}",
+)
 _STEPS: Final = files("gateway_memory.store.postgres") / "migrations"
 
 
@@ -77,8 +84,11 @@ def check(dsn: str, schema: str) -> None:
         raise SchemaFromFutureError(f"the schema {schema!r} has {ending[0][0]}, which needs a newer gateway-memory")
 
 
-def migrate(dsn: str, schema: str) -> list[str]:
+def migrate(dsn: str, schema: str, *, app_role: str = "") -> list[str]:
     """Apply the missing steps, each in a transaction of its own, and return their names. Raises StoreError.
+
+    app_role: a role that may read and write the tables from now on, those of later steps too. It is not their owner,
+    so it sees only the scopes that its transactions name.
 
     A step whose first line is `-- ends older versions` is refused by versions that do not know it; all others work on.
     """
@@ -101,6 +111,11 @@ def migrate(dsn: str, schema: str) -> list[str]:
                     ends = text.startswith("-- ends older versions")
                     connection.execute("INSERT INTO migrations VALUES (%s, %s)", (name, ends))
                 done.append(name)
+            if app_role:
+                names = {"schema": sql.Identifier(schema), "role": sql.Identifier(app_role)}
+                with connection.transaction():
+                    for grant in _GRANTS:
+                        connection.execute(sql.SQL(grant).format(**names))
     except psycopg.Error as error:
         raise failed(error) from error
     return done
@@ -118,6 +133,8 @@ def status(dsn: str, schema: str) -> list[tuple[str, str]]:
     if found.missing:
         return told
     counts = {
+        "wall between scopes": "SELECT CASE WHEN row_security_active('memories') THEN 'holds for ' ELSE "
+        "'does not hold for ' END || current_user",
         "hosts": "SELECT count(*) FROM hosts WHERE until > now()",
         "scopes": "SELECT count(*) FROM scope",
         "memories": "SELECT count(*) FROM memories WHERE state = 'active'",
@@ -132,8 +149,10 @@ def status(dsn: str, schema: str) -> list[tuple[str, str]]:
     try:
         with PatientConnection.connect(dsn, **in_schema(schema)) as connection:
             connection.patience_seconds = _MIGRATION_SECONDS
-            return told + [
-                (name, str((connection.execute(query).fetchone() or [""])[0])) for name, query in counts.items()
-            ]
+            with connection.transaction():
+                see(connection, EVERY)
+                return told + [
+                    (name, str((connection.execute(query).fetchone() or [""])[0])) for name, query in counts.items()
+                ]
     except psycopg.Error as error:
         raise failed(error) from error

@@ -1,7 +1,7 @@
 """Turns in PostgreSQL: those of one session are worked by one host at a time, wherever they arrive."""
 
 from gateway_memory.store.journal.accepting import accept
-from gateway_memory.store.journal.sql import Database
+from gateway_memory.store.journal.sql import EVERY, Database
 from gateway_memory.store.journal.turns import SqlTurns
 from gateway_memory.store.ports.turns import NewTurn
 
@@ -31,7 +31,7 @@ class PostgresTurns(SqlTurns):
             return numbers, elsewhere
 
         sessions = sorted({f"session {turn.session_id}" for turn in turns})
-        numbers, elsewhere = await self._connection.transact(work, alone=sessions)
+        numbers, elsewhere = await self._connection.transact(work, of=EVERY, alone=sessions)
         if elsewhere:
             self._event_log.published()
         return numbers
