@@ -103,13 +103,14 @@ class Server:
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Any:
         with _translated():
             connection = self._there()
-            if self._is_seen:
-                return connection.execute(_translation(query), _storable(values))
-            with connection.pipeline():  # one message to the server, and one transaction unless one has begun
+            if not self._in_transaction:
+                with connection.pipeline():  # one message to the server, and one transaction
+                    connection.execute(_SEE, (self._seen,))
+                    return connection.execute(_translation(query), _storable(values))
+            if not self._is_seen:
                 connection.execute(_SEE, (self._seen,))
-                found = connection.execute(_translation(query), _storable(values))
-            self._is_seen = self._in_transaction
-            return found
+                self._is_seen = True
+            return connection.execute(_translation(query), _storable(values))
 
     def executemany(self, query: str, values: Sequence[Sequence[Any]], /) -> None:
         if values:
@@ -137,8 +138,9 @@ class Server:
     def _transaction(self, first: str) -> Iterator[None]:
         with _translated():
             try:
-                with self._there().transaction():
-                    self._there().execute(first)
+                connection = self._there()
+                with connection.pipeline(), connection.transaction():  # sent without waiting until a result is read
+                    connection.execute(first)
                     self._in_transaction = True
                     yield
             finally:

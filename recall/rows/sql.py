@@ -79,10 +79,8 @@ class SqlRows:
     @translated()
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         self._database.see(scope)
-        query = (
-            f"select {LOADED} from row r left join vector v on v.sequence = r.sequence"
-            " where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
-        )
+        joined = "row r left join vector v on v.sequence = r.sequence"
+        query = f"select {LOADED} from {joined} where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
         return [LoadedRow._make(row) for row in self._rows(query, self._number(scope), after, limit)]
 
     @translated()
@@ -215,19 +213,16 @@ class SqlRows:
         return int(self._rows(query, number)[0][0])
 
     def _remove(self, revision: int, number: int, sequences: Sequence[int]) -> None:
-        connection = self._database.connection
-        single = [(sequence,) for sequence in sequences]
-        connection.executemany("delete from row where sequence = ?", single)
-        connection.executemany("delete from vector where sequence = ?", single)
+        if not sequences:
+            return
+        connection, single = self._database.connection, [(sequence,) for sequence in sequences]
+        for table in ("row", "vector"):
+            connection.executemany(f"delete from {table} where sequence = ?", single)
         connection.executemany(
             "insert into removed values (?, ?, ?)", [(revision, number, sequence) for sequence in sequences]
         )
-        forgotten = self._rows(
-            "delete from removed where scope = ? and rowid <= (select max(rowid) from removed) - ? "
-            "returning revision, scope",
-            number,
-            _REMOVALS_KEPT,
-        )
+        old = "delete from removed where scope = ? and rowid <= (select max(rowid) from removed) - ?"
+        forgotten = self._rows(f"{old} returning revision, scope", number, _REMOVALS_KEPT)
         connection.executemany("update scope set forgotten = max(forgotten, ?) where number = ?", forgotten)
 
     @translated()
@@ -257,10 +252,8 @@ class SqlRows:
         with self._database.writing() as connection:
             connection.execute("delete from vector")
             connection.execute("update scope set revision = revision + 1")
-            query = (
-                "update row set embedded = 0, revision = (select s.revision from scope s where s.number = row.scope)"
-            )
-            connection.execute(query)
+            current = "select s.revision from scope s where s.number = row.scope"
+            connection.execute(f"update row set embedded = 0, revision = ({current})")
             meta = [("encoder", space.name), ("dimension", str(space.dimension)), ("scale", scale)]
             connection.executemany(
                 "insert into meta values (?, ?) on conflict (key) do update set value = excluded.value", meta

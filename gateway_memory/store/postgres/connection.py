@@ -68,19 +68,42 @@ def translated(query: str) -> str:
 
 
 class Transaction:
-    """A `Database` over a connection in a transaction."""
+    """A `Database` over a connection in a transaction.
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    pipeline: of the connection, if it has begun one. Statements are then sent without waiting for the server until
+    somebody looks at a result, so that those of a loop travel together. An error is raised by the statement that waits.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Any], pipeline: psycopg.Pipeline | None = None) -> None:
         self._connection = connection
+        self._pipeline = pipeline
 
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Found:
-        return self._connection.execute(translated(query), [_storable(value) for value in values])
+        cursor = self._connection.execute(translated(query), [_storable(value) for value in values])
+        return _Awaited(cursor, self._pipeline) if self._pipeline else cursor
 
     def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Found:
         cursor = self._connection.cursor()
         if rows := [[_storable(value) for value in row] for row in values]:
             cursor.executemany(translated(query), rows)
         return cursor
+
+
+class _Awaited:
+    """The result of a statement in a pipeline, which may not be there yet."""
+
+    def __init__(self, cursor: psycopg.Cursor[Any], pipeline: psycopg.Pipeline) -> None:
+        self._cursor = cursor
+        self._pipeline = pipeline
+        self.fetchone, self.fetchall = cursor.fetchone, cursor.fetchall  # psycopg waits for these itself
+
+    @property
+    def rowcount(self) -> int:
+        self._pipeline.sync()
+        return self._cursor.rowcount
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._cursor)
 
 
 def _storable(value: Any) -> Any:
@@ -190,16 +213,16 @@ class PostgresConnection:
 def _transaction(
     connection: psycopg.Connection[Any], level: str, of: Named, locks: Sequence[tuple[str, list[str]]]
 ) -> Iterator[Transaction]:
-    """Begin a transaction that sees scopes and holds locks, with one message to the server."""
-    database = Transaction(connection)
+    """A transaction that sees scopes and holds locks."""
     try:
-        with connection.pipeline():
+        with connection.pipeline() as pipeline:
+            database = Transaction(connection, pipeline)
             connection.execute(f"BEGIN ISOLATION LEVEL {level}")
             see(connection, of)
             for query, names in locks:
                 database.execute(query, (names,))
-        yield database
-        connection.execute("COMMIT")
+            yield database
+            connection.execute("COMMIT")
     except BaseException:
         if not connection.closed:
             connection.rollback()

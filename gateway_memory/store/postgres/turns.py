@@ -1,6 +1,6 @@
 """Turns in PostgreSQL: those of one session are worked by one host at a time, wherever they arrive."""
 
-from gateway_memory.store.journal.accepting import accept
+from gateway_memory.store.journal.accepting import accept_all
 from gateway_memory.store.journal.sql import EVERY, Database
 from gateway_memory.store.journal.turns import SqlTurns
 from gateway_memory.store.ports.turns import NewTurn
@@ -21,17 +21,18 @@ class PostgresTurns(SqlTurns):
         """Accept turns in one transaction, in their order; return their numbers."""
 
         def work(database: Database) -> tuple[list[int], bool]:
-            numbers, elsewhere = [], False
-            for turn in turns:
-                query = "SELECT slot FROM turns WHERE session_id = ? AND slot >= 0 ORDER BY id LIMIT 1"
-                found = database.execute(query, (turn.session_id,)).fetchone()
-                slot = int(found[0]) if found else self._slot.number
-                elsewhere = elsewhere or slot != self._slot.number
-                numbers.append(accept(database, turn, slot))
-            return numbers, elsewhere
+            query = "SELECT slot FROM turns WHERE session_id = ? AND slot >= 0 ORDER BY id LIMIT 1"
+            asked = {session: database.execute(query, (session,)) for session in sessions}
+            slots = {
+                session: int(row[0]) if (row := found.fetchone()) else self._slot.number
+                for session, found in asked.items()
+            }
+            numbers = accept_all(database, [(turn, slots[turn.session_id]) for turn in turns])
+            return numbers, any(slot != self._slot.number for slot in slots.values())
 
-        sessions = sorted({f"session {turn.session_id}" for turn in turns})
-        numbers, elsewhere = await self._connection.transact(work, of=EVERY, alone=sessions)
+        sessions = sorted({turn.session_id for turn in turns})
+        alone = [f"session {session}" for session in sessions]
+        numbers, elsewhere = await self._connection.transact(work, of=EVERY, alone=alone)
         if elsewhere:
             self._event_log.published()
         return numbers
