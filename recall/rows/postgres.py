@@ -75,13 +75,14 @@ class PostgresRows(SqlRows):
     def changed_since(self, scope: str, revision: int) -> ScopeChanges | None:
         if not self._server.is_current():
             return ScopeChanges(revision, (), (), ())
+        self._server.see("")
+        if self._scope(scope)[0] == revision:
+            return ScopeChanges(revision, (), (), ())
         self._server.see(scope)
         with self._server.reading():
             current, forgotten = self._scope(scope)
             if current < revision or revision < forgotten:
                 return None
-            if current == revision:
-                return ScopeChanges(current, (), (), ())
             since = (self._number(scope), revision)
             rows = self._both(scope, "where r.scope = ? and r.revision > ? order by r.sequence", *since)
             removed = [
@@ -158,11 +159,11 @@ class PostgresRows(SqlRows):
     @translated()
     def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
         blobs = dict(vectors)
-        self._server.see(EVERY)
         with self._server.writing():
             found = self.vector_space()
             if (found.name, found.dimension) != (space.name, space.dimension):
                 return None
+            self._server.see(EVERY)
             # All scopes are locked first, in one order: two hosts then wait for each other in no circle.
             rows = self._rows(
                 "update scope set revision = revision + 1 where number in (select number from scope where number in"

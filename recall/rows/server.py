@@ -103,6 +103,8 @@ class Server:
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Any:
         with _translated():
             connection = self._there()
+            if not (self._in_transaction or self._seen):
+                return connection.execute(_translation(query), _storable(values))
             if not self._in_transaction:
                 with connection.pipeline():  # one message to the server, and one transaction
                     connection.execute(_SEE, (self._seen,))

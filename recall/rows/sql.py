@@ -239,6 +239,7 @@ class SqlRows:
 
     @translated()
     def vector_space(self) -> VectorSpace:
+        self._database.see("")
         found = dict(self._rows("select key, value from meta"))
         if "encoder" not in found:
             return VectorSpace("", 0, 0, 0)
@@ -278,11 +279,11 @@ class SqlRows:
     @translated()
     def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
         revisions: dict[int, int] = {}
-        self._database.see(EVERY)
         with self._database.writing() as connection:
             found = self.vector_space()
             if (found.name, found.dimension) != (space.name, space.dimension):
                 return None
+            self._database.see(EVERY)
             for sequence, vector in vectors:
                 query = "update row set embedded = 1 where sequence = ? returning scope"
                 for (number,) in self._rows(query, sequence):

@@ -45,7 +45,10 @@ class RowsDatabase(Protocol):
     def is_current(self) -> bool: ...
 
     def see(self, scope: str) -> None:
-        """See the rows of this scope alone from now on. The queries name it too; a database may keep a wall as well."""
+        """See the rows of this scope alone from now on. The queries name it too; a database may keep a wall as well.
+
+        "": none, for the tables `scope` and `meta`, which lie outside the wall.
+        """
 
     def writing(self) -> AbstractContextManager[Statements]:
         """A transaction that rolls back on any exception. What it reads after it has changed a scope is current."""
