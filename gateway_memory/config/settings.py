@@ -157,12 +157,14 @@ class LogSettings:
 class StoreSettings:
     """Where the memory is, and how large MEMORY.md may grow by automatic writes, in bytes.
 
-    dsn_env: the environment variable that holds PostgreSQL's connection string. schema: where its tables are.
+    dsn_env: the environment variable that holds PostgreSQL's connection string. direct_dsn_env: the one that holds a
+    connection string past a pooler, for NOTIFY. schema: where the tables are.
     resident_rows: the maximum number of rows of the shared index that this host keeps in memory.
     """
 
     backend: Literal["files", "postgres"] = "files"
     dsn_env: Annotated[str, MinLen(1)] = "GATEWAY_MEMORY_DSN"
+    direct_dsn_env: Annotated[str, MinLen(1)] = "GATEWAY_MEMORY_DIRECT_DSN"
     schema: Annotated[str, Predicate(is_schema)] = field(
         default="gateway_memory",
         metadata={"expected": "at most 48 lower-case letters, digits and _, the first a letter"},

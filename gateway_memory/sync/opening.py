@@ -11,6 +11,7 @@ from extractor import Breaker
 from gateway_memory.config.settings import MemorySync, StoreSettings
 from gateway_memory.errors import ConfigError, WorkspaceError
 from gateway_memory.observability.logger import get_logger
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
@@ -54,7 +55,7 @@ async def open_storage(
         StoreError: the journal can't be opened.
     """
     notify = runtime.settings.notify
-    store, index = await open_ports(stack, workspace, runtime.settings)
+    store, index = await open_ports(stack, workspace, runtime.settings, runtime.metrics)
     recaller = await _open_recaller(stack, index, runtime)
     edits = Edits(runtime, store.notices, announcer) if notify.enabled else None
     return Storage(
@@ -76,19 +77,25 @@ async def open_storage(
 
 
 async def open_ports(
-    stack: AsyncExitStack, workspace: Path | None, settings: MemorySync
+    stack: AsyncExitStack, workspace: Path | None, settings: MemorySync, metrics: Metrics
 ) -> tuple[Store, Path | Rows | None]:
     """Open the ports where the settings say, and return them with the place of the index: see `Recaller`."""
     notify = settings.notify
     sends, history = notify.enabled and notify.mqtt.enabled, notify.mqtt.history_events
     if settings.store.backend == "postgres":
-        return await _open_shared(stack, workspace, settings.store, sends=sends, history=history)
+        return await _open_shared(stack, workspace, settings.store, metrics, sends=sends, history=history)
     store = await open_store(stack, workspace, sends=sends, history=history)
     return store, None if workspace is None else workspace / INDEX_FILE
 
 
 async def _open_shared(
-    stack: AsyncExitStack, workspace: Path | None, settings: StoreSettings, *, sends: bool, history: int
+    stack: AsyncExitStack,
+    workspace: Path | None,
+    settings: StoreSettings,
+    metrics: Metrics,
+    *,
+    sends: bool,
+    history: int,
 ) -> tuple[Store, Rows]:
     dsn = dsn_of(settings)
     try:
@@ -97,8 +104,16 @@ async def _open_shared(
     except ModuleNotFoundError as error:
         raise ConfigError(f"store.backend is postgres, and {error.name} is missing: {_EXTRA}") from error
     spool = None if workspace is None else workspace / STATE_FOLDER / SPOOL_FILE
-    store = await open_rows(stack, dsn, schema=settings.schema, spool=spool, sends=sends, history=history)
-
+    store = await open_rows(
+        stack,
+        dsn,
+        schema=settings.schema,
+        direct=os.environ.get(settings.direct_dsn_env) or dsn,
+        spool=spool,
+        sends=sends,
+        history=history,
+        metrics=metrics,
+    )
     return store, PostgresRows(dsn, in_schema(settings.schema), resident_rows=settings.resident_rows)
 
 
@@ -135,15 +150,24 @@ async def open_rows(
     dsn: str,
     *,
     schema: str,
+    direct: str = "",
     spool: Path | None = None,
     sends: bool = False,
     history: int = 1000,
+    metrics: Metrics | None = None,
 ) -> Store:
-    """Open only the ports, over PostgreSQL. spool: see `open_postgres`. The rest: see `open_store`."""
+    """Open only the ports, over PostgreSQL. direct, spool: see `open_postgres`. The rest: see `open_store`."""
     from gateway_memory.store.postgres.opening import open_postgres
 
     documents, journal, signals = await open_postgres(
-        stack, dsn, schema=schema, spool=spool, sends=sends, history=history
+        stack,
+        dsn,
+        schema=schema,
+        direct=direct or dsn,
+        spool=spool,
+        sends=sends,
+        history=history,
+        metrics=metrics or Metrics(),
     )
     return replace(_store(documents, journal), signals=signals)
 

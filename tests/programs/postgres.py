@@ -27,6 +27,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.errors import DuplicateObject, UniqueViolation
 
 from gateway_memory.config.settings import MemorySync
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.store.ports.store import Store
 from gateway_memory.store.postgres.schema import migrate
 from gateway_memory.sync.opening import open_ports
@@ -191,10 +192,10 @@ class AsPostgres:
         self._stack.close()
 
     async def open_ports(
-        self, stack: AsyncExitStack, workspace: Path | None, settings: MemorySync
+        self, stack: AsyncExitStack, workspace: Path | None, settings: MemorySync, metrics: Metrics
     ) -> tuple[Store, Path | Rows | None]:
         """Open the ports as `open_ports` does."""
         if workspace is None or workspace not in self._schemas:
             self._schemas[workspace] = self._stack.enter_context(migrated(self._dsn))
         there = replace(settings.store, backend="postgres", schema=self._schemas[workspace])
-        return await open_ports(stack, workspace, replace(settings, store=there))
+        return await open_ports(stack, workspace, replace(settings, store=there), metrics)

@@ -14,6 +14,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from extractor import Breaker
 from gateway_memory.errors import StoreError
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.tasks import Threads
 from gateway_memory.store.journal.sql import Database, Found, Named
 from recall import PatientConnection, SilentError
@@ -118,10 +119,11 @@ class PostgresConnection:
     other, and the others are serializable. One that collides with another runs again. While the server is away, calls
     fail at once, but for one in a second.
 
-    schema: where the tables are. most: the maximum number of connections.
+    schema: where the tables are. most: the maximum number of connections. metrics: gets times and failures.
     """
 
-    def __init__(self, dsn: str, *, schema: str, most: int = 8) -> None:
+    def __init__(self, dsn: str, *, schema: str, most: int = 8, metrics: Metrics | None = None) -> None:
+        self._metrics = metrics or Metrics()
         self._pool = ConnectionPool(
             dsn,
             connection_class=PatientConnection,
@@ -166,8 +168,10 @@ class PostgresConnection:
             raise StoreError("PostgreSQL did not answer lately; it is tried again in a moment")
         loop = asyncio.get_running_loop()
         try:
-            result = await loop.run_in_executor(self._threads, work)
+            with self._metrics.timed("postgres"):
+                result = await loop.run_in_executor(self._threads, work)
         except (psycopg.OperationalError, PoolTimeout, PoolClosed) as error:
+            self._metrics.count("failures.postgres")
             if not isinstance(error, _COLLIDED):
                 self._breaker.failed(time.monotonic())
             raise failed(error) from error

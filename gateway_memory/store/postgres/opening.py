@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.tasks import compute, run_beside
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.journal import Journal, journal_of
@@ -20,18 +21,28 @@ __all__ = ["open_postgres"]
 
 
 async def open_postgres(
-    stack: AsyncExitStack, dsn: str, *, schema: str, spool: Path | None, sends: bool, history: int
+    stack: AsyncExitStack,
+    dsn: str,
+    *,
+    schema: str,
+    direct: str,
+    spool: Path | None,
+    sends: bool,
+    history: int,
+    metrics: Metrics,
 ) -> tuple[DocumentRows, Journal, NotifySignals]:
     """Open the ports of the memory in a schema. The stack closes them.
 
+    direct: the DSN of NOTIFY, which no pooler may lend to others between transactions.
     spool: the file in which turns wait for the database; None: they go there at once.
     sends, history: see EventLog.
+    metrics: gets the histogram "postgres", the gauge "spool.waiting" and the counter "failures.postgres".
 
     Raises:
         StoreError: the server can't be reached, or the schema is not up to date.
     """
     await compute(check, dsn, schema)
-    connection = PostgresConnection(dsn, schema=schema)
+    connection = PostgresConnection(dsn, schema=schema, metrics=metrics)
     stack.push_async_callback(connection.close)
     await connection.open()
     slot = HostSlot(connection)
@@ -42,12 +53,13 @@ async def open_postgres(
     def file_of(scope: Scope, database: Database) -> RecordRows:
         return RecordRows(database, scope.key)
 
-    signals = NotifySignals(dsn, schema)
+    signals = NotifySignals(direct, schema)
     stack.callback(signals.close)
     waiting = Spool(spool) if spool else None
     if waiting:
         await waiting.open()
         stack.push_async_callback(waiting.close)
+        metrics.sources.append(lambda: {"spool.waiting": float(waiting.number)})
     journal = await journal_of(
         connection,
         connection,

@@ -40,6 +40,8 @@ class Spool:
         self._path = path
         self._thread = Threads(1, "gateway-memory-spool")
         self._database: sqlite3.Connection | None = None
+        self.number = 0
+        """How many turns this process knows to wait."""
 
     async def open(self) -> None:
         """Open the file, and create it if it is missing. Raises StoreError."""
@@ -53,6 +55,7 @@ class Spool:
             columns = "id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL"
             database.execute(f"CREATE TABLE IF NOT EXISTS waiting ({columns})")
             self._database = database
+            self.number = int(database.execute("SELECT count(*) FROM waiting").fetchone()[0])
 
         await self._run(work)
 
@@ -71,6 +74,7 @@ class Spool:
         body = json.dumps(_to_json(turn))
         query = "INSERT INTO waiting (body) VALUES (?) RETURNING id"
         ((place,),) = await self._run(lambda: self._open.execute(query, (body,)).fetchall())
+        self.number += 1
         return int(place)
 
     async def first(self, limit: int) -> list[tuple[int, NewTurn]]:
@@ -81,7 +85,8 @@ class Spool:
 
     async def remove(self, upto: int) -> None:
         """Remove the turns up to a place. Raises StoreError."""
-        await self._run(lambda: self._open.execute("DELETE FROM waiting WHERE id <= ?", (upto,)).fetchall())
+        gone = await self._run(lambda: self._open.execute("DELETE FROM waiting WHERE id <= ?", (upto,)).rowcount)
+        self.number = max(0, self.number - gone)
 
     @property
     def _open(self) -> sqlite3.Connection:

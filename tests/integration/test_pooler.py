@@ -1,0 +1,83 @@
+"""Hosts behind PgBouncer, which lends each transaction any connection."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from mosquitto import until
+from pgbouncer import PGBOUNCER, pooled
+from postgres import KINDS, app_of, migrated
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+
+from gateway_memory import OWNER, Config, GatewayMemory
+from gateway_memory.config.settings import MemorySync, StoreSettings
+from recall import EmbedderSettings, RecallSettings
+
+pytestmark = [
+    pytest.mark.skipif(not KINDS or PGBOUNCER is None, reason="there is no PostgreSQL, or no PgBouncer"),
+    pytest.mark.xdist_group("alone"),
+]
+
+
+@pytest.fixture(params=KINDS)
+def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
+    return postgres_dsn(request.param)
+
+
+@pytest.fixture
+def config(dsn: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Config]:
+    """A memory behind a pooler with eight connections, as docs/postgres.md says to set it up."""
+    role = sql.Identifier(str(conninfo_to_dict(app_of(dsn))["user"]))
+    with migrated(dsn) as schema, psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(sql.SQL("ALTER ROLE {} SET search_path = {}").format(role, sql.Identifier(schema)))
+        try:
+            with pooled(app_of(dsn), connections=8) as there:
+                monkeypatch.setenv("GATEWAY_MEMORY_DSN", there)
+                recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
+                store = StoreSettings(backend="postgres", schema=schema)
+                yield Config(defaults=MemorySync(auto_recall=recall, store=store))
+        finally:
+            connection.execute(sql.SQL("ALTER ROLE {} RESET search_path").format(role))
+
+
+@pytest.mark.parametrize("hears", ["directly", "by looking"])
+async def test_hosts_behind_a_pooler_share_a_memory(
+    config: Config,
+    dsn: str,
+    hears: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a connection past the pooler they hear of each other too, by looking."""
+    if hears == "directly":
+        monkeypatch.setenv("GATEWAY_MEMORY_DIRECT_DSN", app_of(dsn))
+    async with GatewayMemory(config, tmp_path / "one") as here, GatewayMemory(config, tmp_path / "two") as there:
+        speaker = await here.start_session("speaker", user=OWNER)
+        listener = await there.start_session("listener", user=OWNER)
+        await here.after_reply(speaker, user="Remember that the staging port is 8443.", reply="OK")
+        await here.flush()
+        await until(lambda: len(listener.inbox))
+        assert "8443" in (await there.before_reply(listener, "hello")).text
+
+
+async def test_many_transactions_share_few_connections(config: Config, tmp_path: Path) -> None:
+    async with GatewayMemory(config, tmp_path / "one") as here, GatewayMemory(config, tmp_path / "two") as there:
+
+        async def talk(memory: GatewayMemory, number: int) -> None:
+            session = await memory.start_session(f"s{number}", user=f"u{number}")
+            for turn in range(5):
+                said = f"Remember that locker {number}x{turn} opens with {7919 * (5 * number + turn + 1)}."
+                await memory.after_reply(session, user=said, reply="OK")
+
+        await asyncio.gather(*(talk((here, there)[number % 2], number) for number in range(20)))
+        await here.flush()
+        await there.flush()
+        for number in range(20):
+            session = await here.start_session(f"look{number}", user=f"u{number}")
+            found = await here.search(session, f"locker {number}x", limit=50)
+            texts = {hit.text for hit in found if hit.kind == "memory"}
+            assert len(texts) == 5, (number, texts)
+            assert all(f"locker {number}x" in text for text in texts)
