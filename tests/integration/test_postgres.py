@@ -305,7 +305,8 @@ def test_both_engines_have_the_same_columns(dsn: str, schema: str) -> None:
     with psycopg.connect(dsn) as connection:
         query = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = %s"
         for table, column in connection.execute(query, (schema,)).fetchall():
-            there.setdefault(table, set()).add(column)
+            if not table.startswith("episodes_"):  # partitions
+                there.setdefault(table, set()).add(column)
     alone = {"migrations", "sqlite_sequence", "transcript_messages", "shown_memories"}  # the hooks of editors use files
     assert here.keys() - there.keys() == alone - {"migrations"}
     assert there.keys() - here.keys() == {"hosts", "locks", "documents", "record_files"}

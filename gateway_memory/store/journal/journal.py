@@ -82,12 +82,13 @@ async def journal_of(
     history: int = 1000,
     published: Callable[[], None] = lambda: None,
     turns_of: Callable[[SqlConnection, Lease, EventLog], SqlTurns] = SqlTurns,
+    episodes_of: Callable[[SqlConnection], SqlEpisodes] = SqlEpisodes,
 ) -> Journal:
     """Return the ports over a connection, for the process that holds a slot. The rest: see `open_journal`.
 
     reader: the connection from which events are read to be sent.
     published: see EventLog.
-    turns_of: what adapts the port `Turns`.
+    turns_of, episodes_of: what adapts these ports.
     """
     notices = EventLog(connection, reader, slot=slot, sends=sends, history=history, published=published)
     await notices.open()
@@ -95,7 +96,7 @@ async def journal_of(
     await turns.open()
     return Journal(
         turns=turns,
-        episodes=SqlEpisodes(connection),
+        episodes=episodes_of(connection),
         sessions=SqlSessions(connection, slot),
         ledger=SqlLedger(connection),
         links=SqlLinks(connection),

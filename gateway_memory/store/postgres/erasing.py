@@ -55,8 +55,9 @@ class ScopeTables:
         """Return each table that has rows of scopes, with a query of what it has; those that others refer to last."""
         keys, folders = [scope.key for scope in scopes], [scope.folder for scope in scopes]
         query = (
-            "SELECT table_name FROM information_schema.columns WHERE table_schema = %s AND column_name = 'scope' "
-            "AND data_type = 'text' AND table_name <> 'sessions' ORDER BY table_name"
+            "SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE "
+            "c.relnamespace = to_regnamespace(%s) AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND "
+            "a.attname = 'scope' AND a.atttypid = 'text'::regtype AND c.relname <> 'sessions' ORDER BY c.relname"
         )
         tables = [str(row[0]) for row in connection.execute(query, (self._schema,)).fetchall()]
         found = [

@@ -11,6 +11,7 @@ from gateway_memory.store.journal.journal import Journal, journal_of
 from gateway_memory.store.journal.sql import Database
 from gateway_memory.store.postgres.connection import PostgresConnection
 from gateway_memory.store.postgres.documents import DocumentRows, RecordRows
+from gateway_memory.store.postgres.episodes import PostgresEpisodes, make_room
 from gateway_memory.store.postgres.hosts import HostSlot
 from gateway_memory.store.postgres.schema import check
 from gateway_memory.store.postgres.signals import NotifySignals
@@ -45,6 +46,7 @@ async def open_postgres(
     connection = PostgresConnection(dsn, schema=schema, metrics=metrics)
     stack.push_async_callback(connection.close)
     await connection.open()
+    await make_room(connection)
     slot = HostSlot(connection)
     await slot.take()
     stack.push_async_callback(slot.release)
@@ -69,6 +71,7 @@ async def open_postgres(
         history=history,
         published=signals.send,
         turns_of=PostgresTurns if waiting is None else partial(SpooledTurns, spool=waiting),
+        episodes_of=partial(PostgresEpisodes, dsn=dsn, schema=schema),
     )
     if isinstance(journal.turns, SpooledTurns):
         stack.push_async_callback(journal.turns.send_last)

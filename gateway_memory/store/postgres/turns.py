@@ -4,6 +4,7 @@ from gateway_memory.store.journal.accepting import accept_all
 from gateway_memory.store.journal.sql import EVERY, Database
 from gateway_memory.store.journal.turns import SqlTurns
 from gateway_memory.store.ports.turns import NewTurn
+from gateway_memory.store.postgres.episodes import make_room
 
 __all__ = ["PostgresTurns"]
 
@@ -36,3 +37,7 @@ class PostgresTurns(SqlTurns):
         if elsewhere:
             self._event_log.published()
         return numbers
+
+    async def tidy(self, *, before: float) -> None:
+        await super().tidy(before=before)
+        await make_room(self._connection)
