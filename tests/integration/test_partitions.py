@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 
 import psycopg
 import pytest
-from postgres import KINDS, app_of, fresh_schema, migrated
+from postgres import KINDS, app_of, app_role, fresh_schema, migrated
 
 from gateway_memory.store.ports.episodes import Episode
 from gateway_memory.store.ports.store import Store
@@ -109,7 +109,7 @@ def test_a_full_table_becomes_the_first_partition(dsn: str, monkeypatch: pytest.
     with fresh_schema(dsn) as schema, psycopg.connect(dsn, autocommit=True) as connection:
         before = {name: text for name, text in steps.items() if name < "0004"}
         monkeypatch.setattr(schemas, "_steps", lambda: before)
-        schemas.migrate(dsn, schema, app_role="gateway_memory_app")
+        schemas.migrate(dsn, schema, app_role=app_role(dsn))
         connection.execute("SELECT set_config('search_path', %s, false)", (schema,))
         for turn in (1, SIZE - 1, SIZE, 3 * SIZE + 5):
             connection.execute("INSERT INTO episodes VALUES (%s, 'owner', 'k', 's', 'said', 'told', 1)", (turn,))

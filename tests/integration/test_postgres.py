@@ -317,6 +317,8 @@ def test_both_engines_have_the_same_columns(dsn: str, schema: str) -> None:
 def test_the_tables_are_made_once_and_checked(dsn: str, schema: str) -> None:
     assert standing(dsn, schema).missing == ()
     assert migrate(dsn, schema) == []
+    with pytest.raises(StoreError, match="CREATE ROLE"):
+        migrate(dsn, schema, app_role="nobody_has_made_it")
     check(dsn, schema)
     with psycopg.connect(dsn, autocommit=True, options=f"-csearch_path={schema}") as connection:
         connection.execute("INSERT INTO migrations VALUES ('9998_column', FALSE)")

@@ -33,7 +33,7 @@ from gateway_memory.store.postgres.schema import migrate
 from gateway_memory.sync.opening import open_ports
 from recall import Rows
 
-__all__ = ["KINDS", "POSTGRES", "AsPostgres", "Postgres", "app_of", "fresh_schema", "migrated"]
+__all__ = ["KINDS", "POSTGRES", "AsPostgres", "Postgres", "app_of", "app_role", "fresh_schema", "migrated"]
 
 _NUMBERS = count(1)
 _USER: Final = 65534
@@ -158,13 +158,18 @@ def app_of(dsn: str) -> str:
     return os.environ.get("GATEWAY_MEMORY_TEST_APP_DSN") or make_conninfo(dsn, user=_APP)
 
 
+def app_role(dsn: str) -> str:
+    """Return the role of hosts, which is made where it is missing."""
+    with psycopg.connect(dsn, autocommit=True) as connection, suppress(DuplicateObject, UniqueViolation):
+        connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(_APP)))
+    return _APP
+
+
 @contextmanager
 def migrated(dsn: str) -> Iterator[str]:
     """Yield the name of a schema that is up to date and empty, and drop it at the end."""
     with fresh_schema(dsn) as schema:
-        with psycopg.connect(dsn, autocommit=True) as connection, suppress(DuplicateObject, UniqueViolation):
-            connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(_APP)))
-        migrate(dsn, schema, app_role=_APP)
+        migrate(dsn, schema, app_role=app_role(dsn))
         yield schema
 
 

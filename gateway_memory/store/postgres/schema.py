@@ -98,6 +98,8 @@ def migrate(dsn: str, schema: str, *, app_role: str = "") -> list[str]:
             connection.patience_seconds = _MIGRATION_SECONDS
             if connection.info.server_version < _LEAST_VERSION:
                 raise StoreError(f"PostgreSQL {connection.info.server_version // 10_000} is too old: 15 is needed")
+            if app_role and not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (app_role,)).fetchone():
+                raise StoreError(f"there is no role {app_role!r}: make it first, with CREATE ROLE … LOGIN PASSWORD …")
             connection.execute("SELECT pg_advisory_lock(hashtext(%s))", (f"{schema}.migrations",))
             connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
             connection.execute(
