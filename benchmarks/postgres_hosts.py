@@ -1,6 +1,6 @@
 """What many hosts on PostgreSQL cost, beside one host on files, in one run.
 
-    python benchmarks/hosts.py [--dsn DSN] [--scopes 20] [--replies 100] [--turns 2000] [--hosts 4]
+    python benchmarks/postgres_hosts.py [--dsn DSN] [--scopes 20] [--replies 100] [--turns 2000] [--hosts 4]
 
 Prints before_reply (p50, p95) in scopes of 50 and of 1,000 memories, resident and cold; how many turns a second are
 accepted, and worked off by several hosts, each a process of its own; and how long after the end of a turn's processing
