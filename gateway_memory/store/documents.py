@@ -9,9 +9,12 @@ from typing import Final
 from gateway_memory.store import markdown
 from gateway_memory.store.patch import Patch, patch_of, taken_back
 
-__all__ = ["MEMORY_FILE", "FileEdit", "day_file", "edited", "edited_all", "is_day_file", "is_writable"]
+__all__ = ["MEMORY_FILE", "FileEdit", "day_file", "edited", "edited_all", "is_day_file", "is_document", "is_writable"]
 
 MEMORY_FILE: Final = "MEMORY.md"
+_NOTE: Final = re.compile(r"memory/(?!\.)[^/\\\x00-\x1f\x7f]+\.md")
+_LONGEST_NAME: Final = 255
+"""In bytes: what file systems take."""
 _DAY_FILE: Final = re.compile(r"^memory/(\d{4}-\d{2}-\d{2})\.md$")
 
 
@@ -29,6 +32,17 @@ class FileEdit:
 def day_file(day: str) -> str:
     """Return the name of a day's log. `day` is YYYY-MM-DD."""
     return f"memory/{day}.md"
+
+
+def is_document(name: str) -> bool:
+    """Return whether this can be the name of a document: MEMORY.md, or a Markdown file directly below memory/."""
+    if name == MEMORY_FILE:
+        return True
+    try:
+        length = len(name.removeprefix("memory/").encode())
+    except UnicodeEncodeError:
+        return False
+    return _NOTE.fullmatch(name) is not None and length <= _LONGEST_NAME
 
 
 def is_day_file(file: str) -> bool:

@@ -83,7 +83,7 @@ async def test_who_asks_while_a_refresh_runs_shares_the_next_one(
     async with GatewayMemory(load_config(), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         began, go_on, scans = Event(), Event(), list[Path]()
-        scan = gateway_memory.store.disk.files._scan
+        scan = gateway_memory.store.disk.files.scanned
 
         def slow(folder: Path) -> dict[str, tuple[int, int]]:
             scans.append(folder)
@@ -91,7 +91,7 @@ async def test_who_asks_while_a_refresh_runs_shares_the_next_one(
             go_on.wait(10)
             return scan(folder)
 
-        monkeypatch.setattr(gateway_memory.store.disk.files, "_scan", slow)
+        monkeypatch.setattr(gateway_memory.store.disk.files, "scanned", slow)
         refresh = parts(memory).storage.follower.refresh
         first = asyncio.ensure_future(refresh(session.scope))
         await asyncio.to_thread(began.wait, 10)

@@ -25,7 +25,7 @@ from gateway_memory.store.patch import Patch
 from gateway_memory.store.ports.documents import Stamps
 from recall import Stamp
 
-__all__ = ["MarkdownFiles"]
+__all__ = ["MarkdownFiles", "scanned"]
 
 T = TypeVar("T")
 
@@ -80,7 +80,7 @@ class MarkdownFiles:
 
         def work() -> Stamps:
             replacing.look()  # include late writes of others to a file that was replaced
-            return _scan(self.folder / scope.folder)
+            return scanned(self.folder / scope.folder)
 
         return await self._read(work)
 
@@ -162,7 +162,8 @@ class MarkdownFiles:
             raise store_failed(self.folder, error) from error
 
 
-def _scan(folder: Path) -> Stamps:
+def scanned(folder: Path) -> Stamps:
+    """Return the stamps of the documents in a scope's folder."""
     found: Stamps = {}
     at = f"{folder}{os.sep}"  # joining paths takes longer than the system call
     with suppress(FileNotFoundError):

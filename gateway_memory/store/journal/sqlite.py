@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from gateway_memory.errors import SchemaFromFutureError
+from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.store.disk.workspace import STATE_FOLDER
 from gateway_memory.store.journal.migrations import MIGRATIONS
 
-__all__ = ["migrate", "open_journal", "transaction", "use_write_ahead_log"]
+__all__ = ["MOVING", "migrate", "open_journal", "transaction", "use_write_ahead_log"]
 
+MOVING: Final = "moving"
+"""The table of a move into this journal, which exists until the move is complete."""
 _PAUSE_SECONDS: Final = 0.005
 
 
@@ -50,13 +52,18 @@ def transaction(database: sqlite3.Connection, *, begin: str = "BEGIN IMMEDIATE")
         raise
 
 
-def migrate(database: sqlite3.Connection, path: Path) -> None:
+def migrate(database: sqlite3.Connection, path: Path, *, by_move: bool = False) -> None:
     """Apply missing schema steps, in one transaction.
+
+    by_move: a move fills the journal.
 
     Raises:
         SchemaFromFutureError: a newer version wrote the file.
+        StoreError: a move into this memory was not completed.
         sqlite3.Error: the file can't be read or written.
     """
+    if not by_move and _has_table(database, MOVING):
+        raise StoreError(f"{path}: a move into this memory was not completed; run the same `gateway-memory move` again")
     done = _done(database)
     unknown = sorted(done - {name for name, _ in MIGRATIONS})
     if unknown:
@@ -75,9 +82,13 @@ def migrate(database: sqlite3.Connection, path: Path) -> None:
 
 
 def _done(database: sqlite3.Connection) -> set[str]:
-    if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone():
+    if not _has_table(database, "migrations"):
         return set()
     return {name for (name,) in database.execute("SELECT name FROM migrations")}
+
+
+def _has_table(database: sqlite3.Connection, name: str) -> bool:
+    return database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone() is not None
 
 
 def _statements(script: str) -> Iterable[str]:
@@ -92,11 +103,14 @@ def _statements(script: str) -> Iterable[str]:
 _BUSY_SECONDS: Final = 2.0
 
 
-def open_journal(workspace: Path) -> sqlite3.Connection:
+def open_journal(workspace: Path, *, by_move: bool = False) -> sqlite3.Connection:
     """Open the journal, and create or migrate it if necessary. The caller begins and ends transactions.
+
+    by_move: see `migrate`.
 
     Raises:
         SchemaFromFutureError: a newer version wrote it.
+        StoreError: a move into this memory was not completed.
         sqlite3.Error: it is damaged, or was locked for too long. The file is unchanged.
     """
     (workspace / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
@@ -108,7 +122,7 @@ def open_journal(workspace: Path) -> sqlite3.Connection:
             path.chmod(0o600)
         use_write_ahead_log(connection, seconds=_BUSY_SECONDS)
         connection.execute("PRAGMA synchronous = FULL")
-        migrate(connection, path)
+        migrate(connection, path, by_move=by_move)
     except BaseException:
         connection.close()
         raise

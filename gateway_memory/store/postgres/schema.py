@@ -11,8 +11,10 @@ from gateway_memory.store.journal.sql import EVERY
 from gateway_memory.store.postgres.connection import failed, in_schema, see
 from recall import PatientConnection
 
-__all__ = ["Standing", "check", "migrate", "standing", "status"]
+__all__ = ["MOVING", "Standing", "check", "migrate", "standing", "status"]
 
+MOVING: Final = "moving"
+"""The table of a move into the schema, which exists until the move is complete."""
 _LEAST_VERSION: Final = 150000
 _MIGRATION_SECONDS: Final = 3600.0
 _GRANTS: Final = (
@@ -61,10 +63,12 @@ def _standing(connection: psycopg.Connection[Any], schema: str) -> Standing:
     )
 
 
-def check(dsn: str, schema: str) -> None:
+def check(dsn: str, schema: str, *, by_move: bool = False) -> None:
     """Raise StoreError, with what to do, if this version can't work with the schema as it stands.
 
     Steps of a newer version that are unknown here do no harm, unless they say that older versions must stop.
+
+    by_move: a move may fill the schema; for others, one that is not complete ends the check.
     """
     found = standing(dsn, schema)
     if found.server < _LEAST_VERSION:
@@ -78,10 +82,15 @@ def check(dsn: str, schema: str) -> None:
         with PatientConnection.connect(dsn, **in_schema(schema)) as connection:
             query = "SELECT name FROM migrations WHERE ends_older AND NOT (name = ANY(%s)) ORDER BY name"
             ending = connection.execute(query, (list(_steps()),)).fetchall()
+            moving = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{schema}.{MOVING}",)).fetchone()
     except psycopg.Error as error:
         raise failed(error) from error
     if ending:
         raise SchemaFromFutureError(f"the schema {schema!r} has {ending[0][0]}, which needs a newer gateway-memory")
+    if moving == (True,) and not by_move:
+        raise StoreError(
+            f"a move into the schema {schema!r} was not completed; run the same `gateway-memory move` again"
+        )
 
 
 def migrate(dsn: str, schema: str, *, app_role: str = "") -> list[str]:

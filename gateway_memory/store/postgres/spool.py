@@ -4,7 +4,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -20,7 +20,7 @@ from gateway_memory.store.ports.turns import NewTurn
 from gateway_memory.store.postgres.turns import PostgresTurns
 from gateway_memory.store.report import ReplyReport
 
-__all__ = ["Spool", "SpooledTurns"]
+__all__ = ["Spool", "SpooledTurns", "waiting_in"]
 
 log = get_logger(__name__)
 
@@ -162,6 +162,17 @@ class SpooledTurns(PostgresTurns):
             async with asyncio.timeout(_LAST_SECONDS):
                 while await self.forward():
                     pass
+
+
+def waiting_in(path: Path) -> int:
+    """Return how many turns wait in a file. Raises StoreError."""
+    if not path.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(path, timeout=10)) as database:
+            return int(database.execute("SELECT count(*) FROM waiting").fetchone()[0])
+    except sqlite3.Error as error:
+        raise store_failed(path, error) from error
 
 
 def _to_json(turn: NewTurn) -> dict[str, Any]:

@@ -1,0 +1,106 @@
+"""`gateway-memory move`: a whole memory between files and PostgreSQL."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from gateway_memory.cli.command import ShellCommand
+from gateway_memory.cli.places import add_workspace, no_folder
+
+if TYPE_CHECKING:
+    from gateway_memory.transfer.mover import Moved, Place
+
+__all__ = ["COMMANDS", "run"]
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_workspace(parser)
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="the config of the memory as it is (default: the built-in settings)"
+    )
+    parser.add_argument(
+        "--to-config", type=Path, metavar="FILE", required=True, help="a config whose `store` says where it shall be"
+    )
+    parser.add_argument(
+        "--to-workspace", type=Path, metavar="FOLDER", help="the new workspace, if it becomes files (default: the same)"
+    )
+    parser.add_argument("--agent", default="main", metavar="ID", help="whose memory (default: %(default)s)")
+
+
+COMMANDS: Final = (
+    ShellCommand(
+        name="move",
+        help=("move a whole memory from files to PostgreSQL, or back", "把整份记忆从文件搬到 PostgreSQL，或搬回来"),
+        add_arguments=_add_arguments,
+        run="gateway_memory.cli.move:run",
+        keeps_log=False,  # its folder may be the one that must be empty
+    ),
+)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Move a memory, and print what both sides hold; returns the exit code: 1 if they differ."""
+    from tqdm import tqdm
+
+    from gateway_memory.config.load import load_config
+    from gateway_memory.transfer.mover import Place, move
+
+    if no_folder(args.workspace):
+        return 1
+    source = Place(store=load_config(args.config).for_agent(args.agent).store, workspace=args.workspace)
+    target = Place(
+        store=load_config(args.to_config).for_agent(args.agent).store, workspace=args.to_workspace or args.workspace
+    )
+    try:
+        with tqdm(desc="moved", unit="row", disable=None) as bar:
+            moved = move(source, target, progress=bar.update)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
+            raise
+        sys.stderr.write("this needs the extra postgres: pip install 'gateway-memory[postgres]'\n")
+        return 1
+    print("\n".join([*_compared(moved), *(_next(moved, args, source, target) if moved.holds else _differs(moved))]))  # noqa: T201
+    return 0 if moved.holds else 1
+
+
+def _compared(moved: "Moved") -> list[str]:
+    lines = ["went on with an earlier move"] if moved.resumed else []
+    for each in moved.compared:
+        if each.source.count or each.target.count:
+            said = f"= {each.target.digest}" if each.is_same else f"≠ {each.target.count} {each.target.digest}"
+            lines.append(f"{each.part:<18}{each.source.count:>9} {each.source.digest} {said}")
+    if moved.nul:
+        lines.append(f"{moved.nul} NUL characters became U+FFFD, since PostgreSQL has no text for them")
+    if moved.undecodable:
+        lines.append(f"{moved.undecodable} texts held bytes that are not UTF-8, which became U+FFFD")
+    return lines
+
+
+def _next(moved: "Moved", args: argparse.Namespace, source: "Place", target: "Place") -> list[str]:
+    number = sum(each.source.count for each in moved.compared)
+    workspace = "" if target.is_shared else f" --workspace {target.workspace}"
+    removal = (
+        f"DROP SCHEMA {source.store.schema} CASCADE, in psql"
+        if source.is_shared
+        else f"in {source.workspace}: MEMORY.md, memory/, people/, rooms/, sessions*.jsonl, journal.sqlite*, "
+        "index.sqlite*"
+    )
+    return [
+        f"moved: {moved.target} holds all {number} rows of {moved.source}. Both sides were read again and compared.",
+        "The index was not copied: the first process that opens the memory makes it again.",
+        *(f"Note: {note}." for note in moved.notes),
+        "Next:",
+        f"  1. Start every process with --config {args.to_config}{workspace}, and none with the old config any more:",
+        f"     {moved.source} was left as it is, and what is told to it from now on stays there.",
+        f"  2. When you are content, remove the old memory: {removal}.",
+    ]
+
+
+def _differs(moved: "Moved") -> list[str]:
+    parts = ", ".join(each.part for each in moved.compared if not each.is_same)
+    return [
+        f"NOT moved: {moved.source} and {moved.target} differ in {parts}. The source has changed since the move began.",
+        f"Nothing opens {moved.target} as it is. Empty it, and move again; the source was left as it is. To empty it:",
+        "drop the schema and run `gateway-memory db migrate`, or delete the new files with their journal.sqlite*.",
+    ]

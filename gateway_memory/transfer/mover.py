@@ -1,0 +1,227 @@
+"""Move a whole memory between files and PostgreSQL, so that it can be killed at any moment and run again.
+
+The target keeps up to where each part was copied, in the same transaction as the rows. No process opens it before all
+parts were compared with those of the source. The source stays as it is.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol
+
+from gateway_memory.config.settings import StoreSettings
+from gateway_memory.errors import UsageError
+from gateway_memory.store.disk.workspace import SPOOL_FILE, STATE_FOLDER
+from gateway_memory.store.journal.moving import FilesSide
+from gateway_memory.store.moving import DONE, LEFT, PARTS, Cursor, Row, Tally, as_moved, batches, tally
+from gateway_memory.sync.opening import dsn_of
+
+__all__ = ["Compared", "Moved", "Place", "Source", "Target", "copy", "move"]
+
+_ROWS: Final = 1000
+_BYTES: Final = 4 << 20
+
+
+class Source(Protocol):
+    """A memory that is moved away. Every call may raise StoreError.
+
+    place: what it is called. without_nul: it can't store the character NUL. changed: how many texts were not valid.
+    """
+
+    place: str
+    without_nul: bool
+    changed: int
+
+    def identity(self) -> str:
+        """Return the id of the memory, which it keeps when it is moved."""
+
+    def tables(self) -> set[str]:
+        """Return the names of all tables."""
+
+    def columns(self, part: str) -> frozenset[str]:
+        """Return the names of a part's columns."""
+
+    def rows(self, part: str, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
+        """Yield the rows of a part after a key, in the order of the key."""
+
+    def counters(self) -> dict[str, int]:
+        """Return the last number that each table has given to a row."""
+
+    def notes(self) -> list[str]:
+        """Return what is not moved, in words."""
+
+
+class Target(Source, Protocol):
+    """A memory that is filled."""
+
+    def filled(self) -> list[str]:
+        """Return the parts that hold anything."""
+
+    def unfinished(self) -> str | None:
+        """Return the identity of the memory whose move to here is not complete; None without one."""
+
+    def begin(self, source: str) -> None:
+        """Begin a move: until `finish`, no process opens this memory."""
+
+    def cursor(self, part: str) -> Cursor:
+        """Return up to which key a part was copied."""
+
+    def put(self, part: str, columns: Sequence[str], rows: Iterable[Row], cursor: Cursor) -> None:
+        """Store rows, with the key up to which the part is copied. A part without a key is stored as a whole."""
+
+    def count_on(self, counters: Mapping[str, int]) -> None:
+        """Let the next numbers be higher than these, and than all that were copied."""
+
+    def finish(self) -> None:
+        """End the move: from now on, the memory can be opened."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a memory is. workspace: of files, or of a host of PostgreSQL, whose turns may wait there."""
+
+    store: StoreSettings
+    workspace: Path
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is in PostgreSQL."""
+        return self.store.backend == "postgres"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A part on both sides, after the copy."""
+
+    part: str
+    source: Tally
+    target: Tally
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both sides hold the same rows."""
+        return self.source == self.target
+
+
+@dataclass(slots=True, kw_only=True)
+class Moved:
+    """What a move did. resumed: it went on with an earlier one.
+
+    nul: how many NUL characters became U+FFFD. undecodable: how many texts held bytes that are not UTF-8.
+    """
+
+    source: str
+    target: str
+    resumed: bool
+    compared: list[Compared] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    nul: int = 0
+    undecodable: int = 0
+
+    @property
+    def holds(self) -> bool:
+        """Whether both sides hold the same."""
+        return all(each.is_same for each in self.compared)
+
+
+def move(source: Place, target: Place, *, progress: Callable[[int], object] = lambda _: None) -> Moved:
+    """Move a memory, or go on with a move that was not completed; progress is called with numbers of rows.
+
+    Raises:
+        UsageError: another process has one of them open, the target is not empty, or both are of one kind.
+        ConfigError: the DSN is not set.
+        StoreError: something can't be read or written. The move can be run again.
+    """
+    if source.is_shared == target.is_shared:
+        advice = (
+            "dump it with pg_dump and restore it"
+            if source.is_shared
+            else "copy its folder while no process has it open"
+        )
+        both = "in PostgreSQL" if source.is_shared else "files"
+        raise UsageError(f"both configs say that the memory is {both}: {advice}")
+    shared = source if source.is_shared else target
+    from gateway_memory.store.postgres.moving import PostgresSide
+    from gateway_memory.store.postgres.spool import waiting_in
+
+    spool = source.workspace / STATE_FOLDER / SPOOL_FILE
+    if source.is_shared and (waiting := waiting_in(spool)):
+        raise UsageError(
+            f"{spool}: {waiting} turns wait here for PostgreSQL; start this host once with the old config, then move"
+        )
+    with ExitStack() as stack:
+        there = PostgresSide.open(dsn_of(shared.store), shared.store.schema, reads=source.is_shared)
+        files = FilesSide.open((target if source.is_shared else source).workspace, reads=not source.is_shared)
+        if source.is_shared:
+            return copy(stack.enter_context(there), stack.enter_context(files), progress=progress)
+        return copy(stack.enter_context(files), stack.enter_context(there), progress=progress)
+
+
+def copy(source: Source, target: Target, *, progress: Callable[[int], object] = lambda _: None) -> Moved:
+    """Copy all parts to a target that is empty or holds an unfinished copy, and compare them. Raises as `move`."""
+    unknown = source.tables() - PARTS.keys() - LEFT
+    if unknown:
+        raise UsageError(f"{source.place} has tables of a newer version ({', '.join(sorted(unknown))}): upgrade first")
+    identity = source.identity()
+    unfinished = target.unfinished()
+    if unfinished is None:
+        filled = target.filled()
+        if filled:
+            raise UsageError(
+                f"{target.place} holds a memory already ({', '.join(filled)}): a move needs an empty place"
+            )
+        target.begin(identity)
+    elif unfinished != identity:
+        raise UsageError(
+            f"{target.place} holds the unfinished move of another memory; name the same source, or empty it"
+        )
+    columns = {part: sorted(source.columns(part)) for part in PARTS}
+    for part, names in columns.items():
+        if set(names) != target.columns(part):
+            raise UsageError(f"{part} has other columns in {target.place}; bring both sides to this version first")
+    moved = Moved(source=source.place, target=target.place, resumed=unfinished is not None, notes=source.notes())
+    for part, names in columns.items():
+        _copy(source, target, part, names, progress)
+    target.count_on(source.counters())
+    source.changed = 0
+    for part, names in columns.items():
+        counting = _Nul(source.rows(part, names, None))
+        rows = as_moved(part, names, counting, without_nul=target.without_nul)
+        here, there = tally(part, names, rows), tally(part, names, target.rows(part, names, None))
+        moved.compared.append(Compared(part=part, source=here, target=there))
+        moved.nul += counting.number if target.without_nul else 0
+    moved.undecodable = source.changed
+    if moved.holds:
+        target.finish()
+    return moved
+
+
+def _copy(source: Source, target: Target, part: str, columns: Sequence[str], progress: Callable[[int], object]) -> None:
+    after = target.cursor(part)
+    if after == DONE:
+        return
+    moved = partial(as_moved, part, columns, without_nul=target.without_nul)
+    rows = source.rows(part, columns, after)
+    if not PARTS[part]:
+        target.put(part, columns, moved(rows), DONE)
+        return
+    key = [columns.index(column) for column in PARTS[part]]
+    for batch in batches(rows, most_rows=_ROWS, most_bytes=_BYTES):
+        target.put(part, columns, moved(batch), [batch[-1][place] for place in key])
+        progress(len(batch))
+    target.put(part, columns, [], DONE)
+
+
+class _Nul:
+    """Rows, and how many NUL characters their texts hold."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows = rows
+        self.number = 0
+
+    def __iter__(self) -> Iterator[Row]:
+        for row in self._rows:
+            self.number += sum(value.count("\0") for value in row if isinstance(value, str))
+            yield row
