@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Final
 
-from gateway_memory.cli import agent, config, connect, db, mcp, memory, move, page, serve, transfer
+from gateway_memory.cli import agent, config, connect, db, documents, mcp, memory, move, page, serve, transfer
 from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_place
 from gateway_memory.hooks import install
@@ -109,6 +109,7 @@ COMMANDS: Final = (
     *connect.COMMANDS,
     *db.COMMANDS,
     *move.COMMANDS,
+    *documents.COMMANDS,
     ShellCommand(
         name="hooks",
         help=("install the hooks of an editor, show them, take them out again", "安装、查看、移除编辑器的 hooks"),

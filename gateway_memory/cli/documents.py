@@ -1,0 +1,212 @@
+"""`gateway-memory edit`, `checkout` and `commit`: documents in one's own editor, wherever the memory is."""
+
+import argparse
+import asyncio
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from gateway_memory.cli.command import ShellCommand
+from gateway_memory.cli.places import add_workspace, no_folder
+from gateway_memory.errors import UsageError
+
+if TYPE_CHECKING:
+    from gateway_memory.config.settings import MemorySync
+    from gateway_memory.scope import Scope
+    from gateway_memory.transfer.by_hand import Saved
+
+__all__ = ["COMMANDS", "run_checkout", "run_commit", "run_edit"]
+
+_SCOPE: Final = "owner, user:NAME or room:NAME"
+
+
+def _add_memory(parser: argparse.ArgumentParser) -> None:
+    add_workspace(parser)
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json5 (default: the built-in settings)")
+    parser.add_argument("--agent", default="main", metavar="ID", help="whose memory (default: %(default)s)")
+
+
+def _edit_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_memory(parser)
+    parser.add_argument("--scope", default="owner", help=f"{_SCOPE} (default: %(default)s)")
+    parser.add_argument("document", nargs="?", default="MEMORY.md", help="MEMORY.md (the default), or memory/NAME.md")
+
+
+def _checkout_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_memory(parser)
+    parser.add_argument("--scope", required=True, help=_SCOPE)
+    parser.add_argument("folder", type=Path, help="a new or empty folder")
+
+
+def _commit_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_memory(parser)
+    parser.add_argument("--delete", action="store_true", help="delete the documents whose files are missing")
+    parser.add_argument("folder", type=Path, help="a folder of `gateway-memory checkout`")
+
+
+COMMANDS: Final = (
+    ShellCommand(
+        name="edit",
+        help=("edit a document in $VISUAL or $EDITOR", "用 $VISUAL 或 $EDITOR 编辑一个文档"),
+        add_arguments=_edit_arguments,
+        run="gateway_memory.cli.documents:run_edit",
+        keeps_log=False,
+    ),
+    ShellCommand(
+        name="checkout",
+        help=("write the documents of a scope into a folder, to edit them", "把一个范围的文档写进文件夹，以便编辑"),
+        add_arguments=_checkout_arguments,
+        run="gateway_memory.cli.documents:run_checkout",
+        keeps_log=False,
+    ),
+    ShellCommand(
+        name="commit",
+        help=("save what was edited in a folder of checkout", "保存在 checkout 文件夹里所做的编辑"),
+        add_arguments=_commit_arguments,
+        run="gateway_memory.cli.documents:run_commit",
+        keeps_log=False,
+    ),
+)
+
+
+def run_edit(args: argparse.Namespace) -> int:
+    """Edit a document; returns the exit code: 1 if it could not be saved."""
+    from gateway_memory.transfer.by_hand import check_document
+    from gateway_memory.transfer.eraser import scope_named
+
+    check_document(args.document)
+    scope, settings = scope_named(args.scope), _settings(args)
+    if settings is None:
+        return 1
+    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
+    if not editor:
+        raise UsageError("set $VISUAL or $EDITOR to your editor, such as EDITOR=nano")
+    base = asyncio.run(_read(settings, args.workspace, scope, args.document))
+    folder = Path(tempfile.mkdtemp(prefix="gateway-memory-"))  # of this user alone; an editor may leave its own copies
+    path, kept = folder / Path(args.document).name, False
+    try:
+        path.touch(mode=0o600)
+        path.write_bytes(base.encode("utf-8", "surrogateescape"))
+        mine = _edited(editor, path)
+        if mine is None:
+            return 1
+        if mine == base:
+            print("nothing was changed (an editor that returns at once must wait, as in EDITOR='code --wait')")  # noqa: T201
+            return 0
+        kept = True
+        saved = asyncio.run(_save(settings, args.workspace, scope, args.document, base, mine))
+        kept = saved.outcome in ("conflict", "gone")
+        return _told(saved, args.document)
+    finally:
+        if kept:
+            sys.stderr.write(f"nothing was saved; your text is kept in {path}\n")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _edited(editor: list[str], path: Path) -> str | None:
+    """Return the text of a file after its editor has ended; None, with the reason told, if it did not end well."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # it is the editor's
+    try:
+        code = subprocess.run([*editor, str(path)], check=False).returncode  # noqa: S603 - the user's own editor
+    except OSError as error:
+        raise UsageError(f"{editor[0]}: {error.strerror}; set $VISUAL or $EDITOR to your editor") from None
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if code:
+        sys.stderr.write(f"the editor ended with {code}; nothing was changed\n")
+        return None
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        sys.stderr.write("the editor has removed the file; nothing was changed\n")
+        return None
+
+
+def _told(saved: "Saved", name: str) -> int:
+    said = {
+        "saved": "saved",
+        "merged": "saved, with what others have written meanwhile",
+        "known": "others have made the same changes; there is nothing to save",
+        "gone": "it was deleted meanwhile",
+    }.get(saved.outcome)
+    lines = ", ".join(map(str, saved.conflicts))
+    said = said or f"others have changed the same lines meanwhile (in your text: from {lines})"
+    failed = saved.outcome in ("conflict", "gone")
+    (sys.stderr if failed else sys.stdout).write(f"{name}: {said}\n")
+    return int(failed)
+
+
+async def _read(settings: "MemorySync", workspace: Path, scope: "Scope", name: str) -> str:
+    from gateway_memory.transfer.by_hand import open_for
+
+    async with open_for(settings, workspace, scope) as store:
+        read = await store.documents.read(scope, name)
+        return read[0] if read else ""
+
+
+async def _save(settings: "MemorySync", workspace: Path, scope: "Scope", name: str, base: str, mine: str) -> "Saved":
+    from gateway_memory.transfer.by_hand import open_for, save_by_hand
+
+    async with open_for(settings, workspace, scope) as store:
+        return await save_by_hand(store.documents, scope, name, base=base, mine=mine)
+
+
+def run_checkout(args: argparse.Namespace) -> int:
+    """Write the documents of a scope into a folder; returns the exit code."""
+    from gateway_memory.transfer.by_hand import open_for
+    from gateway_memory.transfer.checkout import Checkout
+    from gateway_memory.transfer.eraser import scope_named
+
+    scope, settings = scope_named(args.scope), _settings(args)
+    if settings is None:
+        return 1
+
+    async def made() -> tuple[Checkout, list[str]]:
+        async with open_for(settings, args.workspace, scope) as store:
+            return await Checkout.make(store, scope, args.folder)
+
+    checkout, left = asyncio.run(made())
+    for name in left:
+        sys.stderr.write(f"{name!r} was left out: no file of a checkout may have this name\n")
+    print(f"{checkout.documents} documents of {scope.key} in {args.folder}")  # noqa: T201
+    return 0
+
+
+def run_commit(args: argparse.Namespace) -> int:
+    """Save what was edited in a folder; returns the exit code: 1 if some of it could not be saved."""
+    from gateway_memory.transfer.by_hand import open_for
+    from gateway_memory.transfer.checkout import Checkout, Committed
+
+    settings = _settings(args)
+    if settings is None:
+        return 1
+    checkout = Checkout.of(args.folder)
+
+    done = Committed()
+
+    async def commit() -> None:
+        async with open_for(settings, args.workspace, checkout.scope) as store:
+            await checkout.commit(store, done, delete=args.delete)
+
+    try:
+        asyncio.run(commit())
+    finally:
+        sys.stdout.writelines(f"{line}\n" for line in done.lines)
+    if not done.lines:
+        print("nothing was changed")  # noqa: T201
+    return 0 if done.whole else 1
+
+
+def _settings(args: argparse.Namespace) -> "MemorySync | None":
+    """Return the settings; None, with the reason told, if the memory is to be in a folder that is missing."""
+    from gateway_memory.config.load import load_config
+
+    settings = load_config(args.config).for_agent(args.agent)
+    return None if settings.store.backend == "files" and no_folder(args.workspace) else settings
