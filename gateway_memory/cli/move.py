@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_workspace, no_folder
+from gateway_memory.errors import UsageError
 
 if TYPE_CHECKING:
     from gateway_memory.transfer.mover import Moved, Place
@@ -52,6 +53,8 @@ def run(args: argparse.Namespace) -> int:
     target = Place(
         store=load_config(args.to_config).for_agent(args.agent).store, workspace=args.to_workspace or args.workspace
     )
+    if target.is_shared and args.to_workspace:
+        raise UsageError(f"--to-workspace is for files, and {args.to_config} says PostgreSQL")
     try:
         with tqdm(desc="moved", unit="row", disable=None) as bar:
             moved = move(source, target, progress=bar.update)

@@ -26,6 +26,7 @@ __all__ = [
     "folder_of",
     "is_folder",
     "key_of_folder",
+    "size_of",
     "tally",
 ]
 
@@ -158,13 +159,18 @@ def as_moved(part: str, columns: Sequence[str], rows: Iterable[Row], *, without_
         yield tuple(values)
 
 
+def size_of(row: Row) -> int:
+    """Return about how large a row is, in bytes."""
+    return 8 + sum(len(value) for value in row if isinstance(value, str | bytes))
+
+
 def batches(rows: Iterable[Row], *, most_rows: int, most_bytes: int) -> Iterator[list[Row]]:
     """Yield rows in batches; a batch ends with the row that makes it too large."""
     batch: list[Row] = []
     size = 0
     for row in rows:
         batch.append(row)
-        size += sum(len(value) for value in row if isinstance(value, str | bytes))
+        size += size_of(row)
         if len(batch) >= most_rows or size >= most_bytes:
             yield batch
             batch, size = [], 0

@@ -111,6 +111,7 @@ async def fill(configs: Configs) -> None:
         database.execute("INSERT INTO requests VALUES ('nul', 'caller', 'id', 'owner', 1.0, ?)", ("a\0b\0c",))
         database.execute("INSERT INTO history VALUES (900, 'owner', 'm', 1.0, 'added', CAST(x'61ff' AS TEXT))")
         database.executemany("INSERT INTO link_tries VALUES (?, ?)", [("user:zoe", 5.0)] * 3)
+        database.execute("INSERT INTO transcript_messages VALUES ('message', 's')")
         database.execute("UPDATE sqlite_sequence SET seq = 70000 WHERE name = 'turns'")
         database.execute("COMMIT")
 
@@ -155,6 +156,7 @@ async def test_all_of_it_moves_there_and_back(
     told = capsys.readouterr().out
     assert "2 NUL characters became U+FFFD" in told
     assert "1 texts held bytes" in told
+    assert "Note: the hooks of editors work on files" in told
     assert f"none with the old config any more:\n     {configs.old} was left as it is" in told
     assert ["episodes", str(EPISODES + 2)] in [line.split()[:2] for line in told.splitlines()]
     with PostgresSide.open(dsn, schema, reads=True) as side:
@@ -312,6 +314,8 @@ def test_what_makes_no_sense_is_refused_in_words(
     assert "copy its folder" in said("--workspace", configs.old, "--to-config", configs.files)
     both = said("--workspace", configs.old, "--config", configs.shared, "--to-config", configs.shared)
     assert "pg_dump" in both
+    new = said("--workspace", configs.old, "--to-config", configs.shared, "--to-workspace", tmp_path)
+    assert "--to-workspace is for files" in new
 
 
 async def test_turns_that_wait_on_the_host_are_not_left_behind(

@@ -10,7 +10,7 @@ import psycopg
 from psycopg import IsolationLevel, sql
 
 from gateway_memory.errors import StoreError, UsageError
-from gateway_memory.store.moving import BEFORE_ANYTHING, PARTS, Cursor, Row
+from gateway_memory.store.moving import BEFORE_ANYTHING, PARTS, Cursor, Row, size_of
 from gateway_memory.store.postgres.connection import failed, in_schema
 from gateway_memory.store.postgres.schema import MOVING, check
 from recall import PatientConnection
@@ -21,7 +21,10 @@ _PATIENCE_SECONDS: Final = 3600.0
 _LOCK_SECONDS: Final = 15.0
 """How long the server may take to notice that a killed process is gone."""
 _POLL_SECONDS: Final = 0.1
-_AT_ONCE: Final = 100
+_FIRST: Final = 10
+_MOST: Final = 500
+_BYTES: Final = 4 << 20
+"""How much is asked of the server at once: as many rows as have this size, by the last ones."""
 _MOVING: Final = sql.Identifier(MOVING)
 
 
@@ -88,9 +91,11 @@ class PostgresSide:
         if PARTS[part]:
             query += sql.SQL(" ORDER BY ") + key
         with _translated(), self._connection.transaction(), self._connection.cursor(name="moving") as cursor:
-            cursor.itersize = _AT_ONCE
             cursor.execute(query, tuple(after or ()))
-            yield from cursor
+            most = _FIRST
+            while rows := cursor.fetchmany(most):
+                yield from rows
+                most = max(1, min(_MOST, _BYTES * len(rows) // sum(map(size_of, rows))))
 
     def counters(self) -> dict[str, int]:
         """Return the last number that each table has given to a row."""
