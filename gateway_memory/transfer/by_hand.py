@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import StoreError, UsageError
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import FileEdit, is_document
 from gateway_memory.store.merging import merged
@@ -46,7 +47,7 @@ async def open_for(settings: MemorySync, workspace: Path, scope: Scope) -> Async
     """
     shared = settings.store.backend == "postgres"
     async with AsyncExitStack() as stack:
-        store, _ = await open_ports(stack, None if shared else workspace, settings)
+        store, _ = await open_ports(stack, None if shared else workspace, settings, Metrics())
         root = root_of(await store.links.all(), scope.key)
         if root != scope.key:
             raise UsageError(f"{scope.key} is linked: its memory is in {root}; name that one with --scope")

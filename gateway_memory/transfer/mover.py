@@ -182,9 +182,11 @@ def copy(source: Source, target: Target, *, progress: Callable[[int], object] = 
         if set(names) != target.columns(part):
             raise UsageError(f"{part} has other columns in {target.place}; bring both sides to this version first")
     moved = Moved(source=source.place, target=target.place, resumed=unfinished is not None, notes=source.notes())
+    counters = source.counters()
+    target.count_on(counters)  # first too: PostgreSQL makes room for exchanges by it
     for part, names in columns.items():
         _copy(source, target, part, names, progress)
-    target.count_on(source.counters())
+    target.count_on(counters)
     source.changed = 0
     for part, names in columns.items():
         counting = _Nul(source.rows(part, names, None))

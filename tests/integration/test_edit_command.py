@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from inside import parts
-from postgres import KINDS, migrated
+from postgres import KINDS, app_of, migrated
 
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.main import main
@@ -65,7 +65,7 @@ def place(
         store = {}
         if request.param != "files":
             dsn = postgres_dsn(request.param)
-            monkeypatch.setenv("GATEWAY_MEMORY_DSN", dsn)
+            monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(dsn))
             store = {"backend": "postgres", "schema": stack.enter_context(migrated(dsn))}
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # after the server, which another user runs
         yield Place(tmp_path, store)

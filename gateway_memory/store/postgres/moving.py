@@ -48,7 +48,7 @@ class PostgresSide:
         """Open a schema exclusively: no host has it open, and none can start. reads: on one snapshot.
 
         Raises:
-            UsageError: a host has it open.
+            UsageError: a host has it open, or this role does not own it.
             StoreError: the server can't be reached, or the schema is not up to date.
         """
         check(dsn, schema, by_move=not reads)
@@ -78,7 +78,10 @@ class PostgresSide:
 
     def tables(self) -> set[str]:
         """Return the names of all tables but those of the index."""
-        query = "SELECT table_name FROM information_schema.tables WHERE table_schema = %s"
+        query = (
+            "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'p') "
+            "AND NOT relispartition"
+        )
         return {str(row[0]) for row in self._all(query, (self._schema,))} - {MOVING}
 
     def rows(self, part: str, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
@@ -155,6 +158,7 @@ class PostgresSide:
                 last = max(largest, counters.get(table, 0))
                 query = sql.SQL("SELECT setval({}::regclass, %s, %s)").format(sql.Literal(".".join(name)))
                 self._connection.execute(query, (max(last, 1), last > 0))
+            self._connection.execute("SELECT add_episode_partitions(%s)", (counters.get("turns", 0),))
 
     def finish(self) -> None:
         """End the move: from now on, hosts can open the memory."""
@@ -183,6 +187,8 @@ class PostgresSide:
 
 def _hold(connection: psycopg.Connection[Any], schema: str) -> None:
     """Take the lock under which hosts start, until the connection ends. Raises UsageError if a host is there."""
+    if connection.execute("SELECT row_security_active('memories')").fetchone() == (True,):
+        raise UsageError(f"the schema {schema!r}: connect as the role that owns its tables, as for `db migrate`")
     until = time.monotonic() + _LOCK_SECONDS
     query = "SELECT pg_try_advisory_lock(hashtext(current_schema() || '.hosts'))"
     while connection.execute(query).fetchone() != (True,):
