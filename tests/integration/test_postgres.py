@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -139,7 +140,11 @@ async def test_a_host_whose_lease_ended_changes_nothing_more(hosts: tuple[Store,
     late = Plan(scope="owner", folder="", stage="rules", at=9.0, turns=(numbers[0],))
     with pytest.raises(LeaseLostError):
         await one.finish(late, None)
-    await two.finish(late, None)
+    await two.finish(replace(late, stage="batch"), None)
+    for number in numbers[:2]:  # one is done, the other waits
+        with pytest.raises(LeaseLostError):
+            await one.save_plan(replace(late, turns=(number,)))
+    await two.finish(replace(late, turns=(numbers[1],)), None)
     assert await hosts[1].episodes.count("owner") == 1
 
 

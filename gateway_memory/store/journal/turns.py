@@ -170,12 +170,14 @@ class SqlTurns:
     async def save_plan(self, plan: Plan, events: Sequence[Event] = ()) -> tuple[int, list[Event]]:
 
         def work(database: Database) -> tuple[int, list[Event]]:
+            if plan.stage in ("rules", "batch"):  # else the memories of turns that were taken over are there twice
+                self._check_lease(database, plan.turns, all_there=True)
             save_memories(database, plan)
             query = "INSERT INTO plans (slot, body) VALUES (?, ?) RETURNING id"
             number = int(database.execute(query, (self._slot.number, plan.to_json())).fetchone()[0])
             return number, self._event_log.add(database, events, plan=number, now=plan.at)
 
-        return await self._connection.transact(work, of=EVERY, alone=[plan.scope])
+        return await self._connection.transact(work, of=EVERY, alone=[plan.scope], beside=[_slot(self._slot.number)])
 
     async def plans(self) -> list[tuple[int, Plan]]:
         query = "SELECT id, '', body FROM plans WHERE slot = ? ORDER BY id"
@@ -233,14 +235,17 @@ class SqlTurns:
         if number is not None:
             self._event_log.published()
 
-    def _check_lease(self, database: Database, turns: Sequence[int]) -> None:
-        """Raise LeaseLostError if another process has taken over the lease of these turns."""
+    def _check_lease(self, database: Database, turns: Sequence[int], *, all_there: bool = False) -> None:
+        """Raise LeaseLostError if another process has taken over the lease of these turns.
+
+        all_there: also if some of them are done, which this process would know of.
+        """
         ours = database.execute("SELECT token FROM leases WHERE slot = ?", (self._slot.number,)).fetchone()
         if ours != (self._token,):
             raise LeaseLostError(f"slot {self._slot.number} was taken over by another process")
-        query = f"SELECT count(*) FROM turns WHERE slot <> ? AND id IN {AMONG_NUMBERS}"
-        ((others,),) = database.execute(query, (self._slot.number, json.dumps(turns))).fetchall()
-        if others:
+        query = f"SELECT count(*) FILTER (WHERE slot = ?), count(*) FROM turns WHERE id IN {AMONG_NUMBERS}"
+        ((held, there),) = database.execute(query, (self._slot.number, json.dumps(turns))).fetchall()
+        if others := (len(set(turns)) if all_there else there) - held:
             raise LeaseLostError(f"{others} turns were taken over by another process")
 
     async def _change(self, query: str, values: Sequence[object] = ()) -> int:
