@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
 from extractor import has_han
@@ -84,6 +85,9 @@ class Session:
     def __repr__(self) -> str:
         return f"<Session {self.session_id} {self.scope.key}{' ended' if self.ended else ''}>"
 
+    delivered: Mapping[str, int] = MappingProxyType({})
+    """Up to which number, by origin, the session was told events before this process went on with it."""
+    _withdrawn: frozenset[str] = frozenset()
     report: "ReplyReport | None" = None
     """What was considered for the current reply."""
 
@@ -146,12 +150,13 @@ class Session:
         self.session_id = session_id
         self.ending = False
         self._opening = self.digest = ""
-        self.restored = {}
+        self.delivered, self.restored = {}, {}
         self.revision = None
         self.changes = -1
         self.recent.clear()
         self._ever_shown.clear()
         self._shown.clear()
+        self._withdrawn = frozenset()
         self.opening_state, self._in_opening, self._opens_reply = None, frozenset(), False
         self.inbox.take()
 
@@ -239,6 +244,11 @@ class Session:
         """Record that the session was told that a memory was removed. If it is restored, it is news again."""
         self._ever_shown.discard((identity, _key(text)))
         self._shown.discard((identity, _key(text)))
+        self._withdrawn |= {identity}
+
+    def was_withdrawn(self, identity: str) -> bool:
+        """Return whether the session was told that a memory was removed."""
+        return identity in self._withdrawn
 
     def shows(self, identity: str, text: str) -> bool:
         """Return whether the session's context contains the memory with this text."""

@@ -1,7 +1,7 @@
 """The in-process bus: an event reaches the inbox of every other session that may read its scope."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from weakref import WeakSet
 
 from notifier.delivery.subscription import Subscription
@@ -18,15 +18,20 @@ class Bus:
     """
 
     def __init__(self) -> None:
-        self._listeners: defaultdict[str, dict[str, tuple[str, Inbox]]] = defaultdict(dict)
+        self._listeners: defaultdict[str, dict[str, tuple[str, Inbox, Mapping[str, int]]]] = defaultdict(dict)
         self._subscriptions: defaultdict[str, WeakSet[Subscription]] = defaultdict(WeakSet)
         self.published = 0
         self.delivered_upto: dict[str, int] = {}
 
-    def subscribe(self, session_id: str, key: str, scopes: Iterable[str], inbox: Inbox) -> None:
-        """Deliver changes of the scopes that a session may read. key: its key, which events name as source."""
+    def subscribe(
+        self, session_id: str, key: str, scopes: Iterable[str], inbox: Inbox, after: Mapping[str, int] | None = None
+    ) -> None:
+        """Deliver changes of the scopes that a session may read.
+
+        key: its key, which events name as source. after: up to which number of each origin it knows the events.
+        """
         for scope in scopes:
-            self._listeners[scope][session_id] = (key, inbox)
+            self._listeners[scope][session_id] = (key, inbox, after or {})
 
     def unsubscribe(self, session_id: str) -> None:
         """Stop delivering to a session; unknown ones are ignored."""
@@ -55,7 +60,9 @@ class Bus:
         self.published += 1
         if event.number:
             self.delivered_upto[event.origin] = max(event.number, self.delivered_upto.get(event.origin, 0))
-        for key, inbox in self._listeners.get(event.scope, {}).values():
+        for key, inbox, after in self._listeners.get(event.scope, {}).values():
+            if event.number and event.number <= after.get(event.origin, 0):
+                continue
             for change in event.changes:
                 if change.source != key:
                     inbox.put(change, event.at)
@@ -65,5 +72,5 @@ class Bus:
 
     def waiting(self) -> tuple[int, int]:
         """Return how many updates wait, and for how many sessions."""
-        inboxes = {id(inbox): len(inbox) for of in self._listeners.values() for _, inbox in of.values()}
+        inboxes = {id(inbox): len(inbox) for of in self._listeners.values() for _, inbox, _ in of.values()}
         return sum(inboxes.values()), sum(bool(length) for length in inboxes.values())

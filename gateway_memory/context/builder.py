@@ -120,11 +120,11 @@ class ContextBuilder:
             with reporter.timed("search_again"):
                 again = await self._recall(session, question, until)
             found = again if again and again.outcome != "timeout" else found
+        waited += len(session.inbox)
+        updates += self._news(session, now)  # what has come meanwhile, and what the refresh has found deleted
         if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
             if changes:
                 blocks.append(changes_block(changes, self._runtime.zone, budget))
-            waited += len(session.inbox)
-            updates += self._news(session, now)  # what the refresh has found deleted
             now_says = {row.entry.id: row.entry.text for row in changes}
             updates = tuple(change for change in updates if now_says.get(change.id, change.text) == change.text)
         if waited and session.on("notify"):

@@ -64,4 +64,12 @@ class ChangeDetector:
         if session.changes == changes:
             return None
         revision, rows = await self._storage.recaller.added_since(session.scope.key, session.revision)
-        return FileChanges(generation, changes, revision, tuple(filter(is_announced, rows)))
+        news = await self._of_others(session, tuple(filter(is_announced, rows)))
+        return FileChanges(generation, changes, revision, news)
+
+    async def _of_others(self, session: Session, rows: tuple[Stored, ...]) -> tuple[Stored, ...]:
+        """Leave out what the session itself has said: another host may have written it."""
+        own = {row.entry.id for row in rows if row.entry.session == session.key}
+        own -= {identity for identity in own if session.was_withdrawn(identity)}  # it is back
+        said = await self._storage.ledger.memories(session.scope.key, sorted(own)) if own else {}
+        return tuple(row for row in rows if row.entry.id not in said or said[row.entry.id].text != row.entry.text)

@@ -21,7 +21,8 @@ class Hearing:
         """Subscribe a session to the changes of its scope, if its notifications are enabled."""
         self._bus.unsubscribe(session.session_id)
         if session.on("notify"):
-            self._bus.subscribe(session.session_id, session.key, [session.scope.key], session.inbox)
+            scopes = [session.scope.key]
+            self._bus.subscribe(session.session_id, session.key, scopes, session.inbox, session.delivered)
 
     def unsubscribe(self, session_id: str) -> None:
         """End the subscription of a session."""

@@ -42,8 +42,8 @@ class Neighbours:
         self._upto: dict[str, int] = {}
 
     async def start(self) -> None:
-        """Begin behind the newest event of each host. Raises StoreError."""
-        self._upto = await self._notices.sent()
+        """Begin behind what each host has completed: a host that died has left the rest. Raises StoreError."""
+        self._upto = await self._notices.completed()
 
     async def run(self) -> None:
         """Look whenever another host signals, and every five seconds, until cancelled."""

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -18,7 +19,7 @@ from postgres import KINDS, POSTGRES, Postgres, app_of, migrated
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from gateway_memory.cli.main import main
-from gateway_memory.config.settings import MemorySync, StoreSettings
+from gateway_memory.config.settings import IncrementalSyncSettings, MemorySync, OpeningSettings, StoreSettings
 from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureError, StoreError
 from gateway_memory.scope import scope_named
 from gateway_memory.store.journal.sql import Database
@@ -30,10 +31,12 @@ from gateway_memory.store.postgres.connection import PostgresConnection
 from gateway_memory.store.postgres.hosts import HostSlot
 from gateway_memory.store.postgres.schema import check, migrate, standing
 from gateway_memory.store.postgres.turns import PostgresTurns
+from gateway_memory.sync.neighbours import Neighbours
 from gateway_memory.sync.opening import open_rows
 from gateway_memory.transfer.deletion import Deletion
 from gateway_memory.transfer.proof import lines_of
-from recall import EmbedderSettings, RecallSettings
+from notifier import Event, MemoryChange
+from recall import EmbedderSettings, Recall, RecallSettings
 from recall.rows.schema import LATER, SCHEMA
 
 pytestmark = [
@@ -106,6 +109,91 @@ async def test_a_session_goes_on_at_another_host(schema: str, tmp_path: Path) ->
         again = await there.start_session("chat", user=OWNER)
         assert again.session_id == session.session_id
         assert "浦东" in again.opening + (await there.before_reply(again, "我住在哪里？")).text
+
+
+async def test_a_session_that_went_on_at_another_host_is_not_told_its_own_words(schema: str, tmp_path: Path) -> None:
+    async with (
+        GatewayMemory(config(schema), tmp_path / "one") as here,
+        GatewayMemory(config(schema), tmp_path / "two") as there,
+    ):
+        session = await here.start_session("chat", user=OWNER)
+        async with parts(here).processor._working:  # it is not filed yet
+            await here.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
+            again = await there.start_session("chat", user=OWNER)
+        await here.flush()
+        assert (await there.before_reply(again, "hello")).text == ""
+
+
+async def test_what_a_session_was_told_a_host_that_is_behind_does_not_tell_again(
+    schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    behind, look = True, Neighbours.look
+
+    async def late_look(self: Neighbours) -> None:
+        if not behind:
+            await look(self)
+
+    monkeypatch.setattr(Neighbours, "look", late_look)
+    settings = Config(defaults=replace(config(schema).defaults, opening=OpeningSettings(enabled=False)))
+    async with (
+        GatewayMemory(settings, tmp_path / "one") as here,
+        GatewayMemory(settings, tmp_path / "two") as there,
+    ):
+        speaker, listener = [await here.start_session(key, user=OWNER) for key in ("speaker", "listener")]
+        await here.after_reply(speaker, user="Remember that the staging port is 8443.", reply="OK")
+        await here.flush()
+        assert len((await here.before_reply(listener, "hello")).updates) == 1
+        again = await there.start_session("listener", user=OWNER)
+        behind, heard = False, parts(there).bus
+        await here.after_reply(speaker, user="Remember that the red door is locked.", reply="OK")
+        await here.flush()
+        await until(lambda: heard.published == 2)
+        updates = (await there.before_reply(again, "hello")).updates
+        assert [("8443" in change.text, "red door" in change.text) for change in updates] == [(False, True)]
+
+
+async def test_what_arrives_while_a_reply_is_prepared_is_told(
+    schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_files = IncrementalSyncSettings(check_on_message=False)
+    settings = Config(defaults=replace(config(schema).defaults, incremental_sync=without_files))
+    async with (
+        GatewayMemory(settings, tmp_path / "one") as here,
+        GatewayMemory(settings, tmp_path / "two") as there,
+        GatewayMemory(settings, tmp_path / "three") as elsewhere,
+    ):
+        speaker = await here.start_session("speaker", user=OWNER)
+        listener = await there.start_session("listener", user=OWNER)
+        recaller = parts(there).storage.recaller
+        search = recaller.search
+
+        async def slow_search(*args: Any, **values: Any) -> Recall:
+            await here.after_reply(speaker, user="Remember that the red door is locked.", reply="OK")
+            await here.flush()
+            await until(lambda: parts(there).bus.published == 2)
+            return await search(*args, **values)
+
+        await here.after_reply(speaker, user="Remember that the staging port is 8443.", reply="OK")
+        await here.flush()
+        await until(lambda: len(listener.inbox))
+        monkeypatch.setattr(recaller, "search", slow_search)
+        told = list((await there.before_reply(listener, "hello")).updates)
+        again = await elsewhere.start_session("listener", user=OWNER)
+        told += (await elsewhere.before_reply(again, "hello")).updates
+        assert ["8443" in change.text for change in told] == [True, False]
+
+
+async def test_a_new_host_hears_of_what_a_dead_one_left_unfinished(
+    hosts: tuple[Store, Store], schema: str, tmp_path: Path
+) -> None:
+    turns, now = hosts[0].turns, time.time()
+    plan = Plan(scope="owner", folder="", stage="save", at=now)
+    change = MemoryChange(id="a1b2c3d4", text="The staging port is 8443.", at=now, source="speaker")
+    number, _ = await turns.save_plan(plan, [Event(scope="owner", at=now, changes=(change,))])
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        listener = await memory.start_session("listener", user=OWNER)
+        await turns.finish(plan, number)
+        await until(lambda: len(listener.inbox))
 
 
 @pytest.fixture

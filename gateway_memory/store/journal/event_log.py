@@ -181,6 +181,14 @@ class EventLog:
         """Return the last number that was sent, by origin of this journal."""
         return dict(await self._rows("SELECT origin, sent FROM sources"))
 
+    async def completed(self) -> dict[str, int]:
+        """Return the number before the first event whose plan is not completed, else the last one, by origin."""
+        query = (
+            "SELECT s.origin, coalesce(min(e.number) - 1, s.head) FROM sources s "
+            "LEFT JOIN events e ON e.origin = s.origin AND e.plan IS NOT NULL GROUP BY s.origin, s.head"
+        )
+        return dict(await self._rows(query))
+
     async def mark_sent(self, origin: str, upto: int) -> None:
         """Record that an origin's events up to a number have been sent."""
         query = "UPDATE sources SET sent = max(sent, ?) WHERE origin = ?"
@@ -239,6 +247,10 @@ class EventLog:
         )
         rows = [(session_id, origin, number) for origin, number in upto.items()]
         await self._connection.transact(lambda database: database.executemany(query, rows).rowcount)
+
+    async def delivered(self, session_id: str) -> dict[str, int]:
+        """Return up to which number a session was shown all events, by origin."""
+        return dict(await self._connection.rows("SELECT origin, number FROM told WHERE session_id = ?", (session_id,)))
 
     async def undelivered(self, scope: str, session_id: str, *, since: float) -> list[Event]:
         """Return the events of a scope that were not delivered to its open session, oldest first.

@@ -36,8 +36,14 @@ class Notices(EventLog, Protocol):
     async def edited_since(self, scope: str, at: float) -> bool:
         """Return whether a stored event reports an edit by hand after a time (epoch seconds)."""
 
+    async def completed(self) -> dict[str, int]:
+        """Return the number before the first event whose plan is not completed, else the last one, by origin."""
+
     async def mark_delivered(self, session_id: str, upto: Mapping[str, int]) -> None:
         """Record that a session was shown all events up to these numbers, by origin."""
+
+    async def delivered(self, session_id: str) -> dict[str, int]:
+        """Return up to which number a session was shown all events, by origin."""
 
     async def undelivered(self, scope: str, session_id: str, *, since: float) -> list[Event]:
         """Return the events of an open session's scope that were not delivered to it, oldest first.
