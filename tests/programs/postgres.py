@@ -136,12 +136,22 @@ class Postgres:
         """Let them run again."""
         self._signal(signal.SIGCONT)
 
+    def fill_disk(self) -> None:
+        """Let no process of the server write to a file. It goes down soon; `stop` and `start` bring it back."""
+        for process in self._processes():
+            command = ["prlimit", f"--pid={process}", "--fsize=0:unlimited"]
+            quiet = subprocess.DEVNULL  # a process may have ended meanwhile
+            subprocess.run(command, check=False, stderr=quiet, user=self._user, group=self._user)
+
     def _signal(self, number: int) -> None:
-        assert self.process
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text("utf-8").split()
-        for process in (self.process.pid, *map(int, children)):
+        for process in self._processes():
             with suppress(ProcessLookupError):
                 os.kill(process, number)
+
+    def _processes(self) -> list[int]:
+        assert self.process
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text("utf-8").split()
+        return [self.process.pid, *map(int, children)]
 
     def remove(self) -> None:
         """Stop the server, and delete its folder."""

@@ -1,0 +1,318 @@
+"""Whatever dies, hangs or is full: four hosts on one memory in PostgreSQL keep each turn once, and tell it once.
+
+What is asserted is what docs/postgres.md promises, no more:
+
+- A turn that was accepted is there once. One that was refused is not there. One whose host died before it answered is
+  there at most once, and once if it was sent again under the same id, wherever that was.
+- The turns of a session are in their order, unless one waited on its host while the next one went to another.
+- A memory that was said is there once: one active row, one line in the documents.
+- A session hears of each memory of its scope that others said, in its first opening or in an update, and once, also
+  where another process goes on with it. It hears of nothing else. Its next process may repeat what its host told it but
+  could not note; and what was in an answer that never arrived may not come again.
+"""
+
+import asyncio
+import random
+import time
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, LiteralString
+
+import psycopg
+import pytest
+from faults import seeded
+from postgres import POSTGRES, Postgres, migrated
+from postgres_host import LEASE_SECONDS, MEMORY
+from postgres_round import GoneError, HostProcess, Talk, Turn
+from thorough import amount
+
+ROUNDS = amount(2, 40)
+HOSTS = 4
+USERS = 10
+SESSIONS = 5
+"""Of each user."""
+TURNS = 10
+"""Of each session."""
+
+pytestmark = [
+    pytest.mark.skipif(not POSTGRES, reason="there is no PostgreSQL"),
+    pytest.mark.xdist_group("alone"),  # not beside another test of servers or deadlines
+]
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[dict[str, Postgres]]:
+    started: dict[str, Postgres] = {}
+    yield started
+    for server in started.values():
+        server.remove()
+
+
+class Round:
+    """What one round needs: a server, hosts, and the sessions that talk with them."""
+
+    def __init__(self, server: Postgres, schema: str, folder: Path, seed: int) -> None:
+        self.server = server
+        self.schema = schema
+        self.seed = seed
+        self.random = seeded(seed)
+        self.hosts = [HostProcess(folder, name, schema, looks=seed % 4 < 2) for name in "abcd"[:HOSTS]]
+        self.talks: list[Talk] = []
+        self.said: defaultdict[str, set[str]] = defaultdict(set)
+        self.heard: set[str] = set()
+        self.faults: Counter[str] = Counter()
+        self.happened: list[str] = []
+        self._began = time.monotonic()
+
+    # Faults
+
+    def _note(self, fault: str, what: str = "") -> None:
+        self.faults[fault] += 1
+        self.happened.append(f"{time.monotonic() - self._began:.1f} {fault} {what}".rstrip())
+
+    async def _rest(self, least: float, most: float) -> None:
+        await asyncio.sleep(self.random.uniform(least, most))
+
+    async def trouble_hosts(self) -> None:
+        """Let three things go wrong with hosts, one after the other."""
+        for _ in range(3):
+            await self._rest(0.5, 2)
+            host = self.random.choice(self.hosts)
+            fault = self.random.choice(["killed", "killed", "dead", "frozen", "full"])
+            self._note(fault, host.name)
+            if fault == "killed":
+                await host.kill()
+                await host.start()
+            elif fault == "dead":  # for so long that others take over
+                await host.kill()
+                await self._rest(LEASE_SECONDS, LEASE_SECONDS + 2)
+                await host.start()
+            elif fault == "frozen":
+                host.freeze()
+                await self._rest(LEASE_SECONDS, LEASE_SECONDS + 2)
+                host.thaw()
+            else:
+                with suppress(GoneError):
+                    await host.ask("full", full=True)
+                    await self._rest(0.5, 2)
+                    await host.ask("full", full=False)
+
+    async def trouble_server(self) -> None:
+        """Let three things go wrong with the server or the way to it, one after the other."""
+        for _ in range(3):
+            await self._rest(0.5, 2)
+            fault = self.random.choice(["crashed", "server frozen", "cut", "cut", "server full"])
+            self._note(fault)
+            if fault == "cut":
+                for _ in range(self.random.randrange(1, 6)):
+                    await asyncio.to_thread(self._cut)
+                    await self._rest(0, 0.3)
+            elif fault == "server frozen":
+                self.server.freeze()
+                await self._rest(0.3, LEASE_SECONDS + 1)
+                self.server.thaw()
+            else:
+                if fault == "server full":
+                    await asyncio.to_thread(self.server.fill_disk)
+                    await self._rest(0.2, 1)
+                self.server.stop()
+                await self._rest(0, 1.5)
+                await asyncio.to_thread(self.server.start)
+
+    def _cut(self) -> None:
+        """End some of the connections of the hosts."""
+        query = (
+            "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE application_name = 'gateway-memory' AND random() < %s"
+        )
+        with suppress(psycopg.Error), psycopg.connect(self.server.dsn, autocommit=True) as connection:
+            connection.execute(query, (self.random.uniform(0.1, 1),))
+
+    # What the sessions do
+
+    async def talk(self, talk: Talk, generator: random.Random) -> None:
+        """Say the turns of a session, now here and now there."""
+        for number in range(TURNS):
+            await asyncio.sleep(generator.uniform(0, 1))
+            others = [host for host in self.hosts if talk.may_move_to(host)]
+            if others and generator.random() < 0.15:
+                talk.move_to(generator.choice(others))
+            while not await talk.hear(self.said[talk.user]):
+                await asyncio.sleep(0.2)
+                self._maybe_move(talk, generator)
+            turn = Turn(
+                name=f"{talk.key}t{number}", memory=generator.random() < 0.4, identified=generator.random() < 0.7
+            )
+            talk.turns.append(turn)
+            if turn.memory:
+                self.said[talk.user].add(turn.name)
+            while not await talk.say(turn):
+                await asyncio.sleep(0.2)
+                self._maybe_move(talk, generator)
+
+    def _maybe_move(self, talk: Talk, generator: random.Random) -> None:
+        """Choose whether a session waits for its host, or goes on at another one."""
+        others = [host for host in self.hosts if talk.may_move_to(host)]
+        if others and generator.random() < 0.3:
+            talk.move_to(generator.choice(others))
+
+    async def run(self) -> None:
+        """Open the sessions, let them talk while things go wrong, and wait until all is well again and worked off."""
+        for user in range(USERS):
+            for number in range(SESSIONS):
+                home = self.hosts[self.random.randrange(HOSTS)]
+                self.talks.append(Talk(f"u{user}s{number}", f"u{user}", home, self.heard))
+        async with asyncio.timeout(180), asyncio.TaskGroup() as group:
+            for talk in self.talks:
+                group.create_task(self.talk(talk, random.Random(self.random.random())))  # noqa: S311 - no secrets
+            group.create_task(self.trouble_hosts())
+            group.create_task(self.trouble_server())
+        await self._drained()
+        await self._told()
+
+    async def _drained(self) -> None:
+        """Wait until nothing is left to do."""
+        until = time.monotonic() + 45
+        while await self._waiting():
+            answers = await asyncio.gather(*(host.ask("drain") for host in self.hosts))
+            await asyncio.sleep(0.1)
+            assert time.monotonic() < until, f"seed {self.seed}: {answers}, {self._left()}, {self._errors()}"
+
+    def _left(self) -> dict[str, object]:
+        """Return what is not worked off."""
+        return {
+            "turns by slot and stage": self.rows("SELECT slot, stage, count(*) FROM turns GROUP BY slot, stage"),
+            "plans by slot": self.rows("SELECT slot, count(*) FROM plans GROUP BY slot"),
+            "hosts": self.rows("SELECT slot, until > now() FROM hosts ORDER BY slot"),
+            "on hosts": [host.waiting() for host in self.hosts],
+        }
+
+    def _errors(self) -> str:
+        """Return what the hosts last complained of."""
+        return "\n".join(f"{host.name} {line}" for host in self.hosts for line in list(host.errors)[-8:])
+
+    async def _waiting(self) -> int:
+        query = "SELECT (SELECT count(*) FROM turns WHERE stage <> 2) + (SELECT count(*) FROM plans)"
+        ((number,),) = await asyncio.to_thread(self.rows, query)
+        return int(number) + sum(host.waiting() for host in self.hosts)
+
+    async def _told(self) -> None:
+        """Let each session begin replies until it was told all, and once more, for what comes twice."""
+        until = time.monotonic() + 15
+        missing = True
+        while missing and time.monotonic() < until:
+            for host in self.hosts:
+                here = [talk for talk in self.talks if talk.home is host]
+                await asyncio.gather(*(talk.hear(set()) for talk in here))
+            missing = any(talk.missing(self.of_others(talk)) for talk in self.talks)
+            await asyncio.sleep(0.2)
+        await asyncio.gather(*(talk.hear(set()) for talk in self.talks))
+
+    # What came of it
+
+    def rows(self, query: LiteralString) -> list[tuple[Any, ...]]:
+        """Return all rows of a query."""
+        with psycopg.connect(self.server.dsn, options=f"-csearch_path={self.schema}") as connection:
+            return connection.execute(query).fetchall()
+
+    def of_others(self, talk: Talk) -> set[str]:
+        """Return the memories that are there and that other sessions of the same user said."""
+        own = {turn.name for turn in talk.turns}
+        return {name for name in self.said[talk.user] if name in self.there} - own
+
+    @cached_property
+    def there(self) -> Counter[str]:
+        """How often each turn is there."""
+        return Counter({name: len(numbers) for name, numbers in self.numbers.items()})
+
+    @cached_property
+    def numbers(self) -> dict[str, list[int]]:
+        """The numbers of each turn: one, if all is well."""
+        found: defaultdict[str, list[int]] = defaultdict(list)
+        for turn, user in self.rows('SELECT turn, "user" FROM episodes'):
+            found[str(user)].append(int(turn))
+        turns = (turn for talk in self.talks for turn in talk.turns)
+        return {turn.name: found[turn.text] for turn in turns if turn.text in found}
+
+    def wrong(self) -> Iterator[str]:
+        """Yield what is not as it should be."""
+        there = self.there
+        for talk in self.talks:
+            yield from self._wrong_turns(talk, there)
+            if missing := talk.missing(self.of_others(talk)):
+                yield f"{talk.key} was never told of {sorted(missing)}, {talk.lives} lives, {sorted(talk.been)}"
+            of_user = {turn.name for other in self.talks if other.user == talk.user for turn in other.turns}
+            yield from talk.wrong(of_user - {turn.name for turn in talk.turns})
+        rows = Counter(
+            name
+            for (text,) in self.rows("SELECT text FROM memories WHERE state = 'active'")
+            for name in MEMORY.findall(str(text))
+        )
+        lines = Counter(
+            name
+            for (text,) in self.rows("SELECT convert_from(content, 'UTF8') FROM documents")
+            for name in MEMORY.findall(str(text))
+        )
+        expected = Counter({name: 1 for names in self.said.values() for name in names if there[name]})
+        for what, found in (("rows", rows), ("lines", lines)):
+            for name in sorted(found.keys() | expected.keys()):
+                if found[name] != expected[name]:
+                    yield f"memory {name} has {found[name]} {what} in place of {expected[name]}"
+        ((unreadable,),) = self.rows("SELECT count(*) FROM unreadable")
+        if unreadable:
+            yield f"{unreadable} rows are unreadable"
+
+    def _wrong_turns(self, talk: Talk, there: Counter[str]) -> Iterator[str]:
+        before: list[Turn] = []
+        for turn in talk.turns:
+            least = 1 if turn.number is not None else 0
+            most = 0 if turn.refused else 1
+            if not least <= there[turn.name] <= most:
+                yield f"turn {turn.name} is there {there[turn.name]} times, answered {turn.number}"
+                continue
+            if not there[turn.name]:
+                continue
+            (number,) = self.numbers[turn.name]
+            if turn.number and turn.number != number:
+                yield f"turn {turn.name} is number {number}, and was answered {turn.number}"
+            for earlier in before:
+                ordered = earlier.number or set(turn.hosts) == {earlier.hosts[-1]}
+                if ordered and self.numbers[earlier.name] > [number]:
+                    yield f"turn {turn.name} is before {earlier.name}: {number}, {self.numbers[earlier.name]}"
+            before.append(turn)
+
+
+@asynccontextmanager
+async def running(hosts: list[HostProcess]) -> AsyncIterator[None]:
+    """Let hosts run; at the end, let those that still do close their memories."""
+    try:
+        await asyncio.gather(*(host.start() for host in hosts))
+        yield
+        await asyncio.gather(*(host.stop() for host in hosts))
+    finally:
+        await asyncio.gather(*(host.kill() for host in hosts))
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+async def test_each_turn_is_there_once_and_each_memory_told_once(
+    seed: int, servers: dict[str, Postgres], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = list(POSTGRES)[seed % len(POSTGRES)]
+    server = servers.get(kind) or servers.setdefault(kind, Postgres(POSTGRES[kind]))
+    monkeypatch.setenv("GATEWAY_MEMORY_DSN", server.dsn)
+    with migrated(server.dsn) as schema:
+        this = Round(server, schema, tmp_path, seed)
+        try:
+            async with running(this.hosts):
+                await this.run()
+            wrong = list(this.wrong())
+        finally:
+            server.stop()
+            server.start()
+        turns = sum(len(talk.turns) for talk in this.talks)
+        moves = sum(talk.moves for talk in this.talks)
+        print(f"{kind}: {turns} turns, {moves} moves, {dict(this.faults)}")  # noqa: T201 - shown by -rP
+        assert not wrong, f"seed {seed} on {kind}: {len(wrong)} wrong\n" + "\n".join([*wrong[:20], *this.happened])
