@@ -16,7 +16,7 @@ import random
 import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, LiteralString
@@ -25,8 +25,9 @@ import psycopg
 import pytest
 from faults import seeded
 from postgres import POSTGRES, Postgres, migrated
-from postgres_host import LEASE_SECONDS, MEMORY
-from postgres_round import GoneError, HostProcess, Talk, Turn
+from postgres_host import MEMORY
+from postgres_round import HostProcess, Talk, Turn
+from postgres_troubles import Troubles
 from thorough import amount
 
 ROUNDS = amount(2, 40)
@@ -63,73 +64,7 @@ class Round:
         self.talks: list[Talk] = []
         self.said: defaultdict[str, set[str]] = defaultdict(set)
         self.heard: set[str] = set()
-        self.faults: Counter[str] = Counter()
-        self.happened: list[str] = []
-        self._began = time.monotonic()
-
-    # Faults
-
-    def _note(self, fault: str, what: str = "") -> None:
-        self.faults[fault] += 1
-        self.happened.append(f"{time.monotonic() - self._began:.1f} {fault} {what}".rstrip())
-
-    async def _rest(self, least: float, most: float) -> None:
-        await asyncio.sleep(self.random.uniform(least, most))
-
-    async def trouble_hosts(self) -> None:
-        """Let three things go wrong with hosts, one after the other."""
-        for _ in range(3):
-            await self._rest(0.5, 2)
-            host = self.random.choice(self.hosts)
-            fault = self.random.choice(["killed", "killed", "dead", "frozen", "full"])
-            self._note(fault, host.name)
-            if fault == "killed":
-                await host.kill()
-                await host.start()
-            elif fault == "dead":  # for so long that others take over
-                await host.kill()
-                await self._rest(LEASE_SECONDS, LEASE_SECONDS + 2)
-                await host.start()
-            elif fault == "frozen":
-                host.freeze()
-                await self._rest(LEASE_SECONDS, LEASE_SECONDS + 2)
-                host.thaw()
-            else:
-                with suppress(GoneError):
-                    await host.ask("full", full=True)
-                    await self._rest(0.5, 2)
-                    await host.ask("full", full=False)
-
-    async def trouble_server(self) -> None:
-        """Let three things go wrong with the server or the way to it, one after the other."""
-        for _ in range(3):
-            await self._rest(0.5, 2)
-            fault = self.random.choice(["crashed", "server frozen", "cut", "cut", "server full"])
-            self._note(fault)
-            if fault == "cut":
-                for _ in range(self.random.randrange(1, 6)):
-                    await asyncio.to_thread(self._cut)
-                    await self._rest(0, 0.3)
-            elif fault == "server frozen":
-                self.server.freeze()
-                await self._rest(0.3, LEASE_SECONDS + 1)
-                self.server.thaw()
-            else:
-                if fault == "server full":
-                    await asyncio.to_thread(self.server.fill_disk)
-                    await self._rest(0.2, 1)
-                self.server.stop()
-                await self._rest(0, 1.5)
-                await asyncio.to_thread(self.server.start)
-
-    def _cut(self) -> None:
-        """End some of the connections of the hosts."""
-        query = (
-            "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE application_name = 'gateway-memory' AND random() < %s"
-        )
-        with suppress(psycopg.Error), psycopg.connect(self.server.dsn, autocommit=True) as connection:
-            connection.execute(query, (self.random.uniform(0.1, 1),))
+        self.troubles = Troubles(server, self.hosts, self.random)
 
     # What the sessions do
 
@@ -168,8 +103,8 @@ class Round:
         async with asyncio.timeout(180), asyncio.TaskGroup() as group:
             for talk in self.talks:
                 group.create_task(self.talk(talk, random.Random(self.random.random())))  # noqa: S311 - no secrets
-            group.create_task(self.trouble_hosts())
-            group.create_task(self.trouble_server())
+            group.create_task(self.troubles.of_hosts())
+            group.create_task(self.troubles.of_server())
         await self._drained()
         await self._told()
 
@@ -314,5 +249,7 @@ async def test_each_turn_is_there_once_and_each_memory_told_once(
             server.start()
         turns = sum(len(talk.turns) for talk in this.talks)
         moves = sum(talk.moves for talk in this.talks)
-        print(f"{kind}: {turns} turns, {moves} moves, {dict(this.faults)}")  # noqa: T201 - shown by -rP
-        assert not wrong, f"seed {seed} on {kind}: {len(wrong)} wrong\n" + "\n".join([*wrong[:20], *this.happened])
+        print(f"{kind}: {turns} turns, {moves} moves, {dict(this.troubles.count)}")  # noqa: T201 - shown by -rP
+        assert not wrong, f"seed {seed} on {kind}: {len(wrong)} wrong\n" + "\n".join(
+            [*wrong[:20], *this.troubles.happened]
+        )
