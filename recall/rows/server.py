@@ -51,7 +51,7 @@ class Server:
         return self
 
     def open(self) -> Opening:
-        with _translated():
+        with self._sound():
             self._connection = self._connect()
         self._is_open = True
         return "found" if self.execute("select 1 from scope limit 1").fetchall() else "made"
@@ -101,7 +101,7 @@ class Server:
         self._seen = scope
 
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Any:
-        with _translated():
+        with self._sound():
             connection = self._there()
             if not (self._in_transaction or self._seen):
                 return connection.execute(_translation(query), _storable(values))
@@ -116,7 +116,7 @@ class Server:
 
     def executemany(self, query: str, values: Sequence[Sequence[Any]], /) -> None:
         if values:
-            with _translated():
+            with self._sound():
                 self._there().cursor().executemany(_translation(query), [_storable(row) for row in values])
 
     def _there(self) -> "PatientConnection":
@@ -137,8 +137,20 @@ class Server:
     erasing = writing
 
     @contextmanager
+    def _sound(self) -> Iterator[None]:
+        """Raise recall's errors, which quote nothing that was stored. A connection that may be broken is closed."""
+        try:
+            yield
+        except _COLLIDED as error:
+            raise RowsBusyError(f"another host writes the same rows ({type(error).__name__})") from error
+        except psycopg.Error as error:
+            if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and self._connection is not None:
+                self._connection.close()  # nobody knows how it stands; the next call opens another one
+            raise RecallError(f"PostgreSQL cannot be read or written ({type(error).__name__})") from error
+
+    @contextmanager
     def _transaction(self, first: str) -> Iterator[None]:
-        with _translated():
+        with self._sound():
             try:
                 connection = self._there()
                 with connection.pipeline(), connection.transaction():  # sent without waiting until a result is read
@@ -147,17 +159,6 @@ class Server:
                     yield
             finally:
                 self._in_transaction = self._is_seen = False
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Raise recall's errors, which quote nothing that was stored."""
-    try:
-        yield
-    except _COLLIDED as error:
-        raise RowsBusyError(f"another host writes the same rows ({type(error).__name__})") from error
-    except psycopg.Error as error:
-        raise RecallError(f"PostgreSQL cannot be read or written ({type(error).__name__})") from error
 
 
 def _storable(values: Sequence[Any]) -> list[Any]:

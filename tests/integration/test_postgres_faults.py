@@ -24,7 +24,7 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 from faults import seeded
-from postgres import POSTGRES, Postgres, migrated
+from postgres import POSTGRES, Postgres, app_of, migrated
 from postgres_host import MEMORY
 from postgres_round import HostProcess, Talk, Turn
 from postgres_troubles import Troubles
@@ -237,7 +237,7 @@ async def test_each_turn_is_there_once_and_each_memory_told_once(
 ) -> None:
     kind = list(POSTGRES)[seed % len(POSTGRES)]
     server = servers.get(kind) or servers.setdefault(kind, Postgres(POSTGRES[kind]))
-    monkeypatch.setenv("GATEWAY_MEMORY_DSN", server.dsn)
+    monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(server.dsn))
     with migrated(server.dsn) as schema:
         this = Round(server, schema, tmp_path, seed)
         try:
