@@ -236,6 +236,42 @@ async def test_a_host_whose_lease_ended_changes_nothing_more(hosts: tuple[Store,
     assert await hosts[1].episodes.count("owner") == 1
 
 
+async def test_who_waits_for_a_lock_lets_others_work(dsn: str, schema: str) -> None:
+    """A scope that is locked for long is no sign that the server is away."""
+    connection = PostgresConnection(app_of(dsn), schema=schema)
+    await connection.open()
+    with psycopg.connect(dsn, options=f"-csearch_path={schema}") as other:
+        other.execute("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || 'owner', 0))")
+        query = "INSERT INTO usage (day) VALUES ('2026-11-24')"
+        waiting = asyncio.create_task(connection.transact(lambda it: it.execute(query).rowcount, alone=["owner"]))
+        for _ in range(30):
+            assert await connection.rows("SELECT 1") == [(1,)]
+            await asyncio.sleep(0.05)
+        assert not waiting.done()
+    assert await waiting == 1
+    await connection.close()
+
+
+async def test_a_connection_that_was_lost_before_the_commit_costs_nothing(dsn: str, schema: str) -> None:
+    connection = PostgresConnection(app_of(dsn), schema=schema)
+    await connection.open()
+    tries = 0
+
+    def work(database: Database) -> int:
+        nonlocal tries
+        tries += 1
+        database.execute("INSERT INTO usage (day) VALUES ('2026-11-24')")
+        if tries < 3:
+            with psycopg.connect(dsn, autocommit=True) as other:
+                (process,) = database.execute("SELECT pg_backend_pid()").fetchone()
+                other.execute("SELECT pg_terminate_backend(%s, 5000)", (process,))
+        return int(database.execute("SELECT count(*) FROM usage").fetchone()[0])
+
+    assert await connection.transact(work) == 1
+    assert tries == 3
+    await connection.close()
+
+
 async def test_transactions_that_collide_run_again(dsn: str, schema: str) -> None:
     connections = [PostgresConnection(app_of(dsn), schema=schema) for _ in range(3)]
     for each in connections:

@@ -26,13 +26,20 @@ T = TypeVar("T")
 _POOL_SECONDS: Final = 1.0
 _REST_SECONDS: Final = 1.0
 _TRIES: Final = 12
-_COLLIDED: Final = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
+_COLLIDED: Final = (
+    errors.SerializationFailure,
+    errors.DeadlockDetected,
+    errors.UniqueViolation,
+    errors.LockNotAvailable,
+)
 """What two transactions that run beside each other may cause, and one after the other would not."""
 _NAMED: Final = "(hashtextextended(current_schema() || name, 0)) FROM unnest(CAST(? AS TEXT[])) AS name"
 _LOCK_ALONE: Final = f"SELECT pg_advisory_xact_lock{_NAMED}"
 _LOCK_BESIDE: Final = f"SELECT pg_advisory_xact_lock_shared{_NAMED}"
-_NAME: Final = "SELECT set_config('gateway_memory.scopes', CAST(%s AS TEXT[])::text, true)"
+_SEE: Final = "SELECT set_config('gateway_memory.scopes', CAST(%s AS TEXT[])::text, true)"
 """What the policies of the schema compare rows with. It ends with the transaction."""
+_SEE_SOON: Final = f"{_SEE}, set_config('lock_timeout', '400', true)"
+"""Milliseconds. Two locks take less than a connection's patience: who waits for them knows that the server lives."""
 _APPLICATION: Final = "gateway-memory"
 
 
@@ -59,7 +66,11 @@ def failed(error: BaseException) -> StoreError:
 
 def see(connection: psycopg.Connection[Any], of: Named) -> None:
     """Let the transaction of a connection see the rows of these scopes."""
-    connection.execute(_NAME, ([of] if isinstance(of, str) else list(of),))
+    connection.execute(_SEE, (_names(of),))
+
+
+def _names(of: Named) -> list[str]:
+    return [of] if isinstance(of, str) else list(of)
 
 
 @lru_cache(maxsize=1024)
@@ -78,6 +89,13 @@ class Transaction:
     def __init__(self, connection: psycopg.Connection[Any], pipeline: psycopg.Pipeline | None = None) -> None:
         self._connection = connection
         self._pipeline = pipeline
+        self.is_ending = False
+        """Whether the commit may have reached the server."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection ended before the transaction did."""
+        return self._connection.closed and not self.is_ending
 
     def execute(self, query: str, values: Sequence[Any] = (), /) -> Found:
         cursor = self._connection.execute(translated(query), [_storable(value) for value in values])
@@ -185,7 +203,7 @@ class PostgresConnection:
             try:
                 with self._pool.connection() as connection:
                     with connection.pipeline():  # one transaction, and one message to the server
-                        see(connection, of)
+                        connection.execute(_SEE_SOON, (_names(of),))
                         found = Transaction(connection).execute(query, values)
                     return found.fetchall()
             except psycopg.OperationalError as error:
@@ -197,18 +215,18 @@ class PostgresConnection:
         self, level: str, work: Callable[[Database], T], of: Named, locks: Sequence[tuple[str, list[str]]] = ()
     ) -> T:
         for tried in range(_TRIES):
-            began = False
+            database: Transaction | None = None
             try:
                 with self._pool.connection() as connection, _transaction(connection, level, of, locks) as database:
-                    began = True
                     return work(database)
             except _COLLIDED:
                 if tried == _TRIES - 1:
                     raise
                 time.sleep(random.uniform(0, 0.002 * 2**tried))  # noqa: S311 - no secret
             except psycopg.OperationalError as error:
-                # A connection that ended while it was idle is of no account, as after a restart of the server.
-                if began or isinstance(error, SilentError) or tried == _TRIES - 1:
+                # A connection that was lost before the end has changed nothing, as after a restart of the server.
+                unchanged = database is None or database.is_lost
+                if not unchanged or isinstance(error, SilentError) or tried == _TRIES - 1:
                     raise
         raise AssertionError("unreachable")
 
@@ -222,10 +240,11 @@ def _transaction(
         with connection.pipeline() as pipeline:
             database = Transaction(connection, pipeline)
             connection.execute(f"BEGIN ISOLATION LEVEL {level}")
-            see(connection, of)
+            connection.execute(_SEE_SOON, (_names(of),))
             for query, names in locks:
                 database.execute(query, (names,))
             yield database
+            database.is_ending = True
             connection.execute("COMMIT")
     except BaseException:
         if not connection.closed:
