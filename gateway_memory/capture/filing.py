@@ -85,6 +85,7 @@ class Filing:
             await self._executor.execute(
                 replace(
                     plan,
+                    at=self._runtime.timestamp(),  # behind the openings of sessions that began while it waited
                     added=tuple(draft.added),
                     retired=tuple(draft.retired),
                     outcomes=tuple(draft.outcomes),
