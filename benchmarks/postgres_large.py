@@ -179,7 +179,10 @@ async def replies(config: Config, folder: Path, args: argparse.Namespace) -> Non
             sessions = [await memory.start_session(f"of {name}", user=name) for name in names]
             cold = [await timed(memory.before_reply(session, ASKED.format(number=7))) for session in sessions]
             if len(names) == 1:  # it is loaded behind a reply that did not wait for it
-                while (await memory.before_reply(sessions[0], ASKED.format(number=8))).outcome != "full":  # noqa: ASYNC110
+                while (await memory.before_reply(sessions[0], ASKED.format(number=8))).outcome in (  # noqa: ASYNC110
+                    "partial",
+                    "timeout",
+                ):
                     await asyncio.sleep(0.1)
             resident = [
                 await timed(memory.before_reply(sessions[number % len(sessions)], ASKED.format(number=number)))

@@ -11,7 +11,7 @@ from gateway_memory.capture.masked import masked_block
 from gateway_memory.context.builder import Context
 from gateway_memory.context.finder import as_query
 from gateway_memory.edge.content import Content, instant_of, milliseconds_of, text_of, well_formed
-from gateway_memory.errors import UsageError, place_of
+from gateway_memory.errors import StoreError, UsageError, place_of
 from gateway_memory.identity.keys import without_secrets
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.scope import Owner, is_name, resolve_scope
@@ -50,7 +50,14 @@ class ConversationCalls(Opened):
             raise UsageError(f"key={key!r}: expected a session key that is not empty")
         origin = resolve_scope(user=user, room=room)
         key = without_secrets(key)
-        session = opened.sessions.get(key, await opened.links.resolved(origin), memory=self)
+        try:
+            scope = await opened.links.resolved(origin)
+        except StoreError:  # a session that is open goes on: its turns are durable on this host
+            session = opened.sessions.open_of(key, origin)
+            if session is None:
+                raise
+            return session
+        session = opened.sessions.get(key, scope, memory=self)
         session.origin, session.ephemeral = origin, ephemeral
         try:
             await opened.starter.start(session)

@@ -210,8 +210,11 @@ def run_delete(args: argparse.Namespace) -> int:
         return 1
     for linked in deletion.linked_with(scope):
         sys.stderr.write(f"{linked.key} is linked with it, so it is the same person's\n")
+    there = places(deletion.survey(scope))
+    if not there:
+        sys.stderr.write(f"nothing of {scope.key} is there; `db status` or `list` tells whether the name is right\n")
     if not args.yes:
-        print("\n".join(places(deletion.survey(scope))))  # noqa: T201
+        print("\n".join(there))  # noqa: T201
         sys.stderr.write("nothing was deleted; say --yes to delete it, and it cannot be taken back\n")
         return 1
     proof = deletion.delete(scope)

@@ -36,6 +36,11 @@ class SessionRegistry:
             session = self._by_key[key, scope.key] = Session(key=key, scope=scope, settings=settings, memory=memory)
         return session
 
+    def open_of(self, key: str, origin: Scope) -> Session | None:
+        """Return the key's session that is open in this process for an identity, if there is one."""
+        found = (each for each in self._open.values() if each.key == key and each.origin == origin and not each.ended)
+        return next(found, None)
+
     def beside(
         self, key: str, scope: Scope, *, session_id: str, memory: object, switches: Mapping[str, bool] | None = None
     ) -> Session:

@@ -48,8 +48,9 @@ class PostgresRows(SqlRows):
         if after < 0:
             self._texts[scope] = {}
         self._server.see(scope)
-        where = "where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
-        rows = self._both(scope, where, self._number(scope), after, limit)
+        # Vectors are as many as rows: none before this page is looked at.
+        where = "and v.sequence > ? where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
+        rows = self._both(scope, where, after, self._number(scope), after, limit)
         if not rows:
             self._evict(scope)
         return rows

@@ -337,6 +337,7 @@ async def test_while_the_server_is_frozen_replies_come_in_time_and_no_turn_is_lo
             await memory.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
             await memory.flush()
             other = await memory.start_session("other", user=OWNER)
+            stranger = await memory.start_session("other", user="zoe")
             assert "8443" in other.opening
             await memory.search(other, "port")  # the scope is in memory now
             context = await memory.before_reply(other, "hello")
@@ -349,6 +350,11 @@ async def test_while_the_server_is_frozen_replies_come_in_time_and_no_turn_is_lo
                     await memory.after_reply(other, user=f"Remember that box {number} is green.", reply="OK")
                     assert time.monotonic() - began < 4  # two seconds for the reply, and a busy machine
                 assert context.outcome == "partial"
+                # A host that names its speaker at each message, as the service does.
+                assert await memory.start_session("other", user=OWNER) is other
+                assert await memory.start_session("other", user="zoe") is stranger
+                with pytest.raises(StoreError):
+                    await memory.start_session("other", user="ada")
             finally:
                 server.thaw()
             async with asyncio.timeout(60):
@@ -393,7 +399,7 @@ async def test_turns_that_wait_are_sent_by_the_next_process(server: Postgres, tm
             server.stop()
             for number in range(3):
                 await memory.after_reply(session, user=f"Remember that box {number} is green.", reply="OK")
-        with pytest.raises(StoreError, match="does not answer"):
+        with pytest.raises(StoreError, match="can't be reached"):
             async with GatewayMemory(config(schema), tmp_path):
                 pass
         server.start()
@@ -507,3 +513,32 @@ async def test_an_error_quotes_nothing_that_was_stored(dsn: str, schema: str) ->
     assert "secret" not in str(raised.value)
     assert "22P02" in str(raised.value)
     await connection.close()
+
+
+@pytest.mark.parametrize(
+    ("dsn", "told"),
+    [
+        ("foo my-password", "connection string of PostgreSQL is not valid.*%20"),
+        ("postgresql://memory:my password@127.0.0.1/memory", "not valid|can't be reached"),
+        ("postgresql://memory:my-password@127.0.0.1:1/memory", "can't be reached.*127.0.0.1"),
+    ],
+)
+def test_an_operator_is_told_why_the_server_is_not_reached(dsn: str, told: str) -> None:
+    with pytest.raises(StoreError, match=told) as error:
+        check(dsn, "gateway_memory")
+    assert "my-password" not in str(error.value)
+
+
+def test_who_may_not_migrate_is_told_who_may(dsn: str, schema: str) -> None:
+    with pytest.raises(StoreError, match="for the owner of the tables"):
+        migrate(app_of(dsn), f"{schema}_other")
+
+
+async def test_nothing_that_was_sent_stays_in_the_spool(schema: str, tmp_path: Path) -> None:
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        session = await memory.start_session("chat", user="zoe")
+        await memory.after_reply(session, user="Remember that the orange lamp is broken.", reply="OK")
+        await memory.flush()
+        async with asyncio.timeout(10):
+            while any(b"orange lamp" in path.read_bytes() for path in (tmp_path / ".gateway-memory").glob("spool*")):
+                await asyncio.sleep(0.05)

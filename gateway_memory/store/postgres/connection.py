@@ -19,7 +19,7 @@ from gateway_memory.runtime.tasks import Threads
 from gateway_memory.store.journal.sql import Database, Found, Named
 from recall import PatientConnection, SilentError
 
-__all__ = ["PostgresConnection", "Transaction", "failed", "in_schema", "see"]
+__all__ = ["PostgresConnection", "Transaction", "connected", "failed", "in_schema", "see", "unreachable"]
 
 T = TypeVar("T")
 
@@ -33,6 +33,8 @@ _COLLIDED: Final = (
     errors.LockNotAvailable,
 )
 """What two transactions that run beside each other may cause, and one after the other would not."""
+_AWAY: Final = (SilentError, PoolTimeout, PoolClosed)
+"""After these the server is not asked again at once: who waits has a deadline."""
 _NAMED: Final = "(hashtextextended(current_schema() || name, 0)) FROM unnest(CAST(? AS TEXT[])) AS name"
 _LOCK_ALONE: Final = f"SELECT pg_advisory_xact_lock{_NAMED}"
 _LOCK_BESIDE: Final = f"SELECT pg_advisory_xact_lock_shared{_NAMED}"
@@ -59,9 +61,25 @@ def in_schema(schema: str) -> dict[str, Any]:
 
 def failed(error: BaseException) -> StoreError:
     """Return what a host is told of a failure: its kind, since the server's own words may quote what was written."""
+    if isinstance(error, errors.InsufficientPrivilege):
+        return StoreError(
+            "PostgreSQL refuses it to this role (42501): `db migrate` and `move` are for the owner of the tables, and "
+            "`db migrate --app-role` gives another role what hosts need"
+        )
     if isinstance(error, psycopg.Error) and error.sqlstate:
         return StoreError(f"PostgreSQL refuses it: {type(error).__name__} ({error.sqlstate})")
-    return StoreError(f"PostgreSQL does not answer ({type(error).__name__}); it is tried again")
+    return StoreError(f"PostgreSQL does not answer ({type(error).__name__})")
+
+
+def unreachable(error: psycopg.Error) -> StoreError:
+    """Return what an operator is told of a connection that could not be made. Nothing that was stored is in it."""
+    if isinstance(error, psycopg.ProgrammingError):  # whose words quote a part of it, perhaps a password
+        return StoreError(
+            "the connection string of PostgreSQL is not valid: expected postgresql://role:password@host/database, "
+            "in which signs such as a space, @, / and % are written as %20, %40, %2F and %25"
+        )
+    reason = " ".join(str(error).split())[:300]
+    return StoreError(f"PostgreSQL can't be reached: {reason}")
 
 
 def see(connection: psycopg.Connection[Any], of: Named) -> None:
@@ -71,6 +89,21 @@ def see(connection: psycopg.Connection[Any], of: Named) -> None:
 
 def _names(of: Named) -> list[str]:
     return [of] if isinstance(of, str) else list(of)
+
+
+@contextmanager
+def connected(dsn: str, schema: str, *, patience_seconds: float = 1.0) -> Iterator[PatientConnection]:
+    """A connection of its own, for a block. Raises StoreError, for what goes wrong in the block as well."""
+    try:
+        connection = PatientConnection.connect(dsn, **in_schema(schema))
+    except psycopg.Error as error:
+        raise unreachable(error) from error
+    connection.patience_seconds = patience_seconds
+    try:
+        with connection:
+            yield connection
+    except psycopg.Error as error:
+        raise failed(error) from error
 
 
 @lru_cache(maxsize=1024)
@@ -207,7 +240,7 @@ class PostgresConnection:
                         found = Transaction(connection).execute(query, values)
                     return found.fetchall()
             except psycopg.OperationalError as error:
-                if isinstance(error, SilentError) or tried == _TRIES - 1:
+                if isinstance(error, _AWAY) or tried == _TRIES - 1:
                     raise
         raise AssertionError("unreachable")
 
@@ -226,7 +259,7 @@ class PostgresConnection:
             except psycopg.OperationalError as error:
                 # A connection that was lost before the end has changed nothing, as after a restart of the server.
                 unchanged = database is None or database.is_lost
-                if not unchanged or isinstance(error, SilentError) or tried == _TRIES - 1:
+                if not unchanged or isinstance(error, _AWAY) or tried == _TRIES - 1:
                     raise
         raise AssertionError("unreachable")
 

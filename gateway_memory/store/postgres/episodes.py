@@ -1,13 +1,10 @@
 """Exchanges in PostgreSQL: in partitions, of which the expired ones are dropped as a whole."""
 
-import psycopg
-
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.store.journal.episodes import SqlEpisodes, touch_turns
 from gateway_memory.store.journal.sql import EVERY, Database, SqlConnection
 from gateway_memory.store.ports.episodes import PAGE_TURNS
-from gateway_memory.store.postgres.connection import failed, in_schema
-from recall import PatientConnection
+from gateway_memory.store.postgres.connection import connected
 
 __all__ = ["PostgresEpisodes", "make_room"]
 
@@ -37,13 +34,9 @@ class PostgresEpisodes(SqlEpisodes):
         return gone
 
     def _drop_before(self, at: float) -> int:
-        try:
-            with PatientConnection.connect(self._dsn, **in_schema(self._schema)) as connection:
-                connection.patience_seconds = _PATIENCE_SECONDS
-                found = connection.execute("SELECT expire_episodes(%s, %s)", (at, PAGE_TURNS)).fetchone()
-                return int(found[0]) if found else 0
-        except psycopg.Error as error:
-            raise failed(error) from error
+        with connected(self._dsn, self._schema, patience_seconds=_PATIENCE_SECONDS) as connection:
+            found = connection.execute("SELECT expire_episodes(%s, %s)", (at, PAGE_TURNS)).fetchone()
+            return int(found[0]) if found else 0
 
     async def _delete_some(self, at: float) -> int:
         def work(database: Database) -> int:

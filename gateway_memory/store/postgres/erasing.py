@@ -10,7 +10,7 @@ from psycopg import sql
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.links import linked_with
 from gateway_memory.store.journal.sql import EVERY
-from gateway_memory.store.postgres.connection import Transaction, failed, in_schema, see
+from gateway_memory.store.postgres.connection import Transaction, connected, see
 from recall import PatientConnection
 
 __all__ = ["ScopeTables"]
@@ -77,11 +77,7 @@ class ScopeTables:
     @contextmanager
     def _connected(self) -> Iterator[PatientConnection]:
         """A patient connection in a transaction that sees all scopes. What goes wrong in it is translated."""
-        try:
-            with PatientConnection.connect(self._dsn, **in_schema(self._schema)) as connection:
-                connection.patience_seconds = _PATIENCE_SECONDS
-                with connection.transaction():
-                    see(connection, EVERY)
-                    yield connection
-        except psycopg.Error as error:
-            raise failed(error) from error
+        there = connected(self._dsn, self._schema, patience_seconds=_PATIENCE_SECONDS)
+        with there as connection, connection.transaction():
+            see(connection, EVERY)
+            yield connection

@@ -11,7 +11,7 @@ from psycopg import IsolationLevel, sql
 
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.store.moving import BEFORE_ANYTHING, PARTS, Cursor, Row, size_of
-from gateway_memory.store.postgres.connection import failed, in_schema
+from gateway_memory.store.postgres.connection import failed, in_schema, unreachable
 from gateway_memory.store.postgres.schema import MOVING, check
 from recall import PatientConnection
 
@@ -55,7 +55,7 @@ class PostgresSide:
         try:
             connection = PatientConnection.connect(dsn, **in_schema(schema))
         except psycopg.Error as error:
-            raise failed(error) from error
+            raise unreachable(error) from error
         connection.patience_seconds = _PATIENCE_SECONDS
         with contextlib.closing(connection), _translated():
             _hold(connection, schema)

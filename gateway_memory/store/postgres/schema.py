@@ -8,8 +8,7 @@ from psycopg import sql
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.store.journal.sql import EVERY
-from gateway_memory.store.postgres.connection import failed, in_schema, see
-from recall import PatientConnection
+from gateway_memory.store.postgres.connection import connected, see
 
 __all__ = ["MOVING", "Standing", "check", "migrate", "standing", "status"]
 
@@ -43,11 +42,8 @@ def _steps() -> dict[str, str]:
 
 def standing(dsn: str, schema: str) -> Standing:
     """Return which steps are applied. Raises StoreError."""
-    try:
-        with PatientConnection.connect(dsn, **in_schema(schema)) as connection:
-            return _standing(connection, schema)
-    except psycopg.Error as error:
-        raise failed(error) from error
+    with connected(dsn, schema) as connection:
+        return _standing(connection, schema)
 
 
 def _standing(connection: psycopg.Connection[Any], schema: str) -> Standing:
@@ -78,13 +74,10 @@ def check(dsn: str, schema: str, *, by_move: bool = False) -> None:
             f"the schema {schema!r} lacks {', '.join(found.missing)}: run `gateway-memory db migrate` once, "
             "as the owner of the schema"
         )
-    try:
-        with PatientConnection.connect(dsn, **in_schema(schema)) as connection:
-            query = "SELECT name FROM migrations WHERE ends_older AND NOT (name = ANY(%s)) ORDER BY name"
-            ending = connection.execute(query, (list(_steps()),)).fetchall()
-            moving = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{schema}.{MOVING}",)).fetchone()
-    except psycopg.Error as error:
-        raise failed(error) from error
+    with connected(dsn, schema) as connection:
+        query = "SELECT name FROM migrations WHERE ends_older AND NOT (name = ANY(%s)) ORDER BY name"
+        ending = connection.execute(query, (list(_steps()),)).fetchall()
+        moving = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{schema}.{MOVING}",)).fetchone()
     if ending:
         raise SchemaFromFutureError(f"the schema {schema!r} has {ending[0][0]}, which needs a newer gateway-memory")
     if moving == (True,) and not by_move:
@@ -102,33 +95,29 @@ def migrate(dsn: str, schema: str, *, app_role: str = "") -> list[str]:
     A step whose first line is `-- ends older versions` is refused by versions that do not know it; all others work on.
     """
     done: list[str] = []
-    try:
-        with PatientConnection.connect(dsn, **in_schema(schema)) as connection:
-            connection.patience_seconds = _MIGRATION_SECONDS
-            if connection.info.server_version < _LEAST_VERSION:
-                raise StoreError(f"PostgreSQL {connection.info.server_version // 10_000} is too old: 15 is needed")
-            if app_role and not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (app_role,)).fetchone():
-                raise StoreError(f"there is no role {app_role!r}: make it first, with CREATE ROLE … LOGIN PASSWORD …")
-            connection.execute("SELECT pg_advisory_lock(hashtext(%s))", (f"{schema}.migrations",))
-            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, "
-                "ends_older BOOLEAN NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT now())"
-            )
-            for name in _standing(connection, schema).missing:
-                text = _steps()[name]
-                with connection.transaction():
-                    connection.execute(text)  # our own file, without values
-                    ends = text.startswith("-- ends older versions")
-                    connection.execute("INSERT INTO migrations VALUES (%s, %s)", (name, ends))
-                done.append(name)
-            if app_role:
-                names = {"schema": sql.Identifier(schema), "role": sql.Identifier(app_role)}
-                with connection.transaction():
-                    for grant in _GRANTS:
-                        connection.execute(sql.SQL(grant).format(**names))
-    except psycopg.Error as error:
-        raise failed(error) from error
+    with connected(dsn, schema, patience_seconds=_MIGRATION_SECONDS) as connection:
+        if connection.info.server_version < _LEAST_VERSION:
+            raise StoreError(f"PostgreSQL {connection.info.server_version // 10_000} is too old: 15 is needed")
+        if app_role and not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (app_role,)).fetchone():
+            raise StoreError(f"there is no role {app_role!r}: make it first, with CREATE ROLE … LOGIN PASSWORD …")
+        connection.execute("SELECT pg_advisory_lock(hashtext(%s))", (f"{schema}.migrations",))
+        connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, "
+            "ends_older BOOLEAN NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT now())"
+        )
+        for name in _standing(connection, schema).missing:
+            text = _steps()[name]
+            with connection.transaction():
+                connection.execute(text)  # our own file, without values
+                ends = text.startswith("-- ends older versions")
+                connection.execute("INSERT INTO migrations VALUES (%s, %s)", (name, ends))
+            done.append(name)
+        if app_role:
+            names = {"schema": sql.Identifier(schema), "role": sql.Identifier(app_role)}
+            with connection.transaction():
+                for grant in _GRANTS:
+                    connection.execute(sql.SQL(grant).format(**names))
     return done
 
 
@@ -158,13 +147,6 @@ def status(dsn: str, schema: str) -> list[tuple[str, str]]:
         "size": "SELECT pg_size_pretty(sum(pg_total_relation_size(c.oid))) FROM pg_class c "
         "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'",
     }
-    try:
-        with PatientConnection.connect(dsn, **in_schema(schema)) as connection:
-            connection.patience_seconds = _MIGRATION_SECONDS
-            with connection.transaction():
-                see(connection, EVERY)
-                return told + [
-                    (name, str((connection.execute(query).fetchone() or [""])[0])) for name, query in counts.items()
-                ]
-    except psycopg.Error as error:
-        raise failed(error) from error
+    with connected(dsn, schema, patience_seconds=_MIGRATION_SECONDS) as connection, connection.transaction():
+        see(connection, EVERY)
+        return told + [(name, str((connection.execute(query).fetchone() or [""])[0])) for name, query in counts.items()]

@@ -52,6 +52,7 @@ class Spool:
             self._path.chmod(0o600)
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = FULL")
+            database.execute("PRAGMA secure_delete = ON")
             columns = "id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL"
             database.execute(f"CREATE TABLE IF NOT EXISTS waiting ({columns})")
             self._database = database
@@ -85,8 +86,14 @@ class Spool:
 
     async def remove(self, upto: int) -> None:
         """Remove the turns up to a place. Raises StoreError."""
-        gone = await self._run(lambda: self._open.execute("DELETE FROM waiting WHERE id <= ?", (upto,)).rowcount)
-        self.number = max(0, self.number - gone)
+
+        def work() -> int:
+            gone = self._open.execute("DELETE FROM waiting WHERE id <= ?", (upto,)).rowcount
+            if gone >= self.number:  # no byte of what was said stays here
+                self._open.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return gone
+
+        self.number = max(0, self.number - await self._run(work))
 
     @property
     def _open(self) -> sqlite3.Connection:
