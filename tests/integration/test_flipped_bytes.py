@@ -57,9 +57,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             await memory.after_reply(session, user="The port has changed again, it is 9443 now", reply="OK")
             await memory.flush()
             await memory.search(session, "port")
-            number, _ = await parts(memory).storage.turns.save_plan(
-                (await parts(memory).storage.ledger.undoable("owner", 1))[0].plan
-            )
+            done = (await parts(memory).storage.ledger.undoable("owner", 1))[0].plan
+            number, _ = await parts(memory).storage.turns.save_plan(replace(done, turns=()))  # done turns are refused
             assert number
             shutil.copytree(source, copy, dirs_exist_ok=True)
 
