@@ -111,6 +111,7 @@ def configure_logging(*, verbose: bool, workspace: Path | None = None, settings:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     logging.getLogger("mcp").setLevel(logging.CRITICAL)  # its messages quote what a client sent
+    logging.getLogger("psycopg").setLevel(logging.CRITICAL)  # one line of ours says that the server is away
 
 
 def _plain(value: object) -> object:

@@ -14,12 +14,15 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from extractor import Breaker
 from gateway_memory.errors import StoreError
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.tasks import Threads
 from gateway_memory.store.journal.sql import Database, Found, Named
 from recall import PatientConnection, SilentError
 
 __all__ = ["PostgresConnection", "Transaction", "connected", "failed", "in_schema", "see", "unreachable"]
+
+log = get_logger(__name__)
 
 T = TypeVar("T")
 
@@ -188,6 +191,7 @@ class PostgresConnection:
         )
         self._threads = Threads(most, "gateway-memory-postgres")
         self._breaker = Breaker(failures=1, open_seconds=_REST_SECONDS)
+        self._is_away = False
 
     async def open(self) -> None:
         """Connect. Raises StoreError."""
@@ -225,10 +229,16 @@ class PostgresConnection:
             self._metrics.count("failures.postgres")
             if not isinstance(error, _COLLIDED):
                 self._breaker.failed(time.monotonic())
+                if not self._is_away:
+                    self._is_away = True
+                    log.error("postgres.away", error=type(error).__name__)
             raise failed(error) from error
         except psycopg.Error as error:
             raise failed(error) from error
         self._breaker.succeeded()
+        if self._is_away:
+            self._is_away = False
+            log.info("postgres.back")
         return result
 
     def _rows(self, query: str, values: Sequence[object], of: Named) -> list[Any]:
