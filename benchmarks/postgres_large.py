@@ -4,8 +4,10 @@
 
 People have 50 memories each, talkers 1,000, and one scope has all the lines. The rows of two templates are copied by
 SQL, so that a run takes minutes; vectors are those of the bundled encoder. Prints the size of each table, before_reply
-in scopes of each size (cold and resident, p50 and p95), what the host then holds in memory, and what the server takes
-by pgbench of so many hosts, each waiting for its statement: turns accepted and recorded, and looks before a reply.
+in scopes of each size (cold and resident, p50 and p95) with the large scope in memory and, where the server has
+pgvector, searched in the database, in how many of 200 questions the line that answers is among the first five, what the
+hosts then hold in memory, and what the server takes by pgbench of so many hosts, each waiting for its statement: turns
+accepted and recorded, and looks before a reply.
 """
 
 import argparse
@@ -16,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -81,21 +85,39 @@ def main() -> int:
     server = None if args.dsn else Postgres(next(iter(POSTGRES.values())), fsync=True)
     dsn = args.dsn or (server.dsn if server else "")
     os.environ["GATEWAY_MEMORY_DSN"] = app_of(dsn)
+    has_pgvector = made_pgvector(dsn)
     try:
         with tempfile.TemporaryDirectory() as folder, migrated(dsn) as schema:
             config = Config(defaults=settings(schema))
-            asyncio.run(templates(config, Path(folder), args))
+            whole = with_large(config, 1_000_000_000)
+            asyncio.run(templates(whole, Path(folder), args))
             with psycopg.connect(dsn, autocommit=True, options=f"-csearch_path={schema}") as connection:
                 copy(connection, template("small"), [f"c{number}" for number in range(args.people)])
                 copy(connection, template("middle"), [f"t{number}" for number in range(args.talkers)])
                 connection.execute("ANALYZE")
                 sizes(connection)
-            asyncio.run(replies(config, Path(folder), args))
+            asyncio.run(replies(whole, Path(folder), args))
+            if has_pgvector:
+                asyncio.run(replies_from_database(with_large(config, args.lines), Path(folder), args))
             simulate(dsn, schema, args.hosts)
     finally:
         if server:
             server.remove()
     return 0
+
+
+def made_pgvector(dsn: str) -> bool:
+    """Install pgvector into the database, where the server has it."""
+    with psycopg.connect(dsn, autocommit=True) as connection, suppress(psycopg.Error):
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        return True
+    return False
+
+
+def with_large(config: Config, rows: int) -> Config:
+    """Return a config in which scopes of so many rows are searched in the database."""
+    store = replace(config.defaults.store, large_scope_rows=rows)
+    return replace(config, defaults=replace(config.defaults, store=store))
 
 
 def template(name: str) -> Scope:
@@ -167,30 +189,63 @@ def sizes(connection: psycopg.Connection[Any]) -> None:
 
 
 async def replies(config: Config, folder: Path, args: argparse.Namespace) -> None:
-    """Print how long replies take."""
+    """Print how long replies take, and how often they hold what answers."""
+    groups = [
+        (50, [f"c{number * (args.people // 50)}" for number in range(50)]),
+        (1000, [f"t{number * (args.talkers // 50)}" for number in range(50)]),
+        (args.lines, ["large"]),
+    ]
     async with GatewayMemory(config, folder / "host") as memory:
-        warmed = await memory.start_session("warm", user="nobody")
-        await memory.search(warmed, "hello")  # the encoder is loaded
-        for size, names in (
-            (50, [f"c{number * (args.people // 50)}" for number in range(50)]),
-            (1000, [f"t{number * (args.talkers // 50)}" for number in range(50)]),
-            (args.lines, ["large"]),
+        for size, names in groups:
+            print(f"{await timed_replies(memory, names, size)}, in memory")
+        print(f"with {await answered(memory, args.lines)}; the host holds {held() / 1e6:.0f} MB")
+
+
+async def replies_from_database(config: Config, folder: Path, args: argparse.Namespace) -> None:
+    """Print the same of the large scope, once it is searched in the database."""
+    began = time.perf_counter()
+    async with GatewayMemory(config, folder / "other") as memory:
+        before = held()
+        session = await memory.start_session("builder", user="large")
+        rows = memory._opened().storage.recaller._thread  # noqa: SLF001 - no call tells where a scope is searched
+        while await rows.run(lambda index: index.rows.large(template("large").key, args.lines)) is None:
+            await memory.before_reply(session, ASKED.format(number=8))
+            await asyncio.sleep(0.2)
+        print(f"the tables for a search of {args.lines} rows are made in {time.perf_counter() - began:.0f} s")
+    async with GatewayMemory(config, folder / "third") as memory:
+        print(f"{await timed_replies(memory, ['large'], args.lines)}, searched in the database")
+        told = await answered(memory, args.lines)
+        print(f"with {told}; the host holds {held() / 1e6:.0f} MB ({before / 1e6:.0f} before)")
+
+
+async def timed_replies(memory: GatewayMemory, names: list[str], size: int) -> str:
+    """Return how long replies take in scopes of a size."""
+    warmed = await memory.start_session("warm", user="nobody")
+    await memory.search(warmed, "hello")  # the encoder is loaded
+    sessions = [await memory.start_session(f"of {name}", user=name) for name in names]
+    cold = [await timed(memory.before_reply(session, ASKED.format(number=7))) for session in sessions]
+    if len(names) == 1:  # it may be loaded behind a reply that did not wait for it
+        while (await memory.before_reply(sessions[0], ASKED.format(number=8))).outcome in (  # noqa: ASYNC110
+            "partial",
+            "timeout",
         ):
-            sessions = [await memory.start_session(f"of {name}", user=name) for name in names]
-            cold = [await timed(memory.before_reply(session, ASKED.format(number=7))) for session in sessions]
-            if len(names) == 1:  # it is loaded behind a reply that did not wait for it
-                while (await memory.before_reply(sessions[0], ASKED.format(number=8))).outcome in (  # noqa: ASYNC110
-                    "partial",
-                    "timeout",
-                ):
-                    await asyncio.sleep(0.1)
-            resident = [
-                await timed(memory.before_reply(sessions[number % len(sessions)], ASKED.format(number=number)))
-                for number in range(100)
-            ]
-            told = f"before_reply, {size} rows: cold p50 {median(cold):.1f} ms"
-            print(f"{told}; resident p50 {median(resident):.1f} ms, p95 {quantiles(resident, n=20)[-1]:.1f} ms")
-        print(f"the host holds {held() / 1e6:.0f} MB")
+            await asyncio.sleep(0.1)
+    resident = [
+        await timed(memory.before_reply(sessions[number % len(sessions)], ASKED.format(number=number)))
+        for number in range(100)
+    ]
+    told = f"before_reply, {size} rows: cold p50 {median(cold):.1f} ms"
+    return f"{told}; resident p50 {median(resident):.1f} ms, p95 {quantiles(resident, n=20)[-1]:.1f} ms"
+
+
+async def answered(memory: GatewayMemory, lines: int) -> str:
+    """Return for how many questions the line that answers is among the first five."""
+    session = await memory.start_session("questions", user="large")
+    right = 0
+    for number in range(0, lines, max(lines // 200, 1)):
+        found = await memory.search(session, ASKED.format(number=number), limit=5)
+        right += any(hit.text.startswith(f"Box {number} in ") for hit in found)
+    return f"{right} of 200 questions answered among the first five"
 
 
 def held() -> int:

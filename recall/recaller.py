@@ -295,4 +295,4 @@ def _preparing(entries: Sequence[Entry]) -> "Callable[[Index], dict[str, SearchT
 
 
 def _loading(scope: str) -> "Callable[[Index], object]":
-    return lambda index: index.scope(scope)
+    return lambda index: index.warm(scope)

@@ -76,17 +76,17 @@ def _loopback_only() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _on_postgres(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+def on_postgres(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[AsPostgres | None]:
     """With GATEWAY_MEMORY_TEST_BACKEND=postgres, each workspace of a test is a schema: see `make test-postgres`."""
     kind = os.environ.get("GATEWAY_MEMORY_TEST_BACKEND", "").removeprefix("postgres").strip()
     if "GATEWAY_MEMORY_TEST_BACKEND" not in os.environ:
-        yield
+        yield None
         return
     dsn = request.getfixturevalue("postgres_dsn")(kind or KINDS[0])
     monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(dsn))
     with AsPostgres(dsn) as instead:
         monkeypatch.setattr("gateway_memory.sync.opening.open_ports", instead.open_ports)
-        yield
+        yield instead
 
 
 @pytest.fixture(scope="session")

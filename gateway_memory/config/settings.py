@@ -160,6 +160,7 @@ class StoreSettings:
     dsn_env: the environment variable that holds PostgreSQL's connection string. direct_dsn_env: the one that holds a
     connection string past a pooler, for NOTIFY. schema: where the tables are.
     resident_rows: the maximum number of rows of the shared index that this host keeps in memory.
+    large_scope_rows: from so many rows on, a scope is searched in PostgreSQL, if that has pgvector.
     """
 
     backend: Literal["files", "postgres"] = "files"
@@ -170,6 +171,7 @@ class StoreSettings:
         metadata={"expected": "at most 48 lower-case letters, digits and _, the first a letter"},
     )
     resident_rows: Annotated[int, Ge(1000), Le(_MOST)] = 150_000
+    large_scope_rows: Annotated[int, Ge(1000), Le(_MOST)] = 100_000
     max_memory_md_bytes: Annotated[int, Gt(0), Le(_MOST)] = 32768
 
 

@@ -114,7 +114,12 @@ async def _open_shared(
         history=history,
         metrics=metrics,
     )
-    return store, PostgresRows(dsn, in_schema(settings.schema), resident_rows=settings.resident_rows)
+    return store, PostgresRows(
+        dsn,
+        in_schema(settings.schema),
+        resident_rows=settings.resident_rows,
+        large_rows=settings.large_scope_rows,
+    )
 
 
 async def open_store(

@@ -6,7 +6,9 @@ import numpy as np
 from numkong import cdist
 from numpy.typing import NDArray
 
-__all__ = ["Growing", "Matrix", "packed", "packed_type", "unpacked"]
+from recall.encoding.packing import as_bytes
+
+__all__ = ["Growing", "Matrix"]
 
 
 class Growing:
@@ -89,7 +91,7 @@ class Matrix:
 
     def products(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the product of every row with each of `vectors`, (len(vectors), rows): cosines of unit vectors."""
-        values, scales = _as_bytes(vectors)
+        values, scales = as_bytes(vectors)
         rows = len(self._scales)
         out = np.empty((len(vectors), rows), np.float32)
         for block, start in zip(self._blocks, range(0, rows, self._BLOCK_ROWS), strict=True):
@@ -99,28 +101,3 @@ class Matrix:
         out *= self._scales.values
         out *= scales[:, None]
         return out
-
-
-def packed_type(dimension: int) -> np.dtype[Any]:
-    """Return how a vector is stored: its scale, and its values as multiples of it, -127 to 127."""
-    return np.dtype([("scale", "<f4"), ("values", "i1", (dimension,))])
-
-
-def packed(vectors: NDArray[np.float32]) -> NDArray[Any]:
-    """Return vectors (n, dimension) as (n,) of `packed_type`."""
-    result = np.empty(len(vectors), packed_type(vectors.shape[1]))
-    result["values"], result["scale"] = _as_bytes(vectors)
-    return result
-
-
-def _as_bytes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Return each vector as multiples, -127 to 127, of its scale; and the scales."""
-    scales = np.abs(vectors).max(axis=1) / np.float32(127)
-    return np.rint(vectors / np.where(scales, scales, 1)[:, None]).astype(np.int8), scales
-
-
-def unpacked(vectors: NDArray[Any]) -> NDArray[np.float32]:
-    """Return the floats of packed vectors, up to rounding."""
-    floats: NDArray[np.float32] = vectors["values"].astype(np.float32)
-    floats *= vectors["scale"][:, None]
-    return floats

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from recall.encoding.packing import packed
 from recall.encoding.scale import BUNDLED, Scale
-from recall.index.arrays import packed
+from recall.index.sample import Wanted, sample
 from recall.index.scope_rows import ScopeRows
 from recall.rows.port import Rows, SearchTerms, VectorSpace
 from recall.rows.replacement import cleaned, same_text
@@ -140,6 +141,21 @@ class Index:
         self._scopes.move_to_end(scope)
         return resident
 
+    def columns(self, scope: str, wanted: Wanted) -> ScopeRows | None:
+        """Return a scope's columns; where its storage searches it, those of rows that a search may want."""
+        resident = self._scopes.get(scope)
+        large = self.rows.large(scope, 0 if resident is None else len(resident))
+        if large is None:
+            return self.scope(scope)
+        self._scopes.pop(scope, None)
+        self._behind.discard(scope)
+        return sample(large, wanted, self.dimension)
+
+    def warm(self, scope: str) -> None:
+        """Load a scope, so that its first search need not."""
+        if scope not in self._scopes and self.rows.large(scope, 0) is None:
+            self.scope(scope)
+
     def _load(self, scope: str) -> ScopeRows | None:
         # What changes between two reads is of a later revision, and is caught up with then.
         revision = self.rows.revision(scope)
@@ -197,7 +213,7 @@ class Index:
         return rows, pending if self.is_ours else rows
 
     def put_vectors(self, sequences: Sequence[int], vectors: Sequence[NDArray[np.float32]]) -> bool:
-        """Keep vectors as bytes, see `arrays.Matrix`.
+        """Keep vectors as bytes, see `packing.packed`.
 
         False, and nothing is kept, if another process has changed to another encoder.
         """

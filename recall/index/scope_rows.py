@@ -7,7 +7,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.index.arrays import Growing, Matrix, packed_type, unpacked
+from recall.encoding.packing import packed_type, unpacked
+from recall.index.arrays import Growing, Matrix
 from recall.ranking import rank
 from recall.ranking.postings import Postings
 from recall.rows.port import LoadedRow, ScopeChanges
@@ -136,7 +137,7 @@ class ScopeRows:
             self._put_vectors(np.array(present) + first, [vectors[place] for place in present])
 
     def _put_vectors(self, rows: NDArray[np.int64], blobs: Sequence[bytes]) -> None:
-        """Set vectors as they are stored, see `arrays.packed`; rows ascend. A row that has one keeps it."""
+        """Set vectors as they are stored, see `packing.packed`; rows ascend. A row that has one keeps it."""
         new = ~self.embedded.values[rows]
         rows, vectors = rows[new], np.frombuffer(b"".join(blobs), packed_type(self.matrix.dimension))[new]
         if not len(rows):
@@ -169,13 +170,33 @@ class ScopeRows:
     def _is_dead(self, row: int) -> bool:
         return bool(self.lengths.values[row] < 0)
 
+    @property
+    def total(self) -> int:
+        """How many rows the scope has."""
+        return len(self)
+
+    def average_length(self) -> float:
+        return float(self.lengths.values.sum()) / len(self)
+
+    def counts_of(self, terms: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Return how many rows of the scope hold each term."""
+        counts = np.zeros(len(terms), np.int64)
+        for segment in self.index_words().segments:
+            starts, ends = segment.find(terms)
+            counts += ends - starts
+        return counts
+
+    def beside(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """See `rank.beside`."""
+        return rank.beside(self.sessions.values)
+
     def constants(self) -> "RowConstants":
         """Return what does not depend on the query. At 100,000 rows it takes as long as all that does."""
         if self._constants is None:
             lengths = self.lengths.values
             self._constants = RowConstants(
-                length_norms=rank.length_norms(lengths, float(lengths.sum()) / len(self)),
-                beside=rank.beside(self.sessions.values),
+                length_norms=rank.length_norms(lengths, self.average_length()),
+                beside=self.beside(),
                 recency=rank.recency(self.at.values, self.episodes.values),
                 standing=rank.standing(
                     lengths,

@@ -15,6 +15,7 @@ from recall.text.dates import Span
 
 __all__ = [
     "beside",
+    "bm25",
     "bm25_into",
     "common_share",
     "covering_alike",
@@ -53,6 +54,7 @@ ASKED_RECENCY_SHARE = 0.45
 DATE_WEIGHT = 1.0
 # What was said some days later may still be about that day.
 DATE_HALVING_SECONDS = 3 * 86400.0
+LATEST_DATED_SECONDS = 3 * DATE_HALVING_SECONDS
 TOPIC_WEIGHT = 0.3
 IMPORTANCE_WEIGHT = 0.1
 # The penalty of a row that has a newer version.
@@ -87,6 +89,13 @@ def length_norms(lengths: Floats, average: float) -> Floats:
     return (lengths * np.float32(K1 * B / max(average, 1.0)) + np.float32(K1 * (1 - B))).astype(np.float32)
 
 
+def bm25(frequencies: Floats, norms: Floats, weights: Floats) -> Floats:
+    """Return what postings add to the scores of their rows. weights: the weighted idf of their terms."""
+    gains = weights * np.float32(K1 + 1) * frequencies
+    gains /= frequencies + norms
+    return gains
+
+
 def bm25_into(
     scores: Floats,
     segment: Segment,
@@ -106,9 +115,7 @@ def bm25_into(
         at = np.arange(done, upto[last - 1]) + np.repeat(ends[part] - upto[part], counts[part])
         rows = segment.rows[at]
         frequencies = segment.frequencies[at]
-        gains = np.repeat(weights[part] * np.float32(K1 + 1), counts[part]) * frequencies
-        gains /= frequencies + norms[rows]
-        np.add.at(scores, rows, gains)
+        np.add.at(scores, rows, bm25(frequencies, norms[rows], np.repeat(weights[part], counts[part])))
         first, done = last, int(upto[last - 1])
 
 
@@ -204,7 +211,7 @@ def dated(at: NDArray[np.float64], spans: Sequence[Span]) -> Floats:
     for span in spans:
         late = np.maximum(at - span.end, 0.0)
         fit = span.weight * np.exp2(-late / DATE_HALVING_SECONDS)
-        np.maximum(best, np.where((at >= span.start) & (late < 3 * DATE_HALVING_SECONDS), fit, 0), out=best)
+        np.maximum(best, np.where((at >= span.start) & (late < LATEST_DATED_SECONDS), fit, 0), out=best)
     return best
 
 

@@ -1,11 +1,24 @@
 """The port through which recall stores the rows of its index. Plain values only, so that any database can adapt it."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Literal, NamedTuple, Protocol
 
 from recall.types import Entry, FileChange, Filter, Stamp, Stored
 
-__all__ = ["LoadedRow", "Opening", "Poll", "Rows", "ScopeChanges", "SearchTerms", "VectorSpace"]
+__all__ = [
+    "HELD",
+    "STANDING_TERM",
+    "LargeScope",
+    "LoadedRow",
+    "Opening",
+    "Poll",
+    "Rows",
+    "ScopeChanges",
+    "ScopeSize",
+    "SearchTerms",
+    "VectorSpace",
+]
 
 Opening = Literal["found", "made", "repaired"]
 """How rows were opened: as they were left, empty, or empty because they were damaged."""
@@ -27,7 +40,7 @@ class SearchTerms(NamedTuple):
 
 
 class LoadedRow(NamedTuple):
-    """The part of a row that the index holds in memory. vector: see `arrays.packed`; None while it waits for one."""
+    """The part of a row that the index holds in memory. vector: see `packing.packed`; None while it waits for one."""
 
     sequence: int
     at: float
@@ -64,6 +77,67 @@ class VectorSpace(NamedTuple):
     dimension: int
     unrelated: float
     related: float
+
+
+# A row that holds a term, as bytes: the row's sequence, how often it holds the term, and the row's length.
+HELD = [("sequence", "<i8"), ("frequency", "<u2"), ("length", "<u2")]
+# In the place of a term: standing preferences. Other terms are not negative.
+STANDING_TERM = -1
+
+
+class ScopeSize(NamedTuple):
+    """Counts over all rows of a scope. length: the sum of theirs. vector_sum: float32, of so many `vectors`."""
+
+    rows: int
+    length: int
+    vectors: int
+    vector_sum: bytes
+
+
+class LargeScope(Protocol):
+    """A scope that is not held in memory: the storage finds the rows that a search may want.
+
+    Rows are named by their sequences. It raises what `Rows` does.
+    """
+
+    @property
+    def size(self) -> ScopeSize: ...
+
+    def reading(self) -> AbstractContextManager[object]:
+        """A transaction in which nothing changes between two reads. The others are called within it."""
+        ...
+
+    def holding(self, terms: Sequence[int]) -> Sequence[tuple[int, bytes]]:
+        """Return which rows hold each term, in one or more parts a term; see `HELD`."""
+        ...
+
+    def nearest(self, vector: Sequence[float], limit: int, only: Filter | None) -> Sequence[int]:
+        """Return about the rows with the highest products with a vector, of those that pass a filter."""
+        ...
+
+    def matching(self, only: Filter) -> Sequence[int]:
+        """Return all rows that pass a filter."""
+        ...
+
+    def newest(self, limit: int) -> Sequence[int]:
+        """Return the newest items, by `at`."""
+        ...
+
+    def dated(self, start: float, end: float, limit: int) -> Sequence[int]:
+        """Return the first rows of a time: start <= at < end."""
+        ...
+
+    def recent(self) -> Sequence[int]:
+        """Return the rows that `holding` or `nearest` may not know yet."""
+        ...
+
+    def beside(self, sequences: Sequence[int]) -> Sequence[tuple[int, int]]:
+        """Return pairs of rows that follow each other: of each of these rows, the two before it and the one after."""
+        ...
+
+    def rows(self, sequences: Sequence[int]) -> Sequence[LoadedRow]:
+        """Return rows, ascending; unknown ones are left out."""
+        ...
 
 
 class Rows(Protocol):
@@ -107,6 +181,10 @@ class Rows(Protocol):
 
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         """Return the first rows of a scope behind a sequence."""
+        ...
+
+    def large(self, scope: str, loaded: int) -> LargeScope | None:
+        """Return a scope that the storage searches; None for one to load. loaded: how many rows of it are in memory."""
         ...
 
     def changed_since(self, scope: str, revision: int) -> ScopeChanges | None:

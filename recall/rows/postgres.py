@@ -7,20 +7,31 @@ look at the scope's revision; while the server is away, not even that.
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from heapq import nlargest
+from typing import TYPE_CHECKING, Any
 
-from recall.rows.columns import LOADED, STORED, stored_of
+from recall.rows.columns import JOINED, LOADED, STORED, stored_of
 from recall.rows.errors import translated
-from recall.rows.port import LoadedRow, ScopeChanges, SearchTerms, VectorSpace
+from recall.rows.port import LargeScope, LoadedRow, Opening, ScopeChanges, ScopeSize, SearchTerms, VectorSpace
+from recall.rows.postgres_large import LargeRows, PgVector, pgvector_of
 from recall.rows.server import Server
 from recall.rows.sql import SqlRows
 from recall.rows.statements import EVERY
 from recall.types import Entry, FileChange, Filter, Stamp, Stored
 
+if TYPE_CHECKING:
+    from recall.rows.postgres_building import LargeScopes
+
 __all__ = ["PostgresRows"]
 
 # Rows in memory with their texts, over all scopes. A row has about a kilobyte.
 _RESIDENT_ROWS = 150_000
+# A scope of so many rows is searched in the database, where it has pgvector.
+_LARGE_ROWS = 100_000
+# What is searched there lies behind by so many rows at most, which a search reads one by one.
+_BEHIND_ROWS = 500
+# Of a graph, by pgvector's half vectors.
+_LONGEST_VECTOR = 4_000
 # Beyond them, rows are not counted one by one.
 _COUNTED = 100_000
 # Rows that wait for a vector are looked through so far for those that are this host's to make.
@@ -32,17 +43,80 @@ _LEFT_SECONDS = 30.0
 class PostgresRows(SqlRows):
     """The adapter of `Rows` for PostgreSQL. arguments: of psycopg's `connect`; they say in which schema the tables are.
 
-    resident_rows: the maximum number of rows whose texts stay in memory.
+    resident_rows: the maximum number of rows whose texts stay in memory. large_rows: from so many rows on a scope is
+    searched in the database, if that has pgvector.
     """
 
-    def __init__(self, dsn: str, arguments: dict[str, Any], *, resident_rows: int = _RESIDENT_ROWS) -> None:
+    def __init__(
+        self,
+        dsn: str,
+        arguments: dict[str, Any],
+        *,
+        resident_rows: int = _RESIDENT_ROWS,
+        large_rows: int = _LARGE_ROWS,
+    ) -> None:
         self._server = Server(dsn, arguments)
         super().__init__(self._server)
         self._most = resident_rows
+        self._large_rows = large_rows
+        self._connect = (dsn, arguments)
+        self._pgvector: PgVector | None = None
+        self._building: LargeScopes | None = None
         self._texts: OrderedDict[str, dict[int, Stored]] = OrderedDict()
         # Rows that wait for a vector: those that this host has inserted, and when it first saw those of others.
         self._ours: set[int] = set()
         self._seen: dict[int, float] = {}
+
+    @translated()
+    def open(self) -> Opening:
+        opening = super().open()
+        self._pgvector = pgvector_of(self._server)
+        return opening
+
+    @translated()
+    def close(self) -> None:
+        if self._building is not None:
+            self._building.close()
+            self._building = None
+        super().close()
+
+    @translated()
+    def large(self, scope: str, loaded: int) -> LargeScope | None:
+        """Return a scope that is searched in the database; have it made, or brought up to date, where that is due."""
+        if self._pgvector is None or 0 < loaded < self._large_rows or not self.is_current():
+            return None
+        number = self._number(scope)
+        self._server.see(scope)
+        found = self._rows(
+            "select l.sequence, l.revision, l.ready, l.vectors, l.vector_sum, b.rows, b.length,"
+            " (select count(*) from (select 1 from row where scope = ? and sequence > l.sequence limit ?) as few),"
+            " exists (select 1 from removed where scope = ? and revision > l.removals)"
+            " from large l, (select coalesce(sum(rows), 0)::bigint as rows, coalesce(sum(length), 0)::bigint as length"
+            " from large_block where scope = ?) as b where l.scope = ?",
+            number, _BEHIND_ROWS, number, number, number,
+        )  # fmt: skip
+        if not found:
+            if loaded:
+                self._build(scope)
+            return None
+        sequence, revision, ready, vectors, vector_sum, rows, length, behind, removed = found[0]
+        if not ready or removed or behind >= _BEHIND_ROWS:
+            self._build(scope)
+        if not ready or rows < self._large_rows:
+            return None
+        self._texts.pop(scope, None)
+        size = ScopeSize(rows + behind, length, vectors, vector_sum)
+        return LargeRows(self._server, scope, number, upto=(sequence, revision), size=size, vector=self._pgvector)
+
+    def _build(self, scope: str) -> None:
+        from recall.rows.postgres_building import LargeScopes
+
+        space = self.vector_space()
+        if not 0 < space.dimension <= _LONGEST_VECTOR or self._pgvector is None:
+            return
+        if self._building is None:
+            self._building = LargeScopes(*self._connect, self._pgvector)
+        self._building.ask(scope, space.dimension)
 
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         if after < 0:
@@ -58,7 +132,7 @@ class PostgresRows(SqlRows):
     def _both(self, scope: str, where: str, *values: Any) -> list[LoadedRow]:
         """Return rows of a scope as the index loads them, and keep their texts."""
         size = len(LoadedRow._fields)
-        query = f"select {LOADED}, {STORED} from row r left join vector v on v.sequence = r.sequence {where}"
+        query = f"select {LOADED}, {STORED} from {JOINED} {where}"
         texts = self._texts.get(scope)
         loaded = []
         for row in self._rows(query, *values):
@@ -124,11 +198,22 @@ class PostgresRows(SqlRows):
         self._ours.update(stored.sequence for stored in change.added)
         return change
 
+    @translated()
     def erase(self, scope: str) -> None:
         self._texts.pop(scope, None)
+        number = self._number(scope)
+        with self._server.writing():
+            self._server.see(scope)
+            if self._rows("select 1 from large where scope = ?", number):
+                self._rows("select forget_large(?)", number)
         super().erase(scope)
 
     # Vectors
+
+    def set_vector_space(self, space: VectorSpace) -> None:
+        super().set_vector_space(space)
+        with translated():
+            self._rows("select drop_vector_graphs()")
 
     def totals(self) -> tuple[int, int]:
         """Return both numbers, the first by the server's estimate where there are many."""
@@ -144,18 +229,24 @@ class PostgresRows(SqlRows):
             rows = max(rows, int(self._rows(query)[0][0]))
         return int(rows), int(pending)
 
+    @translated()
     def pending(self, limit: int) -> Sequence[Stored]:
-        """Return rows that this host has inserted, and those that another host has not made vectors for in a while."""
+        """Return rows that this host has inserted, or else those that others have left without vectors for a while."""
+        self._server.see(EVERY)
+        while self._ours:
+            asked = nlargest(limit, self._ours)
+            query = (
+                f"select s.key, {STORED} from row r join scope s on s.number = r.scope"
+                " where r.embedded = 0 and r.sequence = any(cast(? as bigint[])) order by r.sequence desc"
+            )
+            ours = [stored_of(scope, row) for scope, *row in self._rows(query, asked)]
+            self._ours.difference_update(set(asked) - {stored.sequence for stored in ours})
+            if ours:
+                return ours
         now = time.monotonic()
-        found = {stored.sequence: stored for stored in super().pending(max(limit, _PENDING_SEEN))}
-        self._ours.intersection_update(found)
-        self._seen = {sequence: self._seen.get(sequence, now) for sequence in found if sequence not in self._ours}
-        waiting = [
-            stored
-            for sequence, stored in found.items()
-            if sequence in self._ours or now - self._seen[sequence] > _LEFT_SECONDS
-        ]
-        return waiting[:limit]
+        others = super().pending(max(limit, _PENDING_SEEN))
+        self._seen = {stored.sequence: self._seen.get(stored.sequence, now) for stored in others}
+        return [stored for stored in others if now - self._seen[stored.sequence] > _LEFT_SECONDS][:limit]
 
     @translated()
     def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:

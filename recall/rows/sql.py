@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recall.rows.columns import FIELDS, INSERTED, LOADED, STORED, condition_of, stored_of, values_of
+from recall.rows.columns import FIELDS, INSERTED, JOINED, LOADED, STORED, condition_of, stored_of, values_of
 from recall.rows.errors import translated
-from recall.rows.port import LoadedRow, Opening, Poll, ScopeChanges, SearchTerms, VectorSpace
+from recall.rows.port import LargeScope, LoadedRow, Opening, Poll, ScopeChanges, SearchTerms, VectorSpace
 from recall.rows.replacement import plan_replacement
 from recall.rows.statements import EVERY, RowsDatabase
 from recall.types import Entry, FileChange, Filter, Stamp, Stored
@@ -14,8 +14,7 @@ __all__ = ["SqlRows"]
 
 # A process that missed more removals than these loads the scope again.
 _REMOVALS_KEPT = 10_000
-# SQLite takes a limited number of values in one statement.
-_AT_ONCE = 500
+_AT_ONCE = 500  # values, which SQLite limits
 _KNOWN_SCOPES = 10_000
 
 
@@ -79,9 +78,11 @@ class SqlRows:
     @translated()
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         self._database.see(scope)
-        joined = "row r left join vector v on v.sequence = r.sequence"
-        query = f"select {LOADED} from {joined} where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
+        query = f"select {LOADED} from {JOINED} where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
         return [LoadedRow._make(row) for row in self._rows(query, self._number(scope), after, limit)]
+
+    def large(self, scope: str, loaded: int) -> LargeScope | None:  # noqa: ARG002 - all scopes are loaded
+        return None
 
     @translated()
     def changed_since(self, scope: str, revision: int) -> ScopeChanges | None:

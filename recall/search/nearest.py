@@ -1,11 +1,16 @@
 """The stored rows nearest to a text, to tell whether it is known already."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from recall.index.index import Index
+from recall.index.sample import Wanted
 from recall.text.words import clean_text, overlap, term_set
 from recall.types import Near
+
+Floats = NDArray[np.float32]
 
 __all__ = ["nearest"]
 
@@ -16,13 +21,16 @@ _CANDIDATES_FACTOR = 4
 _NO_VECTOR = -2.0
 
 
-def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | None, limit: int) -> tuple[Near, ...]:
+def nearest(index: Index, scope: str, text: str, vector: Floats | None, limit: int) -> tuple[Near, ...]:
     """Return the items nearest to a text: the best by cosine, and the best by words."""
-    rows = index.scope(scope)
+    words = sorted(term_set(clean_text(text, _LONGEST)))
+    if vector is not None and not index.fits(vector):
+        vector = None
+    rows = index.columns(scope, Wanted(weights=dict.fromkeys(words, 1.0), toward=_exactly(vector)))
     if rows is None or limit <= 0 or not rows.items.values.any():
         return ()
     among = rows.items.values
-    terms = np.array(sorted(term_set(clean_text(text, _LONGEST))), np.uint32)
+    terms = np.array(words, np.uint32)
     shared = np.zeros(len(rows), np.float32)
     for segment in rows.index_words().segments:
         for start, end in zip(*segment.find(terms), strict=True):
@@ -30,7 +38,7 @@ def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | N
     shared[~among] = 0
     best = {row for row in _highest(shared, _CANDIDATES_FACTOR * limit) if shared[row] > 0}
     cosines = None
-    if vector is not None and index.fits(vector):
+    if vector is not None:
         near = index.scale.cosines(rows.matrix.products(vector[None])[0])
         cosines = np.where(among & rows.embedded.values, near, _NO_VECTOR)
         best |= {row for row in _highest(cosines, limit) if cosines[row] > _NO_VECTOR}
@@ -51,7 +59,11 @@ def nearest(index: Index, scope: str, text: str, vector: NDArray[np.float32] | N
     return tuple(near for near in found if id(near) in kept)
 
 
-def _highest(values: NDArray[np.float32], count: int) -> list[int]:
+def _exactly(vector: Floats | None) -> Callable[[Floats, int], Floats] | None:
+    return None if vector is None else lambda *_: vector
+
+
+def _highest(values: Floats, count: int) -> list[int]:
     """Return the positions of the highest values, in no order."""
     if count >= len(values):
         return list(range(len(values)))

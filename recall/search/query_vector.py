@@ -21,8 +21,11 @@ class QueryVector:
     vector: Floats
     preceding: Sequence[Floats]
 
+    def toward(self, vector_sum: Floats, vectors: int) -> Floats:
+        """Return the vector to compare with rows, less what all rows have in common, given the sum of their vectors."""
+        return rank.message_vector(self.vector, self.preceding, vector_sum, vectors)
+
     def products(self, rows: ScopeRows) -> Floats:
-        """Return the product with every row of a scope, less what all of its rows have in common."""
-        wanted = rank.message_vector(self.vector, self.preceding, rows.vector_sum, rows.vectors)
-        products: Floats = rows.matrix.products(wanted[None])[0]
+        """Return the product with each row."""
+        products: Floats = rows.matrix.products(self.toward(rows.vector_sum, rows.vectors)[None])[0]
         return products

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall.index.index import Index
+from recall.index.sample import Wanted
 from recall.index.scope_rows import ScopeRows
 from recall.ranking import calibration, rank
 from recall.search.candidates import Candidates
@@ -71,28 +72,34 @@ class _Reranked(NamedTuple):
     fits: Floats
 
 
-def lexical_scores(index: Index, request: SearchRequest, zone: tzinfo | None) -> LexicalScores | None:
-    """Return BM25 of every row of the request's scope; None where it has no rows."""
-    rows = index.scope(request.scope)
+def lexical_scores(
+    index: Index, request: SearchRequest, vector: QueryVector | None, zone: tzinfo | None
+) -> LexicalScores | None:
+    """Return BM25 of the rows of the request's scope; None where it has no rows.
+
+    Of a scope that is not in memory, they are the rows that may be among the best for the words and the vector.
+    """
+    query = prepare_query(request.query, request.preceding, request.now, zone)
+    toward = vector.toward if vector is not None and index.fits(vector.vector) else None
+    wanted_rows = Wanted(
+        weights=query.weights, toward=toward, spans=query.spans, standing=bool(query.topics), only=request.only
+    )
+    rows = index.columns(request.scope, wanted_rows)
     if rows is None or not len(rows):
         return None
-    query = prepare_query(request.query, request.preceding, request.now, zone)
     scores = np.zeros(len(rows), np.float32)
     wanted = np.array(list(query.weights), np.uint32)
     idf = np.zeros(len(wanted), np.float32)
     most, named = 0.0, False
     if len(wanted):
-        found = [(segment, *segment.find(wanted)) for segment in rows.index_words().segments]
-        counts = np.zeros(len(wanted), np.int64)
-        for _, starts, ends in found:
-            counts += ends - starts
+        counts = rows.counts_of(wanted)
         named = bool(counts[np.isin(wanted, list(query.names))].any())
-        idf = rank.inverse_document_frequencies(counts, len(rows))
+        idf = rank.inverse_document_frequencies(counts, rows.total)
         weights = idf * np.array(list(query.weights.values()), np.float32)
         most = float(weights.sum())
         norms = rows.constants().length_norms
-        for segment, starts, ends in found:
-            rank.bm25_into(scores, segment, starts, ends, weights, norms)
+        for segment in rows.index_words().segments:
+            rank.bm25_into(scores, segment, *segment.find(wanted), weights, norms)
     allowed: NDArray[np.bool_] = rows.searchable.values
     if request.only is not None:
         matching = index.matching(request.scope, request.only)

@@ -166,9 +166,9 @@ def _rank(
 
     index.follow()
     started = time.perf_counter()
-    lexical = lexical_scores(index, request, zone)
-    seconds = time.perf_counter() - started
     vector = None if vectors is None else QueryVector(vector=vectors[0], preceding=vectors[1])
+    lexical = lexical_scores(index, request, vector, zone)
+    seconds = time.perf_counter() - started
     found = Found() if lexical is None else best_hits(index, lexical, vector, request)
     semantic = vector is not None and index.fits(vector.vector)
     return _Ranked(found.hits, found.weak, semantic, index.rows.is_current(), seconds)

@@ -257,6 +257,18 @@ def test_vectors_belong_to_one_encoder(rows: Rows) -> None:
     assert [row.vector for row in changes.rows] == [None, None]
 
 
+def test_each_row_waits_for_a_vector_until_it_has_one(rows: Rows) -> None:
+    rows.set_vector_space(SPACE)
+    put(rows, *(entry(number) for number in range(2500)))
+    given = 0
+    while waiting := rows.pending(300):
+        assert len(waiting) <= 300
+        rows.put_vectors(SPACE, [(stored.sequence, VECTOR) for stored in waiting])
+        given += len(waiting)
+    assert given == 2500
+    assert rows.totals() == (2500, 0)
+
+
 def test_an_erased_scope_is_gone_and_others_stay(rows: Rows) -> None:
     put(rows, entry(1), scope="gone")
     put(rows, entry(1), scope="other")

@@ -444,7 +444,8 @@ def test_both_engines_have_the_same_columns(dsn: str, schema: str) -> None:
                 there.setdefault(table, set()).add(column)
     alone = {"migrations", "sqlite_sequence", "transcript_messages", "shown_memories"}  # the hooks of editors use files
     assert here.keys() - there.keys() == alone - {"migrations"}
-    assert there.keys() - here.keys() == {"hosts", "locks", "documents", "record_files"}
+    searched_there = {"large", "large_block", "large_word"}  # where the tables of the index are too large for a host
+    assert there.keys() - here.keys() == {"hosts", "locks", "documents", "record_files"} | searched_there
     for table in here.keys() - alone:
         assert there[table] - {"rowid"} == here[table], table
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import structlog
+from postgres import AsPostgres
 from scripted_provider import Fail, Provider, Say, entry, found, serving
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
@@ -84,7 +85,7 @@ def logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.mark.parametrize("model", ["openai/gpt-4o-mini", "anthropic/claude-haiku"])
 async def test_no_secret_and_no_private_span_is_found_anywhere(
-    provider: Provider, tmp_path: Path, logged: Path, model: str
+    provider: Provider, tmp_path: Path, logged: Path, on_postgres: AsPostgres | None, model: str
 ) -> None:
     workspace = tmp_path / "workspace"
     defaults = load_config().defaults
@@ -112,6 +113,8 @@ async def test_no_secret_and_no_private_span_is_found_anywhere(
         # While it is open: the write-ahead logs stand there too.
         seen = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
     seen += [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
+    if on_postgres:
+        seen.append(on_postgres.content())
     assert logged.stat().st_size > 0
     for needle in needles:
         assert not any(needle.encode() in content for content in seen), needle

@@ -206,6 +206,16 @@ class AsPostgres:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
+    def content(self) -> bytes:
+        """Return all that the schemas hold, as text."""
+        rows: list[str] = []
+        with psycopg.connect(self._dsn) as connection:
+            query = "SELECT schemaname, tablename FROM pg_tables WHERE schemaname = ANY(%s)"
+            for table in connection.execute(query, (list(self._schemas.values()),)).fetchall():
+                whole = sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(*table))
+                rows += (str(row) for (row,) in connection.execute(whole))
+        return "\n".join(rows).encode()
+
     async def open_ports(
         self, stack: AsyncExitStack, workspace: Path | None, settings: MemorySync, metrics: Metrics
     ) -> tuple[Store, Path | Rows | None]:

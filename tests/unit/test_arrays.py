@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from recall.index.arrays import Matrix, packed
+from recall.encoding.packing import packed
+from recall.index.arrays import Matrix
 
 BLOCK = Matrix._BLOCK_ROWS
 

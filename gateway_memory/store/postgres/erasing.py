@@ -18,6 +18,7 @@ __all__ = ["ScopeTables"]
 _PATIENCE_SECONDS: Final = 600.0
 _OF_SESSIONS: Final = "session_id IN (SELECT session_id FROM sessions WHERE scope = ANY(%s))"
 _OF_INDEX: Final = "scope IN (SELECT number FROM scope WHERE key = ANY(%s))"
+_INDEX: Final = ("vector", "row", "removed", "file", "large", "large_block", "large_word")
 _OF_PLANS: Final = "json_valid(body) AND json_extract(body, '$.scope') = ANY(%s)"
 
 
@@ -43,10 +44,11 @@ class ScopeTables:
 
     def erase(self, scopes: Sequence[Scope]) -> None:
         """Delete all rows of scopes, in one transaction. Hosts that hold them notice it at the next message."""
+        keys = [scope.key for scope in scopes]
         with self._connected() as connection:
+            connection.execute("SELECT forget_large(number) FROM scope WHERE key = ANY(%s)", (keys,))
             for _, query, values in self._each(connection, "DELETE", scopes):
                 connection.execute(query, values)
-            keys = [scope.key for scope in scopes]
             connection.execute("DELETE FROM links WHERE target = ANY(%s)", (keys,))
 
     def _each(
@@ -60,10 +62,12 @@ class ScopeTables:
             "a.attname = 'scope' AND a.atttypid = 'text'::regtype AND c.relname <> 'sessions' ORDER BY c.relname"
         )
         tables = [str(row[0]) for row in connection.execute(query, (self._schema,)).fetchall()]
+        has_graphs = connection.execute("SELECT to_regclass('large_vector') IS NOT NULL").fetchone() == (True,)
+        index = (*_INDEX, "large_vector") if has_graphs else _INDEX  # made with the first graph of vectors
         found = [
             ("told", _OF_SESSIONS, keys),
             ("plans", _OF_PLANS, keys),
-            *((table, _OF_INDEX, keys) for table in ("vector", "row", "removed", "file")),
+            *((table, _OF_INDEX, keys) for table in index),
             *((table, "scope = ANY(%s)", keys) for table in tables),
             ("documents", "folder = ANY(%s)", folders),
             ("sessions", "scope = ANY(%s)", keys),

@@ -143,6 +143,8 @@ def status(dsn: str, schema: str) -> list[tuple[str, str]]:
         "seconds that the oldest waits": "SELECT coalesce(round(extract(epoch FROM now()) - min(accepted_at)), 0) "
         "FROM turns",
         "rows without a vector": 'SELECT count(*) FROM "row" WHERE embedded = 0',
+        "scopes searched in the database": "SELECT count(*) FILTER (WHERE ready) || CASE WHEN EXISTS (SELECT 1 "
+        "FROM pg_extension WHERE extname = 'vector') THEN '' ELSE ' (without pgvector)' END FROM large",
         "partitions of episodes": "SELECT count(*) FROM pg_inherits WHERE inhparent = 'episodes'::regclass",
         "size": "SELECT pg_size_pretty(sum(pg_total_relation_size(c.oid))) FROM pg_class c "
         "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'",

@@ -1,0 +1,221 @@
+"""Builds what searches of large scopes need in PostgreSQL, and keeps it up to date, in a thread behind the writers.
+
+Each part is a transaction of its own, under a lock that other hosts pass over. It follows rows by their sequence, and
+vectors and removals by the scope's revision, so that a part that is lost is simply done again.
+"""
+
+from itertools import pairwise
+from queue import SimpleQueue
+from threading import Event, Thread
+from typing import Any, NamedTuple
+
+import numpy as np
+import psycopg
+
+from recall.encoding.packing import packed_type, unpacked
+from recall.log import get_logger
+from recall.ranking.postings import Segment
+from recall.rows.patient import PatientConnection
+from recall.rows.port import HELD, STANDING_TERM
+from recall.rows.postgres_large import PgVector, text_of
+from recall.text.topics import STANDING
+
+__all__ = ["LargeScopes"]
+
+_log = get_logger(__name__)
+
+_ROWS_AT_ONCE = 5_000
+_VECTORS_AT_ONCE = 500
+# An insertion of many vectors into a graph takes long.
+_PATIENCE_SECONDS = 600.0
+_REST_SECONDS = 10.0
+_SEE = "select set_config('gateway_memory.scopes', array[%s]::text[]::text, true)"
+
+
+class _State(NamedTuple):
+    """How far a scope is, as in the table `large`."""
+
+    sequence: int
+    revision: int
+    removals: int
+    vector_sum: bytes
+
+
+class LargeScopes:
+    """A thread that works on the scopes that it is asked for."""
+
+    def __init__(self, dsn: str, arguments: dict[str, Any], vector: PgVector) -> None:
+        self._dsn = dsn
+        self._arguments = arguments
+        self._home = vector.home
+        self._asked: SimpleQueue[tuple[str, int] | None] = SimpleQueue()
+        self._waiting: set[str] = set()
+        self._closing = Event()
+        self._thread: Thread | None = None
+
+    def ask(self, scope: str, dimension: int) -> None:
+        """Let a scope be brought up to date soon. It returns at once. dimension: of the vectors."""
+        if scope not in self._waiting:
+            self._waiting.add(scope)
+            self._asked.put((scope, dimension))
+        if self._thread is None:
+            self._thread = Thread(target=self._run, name="recall-large", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Begin no further part. One that runs is left behind."""
+        self._closing.set()
+        self._asked.put(None)
+
+    def _run(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            self._waiting.discard(asked[0])
+            try:
+                with PatientConnection.connect(self._dsn, **self._arguments) as connection:
+                    connection.patience_seconds = _PATIENCE_SECONDS
+                    while not self._closing.is_set() and _Part(connection, self._home, *asked).done():
+                        pass
+            except psycopg.Error as error:
+                _log.warning("recall.large_scope_failed", error=type(error).__name__)
+                self._closing.wait(_REST_SECONDS)
+
+
+class _Part:
+    """One transaction over a scope."""
+
+    def __init__(self, connection: psycopg.Connection[Any], home: str, scope: str, dimension: int) -> None:
+        self._connection = connection
+        self._home = home
+        self._scope = scope
+        self._dimension = dimension
+        self._number = -1
+
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        return self._connection.execute(query, values).fetchall()
+
+    def done(self) -> bool:
+        """Do some of what is to be done; return whether there is more."""
+        with self._connection.transaction():
+            self._rows(_SEE, self._scope)
+            found = self._rows("select number from scope where key = %s", self._scope)
+            if not found:
+                return False
+            self._number = found[0][0]
+            query = "select sequence, revision, removals, vector_sum from large where scope = %s for update skip locked"
+            states = self._rows(query, self._number)
+            # What is committed after this look has a higher revision, and is done next time.
+            query = "select revision, forgotten from scope where number = %s"
+            ((revision, forgotten),) = self._rows(query, self._number)
+            if not states:
+                query = "insert into large (scope, removals) values (%s, %s) on conflict do nothing returning scope"
+                return bool(self._rows(query, self._number, revision))  # else another host works on it
+            state = _State(*states[0])
+            if not state.revision:
+                self._rows("select add_vector_graph(%s, %s)", self._number, self._dimension)
+            if state.removals < forgotten:
+                self._forget()
+                return True
+            return self._followed(state, revision)
+
+    def _forget(self) -> None:
+        """Start anew: it is no longer known which rows were removed."""
+        for table in ("large_word", "large_block", "large_vector", "large"):
+            self._connection.execute(f"delete from {table} where scope = %s", (self._number,))
+
+    def _followed(self, state: _State, current: int) -> bool:
+        last = self._block_after(state.sequence)
+        vectors = self._rows(
+            "select sequence, revision, vector from vector where scope = %s and revision > %s and revision <= %s"
+            " order by revision fetch first %s rows with ties",
+            self._number, state.revision, current, _VECTORS_AT_ONCE,
+        )  # fmt: skip
+        upto = vectors[-1][1] if len(vectors) >= _VECTORS_AT_ONCE else current
+        vector_sum = self._put_vectors(state, vectors)
+        self._remove(state, current)
+        more = last is not None or upto < current
+        self._rows(
+            "update large set sequence = %s, revision = %s, removals = %s, vectors = vectors + %s, vector_sum = %s,"
+            " ready = ready or %s where scope = %s returning scope",
+            state.sequence if last is None else last, upto, current, len(vectors), vector_sum, not more, self._number,
+        )  # fmt: skip
+        return more
+
+    def _block_after(self, first: int) -> int | None:
+        """Index the words of the rows behind a sequence; return the last one's, None where there are none."""
+        query = 'select sequence from "row" where scope = %s and sequence > %s order by sequence limit %s'
+        rows = self._rows(query, self._number, first, _ROWS_AT_ONCE)
+        if not rows:
+            return None
+        last = int(rows[-1][0])
+        self._index(first, last)
+        return last
+
+    def _index(self, first: int, last: int) -> None:
+        """Make the lists of a block: of the rows with first < sequence <= last."""
+        query = (
+            'select sequence, length, traits, terms from "row" where scope = %s and sequence > %s and sequence <= %s'
+            " order by sequence"
+        )
+        rows = self._rows(query, self._number, first, last)
+        sequences = np.array([row[0] for row in rows], np.int64)
+        lengths = np.array([row[1] for row in rows], np.int64)
+        standing = np.flatnonzero(np.array([row[2] for row in rows], np.int64) & STANDING)
+        held = {STANDING_TERM: _held(sequences[standing], np.ones(len(standing)), lengths[standing])}
+        if rows:
+            offsets = np.append(0, np.cumsum([len(row[3]) // 4 for row in rows]))
+            words = Segment.build(np.frombuffer(b"".join(row[3] for row in rows), "<u4"), offsets, 0, len(rows))
+            for term, (start, end) in zip(words.terms.tolist(), pairwise(words.starts.tolist()), strict=True):
+                places = words.rows[start:end]
+                held[term] = _held(sequences[places], words.frequencies[start:end], lengths[places])
+        terms = [term for term, found in held.items() if found]
+        self._connection.execute(
+            "insert into large_word (scope, term, block, held)"
+            " select %s, term, %s, held from unnest(%s::bigint[], %s::bytea[]) as t(term, held)",
+            (self._number, last, terms, [held[term] for term in terms]),
+        )
+        query = "insert into large_block (scope, block, rows, length) values (%s, %s, %s, %s)"
+        self._connection.execute(query, (self._number, last, len(rows), int(lengths.sum())))
+
+    def _put_vectors(self, state: _State, vectors: list[Any]) -> bytes:
+        """Put vectors into the graph; return the sum of all."""
+        if not vectors:
+            return state.vector_sum
+        blobs = [vector for _, _, vector in vectors]
+        floats = unpacked(np.frombuffer(b"".join(blobs), packed_type(self._dimension)))
+        query = (
+            f"insert into large_vector (sequence, scope, vector) values (%s, %s, %s::{self._home}.halfvec)"
+            " on conflict (sequence) do update set vector = excluded.vector"
+        )
+        rows = [
+            (sequence, self._number, text_of(vector))
+            for (sequence, _, _), vector in zip(vectors, floats.tolist(), strict=True)
+        ]
+        self._connection.cursor().executemany(query, rows)
+        before = np.frombuffer(state.vector_sum, "<f4") if state.vector_sum else np.float32(0)
+        total: bytes = (before + floats.sum(axis=0)).astype("<f4").tobytes()
+        return total
+
+    def _remove(self, state: _State, current: int) -> None:
+        """Take removed rows out of the graph, and make the lists of their blocks anew."""
+        query = "select sequence from removed where scope = %s and revision > %s and revision <= %s"
+        removed = [row[0] for row in self._rows(query, self._number, state.removals, current)]
+        if not removed:
+            return
+        query = "delete from large_vector where scope = %s and sequence = any(%s)"
+        self._connection.execute(query, (self._number, removed))
+        query = "select block from large_block where scope = %s and block <= %s order by block"
+        blocks = [0, *(row[0] for row in self._rows(query, self._number, state.sequence))]
+        touched = set(np.searchsorted(blocks, removed).tolist())
+        for place in sorted(place for place in touched if 0 < place < len(blocks)):
+            for table in ("large_word", "large_block"):
+                query = f"delete from {table} where scope = %s and block = %s"
+                self._connection.execute(query, (self._number, blocks[place]))
+            self._index(blocks[place - 1], blocks[place])
+
+
+def _held(sequences: Any, frequencies: Any, lengths: Any) -> bytes:
+    """Return rows that hold a term as bytes; see `HELD`."""
+    found = np.empty(len(sequences), HELD)
+    found["sequence"], found["frequency"] = sequences, frequencies
+    found["length"] = np.minimum(lengths, 65535)
+    return found.tobytes()

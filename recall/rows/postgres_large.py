@@ -1,0 +1,152 @@
+"""Large scopes in PostgreSQL with pgvector: searched in the database, by tables that `LargeScopes` keeps up to date."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+from recall.rows.columns import JOINED, LOADED, condition_of
+from recall.rows.errors import translated
+from recall.rows.port import LoadedRow, ScopeSize
+from recall.rows.server import Server
+from recall.types import Filter
+
+__all__ = ["LargeRows", "PgVector", "pgvector_of"]
+
+# Of all that is asked here, an index gives the first few rows in their order. Without statistics of a table that has
+# just been filled, the server would rather read and sort a whole scope.
+_PLANNED = {
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
+    # The graph of a scope is an index of the rows of its number alone, so the plan must know the number.
+    "plan_cache_mode": "force_custom_plan",
+    # How many rows the graph looks at for the best few hundred; with as many as are wanted, some are missed.
+    "hnsw.ef_search": "600",
+}
+# A filter lets the graph look on, but not for ever.
+_SCANNED_WITH_FILTER = 50_000
+_LEAST_VERSION = (0, 8)
+# After an import there are more for a while; then the newest are found, and the others soon.
+_RECENT = 2_000
+
+
+class PgVector(NamedTuple):
+    """Where the extension's types and operators are: the name of a schema, quoted where it must be."""
+
+    home: str
+
+
+def pgvector_of(server: Server) -> PgVector | None:
+    """Return where pgvector is; None where it is not installed, or too old for half vectors and filters."""
+    query = "select extnamespace::regnamespace::text, extversion from pg_extension where extname = 'vector'"
+    found = server.execute(query).fetchall()
+    if not found:
+        return None
+    version = tuple(int(part) for part in found[0][1].split(".")[:2])
+    return PgVector(found[0][0]) if version >= _LEAST_VERSION else None
+
+
+class LargeRows:
+    """The adapter of `LargeScope`. upto: the sequence and the revision up to which the tables are made."""
+
+    def __init__(
+        self, server: Server, scope: str, number: int, *, upto: tuple[int, int], size: ScopeSize, vector: PgVector
+    ) -> None:
+        self._server = server
+        self._scope = scope
+        self._number = number
+        self._sequence, self._revision = upto
+        self.size = size
+        self._home = vector.home
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        self._server.see(self._scope)
+        with self._server.reading():
+            self._set(_PLANNED)
+            yield
+
+    def _set(self, settings: Mapping[str, str]) -> None:
+        """Set what holds until the transaction ends."""
+        calls = ", ".join("set_config(?, ?, true)" for _ in settings)
+        self._server.execute(f"select {calls}", list(chain.from_iterable(settings.items())))
+
+    def _rows(self, query: str, *values: object) -> list[tuple[int, ...]]:
+        found: list[tuple[int, ...]] = self._server.execute(query, values).fetchall()
+        return found
+
+    def _sequences(self, query: str, *values: object) -> list[int]:
+        return [row[0] for row in self._rows(query, *values)]
+
+    @translated()
+    def holding(self, terms: Sequence[int]) -> Sequence[tuple[int, bytes]]:
+        query = "select term, held from large_word where scope = ? and term = any(cast(? as bigint[]))"
+        found: list[tuple[int, bytes]] = self._server.execute(query, (self._number, list(terms))).fetchall()
+        return found
+
+    @translated()
+    def nearest(self, vector: Sequence[float], limit: int, only: Filter | None) -> Sequence[int]:
+        condition, values = ("true", ()) if only is None else condition_of(only)
+        joined = "" if only is None else "join row r on r.sequence = v.sequence"
+        near = f"v.vector::{self._home}.halfvec({len(vector)}) operator({self._home}.<#>) ?::{self._home}.halfvec"
+        query = (
+            f"select v.sequence from large_vector v {joined} where v.scope = cast(? as bigint) and {condition}"
+            f" order by {near}({len(vector)}) limit ?"
+        )
+        if only is not None:
+            self._set({"hnsw.iterative_scan": "strict_order", "hnsw.max_scan_tuples": str(_SCANNED_WITH_FILTER)})
+        return self._sequences(query, self._number, *values, text_of(vector), limit)
+
+    @translated()
+    def matching(self, only: Filter) -> Sequence[int]:
+        condition, values = condition_of(only)
+        query = f"select r.sequence from row r where r.scope = ? and {condition}"
+        return self._sequences(query, self._number, *values)
+
+    @translated()
+    def newest(self, limit: int) -> Sequence[int]:
+        query = "select sequence from row where scope = ? and kind = 'item' order by at desc, sequence desc limit ?"
+        return self._sequences(query, self._number, limit)
+
+    @translated()
+    def dated(self, start: float, end: float, limit: int) -> Sequence[int]:
+        query = "select sequence from row where scope = ? and at >= ? and at < ? order by at, sequence limit ?"
+        return self._sequences(query, self._number, start, end, limit)
+
+    @translated()
+    def recent(self) -> Sequence[int]:
+        query = (
+            "(select sequence from row where scope = ? and sequence > ? order by sequence desc limit ?) union"
+            " (select sequence from vector where scope = ? and revision > ? order by revision desc limit ?)"
+        )
+        number = self._number
+        return self._sequences(query, number, self._sequence, _RECENT, number, self._revision, _RECENT)
+
+    @translated()
+    def beside(self, sequences: Sequence[int]) -> Sequence[tuple[int, int]]:
+        where = "n.scope = cast(? as bigint) and n.sequence"
+        query = (
+            f"select c.sequence, array(select n.sequence from row n where {where} < c.sequence"
+            f" order by n.sequence desc limit 2), array(select n.sequence from row n where {where} > c.sequence"
+            " order by n.sequence limit 1)"
+            " from unnest(cast(? as bigint[])) as c(sequence)"
+        )
+        pairs: list[tuple[int, int]] = []
+        values = (self._number, self._number, list(dict.fromkeys(sequences)))
+        for sequence, before, after in self._server.execute(query, values).fetchall():
+            pairs += pairwise([*reversed(before), sequence, *after])
+        return pairs
+
+    @translated()
+    def rows(self, sequences: Sequence[int]) -> Sequence[LoadedRow]:
+        query = (
+            f"select {LOADED} from {JOINED}"
+            " where r.scope = ? and r.sequence = any(cast(? as bigint[])) order by r.sequence"
+        )
+        found = self._server.execute(query, (self._number, list(sequences))).fetchall()
+        return [LoadedRow._make(row) for row in found]
+
+
+def text_of(vector: Sequence[float]) -> str:
+    """Return a vector as pgvector reads it."""
+    return f"[{','.join(f'{value:.6g}' for value in vector)}]"
