@@ -3,9 +3,9 @@
     python benchmarks/postgres_hosts.py [--dsn DSN] [--scopes 20] [--replies 100] [--turns 2000] [--hosts 4]
 
 Prints before_reply (p50, p95) in scopes of 50 and of 1,000 memories, resident and cold; how many turns a second are
-accepted, and worked off by several hosts, each a process of its own; and how long after the end of a turn's processing
-on one host a session on another one has heard of it. Without --dsn a server is started with its usual settings, fsync
-included. The machine is noisy: compare the ratios.
+accepted, and worked off by several hosts, each a process of its own, in many scopes and in one; what a host then holds
+in memory; and how long after the end of a turn's processing on one host a session on another one has heard of it.
+Without --dsn a server is started with its usual settings, fsync included. The machine is noisy: compare the ratios.
 """
 
 import argparse
@@ -43,12 +43,12 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=2000, help="over all hosts (default: %(default)s)")
     parser.add_argument("--hosts", type=int, default=4, help="that accept and work (default: %(default)s)")
     parser.add_argument(
-        "--host", nargs=5, metavar=("SCHEMA", "ENCODER", "NAME", "TURNS", "FOLDER"), help=argparse.SUPPRESS
+        "--host", nargs=6, metavar=("SCHEMA", "ENCODER", "NAME", "TURNS", "FOLDER", "USER"), help=argparse.SUPPRESS
     )
     args = parser.parse_args()
     if args.host:
-        schema, provider, name, turns, folder = args.host
-        asyncio.run(one_host(settings(schema, provider), name, int(turns), Path(folder)))
+        schema, provider, name, turns, folder, user = args.host
+        asyncio.run(one_host(settings(schema, provider), name, int(turns), Path(folder), user))
         return 0
     server = None if args.dsn else Postgres(next(iter(POSTGRES.values())), fsync=True)
     dsn = args.dsn or (server.dsn if server else "")
@@ -76,9 +76,9 @@ def measure(args: argparse.Namespace, dsn: str) -> None:
     with tempfile.TemporaryDirectory() as folder, migrated(dsn) as schema:
         heard = asyncio.run(told(Config(defaults=settings(schema)), Path(folder)))
         print(f"heard by the other host after the commit, ms: p50 {median(heard):.0f}, p95 {p95(heard):.0f}")
-    for provider in ("bundled", "none"):
+    for provider, user in (("bundled", ""), ("none", ""), ("none", "hot")):
         with tempfile.TemporaryDirectory() as folder, migrated(dsn) as schema:
-            throughput(args, schema, Path(folder), provider)
+            throughput(args, schema, Path(folder), provider, user)
 
 
 def settings(schema: str | None, provider: Literal["bundled", "none"] = "bundled") -> MemorySync:
@@ -144,13 +144,13 @@ async def told(config: Config, folder: Path) -> list[float]:
     return waits
 
 
-def throughput(args: argparse.Namespace, schema: str, folder: Path, provider: str) -> None:
-    """Let several processes accept turns and work them off, and print how fast."""
+def throughput(args: argparse.Namespace, schema: str, folder: Path, provider: str, user: str) -> None:
+    """Let several processes accept turns and work them off, and print how fast. user: whose all turns are; "": many."""
     each = args.turns // args.hosts
     command = [sys.executable, __file__, "--host", schema, provider]
     hosts = [
         subprocess.Popen(  # noqa: S603 - our own program
-            [*command, str(number), str(each), str(folder / str(number))], stdout=subprocess.PIPE, text=True
+            [*command, str(number), str(each), str(folder / str(number)), user], stdout=subprocess.PIPE, text=True
         )
         for number in range(args.hosts)
     ]
@@ -158,13 +158,18 @@ def throughput(args: argparse.Namespace, schema: str, folder: Path, provider: st
     accepted = each * len(hosts) / (max(one["accepted"] for one in found) - min(one["began"] for one in found))
     drained = each * len(hosts) / (max(one["drained"] for one in found) - min(one["began"] for one in found))
     rates = f"accepted {accepted:.0f}/s, worked off {drained:.0f}/s"
-    print(f"{len(hosts)} hosts, encoder {provider}, {each * len(hosts)} turns: {rates}")
+    held = max(one["held"] for one in found) / 1e6
+    scopes = "one scope" if user else f"{20 * len(hosts)} scopes"
+    what = f"{len(hosts)} hosts, encoder {provider}, {each * len(hosts)} turns of {scopes}"
+    print(f"{what}: {rates}; a host holds {held:.0f} MB")
 
 
-async def one_host(defaults: MemorySync, name: str, turns: int, folder: Path) -> None:
+async def one_host(defaults: MemorySync, name: str, turns: int, folder: Path, user: str) -> None:
     """Accept turns of twenty sessions as fast as they are taken, work them off, and print when that was."""
     async with GatewayMemory(Config(defaults=defaults), folder) as memory:
-        sessions = [await memory.start_session(f"{name}x{number}", user=f"u{name}x{number}") for number in range(20)]
+        sessions = [
+            await memory.start_session(f"{name}x{number}", user=user or f"u{name}x{number}") for number in range(20)
+        ]
         began = time.time()
 
         async def talk(number: int) -> None:
@@ -175,7 +180,12 @@ async def one_host(defaults: MemorySync, name: str, turns: int, folder: Path) ->
         await asyncio.gather(*(talk(number) for number in range(len(sessions))))
         accepted = time.time()
         await memory.flush()
-        print(json.dumps({"began": began, "accepted": accepted, "drained": time.time()}))
+        print(json.dumps({"began": began, "accepted": accepted, "drained": time.time(), "held": held()}))
+
+
+def held() -> int:
+    """Return how many bytes of memory this process has."""
+    return int(Path("/proc/self/statm").read_text("utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def p95(times: list[float]) -> float:

@@ -29,7 +29,7 @@ sys.path.insert(0, str(HERE.parent / "tests" / "programs"))
 
 import psycopg  # noqa: E402
 from postgres import POSTGRES, Postgres, app_of, migrated  # noqa: E402
-from postgres_hosts import settings, timed  # noqa: E402
+from postgres_hosts import held, settings, timed  # noqa: E402
 
 from gateway_memory import Config, GatewayMemory  # noqa: E402
 from gateway_memory.scope import Scope, resolve_scope  # noqa: E402
@@ -246,11 +246,6 @@ async def answered(memory: GatewayMemory, lines: int) -> str:
         found = await memory.search(session, ASKED.format(number=number), limit=5)
         right += any(hit.text.startswith(f"Box {number} in ") for hit in found)
     return f"{right} of 200 questions answered among the first five"
-
-
-def held() -> int:
-    """Return how many bytes of memory this process has."""
-    return int(Path("/proc/self/statm").read_text("utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def simulate(dsn: str, schema: str, hosts: int) -> None:

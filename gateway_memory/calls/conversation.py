@@ -25,6 +25,7 @@ __all__ = ["ConversationCalls"]
 log = get_logger(__name__)
 
 _VISIT_SECONDS: Final = 10.0
+_LOOK_SECONDS: Final = 0.25
 
 
 @only_our_errors
@@ -290,4 +291,7 @@ async def _told(opened: OpenMemory, session: Session, message: str, at: datetime
         begin = opened.starter.start_to_keep(session) if linked else opened.starter.start(session)
         if not await opened.context.runner.completes("begin", left, begin):
             return Context(outcome="timeout")
+    elif opened.storage.signals is not None and len(session.inbox):  # what waits may be of a person deleted since
+        left = min(deadline - asyncio.get_running_loop().time(), _LOOK_SECONDS)
+        await opened.context.runner.run("deleted", left, opened.starter.start_if_deleted(session))
     return await opened.context.build(session, message, at, deadline)

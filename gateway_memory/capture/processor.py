@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final, Protocol
 
@@ -129,7 +129,7 @@ class TurnProcessor:
         await self._until_it_works("recover", self._recover)
         while True:
             await self._burst()
-            await self._until_it_works("rules", self._rules_once)
+            await self._until_it_works("rules", self._rules_once, sleep=self._rest)
 
     async def _burst(self) -> None:
         """Wait for turns, and briefly for more: filing a few at a time would slow down the rest."""
@@ -207,17 +207,31 @@ class TurnProcessor:
                 await self._storage.turns.park(left[0].id)  # it is retried at the next start
                 self._wake.set()
 
-    async def _until_it_works(self, place: str, work: Callable[[], Awaitable[None]]) -> None:
+    async def _until_it_works(
+        self,
+        place: str,
+        work: Callable[[], Awaitable[None]],
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         """Retry until it succeeds. Accepted turns are stored, and this task must survive any failure of the disk."""
 
         def note(state: RetryCallState) -> None:
             error = state.outcome.exception() if state.outcome else None
-            if error:
+            if error and state.attempt_number & (state.attempt_number - 1) == 0:  # attempts 1, 2, 4, 8, ...
                 log.warning("worker.will_retry", place=place, error=type(error).__name__, attempt=state.attempt_number)
                 self._runtime.on_error(place, error)
 
         waits = wait_random_exponential(multiplier=0.5, max=_LONGEST_RETRY_SECONDS)
-        await AsyncRetrying(retry=retry_if_exception_type(Exception), wait=waits, before_sleep=note)(work)
+        retrying = retry_if_exception_type(Exception)
+        await AsyncRetrying(retry=retrying, wait=waits, before_sleep=note, sleep=sleep)(work)
+
+    async def _rest(self, seconds: float) -> None:
+        """Sleep, but not on when turns have come: a store that was away may be back."""
+        self._wake.clear()  # what it stands for is claimed by the next try
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
 
     async def _adopt_loop(self) -> None:
         while True:

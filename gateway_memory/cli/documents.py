@@ -102,7 +102,7 @@ def run_edit(args: argparse.Namespace) -> int:
         kept = True
         saved = asyncio.run(_save(settings, args.workspace, scope, args.document, base, mine))
         kept = saved.outcome in ("conflict", "gone")
-        return _told(saved, args.document)
+        return _told(saved, args.document, of=scope.key, is_new=not base)
     finally:
         if kept:
             sys.stderr.write(f"nothing was saved; your text is kept in {path}\n")
@@ -129,9 +129,9 @@ def _edited(editor: list[str], path: Path) -> str | None:
         return None
 
 
-def _told(saved: "Saved", name: str) -> int:
+def _told(saved: "Saved", name: str, *, of: str, is_new: bool) -> int:
     said = {
-        "saved": "saved",
+        "saved": f"saved, as a new document of {of}" if is_new else "saved",
         "merged": "saved, with what others have written meanwhile",
         "known": "others have made the same changes; there is nothing to save",
         "gone": "it was deleted meanwhile",

@@ -212,7 +212,7 @@ def run_delete(args: argparse.Namespace) -> int:
         sys.stderr.write(f"{linked.key} is linked with it, so it is the same person's\n")
     there = places(deletion.survey(scope))
     if not there:
-        sys.stderr.write(f"nothing of {scope.key} is there; `db status` or `list` tells whether the name is right\n")
+        sys.stderr.write(f"nothing of {scope.key} is there; look whether the name is right\n")
     if not args.yes:
         print("\n".join(there))  # noqa: T201
         sys.stderr.write("nothing was deleted; say --yes to delete it, and it cannot be taken back\n")

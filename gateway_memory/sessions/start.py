@@ -109,12 +109,22 @@ class SessionStarter:
         if found.ended and session.session_id == session_id:
             if session.beside:
                 raise UsageError(f"session {session_id!r} has ended; nothing more is saved of it")
-            session.close()
-            self._sessions.closed(session)
-            self._hearing.unsubscribe(session_id)
-            await self.start(session)
+            await self._start_anew(session)
         elif session.said == session.kept == number:
             session.switched = features(found.switches)
+
+    async def start_if_deleted(self, session: Session) -> None:
+        """Start a session anew if another process has deleted its person. What waited for it is not told then."""
+        session_id = session.session_id
+        if await self._storage.sessions.find(session_id) is None and session.session_id == session_id:
+            await self._start_anew(session)
+
+    async def _start_anew(self, session: Session) -> None:
+        """Start a session whose incarnation another process has ended."""
+        session.close()
+        self._sessions.closed(session)
+        self._hearing.unsubscribe(session.session_id)
+        await self.start(session)
 
     async def _known(self, session_id: str) -> KnownSession | None:
         """Return what the store knows of a session; None where a shared store does not answer in time.

@@ -47,11 +47,16 @@ class Neighbours:
 
     async def run(self) -> None:
         """Look whenever another host signals, and every five seconds, until cancelled."""
+        seen = True
         while True:
             await self._signals.wait(_LOOK_SECONDS)
             try:
                 await self.look()
+                seen = True
             except StoreError as error:
+                if not seen:
+                    continue
+                seen = False
                 log.warning("neighbours.not_seen", error=type(error).__name__)
                 self._runtime.on_error("neighbours", error)
 

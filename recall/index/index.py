@@ -13,7 +13,7 @@ from recall.index.scope_rows import ScopeRows
 from recall.rows.port import Rows, SearchTerms, VectorSpace
 from recall.rows.replacement import cleaned, same_text
 from recall.text.entry_text import embedded_text
-from recall.types import Entry, FileChange, Filter, Stamp, Stored
+from recall.types import Entry, FileChange, Filter, RecallError, Stamp, Stored
 
 __all__ = ["Index"]
 
@@ -101,7 +101,12 @@ class Index:
             self._start_anew()
             return True
         if poll == "changed":
-            self._look_at_encoder()
+            try:
+                self._look_at_encoder()
+            except RecallError:
+                if self.rows.is_current():
+                    raise
+                return False  # the storage has just gone away: what is in memory must do
             self._behind.update(self._scopes)
         return False
 

@@ -24,6 +24,8 @@ _FARTHEST = 10
 # Of the newest items, and of standing preferences. Recency halves every twenty items.
 _NEWEST = 200
 _IN_SPAN = 400
+# So many rows are counted for the terms of a message.
+_HELD_AT_MOST = 100_000
 _SPANS = 3
 
 
@@ -107,23 +109,33 @@ def _standing(large: LargeScope, wanted: Wanted) -> list[int]:
     return newest
 
 
-def _by_words(large: LargeScope, wanted: Wanted, size: ScopeSize) -> tuple[list[int], dict[int, int]]:
-    """Return the best rows by BM25, and how many rows hold each term."""
-    parts: dict[int, list[bytes]] = {}
-    for term, part in large.holding(list(wanted.weights)):
-        parts.setdefault(term, []).append(part)
-    held = {term: np.frombuffer(b"".join(each), HELD) for term, each in parts.items()}
-    counts = {term: len(rows) for term, rows in held.items()}
-    if not held:
+def _by_words(large: LargeScope, wanted: Wanted, size: ScopeSize) -> tuple[list[int], Mapping[int, int]]:
+    """Return the best rows by BM25 over the rarer terms, and how many rows hold each term."""
+    counts = large.counts(list(wanted.weights))
+    found = large.holding(_rarest(counts))
+    if not found:
         return [], counts
-    idf = rank.inverse_document_frequencies(np.array(list(counts.values())), size.rows)
-    weights = idf * np.array([wanted.weights[term] for term in held], np.float32)
-    every = np.concatenate(list(held.values()))
+    held = [np.frombuffer(part, HELD) for _, part in found]
+    idf = rank.inverse_document_frequencies(np.array([counts[term] for term, _ in found]), size.rows)
+    weights = idf * np.array([wanted.weights[term] for term, _ in found], np.float32)
+    every = np.concatenate(held)
     norms = rank.length_norms(every["length"].astype(np.float32), size.length / max(size.rows, 1))
-    gains = rank.bm25(every["frequency"].astype(np.float32), norms, np.repeat(weights, list(counts.values())))
+    gains = rank.bm25(every["frequency"].astype(np.float32), norms, np.repeat(weights, list(map(len, held))))
     sequences, at = np.unique(every["sequence"], return_inverse=True)
     scores = np.bincount(at, gains)
     if wanted.only is not None:
         scores[~np.isin(sequences, large.matching(wanted.only))] = 0
     best = np.argsort(-scores, kind="stable")[:_CANDIDATES]
     return sequences[best[scores[best] > 0]].tolist(), counts
+
+
+def _rarest(counts: Mapping[int, int]) -> list[int]:
+    """Return the rarest terms that few enough rows hold. A row that holds the others alone is no candidate by words."""
+    terms: list[int] = []
+    total = 0
+    for term, count in sorted(counts.items(), key=lambda each: each[1]):
+        total += count
+        if terms and total > _HELD_AT_MOST:
+            break
+        terms.append(term)
+    return terms

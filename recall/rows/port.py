@@ -107,6 +107,10 @@ class LargeScope(Protocol):
         """A transaction in which nothing changes between two reads. The others are called within it."""
         ...
 
+    def counts(self, terms: Sequence[int]) -> Mapping[int, int]:
+        """Return how many rows hold each term; those that none holds are left out."""
+        ...
+
     def holding(self, terms: Sequence[int]) -> Sequence[tuple[int, bytes]]:
         """Return which rows hold each term, in one or more parts a term; see `HELD`."""
         ...

@@ -25,7 +25,7 @@ __all__ = ["LargeScopes"]
 _log = get_logger(__name__)
 
 _ROWS_AT_ONCE = 5_000
-_VECTORS_AT_ONCE = 500
+_VECTORS_AT_ONCE = 2_000
 # An insertion of many vectors into a graph takes long.
 _PATIENCE_SECONDS = 600.0
 _REST_SECONDS = 10.0
@@ -39,6 +39,7 @@ class _State(NamedTuple):
     revision: int
     removals: int
     vector_sum: bytes
+    ready: bool
 
 
 class LargeScopes:
@@ -101,8 +102,8 @@ class _Part:
             if not found:
                 return False
             self._number = found[0][0]
-            query = "select sequence, revision, removals, vector_sum from large where scope = %s for update skip locked"
-            states = self._rows(query, self._number)
+            query = "select sequence, revision, removals, vector_sum, ready from large where scope = %s"
+            states = self._rows(f"{query} for update skip locked", self._number)
             # What is committed after this look has a higher revision, and is done next time.
             query = "select revision, forgotten from scope where number = %s"
             ((revision, forgotten),) = self._rows(query, self._number)
@@ -111,7 +112,7 @@ class _Part:
                 return bool(self._rows(query, self._number, revision))  # else another host works on it
             state = _State(*states[0])
             if not state.revision:
-                self._rows("select add_vector_graph(%s, %s)", self._number, self._dimension)
+                self._rows("select add_large_vectors()")
             if state.removals < forgotten:
                 self._forget()
                 return True
@@ -133,6 +134,8 @@ class _Part:
         vector_sum = self._put_vectors(state, vectors)
         self._remove(state, current)
         more = last is not None or upto < current
+        if not (more or state.ready):
+            self._rows("select add_vector_graph(%s, %s)", self._number, self._dimension)
         self._rows(
             "update large set sequence = %s, revision = %s, removals = %s, vectors = vectors + %s, vector_sum = %s,"
             " ready = ready or %s where scope = %s returning scope",
@@ -169,9 +172,9 @@ class _Part:
                 held[term] = _held(sequences[places], words.frequencies[start:end], lengths[places])
         terms = [term for term, found in held.items() if found]
         self._connection.execute(
-            "insert into large_word (scope, term, block, held)"
-            " select %s, term, %s, held from unnest(%s::bigint[], %s::bytea[]) as t(term, held)",
-            (self._number, last, terms, [held[term] for term in terms]),
+            "insert into large_word (scope, term, block, rows, held)"
+            " select %s, term, %s, length(held) / %s, held from unnest(%s::bigint[], %s::bytea[]) as t(term, held)",
+            (self._number, last, np.dtype(HELD).itemsize, terms, [held[term] for term in terms]),
         )
         query = "insert into large_block (scope, block, rows, length) values (%s, %s, %s, %s)"
         self._connection.execute(query, (self._number, last, len(rows), int(lengths.sum())))

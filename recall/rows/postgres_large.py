@@ -18,11 +18,13 @@ __all__ = ["LargeRows", "PgVector", "pgvector_of"]
 _PLANNED = {
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
     # The graph of a scope is an index of the rows of its number alone, so the plan must know the number.
     "plan_cache_mode": "force_custom_plan",
-    # How many rows the graph looks at for the best few hundred; with as many as are wanted, some are missed.
-    "hnsw.ef_search": "600",
 }
+# The graph looks at half as many rows again as are wanted, or some are missed; and at so many at least.
+_LOOKED_AT = 64
 # A filter lets the graph look on, but not for ever.
 _SCANNED_WITH_FILTER = 50_000
 _LEAST_VERSION = (0, 8)
@@ -79,6 +81,13 @@ class LargeRows:
         return [row[0] for row in self._rows(query, *values)]
 
     @translated()
+    def counts(self, terms: Sequence[int]) -> Mapping[int, int]:
+        query = (
+            "select term, sum(rows) from large_word where scope = ? and term = any(cast(? as bigint[])) group by term"
+        )
+        return dict(self._server.execute(query, (self._number, list(terms))).fetchall())
+
+    @translated()
     def holding(self, terms: Sequence[int]) -> Sequence[tuple[int, bytes]]:
         query = "select term, held from large_word where scope = ? and term = any(cast(? as bigint[]))"
         found: list[tuple[int, bytes]] = self._server.execute(query, (self._number, list(terms))).fetchall()
@@ -93,6 +102,7 @@ class LargeRows:
             f"select v.sequence from large_vector v {joined} where v.scope = cast(? as bigint) and {condition}"
             f" order by {near}({len(vector)}) limit ?"
         )
+        self._set({"hnsw.ef_search": str(max(limit + limit // 2, _LOOKED_AT))})
         if only is not None:
             self._set({"hnsw.iterative_scan": "strict_order", "hnsw.max_scan_tuples": str(_SCANNED_WITH_FILTER)})
         return self._sequences(query, self._number, *values, text_of(vector), limit)

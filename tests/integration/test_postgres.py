@@ -316,6 +316,30 @@ async def test_a_person_is_deleted_with_proof_while_hosts_run(dsn: str, schema: 
             assert found == (0,), (table, column)
 
 
+async def test_what_waits_for_a_session_of_a_deleted_person_is_not_told(schema: str, tmp_path: Path) -> None:
+    deletion = Deletion(workspace=tmp_path, store=config(schema).defaults.store)
+    async with GatewayMemory(config(schema), tmp_path / "a") as a, GatewayMemory(config(schema), tmp_path / "b") as b:
+        speaker = await a.start_session("speaker", user="zoe")
+        beside = await a.start_session("beside", user="zoe")
+        listener = await b.start_session("listener", user="zoe")
+        for memory, session in ((a, beside), (b, listener)):
+            await memory.before_reply(session, "hello")
+        await a.after_reply(speaker, user="Remember that the duck is lame.", reply="OK")
+        await a.flush()
+        await until(lambda: len(listener.inbox) > 0)
+        assert (await asyncio.to_thread(deletion.delete, scope_named("user:zoe"))).holds
+        for memory, session in ((a, beside), (b, listener)):
+            before = session.session_id
+            context = await memory.before_reply(session, "how is the duck?")
+            assert (context.text, context.updates) == ("", ())
+            assert session.session_id != before, "it is another session now"
+            assert await memory.opening(session) == ""
+        await a.after_reply(speaker, user="Remember that the goose is loud.", reply="OK")
+        await a.flush()
+        await until(lambda: len(listener.inbox) > 0)
+        assert "goose" in (await b.before_reply(listener, "and the goose?")).text, "it hears again"
+
+
 # A server that is away
 
 
@@ -381,7 +405,9 @@ async def test_a_restarted_server_needs_no_restart_of_the_host(server: Postgres,
             session = await memory.start_session("chat", user=OWNER)
             await memory.after_reply(session, user="Remember that the red door is locked.", reply="OK")
             await memory.flush()
+            await memory.search(session, "door")  # the scope is in memory now
             server.stop()
+            assert (await memory.before_reply(session, "which door is locked?")).outcome == "partial", "at once"
             assert await memory.after_reply(session, user="Remember that the lamp is broken.", reply="OK") is not None
             server.start()
             async with asyncio.timeout(60):

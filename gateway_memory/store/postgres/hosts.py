@@ -64,11 +64,16 @@ class HostSlot:
 
     async def run(self) -> None:
         """Renew the lease until cancelled."""
+        renewed = True
         while True:
             await asyncio.sleep(_RENEW_SECONDS)
             try:
                 await self.renew()
+                renewed = True
             except StoreError as error:
+                if not renewed:
+                    continue
+                renewed = False
                 log.warning("host.not_renewed", error=type(error).__name__)
 
     async def release(self) -> None:

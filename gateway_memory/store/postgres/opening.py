@@ -3,7 +3,9 @@
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
+from typing import Final
 
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.tasks import compute, run_beside
 from gateway_memory.scope import Scope
@@ -19,6 +21,10 @@ from gateway_memory.store.postgres.spool import Spool, SpooledTurns
 from gateway_memory.store.postgres.turns import PostgresTurns
 
 __all__ = ["open_postgres"]
+
+log = get_logger(__name__)
+
+_NO_WALL: Final = "SELECT 1 WHERE NOT row_security_active('memories')"
 
 
 async def open_postgres(
@@ -46,6 +52,8 @@ async def open_postgres(
     connection = PostgresConnection(dsn, schema=schema, metrics=metrics)
     stack.push_async_callback(connection.close)
     await connection.open()
+    if await connection.rows(_NO_WALL):
+        log.warning("postgres.no_wall")  # the role owns the tables, so nothing hides the rows of other scopes
     await make_room(connection)
     slot = HostSlot(connection)
     await slot.take()

@@ -73,16 +73,20 @@ class NotifySignals:
             log.warning("signals.not_sent", error=type(error).__name__)
 
     def _listen(self) -> None:
+        hears = True
         while not self._closed.is_set():
             try:
                 with psycopg.connect(self._dsn, **self._arguments) as connection:
+                    hears = True
                     connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
                     self._wake()  # for what came before
                     while not self._closed.is_set():
                         for _ in connection.notifies(timeout=_LOOK_SECONDS, stop_after=1):
                             self._wake()
             except psycopg.Error as error:
-                log.warning("signals.not_heard", error=type(error).__name__)
+                if hears:
+                    log.warning("signals.not_heard", error=type(error).__name__)
+                hears = False
                 self._closed.wait(_REST_SECONDS)
 
     def _wake(self) -> None:

@@ -135,14 +135,18 @@ class SpooledTurns(PostgresTurns):
 
     async def run(self) -> None:
         """Forward turns until cancelled, beginning with those that an earlier process left."""
+        waits = False
         while True:
             try:
                 while await self.forward():
                     pass
             except StoreError as error:
-                log.warning("spool.waits", error=type(error).__name__)
+                if not waits:
+                    log.warning("spool.waits", error=type(error).__name__)
+                waits = True
                 await asyncio.sleep(_REST_SECONDS)
                 continue
+            waits = False
             await self._waiting.wait()
             self._waiting.clear()
 

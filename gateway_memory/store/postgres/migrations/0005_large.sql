@@ -22,7 +22,8 @@ CREATE TABLE large_word (
     scope BIGINT NOT NULL,
     term BIGINT NOT NULL,
     block BIGINT NOT NULL,
-    held BYTEA NOT NULL,                    -- for each row: sequence, how often it has the term, length
+    rows INTEGER NOT NULL,                  -- how many rows of the block have the term
+    held BYTEA NOT NULL,                    -- for each of them: sequence, how often it has the term, length
     PRIMARY KEY (scope, term, block)
 );
 CREATE INDEX large_word_of_block ON large_word (scope, block);
@@ -42,18 +43,20 @@ END $$;
 
 -- These run with the rights of the owner, since hosts may not make tables.
 
-CREATE FUNCTION add_vector_graph(number bigint, dimension integer) RETURNS void
+-- Where pgvector is.
+CREATE FUNCTION pgvector_schema() RETURNS text LANGUAGE sql STABLE
+    AS $$ SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'vector' $$;
+
+CREATE FUNCTION add_large_vectors() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    -- Where pgvector is.
-    home text := (SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'vector');
     granted record;
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('large'::regclass::oid::text));
     IF to_regclass('large_vector') IS NULL THEN
         EXECUTE format(
             'CREATE TABLE large_vector (sequence bigint PRIMARY KEY, scope bigint NOT NULL, vector %s.halfvec NOT NULL)',
-            home
+            pgvector_schema()
         );
         CREATE POLICY named ON large_vector USING (
             '*' = ANY ((SELECT named_scopes())::text[])
@@ -67,6 +70,15 @@ BEGIN
             EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON large_vector TO %s', granted.role);
         END LOOP;
     END IF;
+END $$;
+
+-- Made once the vectors are there, which takes a fraction of the time. Meanwhile no vectors are put for other scopes.
+CREATE FUNCTION add_vector_graph(number bigint, dimension integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    home text := pgvector_schema();
+BEGIN
+    PERFORM set_config('maintenance_work_mem', '512MB', true);
     EXECUTE format(
         'CREATE INDEX IF NOT EXISTS large_vector_%s ON large_vector '
         'USING hnsw ((vector::%s.halfvec(%s)) %s.halfvec_ip_ops) WHERE scope = %s',
