@@ -43,7 +43,7 @@ from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Importer
 from gateway_memory.transfer.joining import Joining
 from gateway_memory.transfer.links import LinkBook, SessionEnds
-from notifier import Announcer, Bus, BusChannel, Channel, Event
+from notifier import Announcer, Bus, BusChannel, Channel
 
 if TYPE_CHECKING:
     from notifier import Notifier
@@ -137,8 +137,10 @@ async def open_memory(
     run_beside(stack, retention.run(), "retention")
     run_beside(stack, storage.episode_follower.run(), "episodes")
     if storage.signals:
-        publish = _nothing if notifier else bus.publish  # else MQTT brings the events of other hosts
-        neighbours = Neighbours(runtime, storage.notices, storage.signals, publish, capture.processor.wake)
+        neighbours = Neighbours(
+            runtime, storage.notices, storage.signals, bus.publish, capture.processor.wake, by_others=bool(notifier)
+        )
+        announcer.add(neighbours)
         await neighbours.start()
         run_beside(stack, neighbours.run(), "neighbours")
     hearing = Hearing(storage, bus, notifier.commit if notifier else None)
@@ -253,10 +255,6 @@ def _watch(
     if workspace is not None and sync.enabled and sync.watch:
         check_watching()
         run_beside(stack, watch(workspace, scopes, storage.follower.refresh), "watch")
-
-
-def _nothing(_: Event) -> None:
-    """Publish nothing."""
 
 
 async def _release(storage: Storage) -> None:

@@ -21,10 +21,17 @@ _AT_ONCE: Final = 500
 class Neighbours:
     """Publishes the events of other hosts to the sessions of this one, each once and in the order of its origin.
 
+    Those of this host are among them where another host has completed what this one had begun. It is a `Channel` too,
+    to know which of its own the sessions have already.
+
     Sessions read what came before they were opened from the store, so this begins with what is new.
 
-    publish: delivers an event to the sessions. wake: lets the turns of this host be looked for.
+    publish: delivers an event to the sessions. by_others: whether the events of other hosts come from elsewhere.
+    wake: lets the turns of this host be looked for.
     """
+
+    name = "neighbours"
+    early = True
 
     def __init__(
         self,
@@ -33,13 +40,23 @@ class Neighbours:
         signals: Signals,
         publish: Callable[[Event], None],
         wake: Callable[[], None],
+        *,
+        by_others: bool = False,
     ) -> None:
         self._runtime = runtime
         self._notices = notices
         self._signals = signals
         self._publish = publish
         self._wake = wake
+        self._by_others = by_others
         self._upto: dict[str, int] = {}
+        self._own: set[int] = set()
+        """The numbers of this host's events that its sessions have, behind the last look."""
+
+    def announce(self, event: Event) -> None:
+        """Note that the sessions of this host have an event of its own."""
+        if event.origin == self._notices.instance and event.number > self._upto.get(event.origin, 0):
+            self._own.add(event.number)
 
     async def start(self) -> None:
         """Begin behind what each host has completed: a host that died has left the rest. Raises StoreError."""
@@ -64,10 +81,13 @@ class Neighbours:
         """Publish what is new. Raises StoreError; what was not published is at the next look."""
         self._wake()
         for origin, head in (await self._notices.sent()).items():
-            while origin != self._notices.instance and self._upto.get(origin, 0) < head:
+            is_own = origin == self._notices.instance
+            while (is_own or not self._by_others) and self._upto.get(origin, 0) < head:
                 events = await self._notices.ready(origin, self._upto.get(origin, 0), _AT_ONCE)
                 if not events:  # the plan of the next one is not complete
                     break
                 for event in events:
-                    self._publish(event)
+                    if not is_own or event.number not in self._own:
+                        self._publish(event)
+                    self._own.discard(event.number if is_own else -1)
                     self._upto[origin] = event.number

@@ -196,6 +196,29 @@ async def test_a_new_host_hears_of_what_a_dead_one_left_unfinished(
         await until(lambda: len(listener.inbox))
 
 
+async def test_a_host_hears_of_what_another_one_completed_for_it(
+    hosts: tuple[Store, Store], schema: str, tmp_path: Path
+) -> None:
+    """It was frozen, say, between two steps of a plan."""
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        listener = await memory.start_session("listener", user=OWNER)
+        now = time.time()
+        plan = Plan(scope="owner", folder="", stage="save", at=now)
+        change = MemoryChange(id="a1b2c3d4", text="The staging port is 8443.", at=now, source="speaker")
+        event = Event(scope="owner", at=now, changes=(change,))
+        number, _ = await parts(memory).storage.turns.save_plan(plan, [event])
+        await hosts[0].turns.finish(plan, number)
+        await until(lambda: len(listener.inbox))
+        assert "8443" in (await memory.before_reply(listener, "hello")).text
+        speaker = await memory.start_session("speaker", user=OWNER)
+        await memory.after_reply(speaker, user="Remember that the door is red.", reply="OK")
+        await memory.flush()
+        assert "red" in (await memory.before_reply(listener, "hello")).text
+        await memory.save_fact(speaker, content="The lamp is blue.")
+        await until(lambda: len(listener.inbox))
+        assert [change.text for change in listener.inbox.take()] == ["The lamp is blue."]
+
+
 @pytest.fixture
 async def hosts(dsn: str, schema: str) -> AsyncIterator[tuple[Store, Store]]:
     async with AsyncExitStack() as stack:
