@@ -15,7 +15,7 @@ from recall.search.request import SearchRequest
 from recall.search.searcher import Searcher
 from recall.settings import EmbedderSettings, RecallSettings
 from recall.text.entry_text import LONGEST_EMBEDDED
-from recall.types import Entry, FileChange, Filter, Near, Recall, Stamp, Stored, Vectors
+from recall.types import Entry, FileChange, FileEntries, Filter, Near, Recall, Stamp, Stored, Vectors
 
 if TYPE_CHECKING:
     from recall.encoding.encoder import Encoder
@@ -124,20 +124,21 @@ class Recaller:
         return dict(await self._read(lambda index: index.rows.stamps(scope)))
 
     async def replace_file(self, scope: str, file: str, stamp: Stamp | None, entries: Sequence[Entry]) -> FileChange:
-        """Replace a file's rows by `entries`, in their order; stamp None: the file is gone.
+        """Replace a file's rows by `entries`, see `replace_files`; stamp None: the file is gone."""
+        return await self.replace_files(scope, [FileEntries(name=file, stamp=stamp, entries=entries)])
+
+    async def replace_files(self, scope: str, files: Sequence[FileEntries]) -> FileChange:
+        """Replace the rows of files by their entries, in one transaction. No id is new in two of the files.
 
         Unchanged entries keep their rows and vectors. Ids are unique in a scope: a row of another file with one of
-        these ids moves here.
-
-        Raises:
-            RecallError: the index cannot be written.
+        these ids moves here. Raises RecallError: the index cannot be written.
         """
-        fresh = await self._read(lambda index: index.unprepared(scope, file, entries))
+        fresh = await self._read(lambda index: index.unprepared(scope, files))
         prepared: dict[str, SearchTerms] = {}
         for start in range(0, len(fresh), _PREPARED_AT_ONCE):
             part = fresh[start : start + _PREPARED_AT_ONCE]
             prepared.update(await self._thread.run(_preparing(part)))
-        change = await self._thread.run(lambda index: index.replace_file(scope, file, stamp, entries, prepared))
+        change = await self._thread.run(lambda index: index.replace_files(scope, files, prepared))
         if change.added and self._background is not None:
             self._background.wake()
         return change

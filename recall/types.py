@@ -1,6 +1,6 @@
 """The values that go in and out of recall. They are plain, and importing them imports no numpy."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Self
 
@@ -8,6 +8,7 @@ __all__ = [
     "EmbeddingError",
     "Entry",
     "FileChange",
+    "FileEntries",
     "Filter",
     "Hit",
     "Near",
@@ -119,8 +120,17 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileEntries:
+    """What a file is to have in the index, in this order. stamp: the file as it was read; None: it is gone."""
+
+    name: str
+    stamp: Stamp | None
+    entries: Sequence[Entry] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """What `replace_file` did. added: new rows, also for a changed text. removed: rows whose ids left the file."""
+    """What `replace_files` did. added: new rows, also for a changed text. removed: rows whose ids left the file."""
 
     added: tuple[Stored, ...] = ()
     removed: tuple[Stored, ...] = ()

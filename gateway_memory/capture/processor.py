@@ -21,7 +21,7 @@ __all__ = ["Stage", "TurnProcessor"]
 
 log = get_logger(__name__)
 
-_BATCH: Final = 64
+_BATCH: Final = 256
 """The number of turns in one run of the rules. They share one file write and one transaction."""
 _GATHER_SECONDS: Final = 0.05
 _GATHERINGS: Final = 6

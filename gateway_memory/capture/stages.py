@@ -1,6 +1,5 @@
 """The two stages of a turn: the rules at once, and after a debounce the prefilter and the model over a batch."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -24,8 +23,6 @@ __all__ = ["BatchStage", "RulesStage"]
 
 log = get_logger(__name__)
 
-_SCOPES_AT_ONCE: Final = 4
-"""They wait for commits most of the time; replies need the store's connections meanwhile."""
 _REPLY_READ: Final = 400
 _TURNS_KEPT: Final = 4
 _TEXT_KEPT: Final = 1000
@@ -45,31 +42,20 @@ class RulesStage:
         self._changes = changes
 
     async def run(self, turns: Sequence[PendingTurn]) -> None:
-        """Extract from each turn by rules, and execute requests to forget. One plan a scope, some scopes at a time."""
-        few = asyncio.Semaphore(_SCOPES_AT_ONCE)
-
-        async def one(key: str, group: Sequence[PendingTurn]) -> None:
-            async with few:
-                await self._run(key, group)
-
-        done = await asyncio.gather(*(one(key, group) for key, group in by_scope(turns)), return_exceptions=True)
-        for failed in done:
-            if failed is not None:
-                raise failed
-
-    async def _run(self, key: str, turns: Sequence[PendingTurn]) -> None:
-        scope = self._runtime.scope_of(key)
-        found: list[tuple[PendingTurn, Sequence[Candidate]]] = []
-        for turn in turns:
-            if not turn.extract:
-                found.append((turn, ()))
-                continue
-            what = asked_to_forget(turn.user)
-            forgotten = what is not None and await self._changes.forget_named(scope, turn, what)
-            candidates = () if forgotten else await compute(extract_rules, read_turn(turn, self._runtime.zone))
-            found.append((turn, candidates))
-        await self._filing.file(scope, "rules", found, empty="nothing_to_keep")
-        await self._index_episodes(key, turns)
+        """Extract from each turn by rules, and execute requests to forget. One plan a scope."""
+        for key, group in by_scope(turns):
+            scope = self._runtime.scope_of(key)
+            found: list[tuple[PendingTurn, Sequence[Candidate]]] = []
+            for turn in group:
+                if not turn.extract:
+                    found.append((turn, ()))
+                    continue
+                what = asked_to_forget(turn.user)
+                forgotten = what is not None and await self._changes.forget_named(scope, turn, what)
+                candidates = () if forgotten else await compute(extract_rules, read_turn(turn, self._runtime.zone))
+                found.append((turn, candidates))
+            await self._filing.file(scope, "rules", found, empty="nothing_to_keep")
+            await self._index_episodes(key, group)
 
     async def _index_episodes(self, scope: str, turns: Sequence[PendingTurn]) -> None:
         """Index what was said. Where that fails, it is indexed with the scope's next session."""

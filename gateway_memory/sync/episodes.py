@@ -11,7 +11,7 @@ from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.store.disk.workspace import EPISODE_PAGES
 from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Episodes
-from recall import Entry, Recaller, RecallError, Stamp, passages_of
+from recall import Entry, FileEntries, Recaller, RecallError, Stamp, passages_of
 
 __all__ = ["SPEAKERS", "EpisodeFollower", "is_episode_page", "page_of"]
 
@@ -23,6 +23,7 @@ _PAGE: Final = re.compile(rf"{EPISODE_PAGES}(\d+)")
 _MOST_SCOPES: Final = 1000
 """Scopes that are known to be complete; others are compared again."""
 _RETRY_SECONDS: Final = 5.0
+_PAGES_AT_ONCE: Final = 16
 _IMPORTANCE: Final = {"user": 0.5, "assistant": 0.3}
 """See `Entry`: what the user said tells more of the user than the replies do."""
 
@@ -54,9 +55,9 @@ class EpisodeFollower:
         Raises:
             StoreError, RecallError: they could not be read or indexed.
         """
-        async with self._indexing:
-            for page in sorted({turn // PAGE_TURNS for turn in turns}):
-                await self._index(scope, page)
+        pages = sorted({turn // PAGE_TURNS for turn in turns})
+        for start in range(0, len(pages), _PAGES_AT_ONCE):
+            await self._index(scope, pages[start : start + _PAGES_AT_ONCE])
 
     def look(self, scope: str) -> None:
         """Compare a scope with the index in the background, once while the index is not replaced."""
@@ -74,10 +75,10 @@ class EpisodeFollower:
         stored = await self._episodes.pages(scope)
         stamps = await self._recaller.stamps(scope)
         indexed = {int(match[1]): stamps[file].digest for file in stamps if (match := _PAGE.fullmatch(file))}
-        for page in sorted(stored.keys() | indexed.keys(), reverse=True):
-            if stored.get(page) != indexed.get(page):
-                async with self._indexing:
-                    await self._index(scope, page)
+        pages = sorted(stored.keys() | indexed.keys(), reverse=True)
+        behind = [page for page in pages if stored.get(page) != indexed.get(page)]
+        for start in range(0, len(behind), _PAGES_AT_ONCE):
+            await self._index(scope, behind[start : start + _PAGES_AT_ONCE])
         self._complete[generation, scope] = None
         if len(self._complete) > _MOST_SCOPES:
             self._complete.popitem(last=False)
@@ -107,11 +108,18 @@ class EpisodeFollower:
                 else:
                     self._behind.discard(scope)
 
-    async def _index(self, scope: str, page: int) -> None:
-        token, episodes = await self._episodes.page(scope, page)
-        entries = await compute(_entries, episodes)
-        stamp = Stamp(mtime_ns=0, size=len(episodes), digest=token) if token else None
-        await self._recaller.replace_file(scope, page_of(page * PAGE_TURNS), stamp, entries)
+    async def _index(self, scope: str, pages: Sequence[int]) -> None:
+        async with self._indexing:
+            found = await self._episodes.read(scope, pages)
+            files = [
+                FileEntries(
+                    name=page_of(page * PAGE_TURNS),
+                    stamp=Stamp(mtime_ns=0, size=len(episodes), digest=token) if token else None,
+                    entries=await compute(_entries, episodes),
+                )
+                for page, (token, episodes) in found.items()
+            ]
+            await self._recaller.replace_files(scope, files)
 
 
 def _entries(episodes: Sequence[Episode]) -> list[Entry]:

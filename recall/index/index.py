@@ -13,7 +13,7 @@ from recall.index.scope_rows import ScopeRows
 from recall.rows.port import Rows, SearchTerms, VectorSpace
 from recall.rows.replacement import cleaned, same_text
 from recall.text.entry_text import embedded_text
-from recall.types import Entry, FileChange, Filter, RecallError, Stamp, Stored
+from recall.types import Entry, FileChange, FileEntries, Filter, RecallError, Stored
 
 __all__ = ["Index"]
 
@@ -185,16 +185,18 @@ class Index:
 
     # Rows
 
-    def unprepared(self, scope: str, file: str, entries: Sequence[Entry]) -> list[Entry]:
-        """Return those of the entries whose search terms must be made before `replace_file`."""
-        known = {stored.entry.id: stored.entry for stored in self.rows.in_file(scope, file)}
+    def unprepared(self, scope: str, files: Sequence[FileEntries]) -> list[Entry]:
+        """Return those of the entries whose search terms must be made before `replace_files`."""
+        stored = self.rows.in_files(scope, [file.name for file in files])
+        known = {row.entry.id: row.entry for row in stored}
+        entries = [entry for file in files for entry in file.entries]
         return [entry for entry in entries if not same_text(known.get(entry.id), cleaned(entry))]
 
-    def replace_file(
-        self, scope: str, file: str, stamp: Stamp | None, entries: Sequence[Entry], prepared: Mapping[str, SearchTerms]
+    def replace_files(
+        self, scope: str, files: Sequence[FileEntries], prepared: Mapping[str, SearchTerms]
     ) -> FileChange:
         """See `Rows.replace`."""
-        change = self.rows.replace(scope, file, stamp, entries, prepared)
+        change = self.rows.replace(scope, files, prepared)
         self._catch_up(scope)
         return change
 

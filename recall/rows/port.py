@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, NamedTuple, Protocol
 
-from recall.types import Entry, FileChange, Filter, Stamp, Stored
+from recall.types import FileChange, FileEntries, Filter, Stamp, Stored
 
 __all__ = [
     "HELD",
@@ -203,8 +203,8 @@ class Rows(Protocol):
         """Return the files of a scope as they were when their rows were replaced."""
         ...
 
-    def in_file(self, scope: str, file: str) -> Sequence[Stored]:
-        """Return the rows of a file."""
+    def in_files(self, scope: str, files: Sequence[str]) -> Sequence[Stored]:
+        """Return the rows of some files, in no order."""
         ...
 
     def by_ids(self, scope: str, ids: Sequence[str]) -> Sequence[Stored]:
@@ -233,17 +233,10 @@ class Rows(Protocol):
 
     # Writing
 
-    def replace(
-        self,
-        scope: str,
-        file: str,
-        stamp: Stamp | None,
-        entries: Sequence[Entry],
-        prepared: Mapping[str, SearchTerms],
-    ) -> FileChange:
-        """Make a file's rows those of `entries`, see `replacement.plan_replacement`; stamp None: the file is gone.
+    def replace(self, scope: str, files: Sequence[FileEntries], prepared: Mapping[str, SearchTerms]) -> FileChange:
+        """Make the rows of files those of their entries, one file after the other; see `replacement.plan_replacement`.
 
-        prepared: search terms by id; those that are missing are made here.
+        No id is new in two of the files. prepared: search terms by id; those that are missing are made here.
         """
         ...
 

@@ -17,7 +17,7 @@ from recall.rows.postgres_large import LargeRows, PgVector, pgvector_of
 from recall.rows.server import Server
 from recall.rows.sql import SqlRows
 from recall.rows.statements import EVERY
-from recall.types import Entry, FileChange, Filter, Stamp, Stored
+from recall.types import FileChange, FileEntries, Filter, Stored
 
 if TYPE_CHECKING:
     from recall.rows.postgres_building import LargeScopes
@@ -186,15 +186,8 @@ class PostgresRows(SqlRows):
             return super().matching(scope, only)
         return [sequence for sequence, stored in self._texts[scope].items() if _passes(stored, only)]
 
-    def replace(
-        self,
-        scope: str,
-        file: str,
-        stamp: Stamp | None,
-        entries: Sequence[Entry],
-        prepared: Mapping[str, SearchTerms],
-    ) -> FileChange:
-        change = super().replace(scope, file, stamp, entries, prepared)
+    def replace(self, scope: str, files: Sequence[FileEntries], prepared: Mapping[str, SearchTerms]) -> FileChange:
+        change = super().replace(scope, files, prepared)
         self._ours.update(stored.sequence for stored in change.added)
         return change
 

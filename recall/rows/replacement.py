@@ -9,48 +9,56 @@ from recall.rows.port import SearchTerms
 from recall.text.entry_text import indexed_text
 from recall.text.topics import traits_of
 from recall.text.words import clean_text, single_terms, terms_of, tokens_of
-from recall.types import Entry, Stored
+from recall.types import Entry, FileEntries, Stored
 
-__all__ = ["Replacement", "cleaned", "plan_replacement", "prepare", "same_text"]
+__all__ = ["Replacement", "cleaned", "plan_replacements", "prepare", "same_text"]
 
 
 class Replacement(NamedTuple):
-    """What is to be done. left: rows whose ids left the file. gone: the sequences to remove, also of changed texts.
+    """What is to be done. left: rows whose ids left their file. gone: the sequences to remove, also of changed texts.
 
-    changed: rows whose text stays, by sequence, with their new attributes and traits. fresh: rows to insert, in this
-    order.
+    changed: rows whose text stays, by sequence, with their file, new attributes and traits. fresh: rows to insert, with
+    their file, in this order.
     """
 
     left: tuple[Stored, ...]
     gone: list[int]
-    changed: list[tuple[int, Entry, int]]
-    fresh: list[tuple[Entry, SearchTerms]]
+    changed: list[tuple[int, str, Entry, int]]
+    fresh: list[tuple[str, Entry, SearchTerms]]
 
 
-def plan_replacement(
-    known: Sequence[Stored], file: str, entries: Sequence[Entry], prepared: Mapping[str, SearchTerms]
+def plan_replacements(
+    known: Sequence[Stored], files: Sequence[FileEntries], prepared: Mapping[str, SearchTerms]
 ) -> Replacement:
-    """Compare a file's entries with what is known: the rows of the file, and those of other files with these ids.
+    """Compare the entries of files with what is known: their rows, and those of other files with these ids.
 
     An unchanged row keeps its sequence and its vector, also where it moved here from another file. A changed text is a
     new row. Of two entries with one id the first counts. New rows are inserted in the order of the entries.
     """
-    by_id = {stored.entry.id: stored for stored in known}
-    wanted = {entry.id: cleaned(entry) for entry in reversed(entries)}
-    left = tuple(stored for id_, stored in by_id.items() if id_ not in wanted)
-    gone = [stored.sequence for stored in left]
-    changed: list[tuple[int, Entry, int]] = []
-    fresh: list[tuple[Entry, SearchTerms]] = []
-    for entry in wanted.values():
-        stored = by_id.get(entry.id)
-        if stored is not None and same_text(stored.entry, entry):
-            if stored.entry != entry or stored.file != file:
-                changed.append((stored.sequence, entry, traits_of(entry.text, standing=entry.standing)))
-            continue
-        if stored is not None:
-            gone.append(stored.sequence)
-        fresh.append((entry, prepared.get(entry.id) or prepare(entry)))
-    return Replacement(left, gone, changed, fresh[::-1])
+    plan = Replacement((), [], [], [])
+    rows = {stored.entry.id: stored for stored in known}
+    for file in files:
+        wanted = {entry.id: cleaned(entry) for entry in reversed(file.entries)}
+        left = tuple(row for id_, row in rows.items() if row.file == file.name and id_ not in wanted)
+        plan.gone.extend(stored.sequence for stored in left)
+        plan = plan._replace(left=plan.left + left)
+        fresh: list[tuple[str, Entry, SearchTerms]] = []
+        for entry in wanted.values():
+            stored = rows.get(entry.id)
+            if stored is not None and same_text(stored.entry, entry):
+                if stored.entry != entry or stored.file != file.name:
+                    traits = traits_of(entry.text, standing=entry.standing)
+                    plan.changed.append((stored.sequence, file.name, entry, traits))
+                    rows[entry.id] = replace(stored, entry=entry, file=file.name)
+                continue
+            if stored is not None:
+                plan.gone.append(stored.sequence)
+                del rows[entry.id]
+            fresh.append((file.name, entry, prepared.get(entry.id) or prepare(entry)))
+        for stored in left:
+            del rows[stored.entry.id]
+        plan.fresh.extend(reversed(fresh))
+    return plan
 
 
 def prepare(entry: Entry) -> SearchTerms:

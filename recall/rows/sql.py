@@ -6,9 +6,9 @@ from typing import Any
 from recall.rows.columns import FIELDS, INSERTED, JOINED, LOADED, STORED, condition_of, stored_of, values_of
 from recall.rows.errors import translated
 from recall.rows.port import LargeScope, LoadedRow, Opening, Poll, ScopeChanges, SearchTerms, VectorSpace
-from recall.rows.replacement import plan_replacement
+from recall.rows.replacement import plan_replacements
 from recall.rows.statements import EVERY, RowsDatabase
-from recall.types import Entry, FileChange, Filter, Stamp, Stored
+from recall.types import FileChange, FileEntries, Filter, Stamp, Stored
 
 __all__ = ["SqlRows"]
 
@@ -124,8 +124,8 @@ class SqlRows:
         return {name: Stamp(mtime_ns=mtime, size=size, digest=digest) for name, mtime, size, digest in rows}
 
     @translated()
-    def in_file(self, scope: str, file: str) -> Sequence[Stored]:
-        return self._stored(scope, "r.scope = ? and r.file = ?", file)
+    def in_files(self, scope: str, files: Sequence[str]) -> Sequence[Stored]:
+        return self._stored_among(scope, "file", files)
 
     @translated()
     def by_ids(self, scope: str, ids: Sequence[str]) -> Sequence[Stored]:
@@ -168,14 +168,7 @@ class SqlRows:
     # Writing
 
     @translated()
-    def replace(
-        self,
-        scope: str,
-        file: str,
-        stamp: Stamp | None,
-        entries: Sequence[Entry],
-        prepared: Mapping[str, SearchTerms],
-    ) -> FileChange:
+    def replace(self, scope: str, files: Sequence[FileEntries], prepared: Mapping[str, SearchTerms]) -> FileChange:
         self._database.see(scope)
         try:
             with self._database.writing() as connection:
@@ -183,30 +176,37 @@ class SqlRows:
                 self._numbers.pop(scope, None)  # another process may have erased the scope, and made it again
                 number = self._number(scope)
                 revision = self._next_revision(number)  # which waits for another writer of the scope
-                known = [*self.in_file(scope, file)]
-                missing = {entry.id for entry in entries} - {stored.entry.id for stored in known}
+                known = [*self.in_files(scope, [file.name for file in files])]
+                missing = {entry.id for file in files for entry in file.entries} - {row.entry.id for row in known}
                 known += self.by_ids(scope, sorted(missing))
-                plan = plan_replacement(known, file, entries, prepared)
+                plan = plan_replacements(known, files, prepared)
                 self._remove(revision, number, plan.gone)
                 columns = ", ".join(f"{name} = ?" for name in ("revision", "file", *FIELDS, "traits"))
                 connection.executemany(
                     f"update row set {columns} where sequence = ?",
-                    [(revision, file, *values_of(entry), traits, sequence) for sequence, entry, traits in plan.changed],
+                    [
+                        (revision, name, *values_of(entry), traits, sequence)
+                        for sequence, name, entry, traits in plan.changed
+                    ],
                 )
                 columns, marks = ", ".join(INSERTED), ", ".join("?" * len(INSERTED))
                 connection.executemany(
                     f"insert into row ({columns}) values ({marks})",
-                    [(revision, revision, number, file, *values_of(entry), *terms) for entry, terms in plan.fresh],
+                    [
+                        (revision, revision, number, name, *values_of(entry), *terms)
+                        for name, entry, terms in plan.fresh
+                    ],
                 )
-                connection.execute("delete from file where scope = ? and name = ?", (number, file))
-                if stamp is not None:
-                    values = (number, file, stamp.mtime_ns, stamp.size, stamp.digest)
-                    connection.execute("insert into file values (?, ?, ?, ?, ?)", values)
+                for file in files:
+                    connection.execute("delete from file where scope = ? and name = ?", (number, file.name))
+                    if (stamp := file.stamp) is not None:
+                        values = (number, file.name, stamp.mtime_ns, stamp.size, stamp.digest)
+                        connection.execute("insert into file values (?, ?, ?, ?, ?)", values)
         except BaseException:
             # The number of a new scope is gone with the transaction.
             self._numbers.pop(scope, None)
             raise
-        added = self.by_ids(scope, [entry.id for entry, _ in plan.fresh])
+        added = self.by_ids(scope, [entry.id for _, entry, _ in plan.fresh])
         return FileChange(added=tuple(sorted(added, key=lambda stored: stored.sequence)), removed=plan.left)
 
     def _next_revision(self, number: int) -> int:

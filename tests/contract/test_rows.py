@@ -4,9 +4,10 @@ import asyncio
 import random
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from gateway_memory.store.postgres.connection import in_schema
 from recall import (
     EmbedderSettings,
     Entry,
+    FileEntries,
     Filter,
     PostgresRows,
     Recaller,
@@ -29,7 +31,7 @@ from recall import (
 )
 from recall.rows.port import LoadedRow, VectorSpace
 from recall.rows.sqlite import SqliteRows
-from recall.types import RowsBusyError, RowsDamagedError
+from recall.types import RowsBusyError, RowsDamagedError, Stored
 
 STAMP = Stamp(mtime_ns=1, size=2, digest="d")
 SPACE = VectorSpace("encoder", 4, 0.1, 0.4)
@@ -63,7 +65,7 @@ def entry(number: int, text: str = "", **values: Any) -> Entry:
 
 def put(rows: Rows, *entries: Entry, scope: str = "owner", file: str = "MEMORY.md") -> tuple[list[str], list[str]]:
     """Replace a file; return the ids that were added and removed."""
-    change = rows.replace(scope, file, STAMP, entries, {})
+    change = rows.replace(scope, [FileEntries(name=file, stamp=STAMP, entries=entries)], {})
     return [row.entry.id for row in change.added], [row.entry.id for row in change.removed]
 
 
@@ -86,8 +88,8 @@ def test_a_file_is_replaced_by_its_entries(rows: Rows) -> None:
     assert texts(rows) == ["line 2", "line 1"], "the last line is the newest"
     assert rows.stamps("owner") == {"MEMORY.md": STAMP}
     assert put(rows, entry(2), entry(3)) == (["i3"], ["i1"])
-    assert {stored.entry.id for stored in rows.in_file("owner", "MEMORY.md")} == {"i2", "i3"}
-    assert rows.replace("owner", "MEMORY.md", None, (), {}).added == ()
+    assert {stored.entry.id for stored in rows.in_files("owner", ["MEMORY.md"])} == {"i2", "i3"}
+    assert rows.replace("owner", [FileEntries(name="MEMORY.md", stamp=None)], {}).added == ()
     assert (texts(rows), rows.stamps("owner"), rows.counts("owner")) == ([], {}, {})
 
 
@@ -111,6 +113,30 @@ def test_a_row_moves_between_files_with_its_vector(rows: Rows) -> None:
     (moved,) = rows.by_ids("owner", ["i1"])
     assert (moved.sequence, moved.file) == (stored.sequence, "memory/2026-11-22.md")
     assert all_rows(rows)[0].vector == VECTOR
+
+
+def test_several_files_are_replaced_as_if_one_after_the_other(rows: Rows) -> None:
+    generator = random.Random(7)  # noqa: S311 - no secret
+    for _ in range(40):
+        texts_now = {number: generator.choice("abc") for number in range(12)}
+        files: dict[str, list[Entry]] = {name: [] for name in generator.sample(["a.md", "b.md", "c.md", "d.md"], 3)}
+        for number in generator.sample(range(12), 8):
+            name = generator.choice(list(files))
+            # What is in another file comes here; what is in none is new in this one alone.
+            files[name].append(entry(number, f"{texts_now[number]} {number}"))
+        wanted = [
+            FileEntries(name=name, stamp=STAMP if entries else None, entries=entries) for name, entries in files.items()
+        ]
+        together = rows.replace("together", wanted, {})
+        alone = [rows.replace("alone", [file], {}) for file in wanted]
+        assert ids_of(together.removed) == sorted(chain.from_iterable(ids_of(each.removed) for each in alone))
+        assert rows.stamps("together") == rows.stamps("alone")
+        here, there = (rows.newest(scope, 99) for scope in ("together", "alone"))
+        assert {(row.entry, row.file) for row in here} == {(row.entry, row.file) for row in there}
+
+
+def ids_of(rows: Sequence[Stored]) -> list[str]:
+    return sorted(row.entry.id for row in rows)
 
 
 def test_a_call_that_raises_changes_nothing(rows: Rows) -> None:
@@ -167,7 +193,7 @@ def test_what_changed_since_a_revision_is_all_and_nothing_else(rows: Rows) -> No
     put(rows, *map(entry, range(4)))
     revision = rows.revision("owner")
     assert rows.changed_since("owner", revision) == (revision, (), (), ())
-    sequences = {stored.entry.id: stored.sequence for stored in rows.in_file("owner", "MEMORY.md")}
+    sequences = {stored.entry.id: stored.sequence for stored in rows.in_files("owner", ["MEMORY.md"])}
     put(rows, entry(0), entry(1, importance=0.9), entry(2, "changed"), entry(5))
     rows.put_vectors(SPACE, [(sequences["i0"], VECTOR)])
     changes = rows.changed_since("owner", revision)

@@ -16,7 +16,7 @@ from gateway_memory.store.postgres.connection import PostgresConnection, in_sche
 from gateway_memory.store.postgres.schema import status
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.opening import open_rows
-from recall import Entry, PostgresRows, Stamp
+from recall import Entry, FileEntries, PostgresRows, Stamp
 
 pytestmark = pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")
 
@@ -114,9 +114,9 @@ def test_the_index_shows_the_scope_that_is_asked_for(dsn: str, schema: str) -> N
     rows = PostgresRows(app_of(dsn), in_schema(schema))
     rows.open()
     for scope in ("user:zoe", "user:ada"):
-        rows.replace(
-            scope, MEMORY_FILE, Stamp(mtime_ns=1, size=2, digest="d"), [Entry(id="i1", text=f"of {scope}", at=1.0)], {}
-        )
+        entries = [Entry(id="i1", text=f"of {scope}", at=1.0)]
+        file = FileEntries(name=MEMORY_FILE, stamp=Stamp(mtime_ns=1, size=2, digest="d"), entries=entries)
+        rows.replace(scope, [file], {})
     query = "select text from row order by text"
     rows._server.see("user:zoe")
     assert rows._server.execute(query).fetchall() == [("of user:zoe",)]

@@ -46,15 +46,18 @@ class SqlEpisodes:
         rows = await self._connection.rows("SELECT page, token FROM episode_pages WHERE scope = ?", (scope,), of=scope)
         return {int(page): str(token) for page, token in rows}
 
-    async def page(self, scope: str, number: int) -> tuple[str, Sequence[Episode]]:
-        first = number * PAGE_TURNS
-
-        def work(database: Database) -> tuple[str, Sequence[Episode]]:
-            query = "SELECT token FROM episode_pages WHERE scope = ? AND page = ?"
-            token = database.execute(query, (scope, number)).fetchone()
+    async def read(self, scope: str, pages: Sequence[int]) -> Mapping[int, tuple[str, Sequence[Episode]]]:
+        def work(database: Database) -> Mapping[int, tuple[str, Sequence[Episode]]]:
+            query = f"SELECT page, token FROM episode_pages WHERE scope = ? AND page IN {AMONG_NUMBERS}"
+            tokens = database.execute(query, (scope, json.dumps(pages)))
             query = f"{_SELECT} WHERE scope = ? AND turn >= ? AND turn < ? ORDER BY turn"
-            rows = database.execute(query, (scope, first, first + PAGE_TURNS)).fetchall()
-            return (str(token[0]) if token else "", [_episode(row) for row in rows])
+            ranges = {page: (page * PAGE_TURNS, (page + 1) * PAGE_TURNS) for page in pages}
+            # All are asked for before the first is read: a server then answers at once.
+            rows = {page: database.execute(query, (scope, *turns)) for page, turns in ranges.items()}
+            known = {int(page): str(token) for page, token in tokens.fetchall()}
+            return {
+                page: (known.get(page, ""), [_episode(row) for row in found.fetchall()]) for page, found in rows.items()
+            }
 
         return await self._connection.read(work, of=scope)
 

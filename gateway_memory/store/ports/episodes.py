@@ -64,8 +64,8 @@ class Episodes(Protocol):
     async def pages(self, scope: str) -> Mapping[int, str]:
         """Return the pages of a scope, each with a token that changes with its episodes."""
 
-    async def page(self, scope: str, number: int) -> tuple[str, Sequence[Episode]]:
-        """Return the token of a page ("" if it does not exist), and its episodes, oldest first."""
+    async def read(self, scope: str, pages: Sequence[int]) -> Mapping[int, tuple[str, Sequence[Episode]]]:
+        """Return the token of each of these pages ("" if it does not exist), and its episodes, oldest first."""
 
     async def told(self, scope: str, turns: Sequence[int]) -> Told:
         """Return the episodes of these turns."""
