@@ -150,14 +150,23 @@ def throughput(args: argparse.Namespace, schema: str, folder: Path, provider: st
     command = [sys.executable, __file__, "--host", schema, provider]
     hosts = [
         subprocess.Popen(  # noqa: S603 - our own program
-            [*command, str(number), str(each), str(folder / str(number)), user], stdout=subprocess.PIPE, text=True
+            [*command, str(number), str(each), str(folder / str(number)), user],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
         for number in range(args.hosts)
-    ]
+    ]  # fmt: skip
+    for _ in ("accept", "work off"):  # together, when all are ready
+        for host in hosts:
+            assert host.stdout
+            host.stdout.readline()
+        for host in hosts:
+            assert host.stdin
+            host.stdin.write("go\n")
+            host.stdin.flush()
     found = [json.loads(host.communicate()[0]) for host in hosts]
-    accepted = each * len(hosts) / (max(one["accepted"] for one in found) - min(one["began"] for one in found))
-    drained = each * len(hosts) / (max(one["drained"] for one in found) - min(one["began"] for one in found))
-    rates = f"accepted {accepted:.0f}/s, worked off {drained:.0f}/s"
+    turns = each * len(hosts)
+    rates = f"accepted {turns / max(one['accepting'] for one in found):.0f}/s, "
+    rates += f"worked off {turns / max(one['working'] for one in found):.0f}/s"
     held = max(one["held"] for one in found) / 1e6
     scopes = "one scope" if user else f"{20 * len(hosts)} scopes"
     what = f"{len(hosts)} hosts, encoder {provider}, {each * len(hosts)} turns of {scopes}"
@@ -165,22 +174,34 @@ def throughput(args: argparse.Namespace, schema: str, folder: Path, provider: st
 
 
 async def one_host(defaults: MemorySync, name: str, turns: int, folder: Path, user: str) -> None:
-    """Accept turns of twenty sessions as fast as they are taken, work them off, and print when that was."""
+    """Accept turns of twenty sessions as fast as they are taken, then work them off, each when told to; print times."""
     async with GatewayMemory(Config(defaults=defaults), folder) as memory:
         sessions = [
             await memory.start_session(f"{name}x{number}", user=user or f"u{name}x{number}") for number in range(20)
         ]
-        began = time.time()
 
         async def talk(number: int) -> None:
             for turn in range(turns // len(sessions)):
                 text = f"Please look at ticket {turn}, the one about the door."
                 await memory.after_reply(sessions[number], user=text, reply="I will.")
 
-        await asyncio.gather(*(talk(number) for number in range(len(sessions))))
-        accepted = time.time()
+        times = {}
+        # Both are measured alone: turns wait while they are accepted.
+        async with memory._opened().processor._working:  # noqa: SLF001
+            await told_to_go()
+            began = time.perf_counter()
+            await asyncio.gather(*(talk(number) for number in range(len(sessions))))
+            times["accepting"] = time.perf_counter() - began
+            await told_to_go()
+            began = time.perf_counter()
         await memory.flush()
-        print(json.dumps({"began": began, "accepted": accepted, "drained": time.time(), "held": held()}))
+        print(json.dumps({**times, "working": time.perf_counter() - began, "held": held()}))
+
+
+async def told_to_go() -> None:
+    """Say that this host is ready, and wait for the others."""
+    print("ready", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
 
 
 def held() -> int:

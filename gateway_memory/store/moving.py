@@ -87,7 +87,7 @@ LEFT: Final = frozenset(
     {"hosts", "leases", "locks", "migrations"}
     | {"shown_memories", "transcript_messages"}
     | {"file", "meta", "removed", "row", "scope", "vector"}
-    | {"large", "large_block", "large_vector", "large_word"}
+    | {"large", "large_block", "large_word"}
 )
 """Tables that are not moved: of processes; of the hooks of editors, which work on files; of the index, made again."""
 _RELEASED: Final = frozenset({"plans", "sessions", "turns"})

@@ -30,12 +30,11 @@ _RESIDENT_ROWS = 150_000
 _LARGE_ROWS = 100_000
 # What is searched there lies behind by so many rows at most, which a search reads one by one.
 _BEHIND_ROWS = 500
-# Of a graph, by pgvector's half vectors.
-_LONGEST_VECTOR = 4_000
 # Beyond them, rows are not counted one by one.
 _COUNTED = 100_000
 # Rows that wait for a vector are looked through so far for those that are this host's to make.
 _PENDING_SEEN = 2_000
+_OURS_AT_MOST = 1_000_000
 # A row whose host has made no vector after so long is any host's.
 _LEFT_SECONDS = 30.0
 
@@ -66,6 +65,8 @@ class PostgresRows(SqlRows):
         # Rows that wait for a vector: those that this host has inserted, and when it first saw those of others.
         self._ours: set[int] = set()
         self._seen: dict[int, float] = {}
+        # Whether all of them are this host's, which has changed the encoder.
+        self._all_ours = False
 
     @translated()
     def open(self) -> Opening:
@@ -88,19 +89,22 @@ class PostgresRows(SqlRows):
         number = self._number(scope)
         self._server.see(scope)
         found = self._rows(
-            "select l.sequence, l.revision, l.ready, l.vectors, l.vector_sum, b.rows, b.length,"
+            "select l.sequence, l.revision, l.ready and m.encoder = l.encoder and m.dimension = l.dimension, l.vectors,"
+            " l.vector_sum, b.rows, b.length,"
             " (select count(*) from (select 1 from row where scope = ? and sequence > l.sequence limit ?) as few),"
+            " (select count(*) from (select 1 from vector where scope = ? and revision > l.revision limit ?) as few),"
             " exists (select 1 from removed where scope = ? and revision > l.removals)"
             " from large l, (select coalesce(sum(rows), 0)::bigint as rows, coalesce(sum(length), 0)::bigint as length"
-            " from large_block where scope = ?) as b where l.scope = ?",
-            number, _BEHIND_ROWS, number, number, number,
+            " from large_block where scope = ?) as b, (select max(value) filter (where key = 'encoder') as encoder,"
+            " max(value) filter (where key = 'dimension')::int as dimension from meta) as m where l.scope = ?",
+            number, _BEHIND_ROWS, number, _BEHIND_ROWS, number, number, number,
         )  # fmt: skip
         if not found:
             if loaded:
                 self._build(scope)
             return None
-        sequence, revision, ready, vectors, vector_sum, rows, length, behind, removed = found[0]
-        if not ready or removed or behind >= _BEHIND_ROWS:
+        sequence, revision, ready, vectors, vector_sum, rows, length, behind, unseen, removed = found[0]
+        if not ready or removed or max(behind, unseen) >= _BEHIND_ROWS:
             self._build(scope)
         if not ready or rows < self._large_rows:
             return None
@@ -111,12 +115,10 @@ class PostgresRows(SqlRows):
     def _build(self, scope: str) -> None:
         from recall.rows.postgres_building import LargeScopes
 
-        space = self.vector_space()
-        if not 0 < space.dimension <= _LONGEST_VECTOR or self._pgvector is None:
-            return
         if self._building is None:
+            assert self._pgvector
             self._building = LargeScopes(*self._connect, self._pgvector)
-        self._building.ask(scope, space.dimension)
+        self._building.ask(scope)
 
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         if after < 0:
@@ -188,25 +190,20 @@ class PostgresRows(SqlRows):
 
     def replace(self, scope: str, files: Sequence[FileEntries], prepared: Mapping[str, SearchTerms]) -> FileChange:
         change = super().replace(scope, files, prepared)
+        if len(self._ours) > _OURS_AT_MOST:  # nobody makes vectors here
+            self._ours.clear()
         self._ours.update(stored.sequence for stored in change.added)
         return change
 
-    @translated()
     def erase(self, scope: str) -> None:
         self._texts.pop(scope, None)
-        number = self._number(scope)
-        with self._server.writing():
-            self._server.see(scope)
-            if self._rows("select 1 from large where scope = ?", number):
-                self._rows("select forget_large(?)", number)
         super().erase(scope)
 
     # Vectors
 
     def set_vector_space(self, space: VectorSpace) -> None:
         super().set_vector_space(space)
-        with translated():
-            self._rows("select drop_vector_graphs()")
+        self._all_ours = True
 
     def totals(self) -> tuple[int, int]:
         """Return both numbers, the first by the server's estimate where there are many."""
@@ -236,6 +233,10 @@ class PostgresRows(SqlRows):
             self._ours.difference_update(set(asked) - {stored.sequence for stored in ours})
             if ours:
                 return ours
+        if self._all_ours:
+            every = super().pending(limit)
+            self._all_ours = bool(every)
+            return every
         now = time.monotonic()
         others = super().pending(max(limit, _PENDING_SEEN))
         self._seen = {stored.sequence: self._seen.get(stored.sequence, now) for stored in others}

@@ -26,9 +26,13 @@ _log = get_logger(__name__)
 
 _ROWS_AT_ONCE = 5_000
 _VECTORS_AT_ONCE = 2_000
-# An insertion of many vectors into a graph takes long.
-_PATIENCE_SECONDS = 600.0
+# Rows behind the last block are read one by one, so that blocks do not become many.
+_BLOCK_AT_LEAST = 500
+# A graph of millions of vectors takes long.
+_PATIENCE_SECONDS = 86_400.0
 _REST_SECONDS = 10.0
+# Of a graph, by pgvector's half vectors.
+_LONGEST_VECTOR = 4_000
 _SEE = "select set_config('gateway_memory.scopes', array[%s]::text[]::text, true)"
 
 
@@ -38,6 +42,8 @@ class _State(NamedTuple):
     sequence: int
     revision: int
     removals: int
+    encoder: str
+    dimension: int
     vector_sum: bytes
     ready: bool
 
@@ -49,16 +55,16 @@ class LargeScopes:
         self._dsn = dsn
         self._arguments = arguments
         self._home = vector.home
-        self._asked: SimpleQueue[tuple[str, int] | None] = SimpleQueue()
+        self._asked: SimpleQueue[str | None] = SimpleQueue()
         self._waiting: set[str] = set()
         self._closing = Event()
         self._thread: Thread | None = None
 
-    def ask(self, scope: str, dimension: int) -> None:
-        """Let a scope be brought up to date soon. It returns at once. dimension: of the vectors."""
+    def ask(self, scope: str) -> None:
+        """Let a scope be brought up to date soon. It returns at once."""
         if scope not in self._waiting:
             self._waiting.add(scope)
-            self._asked.put((scope, dimension))
+            self._asked.put(scope)
         if self._thread is None:
             self._thread = Thread(target=self._run, name="recall-large", daemon=True)
             self._thread.start()
@@ -69,14 +75,14 @@ class LargeScopes:
         self._asked.put(None)
 
     def _run(self) -> None:
-        while (asked := self._asked.get()) is not None:
-            self._waiting.discard(asked[0])
+        while (scope := self._asked.get()) is not None:
+            self._waiting.discard(scope)
             try:
                 with PatientConnection.connect(self._dsn, **self._arguments) as connection:
                     connection.patience_seconds = _PATIENCE_SECONDS
-                    while not self._closing.is_set() and _Part(connection, self._home, *asked).done():
+                    while not self._closing.is_set() and _Part(connection, self._home, scope).done():
                         pass
-            except psycopg.Error as error:
+            except Exception as error:  # noqa: BLE001 - the next search asks again
                 _log.warning("recall.large_scope_failed", error=type(error).__name__)
                 self._closing.wait(_REST_SECONDS)
 
@@ -84,11 +90,10 @@ class LargeScopes:
 class _Part:
     """One transaction over a scope."""
 
-    def __init__(self, connection: psycopg.Connection[Any], home: str, scope: str, dimension: int) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], home: str, scope: str) -> None:
         self._connection = connection
         self._home = home
         self._scope = scope
-        self._dimension = dimension
         self._number = -1
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
@@ -102,29 +107,37 @@ class _Part:
             if not found:
                 return False
             self._number = found[0][0]
-            query = "select sequence, revision, removals, vector_sum, ready from large where scope = %s"
-            states = self._rows(f"{query} for update skip locked", self._number)
+            meta = dict(self._rows("select key, value from meta"))
+            dimension = int(meta.get("dimension", 0))
+            if not 0 < dimension <= _LONGEST_VECTOR:
+                return False
+            query = f"select {', '.join(_State._fields)} from large where scope = %s for update skip locked"
+            states = self._rows(query, self._number)
             # What is committed after this look has a higher revision, and is done next time.
             query = "select revision, forgotten from scope where number = %s"
             ((revision, forgotten),) = self._rows(query, self._number)
             if not states:
-                query = "insert into large (scope, removals) values (%s, %s) on conflict do nothing returning scope"
-                return bool(self._rows(query, self._number, revision))  # else another host works on it
+                return self._begun(revision, meta["encoder"], dimension)
             state = _State(*states[0])
-            if not state.revision:
-                self._rows("select add_large_vectors()")
-            if state.removals < forgotten:
-                self._forget()
+            if state.removals < forgotten or (state.encoder, state.dimension) != (meta["encoder"], dimension):
+                # It is no longer known what was removed, or the vectors are of another encoder: all is made anew.
+                self._connection.execute("delete from large where scope = %s", (self._number,))
                 return True
             return self._followed(state, revision)
 
-    def _forget(self) -> None:
-        """Start anew: it is no longer known which rows were removed."""
-        for table in ("large_word", "large_block", "large_vector", "large"):
-            self._connection.execute(f"delete from {table} where scope = %s", (self._number,))
+    def _begun(self, revision: int, encoder: str, dimension: int) -> bool:
+        """Make room for a scope's vectors; False where another host works on the scope."""
+        query = (
+            "insert into large (scope, removals, encoder, dimension) values (%s, %s, %s, %s)"
+            " on conflict do nothing returning scope"
+        )
+        if not self._rows(query, self._number, revision, encoder, dimension):
+            return False
+        self._rows("select add_large_vectors(%s, %s)", self._number, dimension)
+        return True
 
     def _followed(self, state: _State, current: int) -> bool:
-        last = self._block_after(state.sequence)
+        last = self._block_after(state.sequence, 1 if not state.ready else _BLOCK_AT_LEAST)
         vectors = self._rows(
             "select sequence, revision, vector from vector where scope = %s and revision > %s and revision <= %s"
             " order by revision fetch first %s rows with ties",
@@ -135,7 +148,7 @@ class _Part:
         self._remove(state, current)
         more = last is not None or upto < current
         if not (more or state.ready):
-            self._rows("select add_vector_graph(%s, %s)", self._number, self._dimension)
+            self._rows("select add_vector_graph(%s)", self._number)
         self._rows(
             "update large set sequence = %s, revision = %s, removals = %s, vectors = vectors + %s, vector_sum = %s,"
             " ready = ready or %s where scope = %s returning scope",
@@ -143,11 +156,11 @@ class _Part:
         )  # fmt: skip
         return more
 
-    def _block_after(self, first: int) -> int | None:
-        """Index the words of the rows behind a sequence; return the last one's, None where there are none."""
+    def _block_after(self, first: int, least: int) -> int | None:
+        """Index the words of the rows behind a sequence; return the last one's, None where they are too few."""
         query = 'select sequence from "row" where scope = %s and sequence > %s order by sequence limit %s'
         rows = self._rows(query, self._number, first, _ROWS_AT_ONCE)
-        if not rows:
+        if len(rows) < least:
             return None
         last = int(rows[-1][0])
         self._index(first, last)
@@ -184,15 +197,12 @@ class _Part:
         if not vectors:
             return state.vector_sum
         blobs = [vector for _, _, vector in vectors]
-        floats = unpacked(np.frombuffer(b"".join(blobs), packed_type(self._dimension)))
+        floats = unpacked(np.frombuffer(b"".join(blobs), packed_type(state.dimension)))
         query = (
-            f"insert into large_vector (sequence, scope, vector) values (%s, %s, %s::{self._home}.halfvec)"
+            f"insert into large_vector_{self._number} (sequence, vector) values (%s, %s::{self._home}.halfvec)"
             " on conflict (sequence) do update set vector = excluded.vector"
         )
-        rows = [
-            (sequence, self._number, text_of(vector))
-            for (sequence, _, _), vector in zip(vectors, floats.tolist(), strict=True)
-        ]
+        rows = [(sequence, text_of(vector)) for (sequence, _, _), vector in zip(vectors, floats.tolist(), strict=True)]
         self._connection.cursor().executemany(query, rows)
         before = np.frombuffer(state.vector_sum, "<f4") if state.vector_sum else np.float32(0)
         total: bytes = (before + floats.sum(axis=0)).astype("<f4").tobytes()
@@ -204,8 +214,7 @@ class _Part:
         removed = [row[0] for row in self._rows(query, self._number, state.removals, current)]
         if not removed:
             return
-        query = "delete from large_vector where scope = %s and sequence = any(%s)"
-        self._connection.execute(query, (self._number, removed))
+        self._connection.execute(f"delete from large_vector_{self._number} where sequence = any(%s)", (removed,))
         query = "select block from large_block where scope = %s and block <= %s order by block"
         blocks = [0, *(row[0] for row in self._rows(query, self._number, state.sequence))]
         touched = set(np.searchsorted(blocks, removed).tolist())

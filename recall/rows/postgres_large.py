@@ -20,8 +20,6 @@ _PLANNED = {
     "enable_bitmapscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
-    # The graph of a scope is an index of the rows of its number alone, so the plan must know the number.
-    "plan_cache_mode": "force_custom_plan",
 }
 # The graph looks at half as many rows again as are wanted, or some are missed; and at so many at least.
 _LOOKED_AT = 64
@@ -97,15 +95,14 @@ class LargeRows:
     def nearest(self, vector: Sequence[float], limit: int, only: Filter | None) -> Sequence[int]:
         condition, values = ("true", ()) if only is None else condition_of(only)
         joined = "" if only is None else "join row r on r.sequence = v.sequence"
-        near = f"v.vector::{self._home}.halfvec({len(vector)}) operator({self._home}.<#>) ?::{self._home}.halfvec"
         query = (
-            f"select v.sequence from large_vector v {joined} where v.scope = cast(? as bigint) and {condition}"
-            f" order by {near}({len(vector)}) limit ?"
+            f"select v.sequence from large_vector_{self._number} v {joined} where {condition}"
+            f" order by v.vector operator({self._home}.<#>) ?::{self._home}.halfvec limit ?"
         )
         self._set({"hnsw.ef_search": str(max(limit + limit // 2, _LOOKED_AT))})
         if only is not None:
             self._set({"hnsw.iterative_scan": "strict_order", "hnsw.max_scan_tuples": str(_SCANNED_WITH_FILTER)})
-        return self._sequences(query, self._number, *values, text_of(vector), limit)
+        return self._sequences(query, *values, text_of(vector), limit)
 
     @translated()
     def matching(self, only: Filter) -> Sequence[int]:

@@ -157,6 +157,13 @@ async def asked(recaller: Recaller, question: str, **values: object) -> Recall:
     return await recaller.search("owner", question, **wanted)  # type: ignore[arg-type]
 
 
+def graph(owner: psycopg.Connection[tuple[int]], scope: str = "owner") -> str:
+    """Return the name of the table that has a scope's vectors."""
+    found = owner.execute("SELECT number FROM scope WHERE key = %s", (scope,)).fetchone()
+    assert found
+    return f"large_vector_{found[0]}"
+
+
 AFTER: dict[str, object] = {"preceding": ("we spoke of Anna",)}
 QUESTIONS: list[tuple[str, dict[str, object]]] = [
     *((f"What has {who} done with the {what}?", {}) for who in NAMES for what in THINGS),
@@ -203,7 +210,6 @@ async def test_what_is_new_is_found_and_what_is_gone_is_not(dsn: str, schema: st
         assert (await asked(recaller, "when does the zeppelin land?")).hits[0].id == "new"
         gone = lines(1)[0].text
         assert "i0" not in [hit.id for hit in (await asked(recaller, gone, limit=20)).hits]
-        await built(recaller, rows)
         left = sum("comments" in entry.text for start in range(0, LINES, 500) for entry in lines(500, first=start)) - 1
         async with asyncio.timeout(30):
             while await _held_by(recaller, rows, "comments") != left:  # "i0" was one of these
@@ -228,6 +234,22 @@ async def _held_by(recaller: Recaller, rows: PostgresRows, word: str) -> int:
     return await thread.run(job)
 
 
+async def test_vectors_that_come_late_are_found_soon(dsn: str, schema: str) -> None:
+    rows = rows_of(dsn, schema)
+    async with opened(rows) as recaller:
+        await filled(recaller)
+        await asked(recaller, "the boat")
+        assert (await built(recaller, rows)).size.vectors == LINES
+        thread = recaller._thread
+        again = await thread.run(
+            lambda index: [(row.sequence, row.vector or b"") for row in index.rows.load("owner", -1, LINES)]
+        )
+        space = await thread.run(lambda index: index.rows.vector_space())
+        await thread.run(lambda index: index.rows.put_vectors(space, again))  # as of a slow server of embeddings
+        found = await built(recaller, rows)
+        assert await thread.run(lambda _: [*found.recent()]) == []
+
+
 async def test_the_vectors_of_another_encoder_are_made_anew(dsn: str, schema: str) -> None:
     rows = rows_of(dsn, schema)
     async with opened(rows) as recaller:
@@ -237,7 +259,8 @@ async def test_the_vectors_of_another_encoder_are_made_anew(dsn: str, schema: st
     rows = rows_of(dsn, schema)
     async with opened(rows, Words("others", 32)) as recaller:
         await asked(recaller, "the boat")
-        await built(recaller, rows)
+        found = await built(recaller, rows)
+        assert (found.size.vectors, len(found.size.vector_sum)) == (LINES, 4 * 32)
         assert (await asked(recaller, "the boat in Porto")).outcome == "full"
 
 
@@ -252,10 +275,11 @@ async def test_it_starts_anew_where_removals_are_forgotten(
         await recaller.replace_file("owner", "memory/0000.md", None, [])
         owner.execute("UPDATE scope SET forgotten = revision")
         async with asyncio.timeout(60):
-            while owner.execute("SELECT count(*) FROM large_vector").fetchone() != (LINES - 500,):
+            while owner.execute("SELECT vectors FROM large WHERE ready").fetchone() != (LINES - 500,):
                 await large(recaller, rows)
                 await asyncio.sleep(0.05)
         await built(recaller, rows)
+        assert owner.execute(f"SELECT count(*) FROM {graph(owner)}").fetchone() == (LINES - 500,)
         rows_there = owner.execute("SELECT sum(rows) FROM large_block").fetchone()
         assert rows_there == (LINES - 500,)
 
@@ -274,27 +298,30 @@ async def test_nothing_of_a_deleted_scope_stays(dsn: str, schema: str, owner: ps
                 while await large(recaller, rows, each) is None:
                     await asyncio.sleep(0.05)
     counts = tables.count([scope])
-    assert all(counts[table] > 0 for table in ("large", "large_block", "large_word", "large_vector"))
+    assert all(counts[table] > 0 for table in ("large", "large_block", "large_word", graph(owner, scope.key)))
     await asyncio.to_thread(tables.erase, [scope])
     assert not any(tables.count([scope]).values())
     assert owner.execute("SELECT count(*) FROM large").fetchone() == (1,)
-    query = "SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '%hnsw%' AND schemaname = current_schema()"
-    assert owner.execute(query).fetchone() == (1,)
+    query = "SELECT count(*) FROM pg_tables WHERE starts_with(tablename, 'large_vector') AND schemaname = %s"
+    assert owner.execute(query, (schema,)).fetchone() == (1,)
     rows = rows_of(dsn, schema)
     async with opened(rows) as recaller:
         await (thread := recaller._thread).run(lambda _: rows.erase("owner"))
         assert await thread.run(lambda _: rows.large("owner", LINES)) is None
     assert owner.execute("SELECT count(*) FROM large_word").fetchone() == (0,)
+    assert owner.execute(query, (schema,)).fetchone() == (0,)
 
 
-async def test_hosts_see_the_words_and_vectors_of_named_scopes_alone(dsn: str, schema: str) -> None:
+async def test_hosts_see_the_words_and_vectors_of_named_scopes_alone(
+    dsn: str, schema: str, owner: psycopg.Connection[tuple[int]]
+) -> None:
     rows = rows_of(dsn, schema)
     async with opened(rows) as recaller:
         await filled(recaller)
         await asked(recaller, "the boat")
         await built(recaller, rows)
     with psycopg.connect(app_of(dsn), options=f"-csearch_path={schema}") as host:
-        for table in ("large", "large_block", "large_word", "large_vector"):
+        for table in ("large", "large_block", "large_word", graph(owner)):
             for name, is_seen in (("{}", False), ("{user:zoe}", False), ("{owner}", True)):
                 host.execute("SELECT set_config('gateway_memory.scopes', %s, true)", (name,))
                 assert (host.execute(f"SELECT count(*) FROM {table}").fetchone() != (0,)) == is_seen, (table, name)

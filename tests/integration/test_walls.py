@@ -149,6 +149,21 @@ def test_an_operator_is_told_whether_the_wall_holds(dsn: str, schema: str) -> No
     assert owners.startswith("does not hold for ")
 
 
+def test_what_the_owner_does_for_hosts_uses_no_table_of_theirs(dsn: str, schema: str) -> None:
+    """A temporary table would be looked up first, and its triggers would run with the rights of the owner."""
+    with psycopg.connect(dsn) as connection:
+        query = (
+            "SELECT proname, proconfig, has_function_privilege('public', oid, 'EXECUTE'), "
+            "has_function_privilege(%s, oid, 'EXECUTE') FROM pg_proc "
+            "WHERE pronamespace = to_regnamespace(%s) AND prosecdef"
+        )
+        found = connection.execute(query, ("gateway_memory_app", schema)).fetchall()
+    assert {name for name, *_ in found} >= {"expire_episodes", "add_vector_graph", "forget_large"}
+    for name, settings, by_all, by_hosts in found:
+        assert settings == [f"search_path={schema}, pg_temp"], name
+        assert (by_all, by_hosts) == (False, True), name
+
+
 def test_hosts_may_not_touch_the_list_of_steps(dsn: str, schema: str) -> None:
     with (
         psycopg.connect(app_of(dsn), options=f"-csearch_path={schema}") as connection,

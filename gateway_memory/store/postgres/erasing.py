@@ -18,7 +18,8 @@ __all__ = ["ScopeTables"]
 _PATIENCE_SECONDS: Final = 600.0
 _OF_SESSIONS: Final = "session_id IN (SELECT session_id FROM sessions WHERE scope = ANY(%s))"
 _OF_INDEX: Final = "scope IN (SELECT number FROM scope WHERE key = ANY(%s))"
-_INDEX: Final = ("vector", "row", "removed", "file", "large", "large_block", "large_word")
+_INDEX: Final = ("vector", "row", "removed", "file", "large_block", "large_word", "large")
+_OF_GRAPH: Final = "EXISTS (SELECT 1 FROM scope WHERE key = ANY(%s))"
 _OF_PLANS: Final = "json_valid(body) AND json_extract(body, '$.scope') = ANY(%s)"
 
 
@@ -46,7 +47,6 @@ class ScopeTables:
         """Delete all rows of scopes, in one transaction. Hosts that hold them notice it at the next message."""
         keys = [scope.key for scope in scopes]
         with self._connected() as connection:
-            connection.execute("SELECT forget_large(number) FROM scope WHERE key = ANY(%s)", (keys,))
             for _, query, values in self._each(connection, "DELETE", scopes):
                 connection.execute(query, values)
             connection.execute("DELETE FROM links WHERE target = ANY(%s)", (keys,))
@@ -62,12 +62,16 @@ class ScopeTables:
             "a.attname = 'scope' AND a.atttypid = 'text'::regtype AND c.relname <> 'sessions' ORDER BY c.relname"
         )
         tables = [str(row[0]) for row in connection.execute(query, (self._schema,)).fetchall()]
-        has_graphs = connection.execute("SELECT to_regclass('large_vector') IS NOT NULL").fetchone() == (True,)
-        index = (*_INDEX, "large_vector") if has_graphs else _INDEX  # made with the first graph of vectors
+        query = (
+            "SELECT relname FROM pg_class JOIN scope ON relname = 'large_vector_' || number WHERE key = ANY(%s) "
+            "AND relnamespace = to_regnamespace(%s)"
+        )
+        graphs = [str(row[0]) for row in connection.execute(query, (keys, self._schema)).fetchall()]
         found = [
             ("told", _OF_SESSIONS, keys),
             ("plans", _OF_PLANS, keys),
-            *((table, _OF_INDEX, keys) for table in index),
+            *((table, _OF_GRAPH, keys) for table in graphs),
+            *((table, _OF_INDEX, keys) for table in _INDEX),
             *((table, "scope = ANY(%s)", keys) for table in tables),
             ("documents", "folder = ANY(%s)", folders),
             ("sessions", "scope = ANY(%s)", keys),

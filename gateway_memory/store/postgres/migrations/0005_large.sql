@@ -1,12 +1,14 @@
 -- Scopes of very many rows are searched in the database, where it has pgvector: words by lists of rows for each term,
--- vectors by a graph for each scope. A host makes both from "row" and "vector", behind the writers, and can make them
--- again.
+-- vectors by a graph in a table for each scope, large_vector_N. A host makes them from "row" and "vector", behind the
+-- writers, and can make them again. They go with the row of `large`, and that goes with the scope.
 
 CREATE TABLE large (
-    scope BIGINT PRIMARY KEY,
+    scope BIGINT PRIMARY KEY REFERENCES scope (number) ON DELETE CASCADE,
     sequence BIGINT NOT NULL DEFAULT 0,     -- rows up to this one are in large_word
-    revision BIGINT NOT NULL DEFAULT 0,     -- vectors up to this revision are in large_vector
+    revision BIGINT NOT NULL DEFAULT 0,     -- vectors up to this revision are in large_vector_N
     removals BIGINT NOT NULL,               -- and what was removed up to this one is not
+    encoder TEXT NOT NULL,                  -- whose vectors they are
+    dimension INTEGER NOT NULL,
     vectors BIGINT NOT NULL DEFAULT 0,
     vector_sum BYTEA NOT NULL DEFAULT '',   -- float32
     ready BOOLEAN NOT NULL DEFAULT FALSE
@@ -47,62 +49,68 @@ END $$;
 CREATE FUNCTION pgvector_schema() RETURNS text LANGUAGE sql STABLE
     AS $$ SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'vector' $$;
 
-CREATE FUNCTION add_large_vectors() RETURNS void
+CREATE FUNCTION add_large_vectors(number bigint, dimension integer) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
+    named text := 'large_vector_' || number;
     granted record;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtext('large'::regclass::oid::text));
-    IF to_regclass('large_vector') IS NULL THEN
-        EXECUTE format(
-            'CREATE TABLE large_vector (sequence bigint PRIMARY KEY, scope bigint NOT NULL, vector %s.halfvec NOT NULL)',
-            pgvector_schema()
-        );
-        CREATE POLICY named ON large_vector USING (
-            '*' = ANY ((SELECT named_scopes())::text[])
-            OR scope IN (SELECT s.number FROM scope s WHERE s.key = ANY ((SELECT named_scopes())::text[]))
-        );
-        ALTER TABLE large_vector ENABLE ROW LEVEL SECURITY;
-        FOR granted IN
-            SELECT DISTINCT g.grantee::regrole AS role FROM pg_class c, aclexplode(c.relacl) g
-            WHERE c.oid = 'large'::regclass AND g.grantee NOT IN (0, c.relowner)
-        LOOP
-            EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON large_vector TO %s', granted.role);
-        END LOOP;
-    END IF;
+    EXECUTE format('DROP TABLE IF EXISTS %I', named);
+    EXECUTE format(
+        'CREATE TABLE %I (sequence bigint PRIMARY KEY, vector %s.halfvec(%s) NOT NULL)',
+        named, pgvector_schema(), dimension
+    );
+    EXECUTE format(
+        'CREATE POLICY named ON %I USING (''*'' = ANY ((SELECT named_scopes())::text[]) OR EXISTS '
+        '(SELECT 1 FROM scope s WHERE s.number = %s AND s.key = ANY ((SELECT named_scopes())::text[])))', named, number
+    );
+    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', named);
+    FOR granted IN
+        SELECT DISTINCT g.grantee::regrole AS role FROM pg_class c, aclexplode(c.relacl) g
+        WHERE c.oid = 'large'::regclass AND g.grantee NOT IN (0, c.relowner)
+    LOOP
+        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I TO %s', named, granted.role);
+    END LOOP;
 END $$;
 
--- Made once the vectors are there, which takes a fraction of the time. Meanwhile no vectors are put for other scopes.
-CREATE FUNCTION add_vector_graph(number bigint, dimension integer) RETURNS void
+-- Made once the vectors are there, which takes a fraction of the time.
+CREATE FUNCTION add_vector_graph(number bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-DECLARE
-    home text := pgvector_schema();
 BEGIN
     PERFORM set_config('maintenance_work_mem', '512MB', true);
     EXECUTE format(
-        'CREATE INDEX IF NOT EXISTS large_vector_%s ON large_vector '
-        'USING hnsw ((vector::%s.halfvec(%s)) %s.halfvec_ip_ops) WHERE scope = %s',
-        number, home, dimension, home, number
+        'CREATE INDEX IF NOT EXISTS %I ON %I USING hnsw (vector %s.halfvec_ip_ops)',
+        'large_graph_' || number, 'large_vector_' || number, pgvector_schema()
     );
 END $$;
 
--- A scope is deleted.
-CREATE FUNCTION forget_large(number bigint) RETURNS void
+CREATE FUNCTION forget_large() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
-    DELETE FROM large WHERE scope = number;
-    DELETE FROM large_block WHERE scope = number;
-    DELETE FROM large_word WHERE scope = number;
-    IF to_regclass('large_vector') IS NOT NULL THEN
-        DELETE FROM large_vector WHERE scope = number;
-        EXECUTE format('DROP INDEX IF EXISTS large_vector_%s', number);
-    END IF;
+    DELETE FROM large_block WHERE scope = OLD.scope;
+    DELETE FROM large_word WHERE scope = OLD.scope;
+    EXECUTE format('DROP TABLE IF EXISTS %I', 'large_vector_' || OLD.scope);
+    RETURN NULL;
 END $$;
+CREATE TRIGGER forgotten AFTER DELETE ON large FOR EACH ROW EXECUTE FUNCTION forget_large();
 
--- Vectors of another encoder are to come.
-CREATE FUNCTION drop_vector_graphs() RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+-- Names are looked up in the temporary schema of a session last, and nobody but hosts may call what the owner does.
+DO $$
+DECLARE
+    called record;
+    granted record;
 BEGIN
-    DROP TABLE IF EXISTS large_vector;
-    UPDATE large SET revision = 0, vectors = 0, vector_sum = '', ready = FALSE;
+    FOR called IN
+        SELECT p.oid::regprocedure AS name FROM pg_proc p
+        WHERE p.pronamespace = current_schema()::regnamespace AND p.prosecdef
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s SET search_path = %I, pg_temp', called.name, current_schema());
+        EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', called.name);
+        FOR granted IN
+            SELECT DISTINCT g.grantee::regrole AS role FROM pg_class c, aclexplode(c.relacl) g
+            WHERE c.oid = 'turns'::regclass AND g.grantee NOT IN (0, c.relowner)
+        LOOP
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', called.name, granted.role);
+        END LOOP;
+    END LOOP;
 END $$;
