@@ -110,16 +110,20 @@ class EpisodeFollower:
 
     async def _index(self, scope: str, pages: Sequence[int]) -> None:
         async with self._indexing:
-            found = await self._episodes.read(scope, pages)
-            files = [
-                FileEntries(
-                    name=page_of(page * PAGE_TURNS),
-                    stamp=Stamp(mtime_ns=0, size=len(episodes), digest=token) if token else None,
-                    entries=await compute(_entries, episodes),
-                )
-                for page, (token, episodes) in found.items()
-            ]
-            await self._recaller.replace_files(scope, files)
+            while pages:
+                found = await self._episodes.read(scope, pages)
+                files = [
+                    FileEntries(
+                        name=page_of(page * PAGE_TURNS),
+                        stamp=Stamp(mtime_ns=0, size=len(episodes), digest=token) if token else None,
+                        entries=await compute(_entries, episodes),
+                    )
+                    for page, (token, episodes) in found.items()
+                ]
+                await self._recaller.replace_files(scope, files)
+                # Another process may have stored more, or deleted it, between the two: what was written is then older.
+                tokens = await self._episodes.pages(scope, pages)
+                pages = [page for page in pages if tokens.get(page, "") != found[page][0]]
 
 
 def _entries(episodes: Sequence[Episode]) -> list[Entry]:

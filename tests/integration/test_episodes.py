@@ -1,18 +1,21 @@
 """What was said stays, is found and quoted, and goes where it is forgotten, switched off, deleted or too old."""
 
 import sqlite3
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session, UsageError, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.hooks.words import index_follows, lines_of
-from recall import EmbedderSettings
+from gateway_memory.store.ports.episodes import Episode, Episodes
+from gateway_memory.sync.episodes import EpisodeFollower
+from recall import EmbedderSettings, Recaller, RecallSettings
 
 BIKE = "The shop called at noon: the Canyon Grail is there, the gravel one in dark green."
 QUESTION = "which gravel bike did the shop call me about?"
@@ -224,3 +227,37 @@ def run(*arguments: str) -> int:
 
     with ThreadPoolExecutor(1) as thread:
         return int(thread.submit(main, list(arguments)).result())
+
+
+class Growing:
+    """Episodes of which another process stores one more, or deletes all, between reading a page and indexing it."""
+
+    def __init__(self, *states: tuple[str, list[Episode]]) -> None:
+        self.states = list(states)
+
+    async def pages(self, scope: str, among: Sequence[int] | None = None) -> Mapping[int, str]:
+        if len(self.states) > 1:
+            self.states.pop(0)
+        token = self.states[0][0]
+        return {0: token} if token else {}
+
+    async def read(self, scope: str, pages: Sequence[int]) -> Mapping[int, tuple[str, Sequence[Episode]]]:
+        return dict.fromkeys(pages, self.states[0])
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_what_was_stored_while_a_page_was_indexed_is_there(*, deleted: bool) -> None:
+    first, second = (
+        Episode(turn=number, scope="owner", session_key="s", session_id="s1", user=f"line {number}", reply="", at=1.0)
+        for number in (1, 2)
+    )
+    last: tuple[str, list[Episode]] = ("", []) if deleted else ("t2", [first, second])
+    episodes = Growing(("t1", [first]), last)
+    recaller = Recaller(None, RecallSettings(embedder=EmbedderSettings(provider="none")), zone=UTC)
+    await recaller.open()
+    try:
+        await EpisodeFollower(cast("Episodes", episodes), recaller).index("owner", [1])
+        assert set(await recaller.owners("owner", ["e1u0", "e2u0"])) == (set() if deleted else {"e1u0", "e2u0"})
+        assert {stamp.digest for stamp in (await recaller.stamps("owner")).values()} == (set() if deleted else {"t2"})
+    finally:
+        await recaller.close()

@@ -42,9 +42,11 @@ class SqlEpisodes:
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
-    async def pages(self, scope: str) -> Mapping[int, str]:
-        rows = await self._connection.rows("SELECT page, token FROM episode_pages WHERE scope = ?", (scope,), of=scope)
-        return {int(page): str(token) for page, token in rows}
+    async def pages(self, scope: str, among: Sequence[int] | None = None) -> Mapping[int, str]:
+        query, values = "SELECT page, token FROM episode_pages WHERE scope = ?", [scope]
+        if among is not None:
+            query, values = f"{query} AND page IN {AMONG_NUMBERS}", [scope, json.dumps(among)]
+        return {int(page): str(token) for page, token in await self._connection.rows(query, values, of=scope)}
 
     async def read(self, scope: str, pages: Sequence[int]) -> Mapping[int, tuple[str, Sequence[Episode]]]:
         def work(database: Database) -> Mapping[int, tuple[str, Sequence[Episode]]]:

@@ -61,8 +61,8 @@ class Told:
 class Episodes(Protocol):
     """Every call may raise StoreError, and has then changed nothing. `Turns.finish` stores episodes."""
 
-    async def pages(self, scope: str) -> Mapping[int, str]:
-        """Return the pages of a scope, each with a token that changes with its episodes."""
+    async def pages(self, scope: str, among: Sequence[int] | None = None) -> Mapping[int, str]:
+        """Return the pages of a scope, or which of some there are, each with a token that changes with its episodes."""
 
     async def read(self, scope: str, pages: Sequence[int]) -> Mapping[int, tuple[str, Sequence[Episode]]]:
         """Return the token of each of these pages ("" if it does not exist), and its episodes, oldest first."""
