@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ _log = get_logger(__name__)
 
 _READ_AT_ONCE = 256
 _FEW = 64
+_LOOK_SECONDS = 60.0
 _WAITS = wait_random_exponential(multiplier=0.5, max=60.0)
 
 
@@ -67,9 +69,14 @@ class Background:
         self._waiting.set()
 
     async def run(self) -> None:
-        """Work after each `wake`, until it is cancelled. What fails is tried again, with exponential backoff."""
+        """Work after each `wake`, until it is cancelled. What fails is tried again, with exponential backoff.
+
+        It also looks from time to time for rows that another process has left without vectors.
+        """
         while True:
-            await self._waiting.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_SECONDS):
+                    await self._waiting.wait()
             self._waiting.clear()
             await AsyncRetrying(
                 retry=retry_if_exception_type(RecallError),

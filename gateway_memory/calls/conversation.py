@@ -291,7 +291,8 @@ async def _told(opened: OpenMemory, session: Session, message: str, at: datetime
         begin = opened.starter.start_to_keep(session) if linked else opened.starter.start(session)
         if not await opened.context.runner.completes("begin", left, begin):
             return Context(outcome="timeout")
-    elif opened.storage.signals is not None and len(session.inbox):  # what waits may be of a person deleted since
+    hears = True
+    if opened.storage.signals is not None and len(session.inbox):  # what waits may be of a person deleted since
         left = min(deadline - asyncio.get_running_loop().time(), _LOOK_SECONDS)
-        await opened.context.runner.run("deleted", left, opened.starter.start_if_deleted(session))
-    return await opened.context.build(session, message, at, deadline)
+        hears = await opened.context.runner.completes("deleted", left, opened.starter.start_if_deleted(session))
+    return await opened.context.build(session, message, at, deadline, hears=hears)

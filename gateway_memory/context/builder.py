@@ -92,8 +92,13 @@ class ContextBuilder:
         self.changes = ChangeDetector(storage, self.runner)
         self._archive = Archive(storage)
 
-    async def build(self, session: Session, message: str, now: datetime, deadline: float) -> Context:
-        """Return what the session is told before its reply to a message. deadline: by the loop's clock."""
+    async def build(
+        self, session: Session, message: str, now: datetime, deadline: float, *, hears: bool = True
+    ) -> Context:
+        """Return what the session is told before its reply to a message.
+
+        deadline: by the loop's clock. hears: whether it is told what waits for it; else that waits on.
+        """
         loop = asyncio.get_running_loop()
         settings = session.settings
         span = max(0.0, deadline - loop.time())
@@ -105,8 +110,8 @@ class ContextBuilder:
         reporter = Reporter()
         question = _Question(text=message, at=now, talk=talk, reporter=reporter)
         self._storage.episode_follower.look(session.scope.key)
-        waited = len(session.inbox)
-        updates = self._news(session, now)
+        waited = len(session.inbox) if hears else 0
+        updates = self._news(session, now) if hears else ()
         changes: tuple[Stored, ...] = ()
         with reporter.timed("search_and_files"):
             found, new = await asyncio.gather(
@@ -120,8 +125,9 @@ class ContextBuilder:
             with reporter.timed("search_again"):
                 again = await self._recall(session, question, until)
             found = again if again and again.outcome != "timeout" else found
-        waited += len(session.inbox)
-        updates += self._news(session, now)  # what has come meanwhile, and what the refresh has found deleted
+        if hears:
+            waited += len(session.inbox)
+            updates += self._news(session, now)  # what has come meanwhile, and what the refresh has found deleted
         if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
             if changes:
                 blocks.append(changes_block(changes, self._runtime.zone, budget))

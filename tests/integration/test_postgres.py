@@ -1,6 +1,7 @@
 """A memory in PostgreSQL: hosts that share nothing else, a server that is away, and its tables."""
 
 import asyncio
+import re
 import shlex
 import sqlite3
 import subprocess
@@ -17,7 +18,7 @@ from inside import parts
 from mosquitto import until
 from postgres import KINDS, POSTGRES, Postgres, app_of, migrated
 
-from gateway_memory import OWNER, Config, GatewayMemory, load_config
+from gateway_memory import OWNER, Config, Facts, GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.config.settings import IncrementalSyncSettings, MemorySync, OpeningSettings, StoreSettings
 from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureError, StoreError
@@ -361,6 +362,27 @@ async def test_what_waits_for_a_session_of_a_deleted_person_is_not_told(schema: 
         await a.flush()
         await until(lambda: len(listener.inbox) > 0)
         assert "goose" in (await b.before_reply(listener, "and the goose?")).text, "it hears again"
+
+
+async def test_what_waits_for_a_linked_session_of_a_deleted_person_is_not_told(schema: str, tmp_path: Path) -> None:
+    deletion = Deletion(workspace=tmp_path, store=config(schema).defaults.store)
+    async with GatewayMemory(config(schema), tmp_path / "a") as a, GatewayMemory(config(schema), tmp_path / "b") as b:
+        here, there = (
+            Facts(key=channel, channel=channel, chat_type="direct", sender_id="7")
+            for channel in ("telegram", "discord")
+        )
+        speaker = await a.session_of(here)
+        code = re.search(r"/memory link (\S+)", str(await a.command(speaker, "/memory link")))
+        assert code
+        await b.command(await b.session_of(there), f"/memory link {code[1]}")
+        listener = await b.session_of(there)
+        assert listener.scope == speaker.scope
+        await b.before_reply(listener, "hello")
+        await a.after_reply(speaker, user="Remember that the duck is lame.", reply="OK")
+        await a.flush()
+        await until(lambda: len(listener.inbox))
+        assert (await asyncio.to_thread(deletion.delete, scope_named(speaker.scope.key))).holds
+        assert "duck" not in (await b.before_reply(listener, "how is the duck?")).text
 
 
 # A server that is away
