@@ -22,7 +22,7 @@ class Neighbours:
     """Publishes the events of other hosts to the sessions of this one, each once and in the order of its origin.
 
     Those of this host are among them where another host has completed what this one had begun. It is a `Channel` too,
-    to know which of its own the sessions have already.
+    to know which events the sessions have already.
 
     Sessions read what came before they were opened from the store, so this begins with what is new.
 
@@ -50,13 +50,16 @@ class Neighbours:
         self._wake = wake
         self._by_others = by_others
         self._upto: dict[str, int] = {}
-        self._own: set[int] = set()
-        """The numbers of this host's events that its sessions have, behind the last look."""
+        self._heard: set[tuple[str, int]] = set()
+        """Events, by origin and number, that the sessions have and that the last look did not see."""
 
     def announce(self, event: Event) -> None:
-        """Note that the sessions of this host have an event of its own."""
-        if event.origin == self._notices.instance and event.number > self._upto.get(event.origin, 0):
-            self._own.add(event.number)
+        """Note that the sessions of this host have an event: its own, or one that it completed for another host."""
+        if self._follows(event.origin) and event.number > self._upto.get(event.origin, 0):
+            self._heard.add((event.origin, event.number))
+
+    def _follows(self, origin: str) -> bool:
+        return origin == self._notices.instance or not self._by_others
 
     async def start(self) -> None:
         """Begin behind what each host has completed: a host that died has left the rest. Raises StoreError."""
@@ -81,13 +84,12 @@ class Neighbours:
         """Publish what is new. Raises StoreError; what was not published is at the next look."""
         self._wake()
         for origin, head in (await self._notices.sent()).items():
-            is_own = origin == self._notices.instance
-            while (is_own or not self._by_others) and self._upto.get(origin, 0) < head:
+            while self._follows(origin) and self._upto.get(origin, 0) < head:
                 events = await self._notices.ready(origin, self._upto.get(origin, 0), _AT_ONCE)
                 if not events:  # the plan of the next one is not complete
                     break
                 for event in events:
-                    if not is_own or event.number not in self._own:
+                    if (origin, event.number) not in self._heard:
                         self._publish(event)
-                    self._own.discard(event.number if is_own else -1)
+                    self._heard.discard((origin, event.number))
                     self._upto[origin] = event.number
