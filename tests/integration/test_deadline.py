@@ -124,9 +124,9 @@ async def test_no_part_is_given_more_time_than_is_left(
             given[place] = loop.time() + seconds
             return await run(place, seconds, work)
 
-        async def begun(session: Session, message: str, now: datetime, deadline: float) -> Context:
+        async def begun(session: Session, message: str, now: datetime, deadline: float, *, hears: bool) -> Context:
             deadlines.append(deadline)
-            return await build(session, message, now, deadline)
+            return await build(session, message, now, deadline, hears=hears)
 
         monkeypatch.setattr(runner, "run", noted)
         monkeypatch.setattr(parts(memory).context, "build", begun)
