@@ -218,9 +218,11 @@ class TurnProcessor:
 
         def note(state: RetryCallState) -> None:
             error = state.outcome.exception() if state.outcome else None
-            if error and state.attempt_number & (state.attempt_number - 1) == 0:  # attempts 1, 2, 4, 8, ...
+            if error is None:
+                return
+            if state.attempt_number & (state.attempt_number - 1) == 0:  # attempts 1, 2, 4, 8, ...
                 log.warning("worker.will_retry", place=place, error=type(error).__name__, attempt=state.attempt_number)
-                self._runtime.on_error(place, error)
+            self._runtime.on_error(place, error)
 
         waits = wait_random_exponential(multiplier=0.5, max=_LONGEST_RETRY_SECONDS)
         retrying = retry_if_exception_type(Exception)
