@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from recall.rows.columns import JOINED, LOADED, STORED, stored_of
 from recall.rows.errors import translated
 from recall.rows.port import LargeScope, LoadedRow, Opening, ScopeChanges, ScopeSize, SearchTerms, VectorSpace
-from recall.rows.postgres_large import LargeRows, PgVector, pgvector_of
+from recall.rows.postgres_large import LargeRows, pgvector_of
 from recall.rows.server import Server
 from recall.rows.sql import SqlRows
 from recall.rows.statements import EVERY
@@ -59,7 +59,7 @@ class PostgresRows(SqlRows):
         self._most = resident_rows
         self._large_rows = large_rows
         self._connect = (dsn, arguments)
-        self._pgvector: PgVector | None = None
+        self._pgvector: str | None = None
         self._building: LargeScopes | None = None
         self._texts: OrderedDict[str, dict[int, Stored]] = OrderedDict()
         # Rows that wait for a vector: those that this host has inserted, and when it first saw those of others.
@@ -110,7 +110,7 @@ class PostgresRows(SqlRows):
             return None
         self._texts.pop(scope, None)
         size = ScopeSize(rows + behind, length, vectors, vector_sum)
-        return LargeRows(self._server, scope, number, upto=(sequence, revision), size=size, vector=self._pgvector)
+        return LargeRows(self._server, scope, number, upto=(sequence, revision), size=size, home=self._pgvector)
 
     def _build(self, scope: str) -> None:
         from recall.rows.postgres_building import LargeScopes

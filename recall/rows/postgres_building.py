@@ -17,7 +17,7 @@ from recall.log import get_logger
 from recall.ranking.postings import Segment
 from recall.rows.patient import PatientConnection
 from recall.rows.port import HELD, STANDING_TERM
-from recall.rows.postgres_large import PgVector, text_of
+from recall.rows.postgres_large import text_of
 from recall.text.topics import STANDING
 
 __all__ = ["LargeScopes"]
@@ -49,12 +49,12 @@ class _State(NamedTuple):
 
 
 class LargeScopes:
-    """A thread that works on the scopes that it is asked for."""
+    """A thread that works on the scopes that it is asked for. home: the schema of pgvector."""
 
-    def __init__(self, dsn: str, arguments: dict[str, Any], vector: PgVector) -> None:
+    def __init__(self, dsn: str, arguments: dict[str, Any], home: str) -> None:
         self._dsn = dsn
         self._arguments = arguments
-        self._home = vector.home
+        self._home = home
         self._asked: SimpleQueue[str | None] = SimpleQueue()
         self._waiting: set[str] = set()
         self._closing = Event()

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, pairwise
-from typing import NamedTuple
 
 from recall.rows.columns import JOINED, LOADED, condition_of
 from recall.rows.errors import translated
@@ -11,7 +10,7 @@ from recall.rows.port import LoadedRow, ScopeSize
 from recall.rows.server import Server
 from recall.types import Filter
 
-__all__ = ["LargeRows", "PgVector", "pgvector_of"]
+__all__ = ["LargeRows", "pgvector_of", "text_of"]
 
 # Of all that is asked here, an index gives the first few rows in their order. Without statistics of a table that has
 # just been filled, the server would rather read and sort a whole scope.
@@ -30,34 +29,31 @@ _LEAST_VERSION = (0, 8)
 _RECENT = 2_000
 
 
-class PgVector(NamedTuple):
-    """Where the extension's types and operators are: the name of a schema, quoted where it must be."""
-
-    home: str
-
-
-def pgvector_of(server: Server) -> PgVector | None:
-    """Return where pgvector is; None where it is not installed, or too old for half vectors and filters."""
+def pgvector_of(server: Server) -> str | None:
+    """Return the schema of pgvector, quoted where it must be; None without it, or if it can't filter half vectors."""
     query = "select extnamespace::regnamespace::text, extversion from pg_extension where extname = 'vector'"
     found = server.execute(query).fetchall()
     if not found:
         return None
     version = tuple(int(part) for part in found[0][1].split(".")[:2])
-    return PgVector(found[0][0]) if version >= _LEAST_VERSION else None
+    return str(found[0][0]) if version >= _LEAST_VERSION else None
 
 
 class LargeRows:
-    """The adapter of `LargeScope`. upto: the sequence and the revision up to which the tables are made."""
+    """The adapter of `LargeScope`. upto: the sequence and the revision up to which the tables are made.
+
+    home: the schema of pgvector.
+    """
 
     def __init__(
-        self, server: Server, scope: str, number: int, *, upto: tuple[int, int], size: ScopeSize, vector: PgVector
+        self, server: Server, scope: str, number: int, *, upto: tuple[int, int], size: ScopeSize, home: str
     ) -> None:
         self._server = server
         self._scope = scope
         self._number = number
         self._sequence, self._revision = upto
         self.size = size
-        self._home = vector.home
+        self._home = home
 
     @contextmanager
     def reading(self) -> Iterator[None]:

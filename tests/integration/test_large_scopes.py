@@ -157,6 +157,13 @@ async def asked(recaller: Recaller, question: str, **values: object) -> Recall:
     return await recaller.search("owner", question, **wanted)  # type: ignore[arg-type]
 
 
+async def made(recaller: Recaller, rows: PostgresRows) -> None:
+    """Fill a scope, and wait until it is searched in the database."""
+    await filled(recaller)
+    await asked(recaller, "the boat")
+    await built(recaller, rows)
+
+
 def graph(owner: psycopg.Connection[tuple[int]], scope: str = "owner") -> str:
     """Return the name of the table that has a scope's vectors."""
     found = owner.execute("SELECT number FROM scope WHERE key = %s", (scope,)).fetchone()
@@ -200,9 +207,7 @@ async def test_it_answers_as_one_in_memory(dsn: str, schema: str) -> None:
 async def test_what_is_new_is_found_and_what_is_gone_is_not(dsn: str, schema: str) -> None:
     rows, file = rows_of(dsn, schema), "memory/0000.md"
     async with opened(rows) as recaller, opened(rows_of(dsn, schema)) as other:
-        await filled(recaller)
-        await asked(recaller, "the boat")
-        await built(recaller, rows)
+        await made(recaller, rows)
         told = Entry(id="new", text="The zeppelin lands on Wednesday", at=NOW)
         kept = lines(500)[1:]
         await other.replace_file("owner", file, STAMP, [*kept, told])  # "i0" has gone
@@ -253,9 +258,7 @@ async def test_vectors_that_come_late_are_found_soon(dsn: str, schema: str) -> N
 async def test_the_vectors_of_another_encoder_are_made_anew(dsn: str, schema: str) -> None:
     rows = rows_of(dsn, schema)
     async with opened(rows) as recaller:
-        await filled(recaller)
-        await asked(recaller, "the boat")
-        await built(recaller, rows)
+        await made(recaller, rows)
     rows = rows_of(dsn, schema)
     async with opened(rows, Words("others", 32)) as recaller:
         await asked(recaller, "the boat")
@@ -269,9 +272,7 @@ async def test_it_starts_anew_where_removals_are_forgotten(
 ) -> None:
     rows = rows_of(dsn, schema)
     async with opened(rows) as recaller:
-        await filled(recaller)
-        await asked(recaller, "the boat")
-        await built(recaller, rows)
+        await made(recaller, rows)
         await recaller.replace_file("owner", "memory/0000.md", None, [])
         owner.execute("UPDATE scope SET forgotten = revision")
         async with asyncio.timeout(60):
@@ -317,9 +318,7 @@ async def test_hosts_see_the_words_and_vectors_of_named_scopes_alone(
 ) -> None:
     rows = rows_of(dsn, schema)
     async with opened(rows) as recaller:
-        await filled(recaller)
-        await asked(recaller, "the boat")
-        await built(recaller, rows)
+        await made(recaller, rows)
     with psycopg.connect(app_of(dsn), options=f"-csearch_path={schema}") as host:
         for table in ("large", "large_block", "large_word", graph(owner)):
             for name, is_seen in (("{}", False), ("{user:zoe}", False), ("{owner}", True)):
