@@ -23,6 +23,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from gateway_memory import OWNER, GatewayMemory, load_config
+from gateway_memory.edge.shell_socket import ask
 from gateway_memory.observability.logs import configure_logging
 from gateway_memory.store.summaries import SessionRecord
 
@@ -62,6 +63,7 @@ def main() -> None:
         show(f"start_session, {MANY} sessions", within[1:])
         ratio(within)
         prompts(few, args)
+        asyncio.run(prompts_beside_a_gateway(few, args))
         stops(few, args.runs)
         show("search by words", measure(args.runs, lambda: process(search)))
         show("search --semantic", measure(max(5, args.runs // 2), lambda: process([*search, "--semantic"])))
@@ -79,6 +81,17 @@ def prompts(workspace: Path, args: argparse.Namespace) -> None:
 
         show(f"hook userPromptSubmit, {name}, {args.memories} memories", measure(args.runs, ask))
         print(f"  told something: {sum(b'gateway-memory' in answer for answer in answers)} of {len(answers)}")
+
+
+async def prompts_beside_a_gateway(workspace: Path, args: argparse.Namespace) -> None:
+    """Print what a prompt waits for where a gateway has the workspace open, and what of it the socket takes."""
+    asked = {"agent": "main", "prompt": "which service blocks the billing number 77?", "limit": 3, "min_score": 0.0}
+    async with GatewayMemory(load_config(), workspace) as memory:
+        await memory.flush()
+        print("beside a gateway:")
+        await asyncio.to_thread(prompts, workspace, args)
+        times = await asyncio.to_thread(measure, args.runs, lambda: ask(workspace, asked))
+        show("  the socket's part", times)
 
 
 def stops(workspace: Path, runs: int) -> None:

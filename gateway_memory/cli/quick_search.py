@@ -10,30 +10,47 @@ from typing import Any, Final
 
 from gateway_memory.cli.places import add_whose
 from gateway_memory.edge.shell_socket import ask
-from gateway_memory.hooks.run import workspace_of
+from gateway_memory.hooks.places import workspace_of
 from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import best, lines_of
 
-__all__ = ["main"]
+__all__ = ["main", "make_parser"]
 
 _MIN_SHARE: Final = 0.2
 _SEARCH_SECONDS: Final = 30.0
 _ROW: Final = ("text", "type", "score", "file", "at")
 
 
-def main(arguments: list[str]) -> int:
-    """Print {"results": [{content, type, score, source, timestamp}], "semantic"}, best first; returns the exit code.
-
-    A gateway that has the workspace open is asked first. semantic: false where words alone were searched.
-    """
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of this form of `search`."""
     parser = argparse.ArgumentParser(prog="gateway-memory search")
     parser.add_argument("query", nargs="+", metavar="QUERY")
-    parser.add_argument("--max-results", type=int, default=5, metavar="N")
-    parser.add_argument("--semantic", action="store_true", help="by meaning too; loads the encoder")
+    parser.add_argument(
+        "--max-results",
+        type=int,
+        default=5,
+        metavar="N",
+        help="for agents: JSON, at most so many (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--semantic",
+        action="store_true",
+        help="for agents: JSON, by meaning and in conversations too; loads the encoder",
+    )
     parser.add_argument("--json", action="store_true", help="as it is in any case")
-    parser.add_argument("--workspace")
+    parser.add_argument("--workspace", help="the memory's folder (default: .memory here)")
     add_whose(parser, user="a person's memory instead of the owner's", room="a group's")
     parser.add_argument("--config", type=Path)
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Print {"results": [{content, type, score, source, timestamp}], "semantic", "outcome"}; returns the exit code.
+
+    The best result comes first. A gateway that has the workspace open is asked first. semantic: false where words alone
+    were searched. outcome: "full", "empty", "partial" where a part was late, or "timeout" where nothing was ready.
+    """
+    parser = make_parser()
     args = parser.parse_args(arguments)
     if args.max_results < 1:
         parser.error("--max-results: expected a number from 1")
@@ -50,14 +67,16 @@ def main(arguments: list[str]) -> int:
 
         found = asyncio.run(_by_memory(workspace, args.config, asked))
     if found:
-        semantic = found["semantic"]
+        semantic, outcome = found["semantic"], found["outcome"]
         results = [_result(*(row[name] for name in _ROW)) for row in found["rows"]]
     else:
         semantic = False
         zone = zone_of(settings_of(workspace, args.config)) if args.config else None
         lines = best(lines_of(workspace, zone, time.time()), query, limit=args.max_results, min_score=_MIN_SHARE)
         results = [_result(line.text, line.type, line.score, line.file, line.at) for line in lines]
-    sys.stdout.write(json.dumps({"results": results, "semantic": semantic}, ensure_ascii=False, indent=2) + "\n")
+        outcome = "full" if results else "empty"
+    answer = {"results": results, "semantic": semantic, "outcome": outcome}
+    sys.stdout.write(json.dumps(answer, ensure_ascii=False, indent=2) + "\n")
     return 0
 
 

@@ -1,19 +1,21 @@
-"""A Unix socket by which a shell command asks the gateway that has a workspace open: its encoder is loaded.
+"""A Unix socket by which a shell command or a hook asks the gateway that has a workspace open: its encoder is loaded.
 
 One request a connection: a line of JSON, answered by a line of JSON. The sockets are in a folder that only the user can
-open, named by the workspace and the process. Light to import, since a search by words takes a tenth of a second.
+open, named by the workspace and the process. Light to import, since a prompt in an editor waits for it.
 """
 
 import contextlib
 import json
 import os
-import socket
 import stat
-import tempfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import socket
 
 __all__ = ["ask", "listening"]
 
@@ -33,13 +35,20 @@ async def listening(
     """
     import asyncio
 
+    answering: set[asyncio.Task[None]] = set()
+
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(Exception):  # the other end works for itself when nothing comes
+        task: asyncio.Task[None] | None = asyncio.current_task()
+        assert task
+        answering.add(task)
+        # The other end works for itself when nothing comes.
+        with contextlib.suppress(Exception, asyncio.CancelledError):
             request = json.loads(await reader.readline())
             told = await answer(request) if isinstance(request, dict) else {}
             writer.write(json.dumps(told).encode() + b"\n")
             await writer.drain()
         writer.close()
+        answering.discard(task)
 
     path = _socket_of(workspace, os.getpid())
     listener = None if path is None else _bound(path)
@@ -52,22 +61,28 @@ async def listening(
     finally:
         server.close()
         path.unlink(missing_ok=True)
+        for task in answering:
+            task.cancel()
+        await asyncio.gather(*answering)
 
 
-def ask(workspace: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what a gateway with this workspace answers; None if there is none, or it cannot answer."""
-    folder = _folder()
-    if folder is None:
+def ask(workspace: Path, request: Mapping[str, Any], *, seconds: float = _ASK_SECONDS) -> dict[str, Any] | None:
+    """Return what a gateway with this workspace answers; None if there is none, or none answers in so many seconds."""
+    folder, until = _folder(), time.monotonic() + seconds
+    paths = [] if folder is None else sorted(folder.glob(f"{_name(workspace)}-*.sock"))
+    if not paths:
         return None
-    for path in sorted(folder.glob(f"{_name(workspace)}-*.sock")):
+    import socket  # takes longer than to see that nobody listens
+
+    for path in paths:
         with contextlib.suppress(OSError, ValueError), socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(_CONNECT_SECONDS)
+            connection.settimeout(min(_CONNECT_SECONDS, _left(until)))
             try:
                 connection.connect(str(path))
             except ConnectionRefusedError:  # its process was killed
                 path.unlink(missing_ok=True)
                 continue
-            connection.settimeout(_ASK_SECONDS)
+            connection.settimeout(_left(until))
             connection.sendall(json.dumps(dict(request)).encode() + b"\n")
             with connection.makefile("rb") as stream:
                 told = json.loads(stream.readline(_LONGEST_LINE))
@@ -76,7 +91,17 @@ def ask(workspace: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _bound(path: Path) -> socket.socket | None:
+def _left(until: float) -> float:
+    if (left := until - time.monotonic()) <= 0:
+        raise TimeoutError
+    return left
+
+
+def _bound(path: Path) -> "socket.socket | None":
+    import socket
+
+    if not hasattr(socket, "AF_UNIX"):
+        return None
     listener = socket.socket(socket.AF_UNIX)
     try:
         path.unlink(missing_ok=True)
@@ -98,9 +123,7 @@ def _name(workspace: Path) -> str:
 
 def _folder() -> Path | None:
     """Return the folder of the sockets, made if it is missing; None if it is not ours alone."""
-    if not hasattr(socket, "AF_UNIX"):
-        return None
-    parent = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    parent = os.environ.get("XDG_RUNTIME_DIR") or os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - checked below
     folder = Path(parent) / f"gateway-memory-{os.getuid()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -5,27 +5,20 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import shlex
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from gateway_memory.edge.content import well_formed
-from gateway_memory.hooks.run import EVENTS, workspace_of
+from gateway_memory.hooks.hook import EVENTS
+from gateway_memory.hooks.places import FILES, OURS, Editor
 from gateway_memory.sessions.own_command import own_command
 
 __all__ = ["add_arguments", "install", "merged", "run", "undo", "without_ours"]
 
-Editor = Literal["cursor", "claude-code"]
-_FILES: Final[dict[Editor, str]] = {"cursor": ".cursor/hooks.json", "claude-code": ".claude/settings.json"}
-_OURS: Final = re.compile(
-    rf"(?:(?:^|[/\s'\"])gateway-memory['\"]?|-m gateway_memory(?:\.cli)?\.entry) hook (?:{'|'.join(EVENTS)})\b"
-)
-"""The command of our installations, in the current form or in an earlier one without a path."""
 _CURSORS: Final = {"userPromptSubmit": "beforeSubmitPrompt"}
 """Cursor's own names of events."""
 _CHECK_SECONDS: Final = 30.0
@@ -37,12 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True)
     for name, text in (("install", "merge our hooks into the editor's file"), ("undo", "take them out again")):
         action = actions.add_parser(name, help=text)
-        action.add_argument("editor", choices=list(_FILES))
+        action.add_argument("editor", choices=list(FILES))
         where = action.add_mutually_exclusive_group(required=True)
         where.add_argument("--project", type=Path, metavar="DIR", help="this project's hooks")
         where.add_argument("--global", dest="everywhere", action="store_true", help="the hooks of all your projects")
     actions.choices["install"].add_argument("--config", type=Path, help="the config.json5 that the hooks run with")
-    status = actions.add_parser("status", help="what is installed, and when each hook last ran")
+    status = actions.add_parser("status", help="what is installed, and how each hook's last run ended")
     status.add_argument("--project", type=Path, metavar="DIR", help="default: the current folder")
     for action in actions.choices.values():
         action.add_argument("--workspace", help="the memory's folder (default: .memory in the project)")
@@ -54,7 +47,9 @@ def run(args: argparse.Namespace) -> int:
         project = _project(args.project)
         config = args.config.expanduser().absolute() if getattr(args, "config", None) else None
         if args.action == "status":
-            lines = _status(project or Path.cwd(), args.workspace)
+            from gateway_memory.hooks.status import status_lines
+
+            lines = status_lines(project or Path.cwd(), args.workspace)
         elif args.action == "install":
             lines = [install(args.editor, project, args.workspace, config=config)]
         else:
@@ -197,35 +192,11 @@ def _without_command(entry: Any) -> list[Any]:
 
 
 def _is_ours(entry: Any) -> bool:
-    return isinstance(entry, dict) and _OURS.search(str(entry.get("command", ""))) is not None
-
-
-def _status(project: Path, workspace: str | None) -> list[str]:
-    lines = []
-    for editor in _FILES:
-        for path in dict.fromkeys((_file(editor, project), _file(editor, None))):
-            count = len(_OURS.findall(_commands(path)))
-            lines.append(f"{editor}: {f'{count} hooks' if count else 'not installed'} ({path})")
-    place = workspace_of({"workspace_roots": [str(project)]}, workspace)
-    for event in EVENTS:
-        ran = place / ".gateway-memory" / "hooks" / event
-        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(ran.stat().st_mtime)) if ran.exists() else "never"
-        lines.append(f"{event}: last ran {when}")
-    return lines
-
-
-def _commands(path: Path) -> str:
-    """Return the commands of an editor's file, one a line."""
-    found: list[str] = []
-    for entries in _read(path, _text(path)).get("hooks", {}).values():
-        for entry in entries:
-            inner = entry.get("hooks", [entry]) if isinstance(entry, dict) else []
-            found += [str(each.get("command", "")) for each in inner if isinstance(each, dict)]
-    return "\n".join(found)
+    return isinstance(entry, dict) and OURS.search(str(entry.get("command", ""))) is not None
 
 
 def _file(editor: Editor, project: Path | None) -> Path:
-    return (project or Path.home()).expanduser().absolute() / _FILES[editor]
+    return (project or Path.home()).expanduser().absolute() / FILES[editor]
 
 
 def _text(path: Path) -> str | None:

@@ -18,12 +18,16 @@ __all__ = ["before_compaction", "end", "followup"]
 _LONGEST_MS: Final = 10**13
 
 
-def before_compaction(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None) -> str:
+def before_compaction(
+    workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, until: float
+) -> str:
     """Return the request to the agent before its context is compacted, or "" if there is nothing to save.
 
     Without a transcript the content is unknown. A full context contains something, so the agent is asked to judge.
+
+    until: when the hook has to be done, by the monotonic clock.
     """
-    with _session(workspace, session_id, given, config) as (journal, pending):
+    with _session(workspace, session_id, given, config, until) as (journal, pending):
         journal.show(session_id, (), anew=True)  # what it was told may be gone
         seen = [*journal.seen_in(session_id), *pending]
         left = journal.has_left_anything(session_id)
@@ -35,14 +39,16 @@ def before_compaction(workspace: Path, session_id: str, given: dict[str, Any], c
     return prompts.flush(session_id, usage=usage, messages=messages, chinese=is_chinese(seen))
 
 
-def followup(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, status: object) -> str:
-    """Return the follow-up prompt if one is due: see `JournalInPlace.followup`.
+def followup(
+    workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, status: object, until: float
+) -> str:
+    """Return the follow-up prompt if one is due: see `JournalInPlace.followup`. until: as in `before_compaction`.
 
     At the first stop, it is due only if much has happened. At later stops without a transcript, the agent judges
     whether there is anything to save.
     """
     wanted = settings_of(workspace, config)["sessions"]
-    with _session(workspace, session_id, given, config, reached="stop") as (journal, pending):
+    with _session(workspace, session_id, given, config, until, reached="stop") as (journal, pending):
         if status not in ("completed", "aborted") or not (wanted["followups"] and wanted["records"]):
             return ""
         if given.get("stop_hook_active") or given.get("loop_count"):  # it answers such a prompt
@@ -60,9 +66,12 @@ def followup(workspace: Path, session_id: str, given: dict[str, Any], config: Pa
     )
 
 
-def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None) -> None:
-    """Close the session, and write its record unless it is saved. This also indexes new facts."""
-    with _session(workspace, session_id, given, config, reached="end") as (journal, _):
+def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, until: float) -> None:
+    """Close the session, and write its record unless it is saved. This also indexes new facts.
+
+    until: as in `before_compaction`.
+    """
+    with _session(workspace, session_id, given, config, until, reached="end") as (journal, _):
         if not journal.is_open(session_id):
             return
     import asyncio
@@ -97,7 +106,13 @@ def _milliseconds(value: object) -> float | None:
 
 @contextlib.contextmanager
 def _session(
-    workspace: Path, session_id: str, given: dict[str, Any], config: Path | None, *, reached: Reached = ""
+    workspace: Path,
+    session_id: str,
+    given: dict[str, Any],
+    config: Path | None,
+    until: float,
+    *,
+    reached: Reached = "",
 ) -> Iterator[tuple[JournalInPlace, list[Observation]]]:
     """Open the journal, register the session, and read its transcript, or the reply that the event tells.
 
@@ -110,7 +125,7 @@ def _session(
         path, pending = _transcript(given), list[Observation]()
         if path:
             last = given.get("last_assistant_message")
-            pending = feed(journal, session_id, path, settings, now, reached=reached, last=last)
+            pending = feed(journal, session_id, path, settings, now, until=until, reached=reached, last=last)
         elif settings["observations"]["enabled"]:
             read_last_message(journal, session_id, given, now)
         yield journal, pending

@@ -1,48 +1,86 @@
 """What an editor's session is told beside a prompt: memories that are relevant, and new to it.
 
-A prompt waits for this, so the memories are searched in place by words, without a model, and nothing waits for a lock.
+A prompt waits for this. A gateway that has the workspace open is asked first: its encoder is loaded. Without one, the
+memories are searched in place by words, without a model.
 """
 
 import re
+import time
+from collections.abc import Sequence
+from datetime import tzinfo
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from extractor import is_greeting, is_small_talk
 from gateway_memory.context.relevant import relevant_block
-from gateway_memory.hooks.state import compiled_settings, hook_key, zone_of
-from gateway_memory.hooks.words import lines_of
+from gateway_memory.edge.shell_socket import ask
+from gateway_memory.hooks.state import hook_key, settings_of, zone_of
 from gateway_memory.store.journal.shown import look_up_shown
-from recall import related
+
+if TYPE_CHECKING:
+    from gateway_memory.hooks.words import Line
 
 __all__ = ["relevant"]
 
 _PRIVATE: Final = re.compile(r"(?is)<private>.*?(?:</private>|\Z)")
 _COMMAND: Final = re.compile(r"/\w")
 _LONGEST: Final = 8_000
+_ASK_SHARE: Final = 0.5
+"""The share of the time that is left for which a gateway is waited for. The rest is for searching without it."""
 
 
-def relevant(workspace: Path, session_id: str, prompt: object, config: Path | None, now: float) -> str:
+class _Told(NamedTuple):
+    """A memory as a gateway tells it. at: epoch seconds."""
+
+    id: str
+    text: str
+    at: float
+
+
+def relevant(workspace: Path, session_id: str, prompt: object, config: Path | None, now: float, *, until: float) -> str:
     """Return the block to tell beside a prompt, "" for none; the session is not told the same again.
 
-    There is none if no other hook has compiled the config yet. now: epoch seconds.
+    now: epoch seconds. until: when the hook has to be done, by the monotonic clock.
 
     Raises:
+        ConfigError: the config has mistakes.
         StoreError: the journal is locked, damaged or not there.
     """
     message = _PRIVATE.sub(" ", prompt[:_LONGEST]).strip() if isinstance(prompt, str) else ""
     if not message or _COMMAND.match(message) or is_greeting(message) or is_small_talk(message):
         return ""
-    settings = compiled_settings(workspace, config)
-    if settings is None:
-        return ""
+    settings = settings_of(workspace, config)
     wanted, zone = settings["autoRecall"], zone_of(settings)
     with look_up_shown(workspace, session_id) as shown:
         if not shown.recalls(hook_key(session_id), configured=wanted["enabled"]):
             return ""
-        lines = lines_of(workspace, zone, now)
-        found = related(lines, message, limit=wanted["maxResults"], min_score=wanted["minScore"], now=now, zone=zone)
-        new = shown.fresh([(line.id, line.text) for _, line in found])
-        fresh = [line for (_, line), is_new in zip(found, new, strict=True) if is_new]
+        found: Sequence[_Told | Line] | None = _by_gateway(workspace, message, wanted, until)
+        if found is None:
+            found = _in_place(workspace, message, wanted, now, zone)
+        new = shown.fresh([(line.id, line.text) for line in found])
+        fresh = [line for line, is_new in zip(found, new, strict=True) if is_new]
         text = relevant_block(fresh, zone, wanted["maxInjectedTokens"])
         shown.add([(line.id, line.text) for line in fresh if f"({line.id}, " in text])
         return text
+
+
+def _by_gateway(workspace: Path, message: str, wanted: dict[str, Any], until: float) -> Sequence[_Told] | None:
+    """Return what a gateway finds for a message, best first; None if none answers in time."""
+    asked = {"agent": "main", "prompt": message, "limit": wanted["maxResults"], "min_score": wanted["minScore"]}
+    found = ask(workspace, asked, seconds=_ASK_SHARE * (until - time.monotonic()))
+    try:
+        return None if found is None else [_Told(**row) for row in found["rows"]]
+    except (KeyError, TypeError):  # a gateway of another version
+        return None
+
+
+def _in_place(
+    workspace: Path, message: str, wanted: dict[str, Any], now: float, zone: tzinfo | None
+) -> "Sequence[Line]":
+    """Search by words, in this process."""
+    from gateway_memory.hooks.words import lines_of  # a gateway's answer does not need these imports
+    from recall import related
+
+    lines = lines_of(workspace, zone, now)
+    found = related(lines, message, limit=wanted["maxResults"], min_score=wanted["minScore"], now=now, zone=zone)
+    return [line for _, line in found]

@@ -24,8 +24,8 @@ __all__ = ["Reached", "feed", "observations_of", "read_last_message"]
 Reached = Literal["", "stop", "end"]
 """What the agent has reached: nothing yet, the end of its reply, the end of the session."""
 
-_READ_SECONDS: Final[dict[Reached, float]] = {"": 2.0, "stop": 2.0, "end": 8.0}
-"""The time that reading may take. The next hook reads the rest."""
+_READ_SHARE: Final[dict[Reached, float]] = {"": 0.5, "stop": 0.5, "end": 0.25}
+"""The share of the time that is left to the hook which reading may take. The next hook reads the rest."""
 _AT_ONCE: Final = 20
 """The number of exchanges that are stored in one transaction."""
 _LONGEST_TEXT: Final = 20_000
@@ -38,6 +38,7 @@ def feed(
     settings: Mapping[str, Any],
     now: float,
     *,
+    until: float,
     reached: Reached,
     last: object,
 ) -> list[Observation]:
@@ -47,9 +48,11 @@ def feed(
     reply is not complete is left for a later hook.
 
     settings: the result of `settings_of`.
+    until: when the hook has to be done, by the monotonic clock.
     last: the last reply, as Claude Code tells it at a stop. Its transcript may not contain it yet.
     """
-    until = time.monotonic() + _READ_SECONDS[reached]
+    began = time.monotonic()
+    until = began + _READ_SHARE[reached] * (until - began)
     exchanges = read_exchanges(path, session_id)
     pending = exchanges[-1:] if exchanges and not _is_complete(exchanges[-1], reached, last) else []
     keep = _Keeping(settings, journal.switches(session_id), session_id)

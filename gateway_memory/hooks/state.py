@@ -15,7 +15,7 @@ from gateway_memory.store.disk.workspace import STATE_FOLDER
 if TYPE_CHECKING:
     from gateway_memory.store.journal.in_place import JournalInPlace
 
-__all__ = ["compiled_settings", "hook_key", "register", "settings_of", "zone_of"]
+__all__ = ["hook_key", "register", "settings_of", "zone_of"]
 
 
 def hook_key(session_id: str) -> str:
@@ -42,15 +42,16 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
     Checking takes pydantic and half a second, so the result is cached as JSON under the file's digest.
 
     Raises:
-        GatewayMemoryError: the config has mistakes.
+        ConfigError: the config has mistakes, or can't be read.
     """
-    found = compiled_settings(workspace, config)
-    if found is not None:
-        return found
+    with contextlib.suppress(OSError, ValueError):
+        found = json.loads(_compiled(workspace, config).read_bytes())
+        if isinstance(found, dict):
+            return found
     from gateway_memory.config.load import load_config, render_config
 
-    compiled = _compiled(workspace, config)
     settings: dict[str, Any] = json.loads(render_config(load_config(config)))["agents"]["defaults"]["memorySync"]
+    compiled = _compiled(workspace, config)
     temporary = compiled.with_name(f"{compiled.name}.{os.getpid()}.tmp")
     with contextlib.suppress(OSError):
         compiled.parent.mkdir(parents=True, exist_ok=True)
@@ -61,15 +62,6 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
             temporary.unlink(missing_ok=True)
             raise
     return settings
-
-
-def compiled_settings(workspace: Path, config: Path | None) -> dict[str, Any] | None:
-    """Return what `settings_of` has cached, or None."""
-    with contextlib.suppress(OSError, ValueError):
-        found = json.loads(_compiled(workspace, config).read_bytes())
-        if isinstance(found, dict):
-            return found
-    return None
 
 
 def _compiled(workspace: Path, config: Path | None) -> Path:

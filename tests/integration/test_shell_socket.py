@@ -1,4 +1,4 @@
-"""A search in a shell asks the gateway that has the workspace open; where there is none, it works for itself."""
+"""A shell's search and a prompt's hook ask the gateway that has the workspace open; without one, they search alone."""
 
 import asyncio
 import json
@@ -13,9 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from editor import compiled, hook
+from patience import seconds
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.edge.shell_socket import ask
+from gateway_memory.edge.shell_socket import ask, listening
+
+pytestmark = pytest.mark.slow
 
 BIKE = "I own a Canyon Grail gravel bike"
 QUESTION = "which bicycle do I have?"
@@ -62,6 +66,61 @@ async def test_the_gateway_answers_by_meaning(tmp_path: Path) -> None:
         assert await asyncio.to_thread(ask, tmp_path, ASKED | {"agent": "other"}) is None
     assert not json.loads(await shell(tmp_path, QUESTION, "--max-results", "3"))["semantic"]
     assert BIKE in await shell(tmp_path, QUESTION), "a search by a person loads the encoder"
+
+
+def prompted(workspace: Path, prompt: str, session: str = "editor") -> str:
+    """What an editor's session is told beside a prompt. Its hook loads no encoder."""
+    answer = hook("userPromptSubmit", workspace, conversation_id=session, prompt=prompt)
+    assert answer["continue"] is True
+    return str(answer.get("additional_context", ""))
+
+
+async def test_the_gateway_answers_a_prompts_hook_by_meaning_and_each_session_once(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), compiled(tmp_path)) as memory:
+        await tell(memory)
+
+        async def told(prompt: str, session: str) -> bool:
+            return BIKE in await asyncio.to_thread(prompted, tmp_path, prompt, session)
+
+        assert await told(QUESTION, "one")
+        assert not await told(QUESTION, "one"), "its context holds it"
+        assert await told(f"<private>the code is 4711</private> {QUESTION}", "two")
+        for quiet in ("thanks!", "hello", "/compact", "<private>which bicycle do I have?</private>"):
+            assert not await told(quiet, "three")
+        asked = {"agent": "main", "prompt": QUESTION, "limit": 3, "min_score": 1.0}
+        assert await asyncio.to_thread(ask, tmp_path, asked) == {"rows": []}, (
+            "it is relevant by the hook's own settings"
+        )
+        session = await memory.start_session("four", user=OWNER)
+        await memory.command(session, "/memory off")
+        assert not await told(QUESTION, session.session_id), "the session is a gateway's"
+    assert not prompted(tmp_path, QUESTION, "later"), "by words alone, nothing says the same"
+    assert BIKE in prompted(tmp_path, "do I own a gravel bike?", "later")
+
+
+async def test_a_prompts_hook_searches_alone_where_a_gateway_hangs_or_answers_strangely(tmp_path: Path) -> None:
+    workspace = compiled(tmp_path / ".memory")
+    (tmp_path / ".cursor").mkdir()
+    ours = {"command": "gateway-memory hook userPromptSubmit", "timeout": seconds(4)}
+    (tmp_path / ".cursor" / "hooks.json").write_text(json.dumps({"hooks": {"beforeSubmitPrompt": [ours]}}), "utf-8")
+    async with GatewayMemory(load_config(), workspace) as memory:
+        await tell(memory)
+    asked: list[str] = []
+
+    async def hanging(_: object) -> dict[str, Any]:
+        asked.append("hanging")
+        await asyncio.Event().wait()
+        return {}
+
+    async def strange(_: object) -> dict[str, Any]:
+        asked.append("strange")
+        return {"rows": [{"other": 1}]}
+
+    for answer in (hanging, strange):
+        async with listening(workspace, answer):
+            told = await asyncio.to_thread(prompted, workspace, "do I own a gravel bike?", answer.__name__)
+        assert BIKE in told
+    assert asked == ["hanging", "strange"]
 
 
 async def test_words_alone_are_said_to_be_so(tmp_path: Path) -> None:

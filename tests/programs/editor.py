@@ -1,19 +1,31 @@
 """Runs our commands as an editor does: processes of their own, JSON in and out."""
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from patience import seconds
+
+from gateway_memory.hooks.hook import EVENTS
+from gateway_memory.hooks.places import FILES
+from gateway_memory.hooks.state import settings_of
 from gateway_memory.store.summaries import read_records
 
-__all__ = ["WORDS_ALONE", "WORTH", "command", "environment", "hook", "prompted", "records", "run", "transcript"]
+__all__ = [
+    "WORDS_ALONE", "WORTH", "command", "compiled", "environment", "hook", "patient", "records", "run", "transcript",
+]  # fmt: skip
 
 WORDS_ALONE = str(Path(__file__).parents[1] / "data" / "words.json5")
 """A config by which no process loads the encoder."""
 WORTH = "请把登录接口改成用 JWT 认证，旧的会话先保留两周，然后通知前端同事"
+_HOOK_SECONDS = 30.0
 
 
 def command(*arguments: str) -> list[str]:
@@ -24,9 +36,33 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
+def patient() -> dict[str, str]:
+    """The environment of a person whose editors' files let each hook run long, as they need it on a busy machine."""
+    return {**environment(), "HOME": _patient_home()}
+
+
+@cache
+def _patient_home() -> str:
+    home = Path(tempfile.mkdtemp(prefix="gateway-memory-home-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    entries = {
+        event: [{"command": f"gateway-memory hook {event}", "timeout": seconds(_HOOK_SECONDS)}] for event in EVENTS
+    }
+    for file in FILES.values():
+        (home / file).parent.mkdir()
+        (home / file).write_text(json.dumps({"hooks": entries}), "utf-8")
+    return str(home)
+
+
 def run(*arguments: str, given: bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        command(*arguments), input=given, capture_output=True, check=False, cwd=cwd, env=environment(), timeout=60
+        command(*arguments),
+        input=given,
+        capture_output=True,
+        check=False,
+        cwd=cwd,
+        env=patient() if arguments[:1] == ("hook",) else environment(),
+        timeout=seconds(60),
     )
 
 
@@ -39,21 +75,11 @@ def hook(event: str, workspace: Path, **given: Any) -> dict[str, Any]:
     return answer
 
 
-def prompted(workspace: Path, **given: Any) -> dict[str, Any]:
-    """Run the hook that a prompt waits for, however busy this machine is."""
-    code = (
-        "import sys; from gateway_memory.hooks import run; run.PROMPT_SECONDS = 30.0; "
-        f"run.main(['UserPromptSubmit', '--workspace', {str(workspace)!r}, '--config', {WORDS_ALONE!r}])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        input=json.dumps(given).encode(),
-        capture_output=True,
-        check=True,
-        env=environment(),
-    )
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+def compiled(workspace: Path) -> Path:
+    """Make a workspace in which an earlier hook has compiled the config: that takes most of a hook's time."""
+    workspace.mkdir(parents=True, exist_ok=True)
+    settings_of(workspace, Path(WORDS_ALONE))
+    return workspace
 
 
 def transcript(path: Path, *messages: tuple[str, Any]) -> str:

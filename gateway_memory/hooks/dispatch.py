@@ -1,0 +1,111 @@
+"""What each event of an editor is answered."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from gateway_memory.hooks.hook import EVENTS
+from gateway_memory.hooks.places import MEMORY_FOLDER, limit_of, project_of, workspace_of
+
+if TYPE_CHECKING:
+    from gateway_memory.hooks.hook import Hook
+
+__all__ = ["answer"]
+
+_LONGEST_INPUT: Final = 4_000_000
+
+
+def answer(hook: "Hook") -> str:
+    """Return the JSON that answers a hook, and set what else it learns of the run.
+
+    Raises:
+        Exception: anything. The run then ends with the answer that the hook has.
+    """
+    config = hook.options.get("--config")
+    given = json.loads(sys.stdin.buffer.read(_LONGEST_INPUT) or b"{}")
+    if not isinstance(given, dict):
+        raise TypeError("the input is no JSON object")
+    claude = "hook_event_name" in given and "conversation_id" not in given
+    if claude:
+        hook.answer = "{}"
+    if hook.event:
+        hook.allow(limit_of("claude-code" if claude else "cursor", hook.event, project_of(given)))
+    workspace = hook.workspace = workspace_of(given, hook.options.get("--workspace"))
+    if not workspace.is_dir():
+        workspace.mkdir(parents=True, exist_ok=True)
+        if workspace.name == MEMORY_FOLDER:  # in a project: keep the memory out of version control
+            (workspace / ".gitignore").write_text("*\n", "utf-8")
+    told, text = _answered(hook, given, workspace, Path(config) if config else None, claude=claude)
+    hook.told = bool(text)
+    return json.dumps(told, ensure_ascii=True)
+
+
+def _answered(
+    hook: "Hook", given: dict[str, Any], workspace: Path, config: Path | None, *, claude: bool
+) -> tuple[dict[str, Any], str]:
+    """Return the answer in the editor's form, and its text, "" if there is nothing to tell."""
+    event, session_id = hook.event, str(given.get("conversation_id") or given.get("session_id") or "")[:200]
+    if not session_id.isprintable():  # an unprintable id is ignored; lone surrogates could not even be stored
+        session_id = ""
+    if event == "sessionStart":
+        text = _start(hook, session_id, given, workspace, config)
+        output = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+        return (output if claude else {"additional_context": text}), text
+    if event not in EVENTS or not session_id:
+        raise ValueError("there is no such hook, or no session")
+    if event == "userPromptSubmit":
+        from gateway_memory.hooks.prompt import relevant
+
+        text = relevant(workspace, session_id, given.get("prompt"), config, time.time(), until=hook.until)
+        if not claude:
+            return ({"continue": True, "additional_context": text} if text else {"continue": True}), text
+        output = {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}}
+        return (output if text else {}), text
+    from gateway_memory.hooks import later
+
+    if event == "preCompact":
+        prompt = later.before_compaction(workspace, session_id, given, config, until=hook.until)
+        # Claude Code accepts no message here. What it compacts is in the transcript, which was just read.
+        told = "" if claude else prompt
+        return ({"user_message": told} if told else {}), told
+    if event == "stop":
+        status = "completed" if claude else given.get("status", "")
+        prompt = later.followup(workspace, session_id, given, config, status=status, until=hook.until)
+        asked = {"decision": "block", "reason": prompt} if claude else {"followup_message": prompt}
+        return (asked if prompt else {}), prompt
+    later.end(workspace, session_id, given, config, until=hook.until)
+    return {}, ""
+
+
+def _start(hook: "Hook", session_id: str, given: dict[str, Any], workspace: Path, config: Path | None) -> str:
+    """Return what a session is told at its start."""
+    from extractor import is_mostly_chinese
+    from gateway_memory.hooks.start import opening
+    from gateway_memory.sessions.prompts import Prompts
+
+    text, held = opening(workspace, config, time.time())
+    if not session_id:
+        return text
+    # A conversation that is resumed holds what it was told before.
+    _register(hook, workspace, session_id, held, anew=given.get("source") != "resume")
+    # The first layer: its agent must know that it can search and save.
+    prompts = Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "")
+    told = "".join(line for line in text.splitlines() if line.startswith("- "))
+    tools = prompts.tools(session_id, chinese=is_mostly_chinese(told))
+    return f"{text}\n\n{tools}" if text else tools
+
+
+def _register(hook: "Hook", workspace: Path, session_id: str, held: list[tuple[str, str]], *, anew: bool) -> None:
+    """Register the session, and what its opening holds. If the journal fails, the opening is still told."""
+    from gateway_memory.errors import StoreError
+    from gateway_memory.hooks.state import register
+    from gateway_memory.store.journal.in_place import JournalInPlace
+
+    try:
+        with JournalInPlace.open(workspace) as journal:
+            register(journal, session_id, time.time(), lives=True)
+            journal.show(session_id, held, anew=anew)
+    except (StoreError, OSError) as error:
+        hook.problem = error

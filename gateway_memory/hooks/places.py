@@ -1,0 +1,95 @@
+"""Where an editor keeps its hooks, how long it lets them run, and where a project's memory is."""
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from gateway_memory.hooks.hook import EVENTS
+
+__all__ = [
+    "FILES",
+    "MEMORY_FOLDER",
+    "OURS",
+    "Editor",
+    "commands_in",
+    "event_in",
+    "limit_of",
+    "project_of",
+    "workspace_of",
+]
+
+Editor = Literal["cursor", "claude-code"]
+FILES: Final[dict[Editor, str]] = {"cursor": ".cursor/hooks.json", "claude-code": ".claude/settings.json"}
+"""Each editor's file, in a project or in the home folder."""
+OURS: Final = re.compile(
+    rf"(?:(?:^|[/\s'\"])gateway-memory['\"]?|-m gateway_memory(?:\.cli)?\.entry) hook ({'|'.join(EVENTS)})\b"
+)
+"""The command of our installations, in the current form or in an earlier one without a path; group 1 is the event."""
+MEMORY_FOLDER: Final = ".memory"
+_LONGEST_SECONDS: Final = 600
+
+
+def workspace_of(given: Mapping[str, Any], named: str | None) -> Path:
+    """Return the workspace of a hook: the named one, or `.memory` in the project's folder.
+
+    given: the input of the hook.
+
+    Raises:
+        FileNotFoundError: the project's folder is not there.
+    """
+    named = named or os.environ.get("GATEWAY_MEMORY_WORKSPACE")
+    if named:
+        return Path(named).expanduser().absolute()
+    folder = project_of(given)
+    if not folder.is_dir():
+        raise FileNotFoundError("the project's folder is not there")
+    return folder / MEMORY_FOLDER
+
+
+def project_of(given: Mapping[str, Any]) -> Path:
+    """Return the project's folder by the input of a hook."""
+    roots = given.get("workspace_roots")
+    # Claude Code's cwd follows its agent into subfolders; the project's folder is in the environment.
+    root = roots[0] if isinstance(roots, list) and roots else os.environ.get("CLAUDE_PROJECT_DIR") or given.get("cwd")
+    return Path(str(root)) if root else Path.cwd()
+
+
+def limit_of(editor: Editor, event: str, project: Path) -> float:
+    """Return the seconds that an editor allows a hook of ours: the number in the project's file, or in that of all."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path.home() raises where there is none
+    for folder in (project, Path(home)):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            document = json.loads((folder / FILES[editor]).read_text("utf-8-sig"))
+            named = [seconds for command, seconds in commands_in(document) if event_in(command) == event]
+            if named:
+                return min(named)
+    return float(EVENTS[event])
+
+
+def commands_in(document: object) -> Iterator[tuple[str, float]]:
+    """Yield each command of an editor's file with its seconds; ours without a number have the usual ones."""
+    hooks = document.get("hooks") if isinstance(document, dict) else None
+    for entries in hooks.values() if isinstance(hooks, dict) else ():
+        for entry in entries if isinstance(entries, list) else ():
+            inner = entry.get("hooks", [entry]) if isinstance(entry, dict) else ()
+            for each in inner if isinstance(inner, list) else ():
+                if isinstance(each, dict):
+                    command = str(each.get("command", ""))
+                    yield command, _seconds(each.get("timeout")) or EVENTS.get(event_in(command), 0)
+
+
+def _seconds(number: object) -> float:
+    """Return a number of an editor's file within reason, 0 for what is none."""
+    if not isinstance(number, int | float) or isinstance(number, bool) or not number > 0:
+        return 0.0
+    return float(min(number, _LONGEST_SECONDS))
+
+
+def event_in(command: str) -> str:
+    """Return the event of which a command is our hook, or ""."""
+    found = OURS.search(command)
+    return found[1] if found else ""
