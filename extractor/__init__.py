@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .language.script import has_han, is_mostly_chinese
     from .language.small_talk import is_greeting, is_small_talk
     from .language.vocabulary import polarity, same_words
-    from .merge.decide import decide, settled, unsure
+    from .merge.decide import decide, says, settled, unsure
     from .merge.doubt import ReviewMode, doubt_of
     from .model.breaker import Breaker
     from .model.model import Extraction, Model
@@ -63,6 +63,7 @@ __all__ = [
     "permitted_summary",
     "polarity",
     "same_words",
+    "says",
     "settled",
     "summarize",
     "traits_of",
@@ -111,6 +112,7 @@ _HOMES = {
     "permitted_summary": "model.permission",
     "polarity": "language.vocabulary",
     "same_words": "language.vocabulary",
+    "says": "merge.decide",
     "settled": "merge.decide",
     "summarize": "model.summary",
     "unsure": "merge.decide",

@@ -104,13 +104,13 @@ class Recaller:
             await self._background.embedded()
 
     async def vectors(self) -> Vectors:
-        """Return how many memories have vectors, over all scopes."""
-        rows, missing = await self._read(lambda index: index.missing_vectors())
-        encoder = None if self._embedder is None else self._embedder.encoder
-        problems = [embedder.problem for embedder in self._embedders if embedder.problem]
-        return Vectors(
-            encoder=encoder.name if encoder else "", rows=rows, missing=missing, problem=problems[0] if problems else ""
-        )
+        """Return how many memories have vectors, over all scopes. The encoder of this process need not be loaded."""
+        return await self._read(lambda index: index.vectors())
+
+    @property
+    def problem(self) -> str:
+        """The kind of the last failure of this process's encoder; "" while it works, or where there is none."""
+        return next((embedder.problem for embedder in self._embedders if embedder.problem), "")
 
     async def _read(self, job: "Callable[[Index], T]") -> T:
         def following(index: "Index") -> T:

@@ -200,12 +200,14 @@ class Recall:
     outcome: "full": lexical and semantic scores were ranked; "partial": something was late or missing, and the rest
     was ranked; "empty": everything was ranked and nothing was good enough; "timeout": nothing was ready in time.
     stages: the seconds that each stage took. weak: the best of what scored below `min_score`, if that was asked for.
+    semantic: whether the query was compared by meaning too; False where words alone were searched.
     """
 
     hits: tuple[Hit, ...] = ()
     weak: tuple[Hit, ...] = ()
     outcome: RecallOutcome = "empty"
     stages: Mapping[str, float] = field(default_factory=dict)
+    semantic: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,13 +221,11 @@ class Near:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vectors:
-    """The state of the vectors over all scopes: `missing` of `rows` have none yet.
+    """The vectors in the index, over all scopes and whoever made them: `missing` of `rows` have none yet.
 
-    encoder: its name; "" while it loads, or where there is none. problem: the kind of its last failure; "" while it
-    works.
+    encoder: the name of the encoder that made them; "" while none has made any.
     """
 
     encoder: str = ""
     rows: int = 0
     missing: int = 0
-    problem: str = ""

@@ -17,7 +17,7 @@ from .changes import changed, happened, predicate, same_verb, says_now
 from .order import swapped, turned
 from .slots import slots
 
-__all__ = ["decide", "settled", "unsure"]
+__all__ = ["decide", "says", "settled", "unsure"]
 
 ALIKE = 0.8  # Jaccard of the content words
 RICHER_ALIKE = 0.4  # the same, where one statement holds all of the other
@@ -27,6 +27,7 @@ NEAR_ACROSS_LANGUAGES = 0.59
 STANDS_OUT = 0.09
 FEW = 3  # words
 NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from these on a model is asked, if there is one
+SAID_WORDS, SAID_COSINE = 0.6, 0.5  # share of a line's content words, or cosine, from which on a text says the line
 
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
@@ -54,6 +55,17 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     if action in ("update", "supersede") and memory.protected and not (plainly or _may_change(candidate)):
         return _beside(memory, action)
     return Decision(action=action, target=memory.id, reason=reason)
+
+
+def says(content: str, text: str, cosine: float | None) -> bool:
+    """Return whether a content says what a line says, in other words or in another language, with all its numbers.
+
+    cosine: of both, None if it is unknown.
+    """
+    if not set(_NUMBER.findall(text)) <= set(_NUMBER.findall(content)):
+        return False
+    words = statement_words(text)
+    return len(words & statement_words(content)) >= max(1, SAID_WORDS * len(words)) or (cosine or 0.0) >= SAID_COSINE
 
 
 def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:

@@ -15,9 +15,14 @@ class Breaker:
         self._failed = 0
         self._tried_at = 0.0
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the provider is not called for a while."""
+        return self._failed >= self._failures
+
     def allows(self, now: float) -> bool:
         """Return whether a call may be made now. While the breaker is open, only one may in each `open_seconds`."""
-        if self._failed < self._failures:
+        if not self.is_open:
             return True
         if now - self._tried_at < self._open_seconds:
             return False

@@ -83,6 +83,11 @@ class Model:
         if provider:
             await provider.close()
 
+    @property
+    def rests(self) -> bool:
+        """Whether the model is not asked for a while, after repeated failures."""
+        return self._breaker.is_open
+
     def cost_at_most(self, turns: Sequence[Turn], known: Sequence[Known], kept: Sequence[Kept] = ()) -> int:
         """Return the most tokens that an extraction can take, a repair included. They are reserved before the call."""
         texts = [turn.user + turn.reply for turn in turns] + [memory.text for memory in known]

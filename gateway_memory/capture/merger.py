@@ -5,7 +5,7 @@ from heapq import nlargest
 from operator import attrgetter
 from typing import Final
 
-from extractor import Candidate, Decision, Known, decide, same_words
+from extractor import Candidate, Decision, Known, decide, same_words, says
 from gateway_memory.capture.doubts import Doubts, record_of_candidate
 from gateway_memory.capture.draft import Draft, drafted, known
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
@@ -56,7 +56,7 @@ class Merger:
         """
         text = one_line(candidate.content)
         near = {item.stored.entry.id: item for item in found}
-        reworded = [memory for memory in draft.by_rules if await self._rewords(scope, candidate, turn, memory)]
+        reworded = [memory for memory in draft.by_rules if await self._rewords(scope, candidate, turn, memory, near)]
         gone = {item.memory.id for item in draft.retired} | {memory.id for memory in reworded}
         compared = [known(item) for identity, item in near.items() if identity not in gone]
         compared += nlargest(NEAREST, (drafted(memory, text) for memory in draft.added), key=attrgetter("overlap"))
@@ -142,19 +142,28 @@ class Merger:
         stored = await self._storage.recaller.get(scope.key, memory.id)
         return stored is not None and (stored.file, stored.entry.text) == (memory.file, memory.text)
 
-    async def _rewords(self, scope: Scope, candidate: Candidate, turn: PendingTurn, memory: MemoryRecord) -> bool:
-        """Return whether a candidate rewords an unedited memory that the rules read from the same turn."""
+    async def _rewords(
+        self,
+        scope: Scope,
+        candidate: Candidate,
+        turn: PendingTurn,
+        memory: MemoryRecord,
+        near: Mapping[str, Near],
+    ) -> bool:
+        """Return whether a candidate rewords an unedited memory that the rules read from the same turn.
+
+        Its quotation alone does not tell: a model may quote a whole message for one fact of it.
+        """
         if not candidate.quote or memory.turn != turn.id or not same_words(candidate.quote, memory.text):
             return False
-        return await self._is_unedited(scope, memory)
+        cosine = near[memory.id].cosine if memory.id in near else None
+        return says(candidate.content, memory.text, cosine) and await self._is_unedited(scope, memory)
 
     @staticmethod
     def _decision(
         candidate: Candidate, compared: Sequence[Known], reworded: Sequence[MemoryRecord], draft: Draft
     ) -> Decision:
         """Return the decision about a candidate: by the rules, or by the model if the rules were unsure."""
-        if reworded and candidate.importance != "high" and any(memory.file == MEMORY_FILE for memory in reworded):
-            return Decision(action="skip", target=reworded[0].id, reason="protected")
         if reworded and candidate.doubt:
             return Decision(action="skip", target=reworded[0].id, reason="known")
         decision = decide(candidate, compared)

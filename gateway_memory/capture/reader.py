@@ -77,6 +77,11 @@ class Models:
     model: Model | None = None
     summaries: Model | None = None
 
+    @property
+    def rest(self) -> bool:
+        """Whether one of them is not asked for a while, after repeated failures."""
+        return any(each is not None and each.rests for each in (self.model, self.summaries))
+
 
 class Reader:
     """Calls the models. Without a model, only the rules extract memories."""

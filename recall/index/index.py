@@ -13,7 +13,7 @@ from recall.index.scope_rows import ScopeRows
 from recall.rows.port import Rows, SearchTerms, VectorSpace
 from recall.rows.replacement import cleaned, same_text
 from recall.text.entry_text import embedded_text
-from recall.types import Entry, FileChange, FileEntries, Filter, RecallError, Stored
+from recall.types import Entry, FileChange, FileEntries, Filter, RecallError, Stored, Vectors
 
 __all__ = ["Index"]
 
@@ -214,10 +214,10 @@ class Index:
         """Return sequence and text of rows that wait for a vector."""
         return [(stored.sequence, embedded_text(stored.entry)) for stored in self.rows.pending(limit)]
 
-    def missing_vectors(self) -> tuple[int, int]:
-        """Return how many rows there are, and how many of them have no vector of this process's encoder."""
-        rows, pending = self.rows.totals()
-        return rows, pending if self.is_ours else rows
+    def vectors(self) -> Vectors:
+        """Return how many rows have vectors of the encoder whose vectors are stored."""
+        rows, missing = self.rows.totals()
+        return Vectors(encoder=self._space.name, rows=rows, missing=missing)
 
     def put_vectors(self, sequences: Sequence[int], vectors: Sequence[NDArray[np.float32]]) -> bool:
         """Keep vectors as bytes, see `packing.packed`.

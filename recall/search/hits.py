@@ -18,11 +18,13 @@ __all__ = ["CandidateRow", "chosen", "hits_of"]
 class CandidateRow(NamedTuple):
     """A chosen row: its number and score; `related` and `parts` as in `Hit`.
 
-    applies: whether it is a standing preference for what the message asks to be made.
+    applies: whether it is a standing preference for what the message asks to be made. coverage: the share of the
+    message's terms, by weight, that it has.
     """
 
     row: int
     score: float
+    coverage: float
     related: bool
     applies: bool
     parts: dict[str, float]
@@ -37,7 +39,7 @@ def chosen(found: Sequence[CandidateRow], rows: ScopeRows, limit: int, episodes:
     """
     if not (limit and episodes):
         found = [one for one in found if bool(rows.episodes.values[one.row]) == (not limit)]
-    stands = standing_for([one.row for one in found], rows)
+    stands = standing_for({one.row: one.coverage for one in found}, rows)
     by_row = {one.row: one for one in found}
     hits: dict[int, CandidateRow] = {}
     turns: set[int] = set()

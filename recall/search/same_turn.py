@@ -1,6 +1,6 @@
 """A memory and the words of the turn that it was extracted from: they rank together, and are one hit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ _JOINT_SHARE = 0.6
 # memory has which says all of them.
 _EXTRACTED_SHARE = 0.95
 _WHOLE_SHARE = 0.75
+# How much more of the message's terms, by weight, the words cover than each of their memories, to be a hit beside it.
+_ANSWERS_MORE = 0.5
 # Words that ask to remember are no part of what is to be remembered.
 _ASKING = frozenset(terms_of(tokens_of("please remember that 请记住 记住")))
 
@@ -41,10 +43,12 @@ def rank_with_words(scores: Floats, rows: ScopeRows, best: NDArray[np.int64]) ->
     return np.union1d(best, memories)
 
 
-def standing_for(found: Sequence[int], rows: ScopeRows) -> dict[int, int]:
+def standing_for(found: Mapping[int, float], rows: ScopeRows) -> dict[int, int]:
     """Return, by row, which other row stands for it: a memory for its turn's passages, or they for the memory.
 
-    found: rows, best first. The user's words stand for a memory where they say more than it (`_says_more`).
+    found: the coverage of the message by each row, best row first. What was said stands for a memory where it says more
+    than the memory (`_says_more`). Where it answers more of the message, neither stands for the other: a memory of one
+    fact does not hide the others.
     """
     memories: dict[int, list[int]] = {}
     passages: dict[int, list[int]] = {}
@@ -53,12 +57,15 @@ def standing_for(found: Sequence[int], rows: ScopeRows) -> dict[int, int]:
             (passages if rows.episodes.values[row] else memories).setdefault(turn, []).append(row)
     stands: dict[int, int] = {}
     for turn in memories.keys() & passages.keys():
-        words = passages[turn]
+        kept = max(memories[turn], key=found.__getitem__)
+        words = max(passages[turn], key=found.__getitem__)
+        if found[words] >= found[kept] + _ANSWERS_MORE:
+            continue
         for memory in memories[turn]:
             if _says_more(rows, turn, memory):
-                stands.setdefault(memory, words[0])
+                stands.setdefault(memory, passages[turn][0])
             else:
-                for passage in words:
+                for passage in passages[turn]:
                     stands.setdefault(passage, memory)
     return stands
 

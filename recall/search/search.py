@@ -138,7 +138,7 @@ def best_hits(index: Index, lexical: LexicalScores, vector: QueryVector | None, 
         more = for_episodes if is_episode[row] else 0.0
         score = calibration.calibrated(evidence + more, foremost - ranked_at, applies=row in applying)
         parts = _parts(terms, row, ranked_at, evidence, near, place) if terms.kept else {}
-        return CandidateRow(row, score, related, row in applying, parts)
+        return CandidateRow(row, score, float(near.coverage[place]), related, row in applying, parts)
 
     if not applying and calibration.calibrated(evidence + for_episodes, 0.0, applies=False) < min_score:
         first = [float(score) for score in scores[best[: len(near.coverage)]]]

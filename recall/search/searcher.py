@@ -68,8 +68,11 @@ class Searcher:
         vector, *preceding = await self._vectors(
             [request.query, *reversed(request.preceding[-PRECEDING_TURNS:])], deadline, patient=request.asked
         )
-        vectors = None if vector is None else (vector, [each for each in preceding if each is not None])
         ranking = time.perf_counter()
+        # The encoder makes nothing of some texts, such as "???": then nothing is late.
+        meaningless = vector is not None and not vector.any()
+        known = [each for each in preceding if each is not None and each.any()]
+        vectors = None if vector is None or meaningless else (vector, known)
         left = None if deadline is None else max(deadline - ranking, 0)
         try:
             async with asyncio.timeout(left):
@@ -84,7 +87,8 @@ class Searcher:
         ended = time.perf_counter()
         self._ranking_seconds += 0.3 * (ended - ranking - self._ranking_seconds)
         # A preceding turn without its vector costs little precision; only the message's own makes an answer partial.
-        complete = ranked.current and (ranked.semantic or self._embedder is None)
+        semantic = ranked.semantic or meaningless
+        complete = ranked.current and (semantic or self._embedder is None)
         recall = Recall(
             hits=ranked.hits,
             weak=ranked.weak,
@@ -94,6 +98,7 @@ class Searcher:
                 "lexical": ranked.lexical_seconds,
                 "ranking": ended - ranking - ranked.lexical_seconds,
             },
+            semantic=semantic,
         )
         if complete:
             self._remember(request, recall)
@@ -108,15 +113,16 @@ class Searcher:
         self, scope: str, texts: "Sequence[str]", limit: int, timeout_seconds: float
     ) -> list[tuple[Near, ...]]:
         """See `Recaller.nearest_each`."""
-        vectors = await self._vectors(texts, time.perf_counter() + timeout_seconds)
+        made = await self._vectors(texts, time.perf_counter() + timeout_seconds)
+        vectors = [None if vector is None or not vector.any() else vector for vector in made]
         return await self._thread.run(partial(_nearest, scope, list(zip(texts, vectors, strict=True)), limit), WRITE)
 
     async def _vectors(
         self, texts: "Sequence[str]", deadline: float | None, *, patient: bool = False
     ) -> "list[Vector | None]":
-        """Return the vectors of texts; None for those that are not there in time, failed, or are zero.
+        """Return the vectors of texts; None for those that are not there in time, or failed.
 
-        A vector that comes late is cached, and serves the next message.
+        A vector that comes late is cached, and serves the next message. One that is zero means nothing.
         """
         embedder = self._embedder
         if embedder is None:
@@ -136,7 +142,7 @@ class Searcher:
     def _answer_before(self, request: SearchRequest) -> Recall:
         """Return what the same search found lately, where nothing newer was ready in time."""
         found = self._answers.get(_key(request))
-        return Recall(outcome="timeout") if found is None else Recall(hits=found.hits, outcome="partial")
+        return Recall(outcome="timeout") if found is None else replace(found, weak=(), outcome="partial", stages={})
 
     def _remember(self, request: SearchRequest, recall: Recall) -> None:
         key = _key(request)
@@ -151,11 +157,10 @@ def _key(request: SearchRequest) -> SearchRequest:
 
 
 def _result(requested: "asyncio.Future[Vector]") -> "Vector | None":
-    """Return a vector; None where there is none, or a zero one: the encoder makes nothing of that text."""
+    """Return a vector; None where there is none."""
     if not requested.done() or requested.cancelled() or requested.exception() is not None:
         return None
-    vector = requested.result()
-    return vector if vector.any() else None
+    return requested.result()
 
 
 def _rank(
@@ -170,7 +175,8 @@ def _rank(
     lexical = lexical_scores(index, request, vector, zone)
     seconds = time.perf_counter() - started
     found = Found() if lexical is None else best_hits(index, lexical, vector, request)
-    semantic = vector is not None and index.fits(vector.vector)
+    # Without rows, nothing could be found by meaning either.
+    semantic = lexical is None or (vector is not None and index.fits(vector.vector))
     return _Ranked(found.hits, found.weak, semantic, index.rows.is_current(), seconds)
 
 

@@ -1,15 +1,19 @@
-"""Which memories an editor's session was told. Light to import, and it never waits: a prompt is waiting."""
+"""Which memories an editor's session was told. Light to import, and it waits only a moment: a prompt waits for it."""
 
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Final
 from zlib import crc32
 
 from gateway_memory.errors import store_failed
 
 __all__ = ["Shown", "forget_shown", "look_up_shown", "show"]
+
+_BUSY_SECONDS: Final = 0.25
+"""How long a writer is waited for: on a busy machine a short transaction takes some time."""
 
 
 def show(database: sqlite3.Connection, session_id: str, items: Sequence[tuple[str, str]]) -> None:
@@ -62,7 +66,7 @@ def look_up_shown(workspace: Path, session_id: str) -> Iterator[Shown]:
     path = (workspace / "journal.sqlite").absolute()
     try:
         place = f"{path.as_uri()}?mode=rw"
-        with closing(sqlite3.connect(place, uri=True, timeout=0, isolation_level=None)) as database:
+        with closing(sqlite3.connect(place, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)) as database:
             database.execute("PRAGMA synchronous = NORMAL")  # a power cut may only repeat a memory
             yield Shown(database, session_id)
     except sqlite3.Error as error:
