@@ -47,8 +47,11 @@ __all__ = [
     "StoreError",
     "UsageError",
     "WorkspaceError",
+    "__version__",
     "load_config",
 ]
+
+__version__ = "0.2.0"
 
 _HOMES = {
     "OWNER": "scope",

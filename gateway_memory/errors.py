@@ -14,6 +14,7 @@ __all__ = [
     "StoreError",
     "UsageError",
     "WorkspaceError",
+    "how_to_install",
     "place_of",
     "store_failed",
 ]
@@ -83,6 +84,11 @@ def store_failed(place: object, error: BaseException) -> StoreError:
         f"{place} could not be read or written ({error}). What was accepted is not lost, it waits in the journal: make "
         "room, or put right what is wrong, and do it again"
     )
+
+
+def how_to_install(extra: str) -> str:
+    """Return how to install one of our extras. No index has the package, so its bare name would be somebody else's."""
+    return f"pip install '.[{extra}]' in a checkout of gateway-memory, or of its wheel: pip install 'FILE.whl[{extra}]'"
 
 
 def place_of(error: BaseException) -> str:

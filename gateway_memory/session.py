@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from extractor import has_han
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.edge.phrases import CHAT
+from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.identity.keys import session_types
 from gateway_memory.scope import Scope
 from notifier import Inbox
@@ -87,6 +87,8 @@ class Session:
 
     delivered: Mapping[str, int] = MappingProxyType({})
     """Up to which number, by origin, the session was told events before this process went on with it."""
+    opening_partial = False
+    """Whether a part of the opening was late or failed, and is missing. The opening says so in its last line."""
     _withdrawn: frozenset[str] = frozenset()
     report: "ReplyReport | None" = None
     """What was considered for the current reply."""
@@ -150,6 +152,7 @@ class Session:
         self.session_id = session_id
         self.ending = False
         self._opening = self.digest = ""
+        self.opening_partial = False
         self.delivered, self.restored = {}, {}
         self.revision = None
         self.changes = -1
@@ -221,9 +224,10 @@ class Session:
         if not self._ephemeral:
             self.mark_shown(items)
 
-    def open_with(self, text: str, items: Sequence[tuple[str, str]]) -> None:
-        """Record a new opening and its memories (id, text)."""
-        self.opening = text
+    def open_with(self, text: str, items: Sequence[tuple[str, str]], *, partial: bool = False) -> None:
+        """Record a new opening and its memories (id, text). partial: a part is missing, and the opening says so."""
+        self.opening = f"{text}\n\n{say(self.language, 'opening_late')}".strip() if partial else text
+        self.opening_partial = partial
         self.mark_injected(items)
         self._in_opening = frozenset((identity, _key(text)) for identity, text in items)
 

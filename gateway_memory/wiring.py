@@ -1,6 +1,7 @@
 """Create the parts of an open memory in the order of their dependencies, and close them in reverse."""
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -35,6 +36,8 @@ from gateway_memory.sessions.lifecycle import Lifecycle
 from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.sessions.saver import Saver
 from gateway_memory.sessions.start import SessionStarter
+from gateway_memory.store.ports.health import ProcessState
+from gateway_memory.sync.health import HealthKeeper
 from gateway_memory.sync.neighbours import Neighbours
 from gateway_memory.sync.opening import open_storage
 from gateway_memory.sync.storage import Storage
@@ -127,6 +130,26 @@ async def open_memory(
     _watch(stack, storage.documents.folder, runtime, storage, sessions.scopes)
     context = ContextBuilder(runtime, storage, bus.delivered_upto)
     models = _open_models(stack, runtime.settings, extract)
+    opened_at = runtime.timestamp()
+
+    def state() -> ProcessState:
+        updates, told = bus.waiting()
+        return ProcessState(
+            pid=os.getpid(),
+            since=opened_at,
+            model=models.name,
+            model_rests=models.rest,
+            problem=storage.recaller.problem,
+            replaced=storage.recaller.replaced,
+            alarm=runtime.metrics.capture_alarm(runtime.clock()),
+            updates=updates,
+            told=told,
+            mqtt=notifier.status() if notifier else None,
+        )
+
+    health = HealthKeeper(runtime, storage.health, state)
+    stack.push_async_callback(health.close)
+    run_beside(stack, health.run(), "health")
     capture = _open_capture(stack, runtime, storage, announcer, sessions, models)
     saver = Saver(runtime, storage, capture.changes, capture.executor, capture.reader)
     lifecycle = Lifecycle(runtime, storage, sessions, saver, capture.distiller, capture.processor)
@@ -154,9 +177,7 @@ async def open_memory(
         links=links,
         caught_up=capture.processor.caught_up,
         switched=starter.switched,
-        waiting=bus.waiting,
-        notifier=lambda: notifier.status() if notifier else None,
-        model=models.name,
+        health=health,
     )
     await lifecycle.close_abandoned(starting=True)
     return OpenMemory(

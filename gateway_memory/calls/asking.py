@@ -8,7 +8,7 @@ from gateway_memory.calls.opened import Opened
 from gateway_memory.calls.translation import only_our_errors
 from gateway_memory.commands.answers import Answer, NotDone
 from gateway_memory.commands.search import as_filter, as_kinds
-from gateway_memory.context.finder import as_query
+from gateway_memory.context.finder import Found, as_query
 from gateway_memory.edge.content import Content, count_of, text_of, well_formed
 from gateway_memory.errors import UsageError
 from gateway_memory.identity.keys import without_secrets
@@ -17,7 +17,6 @@ from gateway_memory.session import Session
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.plan import Receipt
 from notifier import Subscription
-from recall import Hit
 
 __all__ = ["AskingCalls"]
 
@@ -39,8 +38,11 @@ class AskingCalls(Opened):
         session_key: str | None = None,
         kinds: Collection[str] | None = None,
         explain: bool = False,
-    ) -> tuple[Hit, ...]:
+    ) -> Found:
         """Return what matches a query, best first: memories, and what was said. An incognito session gets none.
+
+        The result is a tuple of hits with `outcome`: "full", "empty", "partial" (a part was late or failed, and these
+        hits are the rest) or "timeout" (nothing was ready in time). Ask again after the last two.
 
         A hit has `kind` ("memory", "note" for prose of a file, "episode" for a turn), `id` and `text`. With a score
         below `minScore` it is weak; `related` tells whether it shares anything with the query. Without a query,
@@ -71,11 +73,13 @@ class AskingCalls(Opened):
         limit, asked = count_of(limit, "limit"), as_query(text_of(query, "query")).text
         await opened.starter.start(session)
         if session.incognito:  # an embedding server would receive the query
-            return ()
+            return Found()
         return await opened.finder.find(session, asked, limit, kinds=wanted, only=only, explain=explain)
 
-    async def get(self, session: Session, id: str, *, around: int = 2) -> tuple[Hit, ...]:  # noqa: A002 - a hit's name for it
+    async def get(self, session: Session, id: str, *, around: int = 2) -> Found:  # noqa: A002 - a hit's name for it
         """Return a hit of `search` again, with what was said around it, oldest first; () if it is gone or forgotten.
+
+        `outcome` is as in `search`: "timeout" where it may only be late.
 
         A record or an observation comes alone, as a whole.
 
@@ -91,7 +95,7 @@ class AskingCalls(Opened):
             raise UsageError(f"around={around!r}: expected a number of turns, at least 0")
         await opened.starter.start(session)
         if session.incognito or not is_name(id):
-            return ()
+            return Found()
         return await opened.finder.get(session, id, around)
 
     async def command(self, session: Session, text: Content | None) -> str | None:

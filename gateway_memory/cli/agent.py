@@ -97,7 +97,7 @@ async def _on_session(
     args: argparse.Namespace,
 ) -> dict[str, Any]:
     from gateway_memory.config.load import load_config
-    from gateway_memory.hooks.run import workspace_of
+    from gateway_memory.hooks.places import workspace_of
     from gateway_memory.memory import GatewayMemory
 
     workspace, config = workspace_of({}, args.workspace), load_config(args.config)

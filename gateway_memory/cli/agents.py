@@ -33,7 +33,7 @@ class OfflineAgent:
     async def reply(self, system: str, history: Sequence[Message]) -> str:  # noqa: ARG002 - the Protocol's
         """Show the context."""
         context = system.strip() or "(nothing: no memory concerns this message)"
-        return f"I am no model, only the stage. A model would read your message together with this:\n{context}"
+        return f"No model is connected. With your message, one would be given:\n{context}"
 
 
 class _OpenAI:

@@ -43,7 +43,7 @@ COMMANDS: Final = (
 def run(args: argparse.Namespace) -> int:
     """Carry it out; returns the exit code: 1 if `check` finds that this version can't work with the tables."""
     from gateway_memory.config.load import load_config
-    from gateway_memory.errors import GatewayMemoryError
+    from gateway_memory.errors import GatewayMemoryError, how_to_install
 
     settings = load_config(args.config).for_agent(args.agent).store
     try:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
             raise
-        sys.stderr.write("this needs the extra postgres: pip install 'gateway-memory[postgres]'\n")
+        sys.stderr.write(f"this needs the extra postgres: {how_to_install('postgres')}\n")
         return 1
 
 

@@ -60,7 +60,7 @@ COMMANDS: Final = (
     ),
     ShellCommand(
         name="checkout",
-        help=("write the documents of a scope into a folder, to edit them", "把一个范围的文档写进文件夹，以便编辑"),
+        help=("write the documents of a scope into a folder, to edit them", "把一份记忆的文档写进文件夹，以便编辑"),
         add_arguments=_checkout_arguments,
         run="gateway_memory.cli.documents:run_checkout",
         keeps_log=False,

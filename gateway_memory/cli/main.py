@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from gateway_memory import __version__
 from gateway_memory.cli.table import COMMANDS
 from gateway_memory.config.settings import LogSettings
 from gateway_memory.errors import GatewayMemoryError
@@ -61,13 +62,11 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """Print the version of the package; it is looked up only when it is asked for."""
+    """Print the version of the package, also to a pipe that is closed and a disk that is full."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib.metadata import version
-
         try:
-            print(f"gateway-memory {version('gateway-memory')}", flush=True)  # noqa: T201
+            print(f"gateway-memory {__version__}", flush=True)  # noqa: T201
         except BrokenPipeError:
             parser.exit()
         except OSError as error:  # a full disk
@@ -85,7 +84,7 @@ def _log_settings(args: argparse.Namespace) -> LogSettings:
     from gateway_memory.config.load import load_config
 
     try:
-        return load_config(getattr(args, "config", None)).for_agent(getattr(args, "agent", "main")).logs
+        return load_config(getattr(args, "config", None)).for_agent(getattr(args, "agent", None) or "main").logs
     except GatewayMemoryError:  # the command itself will report it
         return LogSettings()
 

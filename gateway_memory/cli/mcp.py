@@ -8,6 +8,7 @@ from typing import Final
 from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_place, owner_unless_named
 from gateway_memory.config.load import load_config
+from gateway_memory.errors import how_to_install
 
 __all__ = ["COMMAND", "run"]
 
@@ -26,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in ("mcp", "mcp_types", "starlette"):
             raise
-        sys.stderr.write("the MCP server needs the extra `serve`: pip install 'gateway-memory[serve]'\n")
+        sys.stderr.write(f"the MCP server needs the extra serve: {how_to_install('serve')}\n")
         return 1
     from gateway_memory.memory import GatewayMemory
 

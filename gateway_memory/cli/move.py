@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_workspace, no_folder
-from gateway_memory.errors import UsageError
+from gateway_memory.errors import UsageError, how_to_install
 
 if TYPE_CHECKING:
     from gateway_memory.transfer.mover import Moved, Place
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("psycopg", "psycopg_pool"):
             raise
-        sys.stderr.write("this needs the extra postgres: pip install 'gateway-memory[postgres]'\n")
+        sys.stderr.write(f"this needs the extra postgres: {how_to_install('postgres')}\n")
         return 1
     print("\n".join([*_compared(moved), *(_next(moved, args, source, target) if moved.holds else _differs(moved))]))  # noqa: T201
     return 0 if moved.holds else 1

@@ -12,7 +12,7 @@ from typing import Final
 
 from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import WORKSPACE_VARIABLE, add_whose, add_workspace, no_folder
-from gateway_memory.errors import UsageError
+from gateway_memory.errors import UsageError, how_to_install
 
 __all__ = ["COMMANDS", "add_serve", "run", "run_token", "serve_with"]
 
@@ -71,7 +71,7 @@ def serve_with(args: argparse.Namespace, started: Callable[[str], None]) -> int:
     """Serve until a signal comes; returns the exit code. started: called with the address when it listens."""
     missing = [name for name in _EXTRA if find_spec(name) is None]
     if missing:
-        sys.stderr.write(f"{', '.join(missing)}: not installed; pip install 'gateway-memory[serve]'\n")
+        sys.stderr.write(f"{', '.join(missing)}: not installed; {how_to_install('serve')}\n")
         return 1
     from gateway_memory.config.load import load_config
     from gateway_memory.observability.logs import configure_logging

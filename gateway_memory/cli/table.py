@@ -85,7 +85,7 @@ COMMANDS: Final = (
         name="doctor",
         help=(
             "say in words what is wrong with a connection, or with what was said and its index",
-            "用文字说明连接、或对话原文及其索引哪里出了问题",
+            "用文字说明连接、或对话原话及其索引哪里出了问题",
         ),
         add_arguments=_doctor,
         run="gateway_memory.cli.doctor:run",

@@ -76,7 +76,7 @@ COMMANDS: Final = (
         name="delete",
         help=(
             "delete a person's or a group's memory everywhere, with proof",
-            "彻底删除一个人或一个群的记忆，并给出证明",
+            "删除一个人或一个群的全部记忆，并给出证明",
         ),
         add_arguments=_delete_arguments,
         run="gateway_memory.cli.transfer:run_delete",

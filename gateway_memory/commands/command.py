@@ -30,8 +30,7 @@ class Command:
 
     aliases: other names, the one that help shows in Chinese first. argument: what stands behind the name. run: gets
     the text behind the name and returns the answer. record: returns what the command tells as JSON values. changes:
-    whether it changes the memory or the session. listed: whether `/memory help` shows it. waits: whether it waits until
-    the turns said before it are processed.
+    whether it changes the memory or the session. waits: whether it waits until the turns said before it are processed.
     """
 
     name: str
@@ -42,7 +41,6 @@ class Command:
     record: Callable[[CommandPorts, Session, str], Awaitable[dict[str, Any]]] | None = None
     shell: Shell | None = None
     changes: bool = False
-    listed: bool = True
     waits: bool = True
 
     def usage(self, language: Language) -> str:

@@ -141,7 +141,7 @@ async def _newest(ports: CommandPorts, session: Session) -> tuple[Sequence[Store
 async def _candidates(ports: CommandPorts, session: Session, what: str) -> str | None:
     """List what a search finds for words that name no memory for certain."""
     hits = await ports.memory.search(session, what, limit=_CANDIDATES)
-    found = [(hit.id, hit.text) for hit in hits if hit.score >= _POSSIBLE_SCORE]
+    found = [(hit.id, hit.text) for hit in hits if hit.related and hit.score >= _POSSIBLE_SCORE]
     return _which(session, found) if found else None
 
 

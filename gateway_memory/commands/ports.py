@@ -1,17 +1,16 @@
 """What the commands need of an open memory: narrow protocols, and the bundle that every command function gets."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Protocol
 
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.observability.metrics import Metrics
+from gateway_memory.context.finder import Found
 from gateway_memory.session import Session
+from gateway_memory.sync.health import HealthKeeper
 from gateway_memory.sync.storage import Storage
-from notifier import NotifierStatus
-from recall import Hit
 
 __all__ = ["CommandPorts", "Commanded", "Linking"]
 
@@ -21,15 +20,22 @@ class Commanded(Protocol):
 
     zone: tzinfo | None
     settings: MemorySync
-    metrics: Metrics
 
     def now(self) -> datetime:
         """Return the current time, aware."""
 
-    async def search(self, session: Session, query: str, *, limit: int = 5, explain: bool = False) -> Sequence[Hit]:
+    async def search(
+        self,
+        session: Session,
+        query: str,
+        *,
+        limit: int = 5,
+        kinds: Collection[str] | None = None,
+        explain: bool = False,
+    ) -> Found:
         """Return the hits of a search, best first; it takes the filters of `as_filter` too."""
 
-    async def get(self, session: Session, id: str, *, around: int = 2) -> Sequence[Hit]:  # noqa: A002 - as in a hit
+    async def get(self, session: Session, id: str, *, around: int = 2) -> Found:  # noqa: A002 - as in a hit
         """Return a hit again, with what was said around it."""
 
     async def session_counts(self) -> dict[str, int]:
@@ -61,8 +67,7 @@ class CommandPorts:
 
     memory: the open memory. storage: what it keeps. changes: forgets and undoes. links: joins identities. caught_up:
     waits until a session's turns are processed, at most so many seconds. switched: makes a session's switches hold for
-    every process. waiting: how many updates wait, for how many sessions. notifier: the state of the MQTT connection,
-    None without one. model: the name of the model that reads batches, "extract" for the host's own, None without one.
+    every process. health: how the workspace is.
     """
 
     memory: Commanded
@@ -71,6 +76,4 @@ class CommandPorts:
     links: Linking
     caught_up: Callable[[str, float], Awaitable[None]]
     switched: Callable[[Session], Awaitable[None]]
-    waiting: Callable[[], tuple[int, int]]
-    notifier: Callable[[], NotifierStatus | None]
-    model: str | None
+    health: HealthKeeper

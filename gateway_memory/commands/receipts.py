@@ -13,22 +13,35 @@ from gateway_memory.store.record import UNWRITTEN
 __all__ = ["history", "history_record", "receipts", "receipts_record", "undo", "why"]
 
 _RECEIPTS: Final = 20
+_LATEST: Final = 2**62
+"""Above the number of every turn."""
 _LONGEST_NUMBER: Final = 6
 """Digits."""
 
 
 async def why(ports: CommandPorts, session: Session, _: str) -> str:
-    """Answer what was recalled for the session's last reply, and what became of its turn."""
-    language = session.language
-    reply = await ports.storage.turns.last_reply(session.scope.key, session.session_id)
+    """Answer what was recalled for the session's last reply, and what became of its turn.
+
+    Where the session has none, as that of an MCP client or a new one, it is the last reply of its scope. What was
+    forgotten since is named by its id alone.
+    """
+    language, turns = session.language, ports.storage.turns
+    reply = await turns.last_reply(session.scope.key, session.session_id)
+    elsewhere: list[str] = []
+    if reply is None:
+        reply = next(iter(await turns.replies(session.scope.key, before=_LATEST, limit=1)), None)
+        elsewhere = [say(language, "why_elsewhere", session=reply.session_key)] if reply else []
     if reply is None:
         return say(language, "why_none")
     known = await ports.storage.ledger.memories(session.scope.key, reply.recalled)
-    lines = [say(language, "why_recalled" if reply.recalled else "why_nothing", at=_time(ports, reply.at))]
+    hidden = await ports.storage.ledger.withheld(session.scope.key)
+    held = say(language, "why_held")
+    in_context = {row.id for row in reply.report.rows if row.fate == "held"} if reply.report else set()
+    lines = [*elsewhere, say(language, "why_recalled" if reply.recalled else "why_nothing", at=_time(ports, reply.at))]
     for identity in reply.recalled:
         hits = await ports.memory.get(session, identity, around=0)
         text = hits[0].text if hits else known[identity].text if identity in known else ""
-        lines.append(f"- {identity} · {text}".rstrip(" ·"))
+        lines.append(f"- {identity} · {hidden.cut(text)}".rstrip(" ·") + (held if identity in in_context else ""))
     found = await ports.storage.ledger.receipts(limit=_RECEIPTS, turn=reply.turn)
     lines.append(say(language, "why_kept" if found else "why_waits"))
     for receipt in reversed(found):
@@ -36,7 +49,7 @@ async def why(ports: CommandPorts, session: Session, _: str) -> str:
             if outcome.turn == reply.turn and outcome.action == "masked":
                 lines.append(say(language, "why_masked"))
             elif outcome.turn == reply.turn:
-                named = f" · {outcome.id} · {outcome.text}" if outcome.id else ""
+                named = f" · {outcome.id} · {hidden.cut(outcome.text)}".rstrip(" ·") if outcome.id else ""
                 lines.append(f"- {receipt.stage}: {outcome.action} ({outcome.reason}){named}")
     return "\n".join(lines)
 

@@ -12,7 +12,7 @@ from gateway_memory.commands.memories import memory_row
 from gateway_memory.commands.option import Option
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.context.archive import ARCHIVED
-from gateway_memory.context.finder import RECALLED
+from gateway_memory.context.finder import RECALLED, Found
 from gateway_memory.context.talks import said_nothing
 from gateway_memory.edge.content import well_formed
 from gateway_memory.edge.phrases import Language, say
@@ -36,7 +36,9 @@ __all__ = [
 
 KINDS: Final = (*sorted(RECALLED), *sorted(ARCHIVED))
 OPTIONS: Final = (
-    Option(name="type", metavar="W|B|O", help=("world, about the user, opinion", "W 世界、B 关于用户、O 看法")),
+    Option(
+        name="type", metavar="W|B|O", help=("world, about the user, opinion", "W 客观事实、B 关于用户、O 看法和偏好")
+    ),
     Option(name="category", metavar="NAME", help=(", ".join(CATEGORIES), "、".join(CATEGORIES))),
     Option(name="since", metavar="DAY", help=("from this day on, as YYYY-MM-DD", "从这一天起，格式 YYYY-MM-DD")),
     Option(name="until", metavar="DAY", help=("up to and with this day", "到这一天为止，含当天")),
@@ -164,18 +166,23 @@ def _instant(day: object, zone: tzinfo | None, *, end: bool) -> float:
 async def search(ports: CommandPorts, session: Session, typed: str) -> str:
     """Answer with the memories that a search finds, best first."""
     hits, request = await _find(ports, session, typed)
-    if not hits:
+    if hits:
+        answer = _answer(
+            hits,
+            min_score=session.settings.auto_recall.min_score,
+            explain=request.explain,
+            language=session.language,
+            zone=ports.memory.zone,
+        )
+    elif hits.late:
+        return phrase(session, "search_late_empty")
+    else:
         talk = talk_of(request.query, ports.memory.now().timestamp(), ports.memory.zone)
-        return said_nothing(request.query, talk, ports.memory.zone) if talk else phrase(session, "search_empty")
-    answer = _answer(
-        hits,
-        min_score=session.settings.auto_recall.min_score,
-        explain=request.explain,
-        language=session.language,
-        zone=ports.memory.zone,
-    )
-    by_words = request.query and not await _by_meaning(ports)
-    return f"{answer}\n{phrase(session, 'search_words')}" if by_words else answer
+        answer = said_nothing(request.query, talk, ports.memory.zone) if talk else phrase(session, "search_empty")
+    notes = [phrase(session, "search_late")] if hits.late else []
+    if not hits.semantic and (hits or hits.outcome == "partial"):
+        notes.append(phrase(session, "search_words"))
+    return "\n".join([answer, *notes])
 
 
 async def search_record(ports: CommandPorts, session: Session, typed: str) -> dict[str, Any]:
@@ -184,16 +191,10 @@ async def search_record(ports: CommandPorts, session: Session, typed: str) -> di
     parts = [{"parts": dict(hit.parts)} if request.explain else {} for hit in hits]
     found = zip(hits, parts, strict=True)
     rows = [memory_row(ports, hit, hit.file) | {"kind": hit.kind, "score": hit.score} | each for hit, each in found]
-    return {"results": rows, "semantic": await _by_meaning(ports)}
+    return {"results": rows, "semantic": hits.semantic, "outcome": hits.outcome}
 
 
-async def _by_meaning(ports: CommandPorts) -> bool:
-    """Return whether searches are by meaning too."""
-    vectors = await ports.storage.recaller.vectors()
-    return bool(vectors.encoder) and not vectors.problem
-
-
-async def _find(ports: CommandPorts, session: Session, typed: str) -> tuple[Sequence[Hit], SearchRequest]:
+async def _find(ports: CommandPorts, session: Session, typed: str) -> tuple[Found, SearchRequest]:
     request, usage = parse_search(typed), phrase(session, "search_usage")
     if request.problem:
         raise NotDone(f"{phrase(session, 'search_option', problem=shown(request.problem))} {usage}")

@@ -1,9 +1,10 @@
-"""What a shell asks of an open memory: a command of the chat, or the hits of a search for an agent."""
+"""What a shell or a hook asks of an open memory: a command of the chat, or the hits of a search."""
 
 import json
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
+from extractor import traits_of
 from gateway_memory.commands.answers import Answer
 from gateway_memory.commands.ports import Commanded
 from gateway_memory.edge.phrases import CHAT, SHELL
@@ -11,6 +12,10 @@ from gateway_memory.scope import OWNER, Owner
 from gateway_memory.session import Session
 
 __all__ = ["InShell", "answer_in_shell", "answer_request", "found_in_shell", "settle"]
+
+
+_TOLD: Final = ("memory", "note")
+"""The kinds of hits that an editor's prompt is told."""
 
 
 class InShell(Commanded, Protocol):
@@ -54,24 +59,36 @@ async def answer_in_shell(
 async def found_in_shell(
     memory: InShell, *, query: str, limit: int, user: str | None, room: str | None
 ) -> dict[str, Any]:
-    """Return the hits of a search as values for JSON: {"rows": [{text, type, score, file, at}], "semantic"}.
+    """Return the hits of a search as values for JSON: {"rows": [{text, type, score, file, at}], "semantic", "outcome"}.
 
-    at: epoch seconds. semantic: whether the search was by meaning too.
+    at: epoch seconds. semantic, outcome: see `Found`.
     """
     session = await _visit(memory, user, room)
     hits = await memory.search(session, query, limit=limit)
-    vectors = (await memory.record(session, "status"))["vectors"]
     rows = [
         {"text": hit.text, "type": hit.type, "score": round(hit.score, 3), "file": hit.file, "at": hit.at}
         for hit in hits
     ]
-    return {"rows": rows, "semantic": bool(vectors and vectors["encoder"] and not vectors["problem"])}
+    return {"rows": rows, "semantic": hits.semantic, "outcome": hits.outcome}
+
+
+async def _for_prompt(memory: InShell, prompt: str, limit: int, min_score: float) -> dict[str, Any]:
+    """Return which of the owner's memories a prompt needs, best first: {"rows": [{id, text, at}]}.
+
+    at: epoch seconds.
+    """
+    session = await _visit(memory, None, None)
+    hits = await memory.search(session, prompt, limit=limit, kinds=_TOLD)
+    told = [hit for hit in hits if hit.score >= min_score and traits_of(hit.category).recalled]
+    return {"rows": [{"id": hit.id, "text": hit.text, "at": hit.at} for hit in told]}
 
 
 async def answer_request(memory: InShell, request: Mapping[str, Any]) -> dict[str, Any]:
     """Answer a search that came by the socket; {} for what the asking process must do itself."""
     if request.get("agent") != memory.agent:
         return {}
+    if "prompt" in request:
+        return await _for_prompt(memory, request["prompt"], request["limit"], request["min_score"])
     user, room = request.get("user"), request.get("room")
     if "query" in request:
         return await found_in_shell(memory, query=request["query"], limit=request["limit"], user=user, room=room)

@@ -1,5 +1,6 @@
-"""`/memory status`: the state of a memory as JSON values for programs, and as lines for people."""
+"""`/memory status`: the state of a workspace as JSON values for programs, and as lines for people."""
 
+from collections import Counter
 from typing import Any, Final
 
 from gateway_memory.commands.answers import iso_time, phrase, readable_time
@@ -9,22 +10,33 @@ from gateway_memory.context.digest import waiting_reviews
 from gateway_memory.edge.phrases import Language, say
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.session import FEATURES, Session
+from gateway_memory.sync.health import WorkspaceHealth
 
 __all__ = ["status", "status_record"]
 
 _MILLION: Final = 1_000_000
+_KINDS: Final = 5
+"""Kinds of failures that an answer counts."""
 
 
 async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[str, Any]:
-    """Return the state as JSON values; times are ISO 8601 in the configured zone. A model without a name is none."""
+    """Return the state of the workspace as JSON values; times are ISO 8601 in the configured zone.
+
+    It is read from the journal and the index, so that every process tells the same of them. Of the process that is
+    asked are only `session`, `on`, `off` and the updates of this session. A model without a name is none.
+    """
     memory, ledger, settings = ports.memory, ports.storage.ledger, session.settings.auto_extract
-    now = memory.now()
+    health = await ports.health.read()
     queue = await ports.storage.turns.queue()
-    failure = memory.metrics.last_failure
-    spent = await ledger.spent(day_of(now.timestamp(), memory.zone))
+    spent = await ledger.spent(day_of(memory.now().timestamp(), memory.zone))
     cost = (spent.input_tokens * settings.input_price + spent.output_tokens * settings.output_price) / _MILLION
-    updates, sessions = ports.waiting()
-    turns = queue.rules + queue.batch
+    model = next((state.model for state in health.states if state.model), None)
+    batch = queue.batch if model else 0  # without a model, the batch is for nobody to read
+    oldest = [at for at, number in ((queue.rules_at, queue.rules), (queue.batch_at, batch)) if number]
+    failures = [
+        {"at": _at(ports, each.at), "place": each.place, "error": each.error, "count": each.count}
+        for each in health.failures
+    ]
     return {
         "scope": session.scope.key,
         "session": session.session_id,
@@ -34,29 +46,33 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
         "episodes": await ports.storage.episodes.count(session.scope.key),
         "feedback": await counted(ports, session),
         "reviews": await waiting_reviews(ports.storage, session.scope),
-        "vectors": await _vectors(ports),
+        "vectors": await _vectors(ports, health),
         "waiting": {
             "rules": queue.rules,
-            "batch": queue.batch,
-            "oldest_seconds": _age(ports, queue.oldest_at) if turns else 0,
+            "batch": batch,
+            "oldest_seconds": _age(ports, min(oldest)) if oldest else 0,
             "outbox": queue.outbox,
         },
         "updates": {
             "this_session": len(session.inbox),
             "dropped": session.inbox.dropped,
-            "all": updates,
-            "sessions": sessions,
+            "all": sum(state.updates for state in health.states),
+            "sessions": sum(state.told for state in health.states),
         },
-        "mqtt": _mqtt(ports, _age(ports, queue.outbox_at) if queue.outbox else 0),
-        "unreadable": {"rows": queue.unreadable, "index": ports.storage.recaller.replaced},
+        "mqtt": _mqtt(ports, health, _age(ports, queue.outbox_at) if queue.outbox else 0),
+        "unreadable": {"rows": queue.unreadable, "index": sum(state.replaced for state in health.states)},
         "sessions": await memory.session_counts(),
+        "processes": [
+            {"slot": slot, "pid": state.pid, "since": _at(ports, state.since), "model": state.model}
+            for slot, state in health.processes.items()
+        ],
         "last_extraction": _at(ports, await ledger.last_extraction()),
-        "alarm": memory.metrics.capture_alarm(now),
-        "last_failure": None
-        if failure is None
-        else {"at": _at(ports, failure[0].timestamp()), "place": failure[1], "error": failure[2]},
+        "alarm": next((state.alarm for state in health.states if state.alarm), None),
+        "last_failure": {name: failures[0][name] for name in ("at", "place", "error")} if failures else None,
+        "failures": failures,
         "model": {
-            "name": ports.model,
+            "name": model,
+            "rests": any(state.model_rests for state in health.states),
             "calls": spent.calls,
             "calls_limit": settings.max_daily_extractions,
             "input_tokens": spent.input_tokens,
@@ -69,27 +85,32 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
     }
 
 
-async def _vectors(ports: CommandPorts) -> dict[str, Any] | None:
-    """Return how many rows have vectors; None if the search is lexical only."""
+async def _vectors(ports: CommandPorts, health: WorkspaceHealth) -> dict[str, Any] | None:
+    """Return how many rows of the index have vectors, whoever made them; None if the search is lexical only."""
     if ports.memory.settings.auto_recall.embedder.provider == "none":
         return None
     found = await ports.storage.recaller.vectors()
-    done = found.rows - found.missing
-    return {"encoder": found.encoder, "done": done, "rows": found.rows, "problem": found.problem}
+    problem = next((state.problem for state in health.states if state.problem), "")
+    return {"encoder": found.encoder, "done": found.rows - found.missing, "rows": found.rows, "problem": problem}
 
 
-def _mqtt(ports: CommandPorts, oldest_seconds: int) -> dict[str, Any] | None:
-    notifier = ports.notifier()
-    if notifier is None:
+def _mqtt(ports: CommandPorts, health: WorkspaceHealth, oldest_seconds: int) -> dict[str, Any] | None:
+    """Return the connection to the broker: of the processes' connections, one that does not work, if there is one."""
+    found = [state.mqtt for state in health.states if state.mqtt]
+    if not found:
         return None
+    mqtt = next((each for each in found if each.state != "connected"), found[0])
+    dropped: Counter[str] = Counter()
+    for each in found:
+        dropped.update(each.dropped)
     return {
-        "state": notifier.state,
-        "since": _at(ports, notifier.since),
-        "reason": notifier.reason,
+        "state": mqtt.state,
+        "since": _at(ports, mqtt.since),
+        "reason": mqtt.reason,
         "oldest_seconds": oldest_seconds,
-        "sent": notifier.sent,
-        "received": notifier.received,
-        "dropped": dict(sorted(notifier.dropped.items())),
+        "sent": sum(each.sent for each in found),
+        "received": sum(each.received for each in found),
+        "dropped": dict(sorted(dropped.items())),
     }
 
 
@@ -108,8 +129,7 @@ def _at(ports: CommandPorts, at: float | None) -> str | None:
 async def status(ports: CommandPorts, session: Session, _: str) -> str:
     """Answer with the state in the session's language."""
     facts, language = await status_record(ports, session, ""), session.language
-    sessions, failure, unreadable = facts["sessions"], facts["last_failure"], facts["unreadable"]
-    last = facts["last_extraction"]
+    sessions, unreadable, last = facts["sessions"], facts["unreadable"], facts["last_extraction"]
 
     def listed(names: list[str]) -> str:
         return say(language, "comma").join(names) or say(language, "none")
@@ -122,7 +142,7 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         say(language, "status_episodes", count=facts["episodes"]),
         *_review_lines(session, facts["reviews"]),
         _search_line(language, facts["vectors"]),
-        say(language, "status_queue", **facts["waiting"]),
+        say(language, "status_queue" if facts["model"]["name"] else "status_queue_rules", **facts["waiting"]),
         say(language, "status_pending", **facts["updates"]),
         *_mqtt_lines(language, facts["mqtt"], facts["waiting"]["outbox"]),
         say(
@@ -131,16 +151,17 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
             open=sessions["open"],
             ended=sessions["ended"],
             saved=sessions.get("state.saved", 0),
+            nothing=sessions.get("state.nothing", 0),
             unsaved=sessions.get("state.unsaved", 0),
             errors=sessions["errors"],
         ),
         say(language, "status_last", at=readable_time(last) if last else say(language, "never")),
+        *_process_lines(language, facts["processes"]),
     ]
     if facts["alarm"]:
         lines.append(say(language, f"status_{facts['alarm']}"))
-    failed = f"{readable_time(failure['at'])} {failure['place']}: {failure['error']}" if failure else None
     lines += [
-        say(language, "status_failure", failure=failed or say(language, "none")),
+        *_failure_lines(language, facts["failures"]),
         *_model_lines(language, facts["model"]),
     ]
     if facts["model"]["failed_turns"]:
@@ -150,20 +171,42 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
     return "\n".join(lines)
 
 
+def _process_lines(language: Language, processes: list[dict[str, Any]]) -> list[str]:
+    """Say which processes have the workspace open, and since when."""
+    if not processes:
+        return [say(language, "status_closed")]
+    named = [say(language, "process", pid=each["pid"], since=readable_time(each["since"])) for each in processes]
+    return [say(language, "status_open", processes=say(language, "comma").join(named))]
+
+
+def _failure_lines(language: Language, failures: list[dict[str, Any]]) -> list[str]:
+    """Say what failed last in any process, and how often each kind did lately."""
+    if not failures:
+        return [say(language, "status_failure", failure=say(language, "none"))]
+    last = failures[0]
+    lines = [say(language, "status_failure", failure=f"{readable_time(last['at'])} {last['place']}: {last['error']}")]
+    if len(failures) > 1 or last["count"] > 1:
+        kinds = [f"{each['place']} {each['error']} ×{each['count']}" for each in failures[:_KINDS]]
+        lines.append(say(language, "status_failures", kinds=say(language, "comma").join(kinds)))
+    return lines
+
+
 def _model_lines(language: Language, model: dict[str, Any]) -> list[str]:
-    """Say that there is no model here, and what a model was asked today: another process may have one."""
+    """Say that there is no model, and what a model was asked today: the process that has it may be gone."""
     lines = [] if model["name"] else [say(language, "status_no_model")]
     if model["name"] or model["calls"] or model["reserved_tokens"]:
         name = model["name"] or say(language, "other_process")
         lines.append(say(language, "status_budget", **(model | {"name": name})))
         lines.append(say(language, "status_tokens", **model))
+    if model["rests"]:
+        lines.append(say(language, "status_model_rests"))
     return lines
 
 
 def _search_line(language: Language, vectors: dict[str, Any] | None) -> str:
     if vectors is None:
         return say(language, "status_words")
-    encoder, problem = vectors["encoder"] or say(language, "encoder_loading"), vectors["problem"]
+    encoder, problem = vectors["encoder"] or say(language, "encoder_none"), vectors["problem"]
     line = say(language, "status_vectors", done=vectors["done"], rows=vectors["rows"], encoder=encoder)
     return line + (say(language, "status_words_meanwhile", problem=problem) if problem else "")
 

@@ -30,11 +30,10 @@ async def show_help(_: CommandPorts, session: Session, __: str) -> str:
 
 
 def listed(language: Language) -> str:
-    """Return the commands that help shows, on one line; in Chinese with their Chinese names."""
-    shown = [command for command in COMMANDS if command.listed]
+    """Return all commands with their arguments, on one line; in Chinese with their Chinese names."""
     if language == "zh":
-        return f"{CHAT} " + "· ".join(f"{command.usage('zh')}（{command.aliases[0]}）" for command in shown)
-    return f"{CHAT} " + " · ".join(command.usage("en") for command in shown)
+        return f"{CHAT} " + "· ".join(f"{command.usage('zh')}（{command.aliases[0]}）" for command in COMMANDS)
+    return f"{CHAT} " + " · ".join(command.usage("en") for command in COMMANDS)
 
 
 def find(name: str) -> Command | None:
@@ -159,7 +158,6 @@ COMMANDS: Final = (
         run=useful,
         shell=Shell(words="*", metavar="ID"),
         changes=True,
-        listed=False,
     ),
     Command(
         name="wrong",
@@ -172,7 +170,6 @@ COMMANDS: Final = (
         run=wrong,
         shell=Shell(words="*", metavar="ID"),
         changes=True,
-        listed=False,
     ),
     Command(
         name="undo",
@@ -218,7 +215,6 @@ COMMANDS: Final = (
                 ),
             )
         ),
-        listed=False,
     ),
     Command(
         name="on",
@@ -263,7 +259,6 @@ COMMANDS: Final = (
         aliases=("帮助",),
         help=("the commands", "有哪些命令"),
         run=show_help,
-        listed=False,
     ),
 )
 

@@ -1,9 +1,9 @@
 """Searches that a host, its tools or a person asks for: the best hits, weak ones too."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import Final
+from typing import Final, Self
 
 from extractor import Cleaned, clean
 from gateway_memory.context.archive import ARCHIVED, Archive
@@ -11,11 +11,12 @@ from gateway_memory.context.deadline_runner import DeadlineRunner
 from gateway_memory.context.episodes import exchanges_of, shown_exchanges, told_hit
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.sync.storage import Storage
-from recall import Filter, Hit, talk_of
+from recall import Filter, Hit, RecallOutcome, talk_of
 
-__all__ = ["RECALLED", "Finder", "as_query", "still_holding"]
+__all__ = ["RECALLED", "Finder", "Found", "as_query", "still_holding"]
 
 _FIND_SECONDS: Final = 10.0
 _QUERY_LENGTH: Final = 8000
@@ -25,6 +26,31 @@ RECALLED: Final = frozenset({"memory", "note", "episode"})
 """The kinds of hits that recall finds."""
 _SAID: Final = "episode"
 _KEPT: Final = RECALLED - {_SAID}
+
+
+class Found(tuple[Hit, ...]):  # noqa: SLOT001 - a tuple can't have slots with values
+    """Hits, and how the search went.
+
+    outcome: "full", "empty" (all was searched, and nothing matches), "partial" (a part was late or failed; these are
+    the rest) or "timeout" (the same, and there is nothing yet). semantic: False where words alone were searched. late:
+    whether a part was late or failed; without it, a search is "partial" where only the query's vector is missing.
+    """
+
+    outcome: RecallOutcome
+    semantic: bool
+    late: bool
+
+    def __new__(
+        cls, hits: Iterable[Hit] = (), *, late: bool = False, semantic: bool = True, ranked: RecallOutcome = "full"
+    ) -> Self:
+        """Return hits. ranked: how ranking went."""
+        made = super().__new__(cls, hits)
+        made.late = late or ranked == "timeout"
+        made.semantic = semantic
+        made.outcome = "full" if made else "empty"
+        if made.late or ranked == "partial":
+            made.outcome = "timeout" if made.late and not made else "partial"
+        return made
 
 
 class Finder:
@@ -38,7 +64,7 @@ class Finder:
 
     async def find(
         self, session: Session, query: str, limit: int, *, kinds: Collection[str], only: Filter | None, explain: bool
-    ) -> tuple[Hit, ...]:
+    ) -> Found:
         """Return the best hits of some kinds, weak ones too.
 
         A query for the talk of a time finds what is of that time alone, and the records of its sessions.
@@ -50,41 +76,57 @@ class Finder:
         if talk:
             only = replace(only or Filter(), since=talk.start, until=talk.end)
             kinds = {*kinds, "record"} if RECALLED.issubset(kinds) else kinds
-        hits: tuple[Hit, ...] = ()
+        archived: Found = Found()
         if ARCHIVED.intersection(kinds):
-            archived = self._archive.find(session.scope, "" if talk else query, kinds, limit, only)
-            hits = tuple(await self._runner.run("archive", _FIND_SECONDS, archived) or ())
-        if RECALLED.intersection(kinds):
-            await self._runner.run("sync", _FIND_SECONDS, self._storage.follower.refresh(session.scope))
-            wanted = limit if RECALLED.issubset(kinds) else max(limit, _MOST_FILTERED)
-            if query.strip():
-                found = await self._found(session, query, kinds, wanted, now, only=only, explain=explain)
-            else:
-                found = await self._listed(session, only, wanted)
-            found = tuple(hit for hit in still_holding(found, now, self._runtime.zone) if hit.kind in kinds)
-            hits = tuple(sorted((*found, *hits), key=lambda hit: -hit.score)) if hits else found
-        return hits[:limit]
+            finding = self._archive.find(session.scope, "" if talk else query, kinds, limit, only)
+            kept = await self._runner.run("archive", _FIND_SECONDS, finding)
+            archived = Found(kept or (), late=kept is None)
+        if not RECALLED.intersection(kinds):
+            return archived
+        synced = await self._runner.completes("sync", _FIND_SECONDS, self._followed(session, kinds))
+        wanted = limit if RECALLED.issubset(kinds) else max(limit, _MOST_FILTERED)
+        if query.strip():
+            found = await self._found(session, query, kinds, wanted, now, only=only, explain=explain)
+        else:
+            found = await self._listed(session, only, wanted)
+        hits = tuple(hit for hit in still_holding(found, now, self._runtime.zone) if hit.kind in kinds)
+        if archived:
+            hits = tuple(sorted((*hits, *archived), key=lambda hit: -hit.score))
+        late = found.late or archived.late or not synced
+        return Found(hits[:limit], late=late, semantic=found.semantic, ranked=found.outcome)
 
-    async def get(self, session: Session, identity: str, around: int) -> tuple[Hit, ...]:
+    async def get(self, session: Session, identity: str, around: int) -> Found:
         """Return what a hit's id names; a memory or a turn with up to `around` turns before and after, oldest first."""
         storage, scope = self._storage, session.scope
         if "-" in identity:  # the ids of memories and of turns have no hyphen
-            archived = await self._runner.run("archive", _FIND_SECONDS, self._archive.get(scope, identity))
-            return (archived,) if archived else ()
-        await self._runner.run("sync", _FIND_SECONDS, storage.follower.refresh(scope))
+            of_id: list[Hit] = []
+            done = await self._runner.completes("archive", _FIND_SECONDS, self._named(scope, identity, of_id))
+            return Found(of_id, late=not done)
+        synced = await self._runner.completes("sync", _FIND_SECONDS, storage.follower.refresh(scope))
         row = await storage.recaller.get(scope.key, identity)
         if row is None:
-            return ()
+            return Found(late=not synced)
         of_turn = session.recalls_episodes and row.entry.turn
         turns = await storage.episodes.around(scope.key, row.entry.turn, around) if of_turn else []
         told = await storage.episodes.told(scope.key, turns)
         said = {turn: hit for turn in turns if (hit := told_hit(told, turn))}
         if row.entry.kind == "episode":
-            return tuple(said.values()) if row.entry.turn in said else ()
+            return Found(said.values() if row.entry.turn in said else (), late=not synced)
         found = still_holding((Hit.of(row, 1.0),), self._runtime.clock(), self._runtime.zone)
         before = [hit for turn, hit in said.items() if turn < row.entry.turn]
         from_it = [hit for turn, hit in said.items() if turn >= row.entry.turn]
-        return (*before, *found, *from_it) if found else ()
+        return Found((*before, *found, *from_it) if found else (), late=not synced)
+
+    async def _followed(self, session: Session, kinds: Collection[str]) -> None:
+        """Let the index follow the files, and where it is asked for what was said, the stored turns."""
+        await self._storage.follower.refresh(session.scope)
+        if session.recalls_episodes and _SAID in kinds:
+            await self._storage.episode_follower.follow(session.scope.key)
+
+    async def _named(self, scope: Scope, identity: str, into: list[Hit]) -> None:
+        """Add what an id names to a list: there may be nothing of that name."""
+        found = await self._archive.get(scope, identity)
+        into += [found] if found else []
 
     async def _found(
         self,
@@ -96,7 +138,7 @@ class Finder:
         *,
         only: Filter | None,
         explain: bool,
-    ) -> tuple[Hit, ...]:
+    ) -> Found:
         search = self._storage.recaller.search(
             session.scope.key,
             query,
@@ -111,15 +153,17 @@ class Finder:
         )
         found = await self._runner.run("search", _FIND_SECONDS + 1, search)
         if not found:
-            return ()
+            return Found(late=True)
         told = exchanges_of(self._storage.episodes, session.scope.key, found.hits, query)
-        exchanges = await self._runner.run("episodes", _FIND_SECONDS, told) or ()
-        return shown_exchanges(found.hits, exchanges)[:limit]
+        exchanges = await self._runner.run("episodes", _FIND_SECONDS, told)
+        hits = shown_exchanges(found.hits, exchanges or ())[:limit]
+        return Found(hits, late=exchanges is None, semantic=found.semantic, ranked=found.outcome)
 
-    async def _listed(self, session: Session, only: Filter | None, limit: int) -> tuple[Hit, ...]:
-        listed = self._storage.recaller.listed(session.scope.key, only or Filter(), limit)
+    async def _listed(self, session: Session, only: Filter | None, limit: int) -> Found:
+        listing = self._storage.recaller.listed(session.scope.key, only or Filter(), limit)
+        listed = await self._runner.run("search", _FIND_SECONDS, listing)
         # Chosen by its filters alone, each is just what was asked for.
-        return tuple(Hit.of(row, 1.0) for row in await self._runner.run("search", _FIND_SECONDS, listed) or ())
+        return Found((Hit.of(row, 1.0) for row in listed or ()), late=listed is None)
 
 
 def still_holding(hits: tuple[Hit, ...], now: datetime, zone: tzinfo | None) -> tuple[Hit, ...]:

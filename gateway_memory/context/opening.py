@@ -39,14 +39,15 @@ class OpeningBuilder:
         settings: OpeningSettings,
         now: datetime,
         told: Callable[[str, str], bool] = lambda _, __: False,
-    ) -> Opening:
-        """Return the opening of a session, within `max_tokens` over all of its blocks.
+    ) -> tuple[Opening, bool]:
+        """Return the opening of a session, within `max_tokens` over all of its blocks, and whether a part was late.
 
         told: returns whether a memory (id, text) is left out, since the session's context contains it.
         """
         last = await self._storage.records.last(scope)
         memory = _untold(await self._blocks(scope, MEMORY_FILE), told)
         records = await self._storage.ledger.memories(scope.key, [block.id for block in memory])
+        found = await self._found(scope, query_of(last), settings.max_found, now)
         material = Material(
             memory=memory,
             known={
@@ -58,25 +59,23 @@ class OpeningBuilder:
                 (day, _untold(await self._blocks(scope, day_file(day)), told))
                 for day in days_back(now.astimezone(self._runtime.zone), settings.days)
             ],
-            found=[
-                each
-                for each in await self._found(scope, query_of(last), settings.max_found, now)
-                if not told(each.id, each.text)
-            ],
+            found=[each for each in found or () if not told(each.id, each.text)],
         )
-        return compose(
+        opening = compose(
             material,
             max_tokens=settings.max_tokens,
             max_facts=settings.max_facts,
             include_memory=settings.include_memory_md,
             left_out="left_out_chat",
         )
+        return opening, found is None
 
     async def _blocks(self, scope: Scope, file: str) -> list[Block]:
         read = await self._storage.documents.read(scope, file)
         return parse(read[0], file=file) if read else []
 
-    async def _found(self, scope: Scope, query: str, limit: int, now: datetime) -> list[OpeningMemory]:
+    async def _found(self, scope: Scope, query: str, limit: int, now: datetime) -> list[OpeningMemory] | None:
+        """Return what a search finds; None where nothing was ready in time."""
         if not query or not limit:
             return []
         search = await self._storage.recaller.search(
@@ -87,6 +86,8 @@ class OpeningBuilder:
             timeout_seconds=_SEARCH_SECONDS,
             now=now.timestamp(),
         )
+        if search.outcome == "timeout":
+            return None
         today = day_of(now.timestamp(), self._runtime.zone)
         hits = [hit for hit in search.hits if hit.holds_on(today)]
         return [OpeningMemory(id=hit.id, day=self._runtime.day_of(hit.at), text=hit.text) for hit in hits]

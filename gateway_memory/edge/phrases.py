@@ -33,6 +33,10 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "session_was": ("Session: {text}", "会话：{text}"),
     "said_nothing": ("Nothing is remembered from {days}.", "没有 {days} 的记忆。"),
     "days_from_to": ("{first} to {last}", "{first} 至 {last}"),
+    "opening_late": (
+        "(A part of the memory was late and is missing here: search it before you say that something is unknown.)",
+        "（记忆的一部分没能及时读出，这里缺少：说不知道之前请先搜索记忆。）",
+    ),
     "left_out_chat": (
         "{count} more lines of MEMORY.md are not shown; search them with the memory_search tool or {memory} search",
         "MEMORY.md 还有 {count} 行未显示；可用 memory_search 工具或 {memory} search 搜索",
@@ -48,18 +52,22 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "status_episodes": ("Turns kept as they were said: {count}", "保留原话的对话：{count} 轮"),
     "status_words": ("Search: by words alone", "搜索：只按词语"),
     "status_vectors": (
-        "Search by meaning: {done} of {rows} memories and passages ({encoder})",
-        "语义搜索：{done}/{rows} 条记忆和段落（{encoder}）",
+        "Search by meaning: {done} of {rows} memories and passages of the workspace ({encoder})",
+        "语义搜索：整个工作区的 {rows} 条记忆和段落中，{done} 条已有向量（{encoder}）",
     ),
-    "encoder_loading": ("the encoder loads", "编码器加载中"),
+    "encoder_none": ("no encoder has made any yet", "还没有编码器生成过向量"),
     "status_words_meanwhile": ("; words alone answer meanwhile: {problem}", "；目前只按词语：{problem}"),
     "status_queue": (
         "Waiting: {rules} for the rules, {batch} for the batch, oldest {oldest_seconds} s; {outbox} to announce",
         "排队：规则 {rules} 轮，批处理 {batch} 轮，最久 {oldest_seconds} 秒；待通知 {outbox} 条",
     ),
+    "status_queue_rules": (
+        "Waiting: {rules} for the rules, oldest {oldest_seconds} s; {outbox} to announce",
+        "排队：规则 {rules} 轮，最久 {oldest_seconds} 秒；待通知 {outbox} 条",
+    ),
     "status_pending": (
         "Updates waiting: {this_session} for this session ({dropped} dropped), {all} for {sessions} sessions in all",
-        "待读的更新：本会话 {this_session} 条（已丢弃 {dropped} 条），共 {sessions} 个会话 {all} 条",
+        "待送达的更新：本会话 {this_session} 条（已丢弃 {dropped} 条），共 {sessions} 个会话 {all} 条",
     ),
     "status_mqtt": ("MQTT: {state} since {since}{reason}", "MQTT：{state}，自 {since}{reason}"),
     "status_mqtt_counts": (
@@ -78,12 +86,20 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "警报：一直在准备回复，但宿主没有交来任何一轮对话（after_reply）",
     ),
     "status_sessions": (
-        "Sessions: {open} open, {ended} ended ({saved} saved, {unsaved} unsaved, {errors} with an error)",
-        "会话：进行中 {open} 个，已结束 {ended} 个（已保存 {saved}，未能保存 {unsaved}，出错 {errors}）",
+        "Sessions: {open} open, {ended} ended ({saved} saved, {nothing} empty, {unsaved} unsaved, {errors} failed)",
+        "会话：进行中 {open}，已结束 {ended}（已保存 {saved}，无内容 {nothing}，未能保存 {unsaved}，出错 {errors}）",
     ),
     "status_last": ("Last extraction: {at}", "上次提取：{at}"),
+    "status_open": ("Open in: {processes}", "已打开此记忆的进程：{processes}"),
+    "status_closed": ("Open in: no process but this one", "已打开此记忆的进程：只有当前这个"),
+    "process": ("process {pid} since {since}", "进程 {pid}（自 {since}）"),
+    "status_failures": ("Failures of the last 7 days: {kinds}", "最近 7 天的失败：{kinds}"),
+    "status_model_rests": (
+        "The model has failed repeatedly; it is asked again in some minutes",
+        "模型连续失败，过几分钟再试",
+    ),
     "status_failure": ("Last failure: {failure}", "上次失败：{failure}"),
-    "status_no_model": ("No model: rules and episodes only", "未配置模型：只用规则和对话原文"),
+    "status_no_model": ("No model: rules and episodes only", "未配置模型：只用规则和对话原话"),
     "other_process": ("of another process", "其他进程的模型"),
     "status_budget": (
         "Model calls today: {calls} of {calls_limit} ({name})",
@@ -112,6 +128,14 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "search_title": ("Found {count}:", "找到 {count} 条："),
     "search_words": ("(by words alone: there are no vectors now)", "（只按词语搜索：目前没有向量）"),
     "search_empty": ("Nothing found.", "没有找到。"),
+    "search_late": (
+        "(not everything was searched in time: ask again for the rest)",
+        "（有一部分没能及时搜索完：请再搜一次）",
+    ),
+    "search_late_empty": (
+        "Nothing was found in time: a part of the memory was late. Ask again.",
+        "记忆的一部分没能及时读出，暂时没有结果。请再搜一次。",
+    ),
     "search_weak": ("Weak, perhaps beside the point ({count}):", "关联较弱，仅供参考（{count} 条）："),
     "search_usage": (
         (
@@ -171,7 +195,7 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "digest_waits": ("{number} exchanges wait to be read.", "还有 {number} 轮对话等待处理。"),
     "digest_reviews": (
         "{number} wait for your approval: {memory} review",
-        "{number} 条等你批准：{memory} review",
+        "待审 {number} 条：{memory} review",
     ),
     "review_none": ("Nothing waits for review.", "没有待审的内容。"),
     "review_title": ("Not kept before you approve it ({number}):", "批准之后才会记住（{number} 条）："),
@@ -208,7 +232,7 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "undone_review": ("- waits for review again: {id}", "- 重新待审：{id}"),
     "status_reviews": (
         "Waiting for your approval: {number} ({memory} review)",
-        "等你批准：{number} 条（{memory} review）",
+        "待审：{number} 条（{memory} review）",
     ),
     "feedback_no_reply": ("There is no such reply.", "没有这次回复。"),
     "feedback_unknown": (
@@ -246,8 +270,13 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "update_forgotten": ("no longer holds (taken out of memory): {text}", "不再成立（已从记忆中移除）：{text}"),
     "update_deleted": ("no longer holds (deleted by hand): {text}", "不再成立（已手工删除）：{text}"),
     "update_by_hand": ("edited by hand: {text}", "手工编辑：{text}"),
-    "why_none": ("There was no reply in this session yet.", "本会话还没有回复。"),
+    "why_none": ("There was no reply yet.", "还没有回复。"),
+    "why_elsewhere": (
+        "There was no reply in this session yet. The last one was in the session {session}:",
+        "本会话还没有回复。最近一次回复在会话 {session}：",
+    ),
     "why_recalled": ("Recalled for the last reply ({at}):", "上一次回复（{at}）用到的记忆："),
+    "why_held": (" (in the session's context already, so not injected again)", "（会话的上下文里已有，没有再次注入）"),
     "why_nothing": ("Nothing was recalled for the last reply ({at}).", "上一次回复（{at}）没有用到记忆。"),
     "why_kept": ("What became of that turn:", "这一轮的处理结果："),
     "why_waits": ("That turn still waits to be read.", "这一轮还在等待处理。"),

@@ -1,4 +1,4 @@
-"""Counts, gauges, latencies and liveness, for `/memory status` and for the host.
+"""Counts, gauges, latencies and liveness of one process, for the host. `/memory status` is of the workspace: `health`.
 
 `gateway_memory.observability.prometheus` exports them to Prometheus. Names are dotted; times are seconds.
 """
@@ -6,18 +6,28 @@
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-__all__ = ["BUCKETS", "Histogram", "Metrics"]
+__all__ = ["BUCKETS", "Failure", "Histogram", "Metrics"]
 
 BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of a histogram's buckets, in seconds. One more bucket holds the rest."""
 STALLED_SECONDS: Final = 60.0
 SILENT_MESSAGES: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A kind of failure: where, and the class of the error. at: the last time, in epoch seconds. count: how often."""
+
+    place: str
+    error: str
+    at: float
+    count: int = 1
 
 
 @dataclass(slots=True)
@@ -36,7 +46,7 @@ class Histogram:
 
 
 class Metrics:
-    """Counters and latencies by dotted name, and the last failure with its time, place and kind.
+    """Counters and latencies by dotted name, and the failures that the journal does not know yet.
 
     Capture is alive while replies become turns, and turns are processed. `capture_alarm` reports when they do not.
     """
@@ -46,7 +56,7 @@ class Metrics:
         self.latencies: dict[str, Histogram] = {}
         self.sources: list[Callable[[], Mapping[str, float]]] = []
         """Functions that return current gauges by dotted name."""
-        self.last_failure: tuple[datetime, str, str] | None = None
+        self._failures: dict[tuple[str, str], Failure] = {}
         self.last_seen: datetime | None = None
         """When the host last passed a turn."""
         self.last_processed: datetime | None = None
@@ -61,9 +71,21 @@ class Metrics:
         self.counts[name] += number
 
     def fail(self, now: datetime, place: str, error: BaseException) -> None:
-        """Count a failure by its place, and store its class."""
+        """Count a failure by its place, and keep its class for the journal."""
         self.counts[f"failures.{place}"] += 1
-        self.last_failure = (now, place, type(error).__name__)
+        self.put_back([Failure(place=place, error=type(error).__name__, at=now.timestamp())])
+
+    def take_failures(self) -> list[Failure]:
+        """Return the failures that were not taken yet, by kind."""
+        taken, self._failures = list(self._failures.values()), {}
+        return taken
+
+    def put_back(self, failures: Sequence[Failure]) -> None:
+        """Keep failures until they are taken again."""
+        for each in failures:
+            kind = each.place, each.error
+            known = self._failures.get(kind, replace(each, count=0))
+            self._failures[kind] = replace(each, at=max(each.at, known.at), count=each.count + known.count)
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:

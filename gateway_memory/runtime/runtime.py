@@ -46,5 +46,5 @@ class Runtime:
         return self.day_of(self.timestamp())
 
     def on_error(self, place: str, error: BaseException) -> None:
-        """Count a failure that has no other report, for `/memory status`."""
+        """Count a failure, for `/memory status` of every process."""
         self.metrics.fail(self.clock(), place, error)

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 from gateway_memory.commands.answers import phrase
 from gateway_memory.commands.dispatch import may_change
+from gateway_memory.context.finder import Found
 from gateway_memory.edge.content import text_of
 from gateway_memory.errors import RefusedError
 from gateway_memory.identity.facts import Facts, Refused
@@ -18,7 +19,6 @@ from gateway_memory.serving import models
 from gateway_memory.serving.errors import ServiceError
 from gateway_memory.session import Session
 from gateway_memory.store.ports.requests import Request
-from recall import Hit
 
 __all__ = ["AgentCalls"]
 
@@ -44,12 +44,21 @@ class AgentCalls:
         deadline = asyncio.get_running_loop().time() + memory.settings.auto_recall.timeout_ms / 1000
         session = await _within(deadline, memory.session_of(facts, ephemeral=asked.ephemeral))
         if session is None:
-            return models.ToldBefore(session_id="", opening="", rule="", context="", outcome="timeout", recalled=[])
-        opening = await _within(deadline, memory.opening(session)) if asked.opening else None
+            return models.ToldBefore(
+                session_id="",
+                opening="",
+                opening_partial=asked.opening,
+                rule="",
+                context="",
+                outcome="timeout",
+                recalled=[],
+            )
+        opening = await _within(deadline, memory.opening(session)) if asked.opening else ""
         context = await memory.before_reply(session, asked.message, at=asked.at)
         return models.ToldBefore(
             session_id=session.session_id,
             opening=self._unless_told(session, opening or "", ephemeral=asked.ephemeral),
+            opening_partial=asked.opening and (opening is None or session.opening_partial),
             rule=memory.rule_text(session),
             context=context.text,
             outcome=context.outcome,
@@ -213,7 +222,7 @@ class AgentCalls:
     def _request(self, call: str, asked: models.Written, session: Session) -> Request:
         return Request(call=call, caller=_caller(asked.speaker), id=asked.id, scope=session.scope.key)
 
-    def _hits(self, session: Session, hits: tuple[Hit, ...]) -> models.FoundHits:
+    def _hits(self, session: Session, hits: Found) -> models.FoundHits:
         least, zone = session.settings.auto_recall.min_score, self.memory.zone
         return models.FoundHits(
             hits=[
@@ -231,7 +240,8 @@ class AgentCalls:
                     session=hit.session,
                 )
                 for hit in hits
-            ]
+            ],
+            outcome=hits.outcome,
         )
 
 

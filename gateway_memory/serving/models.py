@@ -223,12 +223,14 @@ class Done(Answered):
 class ToldBefore(Answered):
     """What to add to the prompt of this reply.
 
-    opening: for the system prompt; "" if it was not asked for, or was told before and stays. rule: how the agent saves.
+    opening: for the system prompt; "" if it was not asked for, or was told before and stays. opening_partial: whether a
+    part of it was late or failed; a later reply's opening has it. rule: how the agent saves.
     context: to prepend to the message. recalled: the ids of the memories in it.
     """
 
     session_id: str
     opening: str
+    opening_partial: bool = False
     rule: str
     context: str
     outcome: str
@@ -265,9 +267,13 @@ class HitFound(Answered):
 
 
 class FoundHits(Answered):
-    """Hits, best first; of `get`, oldest first."""
+    """Hits, best first; of `get`, oldest first.
+
+    outcome: "full", "empty", "partial" (a part was late or failed) or "timeout" (the same, and there is nothing yet).
+    """
 
     hits: list[HitFound]
+    outcome: str
 
 
 class Compacted(Answered):

@@ -1,11 +1,11 @@
 """/openapi.json: the description of the service, made from its models."""
 
 from functools import cache
-from importlib.metadata import version
 from typing import Any, Final, Literal
 
 from pydantic.json_schema import models_json_schema
 
+from gateway_memory import __version__
 from gateway_memory.serving import models
 from gateway_memory.serving.endpoints import ENDPOINTS
 
@@ -49,7 +49,7 @@ def document() -> dict[str, Any]:
         }
     return {
         "openapi": "3.1.0",
-        "info": {"title": "gateway-memory", "version": version("gateway-memory")},
+        "info": {"title": "gateway-memory", "version": __version__},
         "paths": paths,
         "components": {
             "schemas": schemas["$defs"],

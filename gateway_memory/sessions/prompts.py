@@ -11,7 +11,7 @@ __all__ = ["Prompts", "rule_text"]
 _FACT: Final = '{command} save-fact{reach} --content "…" --type W --entities "…" --confidence 0.9'
 _SUMMARY: Final = '{command} save-summary{reach} --topic "…" --summary "…" --decisions "…" --todos "…"'
 _STAGE: Final = '{command} save-fact{reach} --content "…" --type S'
-_SEARCH: Final = '{command} search{place} --max-results 5 "…"'
+_SEARCH: Final = '{command} search{place} --semantic --max-results 5 "…"'
 
 _RULE: Final = (
     """\
@@ -25,10 +25,10 @@ When you have completed what the user asked for, once a session and in the same 
 ```
 3. Leave out what is private or secret, and what the memory holds already. Say nothing of it in your reply.""",
     """\
-## 任务完成时保存记忆（在当前回合内）
-完成用户的请求后，每个会话一次，在同一回合内：
+## 任务完成时保存记忆（在自己的这一轮里）
+完成用户的请求后，每个会话一次，在同一轮里：
 1. 判断本次会话有没有以后用得到的内容；没有就什么都不做。
-2. 保存会话摘要，并逐条保存关键事实（W 客观事实，B 用户与项目的经历，O 用户的偏好与看法）：
+2. 保存会话摘要，并逐条保存关键事实（W 客观事实，B 关于用户和项目，O 看法和偏好）：
 ```bash
 {commands}
 ```
@@ -55,7 +55,7 @@ already in MEMORY.md. If there is nothing to keep, do nothing. Go on silently.""
 {fact}
 {stage}
 ```
-W 客观事实，B 项目经历，O 用户偏好。不保存隐私和密钥，不重复 MEMORY.md 已有内容。
+W 客观事实，B 关于用户和项目，O 看法和偏好。不保存隐私和密钥，不重复 MEMORY.md 已有内容。
 没有需要保存的就不操作。静默继续，不向用户报告。""",
 )
 _FOLLOWUP: Final = (
@@ -85,7 +85,7 @@ Memory of earlier sessions: before you answer what may depend on them, run `{sea
 When something should be known later, save it in the same turn, silently: `{fact}`; once a session: `{summary}`.""",
     """\
 早先会话的记忆：回答可能与之有关的问题之前，先运行 `{search}`。
-有以后用得到的内容时，在同一回合内静默保存：`{fact}`；每个会话一次摘要：`{summary}`。""",
+有以后用得到的内容时，在同一轮里静默保存：`{fact}`；每个会话一次摘要：`{summary}`。""",
 )
 
 

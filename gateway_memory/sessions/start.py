@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from collections.abc import Awaitable
 from datetime import datetime
 from typing import Final
 
@@ -72,7 +73,7 @@ class SessionStarter:
             await self._context.runner.completes("expire", _OPENING_SECONDS, self._changes.expire(session.scope))
             session.follow(generation, await self._context.changes.first(session, _OPENING_SECONDS))
             if session.settings.opening.enabled:
-                await self._context.runner.completes("opening", _OPENING_SECONDS, self._open(session, waiting, now))
+                await self._in_time(session, self._open(session, waiting, now))
             session.start()
             log.info("session.open", session_id=session_id, type=session.type)
 
@@ -82,9 +83,15 @@ class SessionStarter:
         if not session.settings.opening.enabled or session.incognito:
             return ""
         async with session.starting:
-            await self._context.runner.completes("opening", _OPENING_SECONDS, self._open_anew(session))
+            await self._in_time(session, self._open_anew(session))
         session.open_reply()
         return session.opening
+
+    async def _in_time(self, session: Session, work: Awaitable[None]) -> None:
+        """Wait for an opening; where it is late or fails and there is none yet, the session's opening says so."""
+        done = await self._context.runner.completes("opening", _OPENING_SECONDS, work)
+        if not done and not session.opening:
+            session.open_with("", [], partial=True)
 
     async def switched(self, session: Session) -> None:
         """Apply and store the features that the user has just switched, for every process and after a restart."""
@@ -151,14 +158,14 @@ class SessionStarter:
         """Build the opening of a session. If a slow disk delays it, the session still gets it later."""
         session_id = session.session_id
         state = await self._openings.state(session.scope, now)
-        opening, held = await self._openings.build(session.scope, session.settings.opening, now)
+        (opening, held), late = await self._openings.build(session.scope, session.settings.opening, now)
         session.digest = await self._digest(session, now)
         if session.session_id == session_id:
-            session.opening_state = state
+            session.opening_state = None if late else state  # what is missing is looked for again
             # The conversation continues after a restart, so updates that waited are delivered although the opening has
             # them.
             text = _with_digest(session, opening)
-            session.open_with(text, [item for item in held if item[0] not in waiting])
+            session.open_with(text, [item for item in held if item[0] not in waiting], partial=late)
 
     async def _digest(self, session: Session, now: datetime) -> str:
         """Return the week's digest if the owner's session is the first to be told."""
@@ -174,10 +181,10 @@ class SessionStarter:
         if state == session.opening_state:
             return
         told = session.told_outside_opening
-        opening, held = await self._openings.build(session.scope, session.settings.opening, now, told)
+        (opening, held), late = await self._openings.build(session.scope, session.settings.opening, now, told)
         if session.session_id == session_id:
-            session.opening_state = state
-            session.open_with(_with_digest(session, opening), held)
+            session.opening_state = None if late else state
+            session.open_with(_with_digest(session, opening), held, partial=late)
 
 
 def _with_digest(session: Session, opening: str) -> str:

@@ -84,7 +84,7 @@ are no tables; they have the same columns.
 BEFORE_ANYTHING: Final = frozenset({"identity", "sources", "heard"})
 """What a memory has as soon as it was opened, before anything was said to it. A move replaces it."""
 LEFT: Final = frozenset(
-    {"hosts", "leases", "locks", "migrations"}
+    {"failures", "hosts", "leases", "locks", "migrations"}
     | {"shown_memories", "transcript_messages"}
     | {"file", "meta", "removed", "row", "scope", "vector"}
     | {"large", "large_block", "large_word"}

@@ -65,6 +65,15 @@ class EpisodeFollower:
             self._behind.add(scope)
             self._wake.set()
 
+    async def follow(self, scope: str) -> None:
+        """Return when the index has what was said in a scope: a restored or new index has nothing of it yet.
+
+        Raises:
+            StoreError, RecallError: it could not be read or indexed.
+        """
+        if (self._recaller.generation, scope) not in self._complete:
+            await self.catch_up(scope)
+
     async def catch_up(self, scope: str) -> None:
         """Index the pages of a scope that differ from the index.
 

@@ -2,14 +2,14 @@
 
 import os
 from collections import defaultdict
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from extractor import Breaker
 from gateway_memory.config.settings import MemorySync, StoreSettings
-from gateway_memory.errors import ConfigError, WorkspaceError
+from gateway_memory.errors import ConfigError, WorkspaceError, how_to_install
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.runtime import Runtime
@@ -35,8 +35,6 @@ from recall import Recaller, RecallError, Rows
 __all__ = ["dsn_of", "open_ports", "open_rows", "open_storage", "open_store"]
 
 log = get_logger(__name__)
-
-_EXTRA: Final = "pip install 'gateway-memory[postgres]'"
 
 _EMBEDDING_REST_SECONDS: Final = 30.0
 """The pause after repeated failures of an embedding server, which may be restarting. Search is lexical meanwhile."""
@@ -68,6 +66,7 @@ async def open_storage(
         ledger=store.ledger,
         links=store.links,
         reviews=store.reviews,
+        health=store.health,
         notices=store.notices,
         signals=store.signals,
         recaller=recaller,
@@ -102,7 +101,9 @@ async def _open_shared(
         from gateway_memory.store.postgres.connection import in_schema
         from recall import PostgresRows
     except ModuleNotFoundError as error:
-        raise ConfigError(f"store.backend is postgres, and {error.name} is missing: {_EXTRA}") from error
+        raise ConfigError(
+            f"store.backend is postgres, and {error.name} is missing: {how_to_install('postgres')}"
+        ) from error
     spool = None if workspace is None else workspace / STATE_FOLDER / SPOOL_FILE
     store = await open_rows(
         stack,
@@ -142,7 +143,7 @@ async def open_store(
 
     path = workspace / "journal.sqlite"
     journal = await open_journal(stack, path, slot, file_of=file_of, sends=sends, history=history)
-    await compute(path.chmod, 0o600)
+    await compute(_hide, path)
     slot.started()
     files_of_workspace = MarkdownFiles(workspace, state)
     stack.callback(files_of_workspace.close)
@@ -188,6 +189,7 @@ def _store(documents: Documents, journal: Journal) -> Store:
         ledger=journal.ledger,
         links=journal.links,
         reviews=journal.reviews,
+        health=journal.health,
         notices=journal.notices,
     )
 
@@ -202,6 +204,13 @@ def _prepare(workspace: Path, state: Path, slot: Slot) -> None:
         raise WorkspaceError(
             f"{workspace}: {reason}; gateway-memory must be able to read and write this folder"
         ) from error
+
+
+def _hide(database: Path) -> None:
+    """Let this user alone read a database, and its write-ahead log, which has the mode that the new file had."""
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            database.with_name(f"{database.name}{suffix}").chmod(0o600)
 
 
 def dsn_of(settings: StoreSettings) -> str:
@@ -225,5 +234,5 @@ async def _open_recaller(stack: AsyncExitStack, path: Path | Rows | None, runtim
         raise WorkspaceError(f"{error}; another process may have it locked") from error
     stack.push_async_callback(recaller.close)
     if isinstance(path, Path):
-        await compute(path.chmod, 0o600)
+        await compute(_hide, path)
     return recaller

@@ -5,6 +5,7 @@ from typing import Final
 
 from gateway_memory.store.ports.documents import Documents, Records
 from gateway_memory.store.ports.episodes import Episodes
+from gateway_memory.store.ports.health import Health
 from gateway_memory.store.ports.ledger import Ledger
 from gateway_memory.store.ports.links import Links
 from gateway_memory.store.ports.notices import Notices
@@ -37,6 +38,7 @@ class Storage:
     ledger: Ledger
     links: Links
     reviews: Reviews
+    health: Health
     notices: Notices
     signals: Signals | None
     recaller: Recaller

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from gateway_memory.errors import ConfigError
+from gateway_memory.errors import ConfigError, how_to_install
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.scope import Scope
 
@@ -20,7 +20,7 @@ _SETTLE_MS: Final = 200
 def check_watching() -> None:
     """Raise ConfigError if the package is missing."""
     if find_spec("watchfiles") is None:
-        raise ConfigError("incrementalSync.watch needs the package watchfiles: pip install 'gateway-memory[watch]'")
+        raise ConfigError(f"incrementalSync.watch needs the package watchfiles: {how_to_install('watch')}")
 
 
 async def watch(

@@ -190,8 +190,13 @@ def _needles(workspace: Path, scopes: Sequence[Scope], journal: JournalInPlace |
             texts.update(block.text for block in parse(content.decode("utf-8", "replace"), file=path.name))
         else:
             rest += content
-    for record in [row for scope in scopes for row in read_records(workspace / scope.folder / SESSIONS_FILE)[0]]:
-        texts.update(str(record.get(key, "")) for key in ("topic", "summary", "session_id"))
+    theirs = {workspace / scope.folder / SESSIONS_FILE for scope in scopes}
+    others: set[str] = set()
+    for path in workspace.rglob(SESSIONS_FILE):
+        for record in read_records(path)[0]:
+            told = {str(record.get(key, "")) for key in ("topic", "summary", "session_id")}
+            (texts if path in theirs else others).update(told)
+    texts -= others
     found = sorted(text for text in texts if len(text) >= _SHORTEST_NEEDLE and text.encode() not in rest)
     step = max(1, len(found) // _NEEDLES)
     forms = {

@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from gateway_memory.context.finder import Found as Hits
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.serving.mcp.desk import Desk
-from recall import Hit
 
 __all__ = ["Ended", "Event", "Forgotten", "Found", "History", "Item", "Record", "Saved", "State", "Why", "record_of"]
 
@@ -28,9 +28,12 @@ class Found(BaseModel):
     """Items, best or oldest first."""
 
     items: list[Item]
+    outcome: str = Field(
+        description="full; empty; partial: a part was late, ask again for it; timeout: nothing was ready, ask again"
+    )
 
     @classmethod
-    def of(cls, desk: Desk, hits: tuple[Hit, ...]) -> "Found":
+    def of(cls, desk: Desk, hits: Hits) -> "Found":
         """Return hits of a search."""
         least = desk.session.settings.auto_recall.min_score
         return cls(
@@ -43,7 +46,8 @@ class Found(BaseModel):
                     weak=hit.score < least or not hit.related,
                 )
                 for hit in hits
-            ]
+            ],
+            outcome=hits.outcome,
         )
 
 
@@ -99,14 +103,37 @@ class Why(BaseModel):
 
 
 class State(BaseModel):
-    """How the memory is."""
+    """How the memory is, in all processes that have it open."""
 
     memories: int
     episodes: int = Field(description="exchanges that are kept as they were said")
     waiting: int = Field(description="exchanges that are not yet processed")
+    vectors: str = Field(description="how many texts can be searched by meaning, or nothing where words alone are")
+    model: str = Field(description="the model that reads what is said, or nothing: rules only")
+    failed_turns: int = Field(description="exchanges that the model failed on")
+    processes: list[str] = Field(description="the processes that have the memory open, and since when")
     on: list[str] = Field(description="features that are on in this session")
     off: list[str]
-    last_failure: str = Field(description="the last failure, or nothing")
+    last_failure: str = Field(description="the last failure of any process, or nothing")
+    failures: list[str] = Field(description="the kinds of failures of the last 7 days, and how often each came")
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> "State":
+        """Return the record of the command `status`."""
+        vectors, failure, model = facts["vectors"], facts["last_failure"], facts["model"]
+        return cls(
+            memories=facts["memories"],
+            episodes=facts["episodes"],
+            waiting=facts["waiting"]["rules"] + facts["waiting"]["batch"],
+            vectors=f"{vectors['done']} of {vectors['rows']}" if vectors else "",
+            model=model["name"] or "",
+            failed_turns=model["failed_turns"],
+            processes=[f"process {each['pid']} since {each['since']}" for each in facts["processes"]],
+            on=facts["on"],
+            off=facts["off"],
+            last_failure=f"{failure['at']} {failure['place']}: {failure['error']}" if failure else "",
+            failures=[f"{each['place']}: {each['error']} ×{each['count']}" for each in facts["failures"]],
+        )
 
 
 def record_of(found: Mapping[str, Any] | None) -> Record | None:

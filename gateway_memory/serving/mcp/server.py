@@ -1,16 +1,18 @@
 """Make an MCP server, and serve it over stdio or as an ASGI application."""
 
 from collections.abc import Callable
-from importlib.metadata import version
-from typing import Final
+from typing import Any, Final
 
 from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import CallToolResult, InputRequiredResult, Tool
 from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 
+from gateway_memory import __version__
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Owner
 from gateway_memory.serving.mcp.desk import Desk, FindDesk, desk_of_token, open_desk
@@ -24,17 +26,37 @@ _ISSUER: Final = AnyHttpUrl("http://localhost")
 """The SDK wants an issuer of tokens. Ours come from `gateway-memory token add`; no client is sent there."""
 
 
+class _StrictServer(MCPServer):
+    """Refuses arguments that a tool does not have. The SDK ignores them: a client would believe in them."""
+
+    async def list_tools(self) -> list[Tool]:
+        tools = await super().list_tools()
+        for tool in tools:
+            tool.input_schema = {**tool.input_schema, "additionalProperties": False}
+        return tools
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        for tool in await super().list_tools():
+            taken = tool.input_schema.get("properties", {})
+            unknown = ", ".join(sorted(arguments.keys() - taken.keys()))
+            if tool.name == name and unknown:
+                raise ToolError(f"{name} has no argument {unknown}; it has {', '.join(taken) or 'none'}")
+        return await super().call_tool(name, arguments, context)
+
+
 def make_server(fill: Callable[[MCPServer], None], *, verifier: TokenVerifier | None = None) -> MCPServer:
-    """Return a server.
+    """Return a server that refuses arguments which a tool does not have.
 
     fill: registers its tools, resources and prompts.
     verifier: checks the bearer token of each request over HTTP; None for stdio.
     """
-    server = MCPServer(
+    server = _StrictServer(
         "gateway-memory",
         title="Memory",
         instructions=INSTRUCTIONS,
-        version=version("gateway-memory"),
+        version=__version__,
         token_verifier=verifier,
         auth=None if verifier is None else AuthSettings(issuer_url=_ISSUER, resource_server_url=None),
         log_level="WARNING",

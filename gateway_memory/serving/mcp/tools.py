@@ -163,25 +163,19 @@ def add_tools(server: MCPServer, desk_of: FindDesk) -> None:  # noqa: C901 - one
 
     @server.tool(title="Why this reply", annotations=_READS)
     async def why() -> Why:
-        """Tell what was recalled for the session's last reply, and what was kept of it."""
+        """Tell what was recalled for the last reply of this user, and what was kept of it.
+
+        It is the session's own last reply, or else the last one in another session, which it names.
+        """
         desk = await desk_of()
         told = await _done(desk.memory.answer(desk.session, f"{CHAT} why"))
         return Why(text=told.text if told else "commands are off")
 
     @server.tool(title="State of the memory", annotations=_READS)
     async def status() -> State:
-        """Tell how much is remembered, what waits, what is switched off, and what failed last."""
+        """Tell how much is remembered, what waits, what is switched off, what has it open, and what failed last."""
         desk = await desk_of()
-        found = await _done(desk.memory.record(desk.session, "status"))
-        failure = found["last_failure"]
-        return State(
-            memories=found["memories"],
-            episodes=found["episodes"],
-            waiting=found["waiting"]["rules"] + found["waiting"]["batch"],
-            on=found["on"],
-            off=found["off"],
-            last_failure=f"{failure['at']} {failure['place']}: {failure['error']}" if failure else "",
-        )
+        return State.of(await _done(desk.memory.record(desk.session, "status")))
 
 
 async def _text_of(desk: Desk, identity: str) -> str:

@@ -68,11 +68,11 @@ async def digest(visit: Visit) -> Shown:
 async def memories(visit: Visit) -> Shown:
     """Search the memories, or leaf through them from the newest."""
     asked = {name: visit.query.get(name, "") for name in ("q", "kind", "category", "type", "since", "until", "session")}
-    problem, older = "", ""
+    problem, older, late = "", "", False
     found: Sequence[Any] = ()
     if any(asked[name] for name in ("q", "kind", "session")):
         try:
-            found = await visit.memory.search(
+            hits = await visit.memory.search(
                 visit.session,
                 asked["q"],
                 limit=_FOUND,
@@ -83,11 +83,12 @@ async def memories(visit: Visit) -> Shown:
                 until=asked["until"] or None,
                 session_key=asked["session"] or None,
             )
+            found, late = hits, hits.late
         except UsageError as error:
             problem = str(error)
     else:
         found, older = await _newest(visit, asked)
-    values = {"asked": asked, "found": found, "older": older, "problem": problem}
+    values = {"asked": asked, "found": found, "older": older, "problem": problem, "late": late}
     weak_below = visit.session.settings.auto_recall.min_score
     return Shown("memories.html", values | {"kinds": KINDS, "categories": CATEGORIES, "weak_below": weak_below})
 

@@ -78,7 +78,7 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
         "{turns} exchanges wait to be read, the oldest for {seconds} s.",
         "{turns} 轮对话等待处理，最久 {seconds} 秒。",
     ),
-    "waits_reviews": ("{number} wait for your approval.", "{number} 条等你批准。"),
+    "waits_reviews": ("{number} wait for your approval.", "{number} 条待审。"),
     "review_are": (
         "What is doubtful waits here. It is not told to anybody before you approve it.",
         "不够确定的内容在这里等你决定；批准之前不会用到。",
@@ -102,15 +102,28 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "counts": ("What is kept", "保存的内容"),
     "count_memories": ("Memories", "记忆"),
     "count_episodes": ("Exchanges", "对话轮次"),
+    "count_vectors": ("Searchable by meaning", "可按语义搜索"),
+    "vectors_are": ("{done} of {rows}", "{done}/{rows}"),
     "count_sessions": ("Open sessions", "进行中的会话"),
     "model": ("Model", "模型"),
-    "model_none": ("No model is configured: rules and exchanges only.", "未配置模型：仅使用规则和对话原文。"),
+    "model_none": ("No model is configured: rules and exchanges only.", "未配置模型：仅使用规则和对话原话。"),
+    "model_rests": (
+        "It has failed repeatedly, and is asked again in some minutes.",
+        "模型连续失败，过几分钟再试。",
+    ),
+    "model_failed": (
+        "{turns} exchanges wait because it failed; gateway-memory retry reads them again.",
+        "{turns} 轮对话因模型失败而等待；gateway-memory retry 可重新提取。",
+    ),
+    "processes": ("Where it is open", "已打开此记忆的进程"),
+    "process_is": ("Process {pid}, since {since}", "进程 {pid}，自 {since}"),
+    "processes_none": ("No process has had it open for long.", "还没有进程打开它较长时间。"),
     "model_used": (
         "{calls} of {calls_limit} calls today, {tokens} of {tokens_limit} tokens, about {cost} USD.",
         "今天 {calls}/{calls_limit} 次调用，{tokens}/{tokens_limit} 个 token，约 {cost} 美元。",
     ),
     "failure": ("Last failure", "上次失败"),
-    "failure_none": ("Nothing has failed.", "没有失败。"),
+    "failure_none": ("Nothing has failed in the last 7 days.", "最近 7 天没有失败。"),
     "failure_is": (
         "{place} failed at {at} ({error}). It is tried again; the log has more.",
         "{at}，{place} 失败（{error}）。会自动重试，详情见日志。",
@@ -141,6 +154,10 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "none_yet": (
         "Nothing is remembered yet. Say something in a chat, for instance “Remember that …”.",
         "还没有记忆。在聊天里说点什么吧，例如“记住……”。",
+    ),
+    "found_late": (
+        "Not everything was searched in time. Search again for the rest.",
+        "有一部分没能及时搜索完。请再搜一次。",
     ),
     "none_found": ("Nothing matches. Try fewer words or other filters.", "没有匹配的内容。请减少关键词或放宽筛选。"),
     "memory": ("Memory", "记忆"),
@@ -209,7 +226,7 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "why": ("Why", "原因"),
     "ranks_are": (
         "What reaches a score of {threshold} is told, exchanges a little earlier.",
-        "分数达到 {threshold} 才会用到，对话原文的门槛略低。",
+        "分数达到 {threshold} 才会用到，对话原话的门槛略低。",
     ),
     "score": ("score", "分数"),
     "fate_told": ("Told", "已用到"),

@@ -6,7 +6,7 @@ however slow the process is.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
@@ -14,6 +14,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError
+from gateway_memory.runtime.tasks import compute
 
 __all__ = ["NoSlot", "Slot", "all_slots"]
 
@@ -29,6 +30,10 @@ class NoSlot:
     def is_alone(self) -> bool:
         """Return True."""
         return True
+
+    async def living(self, numbers: Collection[int]) -> frozenset[int]:
+        """Return this process's slot if it is one of them."""
+        return frozenset({self.number}.intersection(numbers))
 
     def orphan(self, number: int) -> None:
         """Return None."""
@@ -82,6 +87,19 @@ class Slot:
                     return False
                 lock.release()
         return True
+
+    async def living(self, numbers: Collection[int]) -> frozenset[int]:
+        """Return which of these slots a living process holds."""
+        return frozenset(await compute(lambda: [number for number in numbers if self._is_held(number)]))
+
+    def _is_held(self, number: int) -> bool:
+        if number == self.number:
+            return True
+        orphan = self.orphan(number)
+        if orphan is None:
+            return True
+        with orphan:
+            return False
 
     def orphan(self, number: int) -> AbstractContextManager[object] | None:
         """Return a context that holds the slot of a dead process, or None while that process lives."""

@@ -11,6 +11,7 @@ from gateway_memory.store.journal.connection import IN_MEMORY, Connection
 from gateway_memory.store.journal.database import open_database
 from gateway_memory.store.journal.episodes import SqlEpisodes
 from gateway_memory.store.journal.event_log import EventLog
+from gateway_memory.store.journal.health import SqlHealth
 from gateway_memory.store.journal.ledger import SqlLedger
 from gateway_memory.store.journal.links import SqlLinks
 from gateway_memory.store.journal.records import SqlRecords
@@ -39,6 +40,7 @@ class Journal:
     reviews: SqlReviews
     records: SqlRecords
     requests: SqlRequests
+    health: SqlHealth
     notices: EventLog
 
 
@@ -103,5 +105,6 @@ async def journal_of(
         reviews=SqlReviews(connection),
         records=SqlRecords(connection, file_of),
         requests=SqlRequests(connection),
+        health=SqlHealth(connection, slot),
         notices=notices,
     )

@@ -262,6 +262,20 @@ _GONE: Final = (
     """,
 )
 
+_HEALTH: Final = (
+    "0019_health",
+    """
+    ALTER TABLE leases ADD COLUMN state TEXT NOT NULL DEFAULT '';          -- how the process is, as JSON without text
+    CREATE TABLE failures (           -- what failed in any process, by kind
+        place TEXT NOT NULL,
+        error TEXT NOT NULL,          -- the class of the error
+        at REAL NOT NULL,             -- when it came last
+        count INTEGER NOT NULL,
+        PRIMARY KEY (place, error)
+    ) WITHOUT ROWID;
+    """,
+)
+
 LATER: Final = (
     _SESSIONS,
     _DISTILLATION,
@@ -278,5 +292,6 @@ LATER: Final = (
     _REVIEWS,
     _REPORTS,
     _GONE,
+    _HEALTH,
 )
 """In chronological order. Append new steps at the end, and never change an existing one."""

@@ -51,8 +51,8 @@ class SqlTurns:
 
     async def open(self) -> None:
         """Take over the lease of the slot. The previous holder loses it."""
-        query = upsert("leases", "slot, token", "slot")
-        await self._change(query, (self._slot.number, self._token))
+        query = upsert("leases", "slot, token, state", "slot")
+        await self._change(query, (self._slot.number, self._token, ""))
 
     async def accept(self, turn: NewTurn) -> int:
         return await self._connection.transact(
@@ -117,7 +117,7 @@ class SqlTurns:
         return [(float(at), str(outcome)) for at, outcome in rows if outcome is not None]
 
     async def _replies(self, scope: str, which: str, *values: object) -> list[Reply]:
-        query = f"SELECT turn, scope, recalled, at, report FROM replies WHERE {which}"
+        query = f"SELECT turn, scope, recalled, at, report, session_key FROM replies WHERE {which}"
         rows = await self._connection.rows(query, (scope, *values), of=scope)
         return await decoded(
             self._connection,
@@ -129,17 +129,19 @@ class SqlTurns:
                 at=row[3],
                 recalled=tuple(str(each) for each in json.loads(row[2])),
                 report=_report(row[4]),
+                session_key=str(row[5]),
             ),
         )
 
     async def queue(self) -> Queue:
-        ((rules, batch, failed, oldest, parked),) = await self._connection.rows(
+        ((rules, batch, failed, rules_at, batch_at, parked),) = await self._connection.rows(
             ", ".join(
                 (
                     f"SELECT count(*) FILTER (WHERE stage = {_ACCEPTED})",
                     f"count(*) FILTER (WHERE stage = {_RULED})",
                     f"count(*) FILTER (WHERE stage = {_FAILED})",
-                    f"coalesce(min(CASE WHEN stage < {_FAILED} THEN accepted_at END), 0)",
+                    f"coalesce(min(CASE WHEN stage < {_RULED} THEN accepted_at END), 0)",
+                    f"coalesce(min(CASE WHEN stage = {_RULED} THEN accepted_at END), 0)",
                     "count(*) FILTER (WHERE stage < 0) FROM turns",
                 )
             ),
@@ -151,7 +153,8 @@ class SqlTurns:
             rules=int(rules),
             batch=int(batch),
             failed=int(failed),
-            oldest_at=oldest,
+            rules_at=rules_at,
+            batch_at=batch_at,
             outbox=outbox,
             outbox_at=outbox_at,
             parked=int(parked),

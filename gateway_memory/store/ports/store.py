@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gateway_memory.store.ports.documents import Documents, Records
 from gateway_memory.store.ports.episodes import Episodes
+from gateway_memory.store.ports.health import Health
 from gateway_memory.store.ports.ledger import Ledger
 from gateway_memory.store.ports.links import Links
 from gateway_memory.store.ports.notices import Notices
@@ -32,5 +33,6 @@ class Store:
     ledger: Ledger
     links: Links
     reviews: Reviews
+    health: Health
     notices: Notices
     signals: Signals | None = None

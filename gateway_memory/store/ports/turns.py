@@ -59,11 +59,15 @@ class PendingTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A reply: its turn, the ids of the memories that were recalled for it, and what was considered, if it is known."""
+    """A reply: its turn, the ids of the memories that were recalled for it, and what was considered, if it is known.
+
+    session_key: the key of its session.
+    """
 
     turn: int
     at: float
     recalled: tuple[str, ...]
+    session_key: str = ""
     report: ReplyReport | None = None
 
 
@@ -71,7 +75,7 @@ class Reply:
 class Queue:
     """The waiting work of all processes. Times are epoch seconds, 0 if nothing waits.
 
-    rules, batch, parked, failed: turns.
+    rules, batch, parked, failed: turns. rules_at, batch_at: when the oldest was accepted.
     outbox: events to send.
     unreadable: damaged rows that were set aside.
     """
@@ -80,7 +84,8 @@ class Queue:
     batch: int = 0
     parked: int = 0
     failed: int = 0
-    oldest_at: float = 0.0
+    rules_at: float = 0.0
+    batch_at: float = 0.0
     outbox: int = 0
     outbox_at: float = 0.0
     unreadable: int = 0

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
@@ -88,6 +89,11 @@ class HostSlot:
     def is_alone(self) -> bool:
         """Return whether no other host lived at the last renewal."""
         return self._living <= {self.number}
+
+    async def living(self, numbers: Collection[int]) -> frozenset[int]:
+        """Return which of these slots a living host holds. Raises StoreError."""
+        rows = await self._connection.rows("SELECT slot FROM hosts WHERE until > now()")
+        return frozenset(int(row[0]) for row in rows).intersection(numbers)
 
     def orphan(self, number: int) -> AbstractContextManager[object] | None:
         """Return a context for the slot of a dead host, or None while it lives. Two hosts may enter it at a time."""
