@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+from patience import VARIABLE, measured
 from postgres import KINDS, POSTGRES, AsPostgres, Postgres, app_of
 from thorough import THOROUGH
 
@@ -28,6 +29,15 @@ PROVIDER_VARIABLES = (
     "ANTHROPIC_AUTH_TOKEN",
     "ANTHROPIC_BASE_URL",
 )
+
+
+def pytest_configure() -> None:
+    """Measure the machine once for a run; the processes that share its tests inherit the scale."""
+    os.environ.setdefault(VARIABLE, f"{measured():.1f}")
+
+
+def pytest_report_header() -> str:
+    return f"patience: {os.environ[VARIABLE]} times that of a quiet machine ({VARIABLE})"
 
 
 @pytest.fixture(autouse=True)

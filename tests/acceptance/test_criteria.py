@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from patience import seconds
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
 
@@ -27,7 +28,7 @@ async def hear(memory: GatewayMemory, listener: Session, question: str, expected
 
     It takes less than a second, which `make demo` shows; a test on a busy machine is no stopwatch.
     """
-    deadline = time.monotonic() + 10.0
+    deadline = time.monotonic() + seconds(10.0)
     text = listener.opening
     while expected not in text and time.monotonic() < deadline:
         await asyncio.sleep(0.02)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from inside import mqtt_status
-from mosquitto import MOSQUITTO, Mosquitto, until
+from mosquitto import MOSQUITTO, Mosquitto
 from mqtt_gateway import config
+from patience import until
 
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.config.settings import MemorySync
@@ -22,7 +23,9 @@ pytestmark = pytest.mark.xdist_group("alone")  # not beside another test of brok
 HERE = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))
 CHANNELS = [
     "bus",
-    pytest.param("mqtt", marks=pytest.mark.skipif(MOSQUITTO is None, reason="no mosquitto is installed")),
+    pytest.param(
+        "mqtt", marks=[pytest.mark.slow, pytest.mark.skipif(MOSQUITTO is None, reason="no mosquitto is installed")]
+    ),
     "a host's own",
 ]
 

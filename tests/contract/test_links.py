@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from postgres import KINDS, app_of, migrated
+from postgres import ON_POSTGRES, app_of, migrated
 
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.documents import MEMORY_FILE
@@ -22,7 +22,7 @@ ONE, TWO = "user:one", "user:two"
 SCOPE_ONE, SCOPE_TWO = resolve_scope(user="one", room=None), resolve_scope(user="two", room=None)
 
 
-@pytest.fixture(params=["files", "memory", *(f"postgres {kind}" for kind in KINDS)])
+@pytest.fixture(params=["files", "memory", *ON_POSTGRES])
 async def store(
     request: pytest.FixtureRequest, tmp_path: Path, postgres_dsn: Callable[[str], str]
 ) -> AsyncIterator[Store]:

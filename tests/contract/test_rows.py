@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from postgres import KINDS, app_of, migrated
+from postgres import ON_POSTGRES, app_of, migrated
 
 from gateway_memory.store.postgres.connection import in_schema
 from recall import (
@@ -38,7 +38,7 @@ SPACE = VectorSpace("encoder", 4, 0.1, 0.4)
 VECTOR = bytes(8)
 
 
-@pytest.fixture(params=["file", "memory", *(f"postgres {kind}" for kind in KINDS)])
+@pytest.fixture(params=["file", "memory", *ON_POSTGRES])
 def rows(request: pytest.FixtureRequest, tmp_path: Path, postgres_dsn: Callable[[str], str]) -> Iterator[Rows]:
     if request.param.startswith("postgres"):
         dsn = postgres_dsn(request.param.removeprefix("postgres "))

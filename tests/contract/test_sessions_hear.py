@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 from inside import journal_rows, mqtt_status, parts
-from mosquitto import MOSQUITTO, Mosquitto, until
+from mosquitto import MOSQUITTO, Mosquitto
 from mqtt_gateway import config
+from patience import until
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.config.settings import MemorySync
@@ -27,7 +28,10 @@ WIRES = [
     *(
         pytest.param(
             f"mqtt {protocol}, {place}",
-            marks=pytest.mark.skipif(MOSQUITTO is None, reason=f"no mosquitto is installed: MQTT {protocol}, {place}"),
+            marks=[
+                pytest.mark.slow,
+                pytest.mark.skipif(MOSQUITTO is None, reason=f"no mosquitto is installed: MQTT {protocol}, {place}"),
+            ],
         )
         for protocol in ("5", "3.1.1")
         for place in ("one workspace", "two workspaces")

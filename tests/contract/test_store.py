@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -11,14 +12,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from postgres import KINDS, app_of, migrated
+from postgres import ON_POSTGRES, app_of, migrated
 
 from gateway_memory.errors import LeaseLostError, StoreError
+from gateway_memory.observability.metrics import Failure
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.store.disk.slots import Slot
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
+from gateway_memory.store.ports.health import ProcessState
 from gateway_memory.store.ports.ledger import MEMORY_FULL
 from gateway_memory.store.ports.sessions import End, Observation
 from gateway_memory.store.ports.store import Store
@@ -29,13 +32,13 @@ from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
 from gateway_memory.store.review import Review, Settled
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.opening import open_rows, open_store
-from notifier import Event, MemoryChange
+from notifier import Event, MemoryChange, NotifierStatus
 
 NUMBERS = count(1000)
 ZOE = resolve_scope(user="zoe", room=None)
 
 
-@pytest.fixture(params=["files", "memory", *(f"postgres {kind}" for kind in KINDS)])
+@pytest.fixture(params=["files", "memory", *ON_POSTGRES])
 async def store(
     request: pytest.FixtureRequest, tmp_path: Path, postgres_dsn: Callable[[str], str]
 ) -> AsyncIterator[Store]:
@@ -238,7 +241,7 @@ async def test_a_turn_waits_for_its_rules_then_for_its_batch_then_is_done(store:
     assert [each.id for each in await store.turns.claim("ruled")] == [first, second]
     await store.turns.finish(plan(turns=(first,), stage="batch"), None)
     queue = await store.turns.queue()
-    assert (queue.rules, queue.batch, queue.oldest_at) == (0, 1, 2.0)
+    assert (queue.rules, queue.batch, queue.rules_at, queue.batch_at) == (0, 1, 0.0, 2.0)
 
 
 async def test_the_same_id_twice_is_one_turn(store: Store) -> None:
@@ -562,3 +565,55 @@ async def test_a_lost_document_is_an_error_of_ours(tmp_path: Path) -> None:
             edit = FileEdit(file="memory/2026-01-01.md", add=(Addition(id="abcdefgh", text="t"),))
             with pytest.raises(StoreError):
                 await store.documents.edit(OWNER_SCOPE, [edit])
+
+
+# Health
+
+
+async def test_the_state_of_a_living_process_is_kept_until_it_leaves(store: Store) -> None:
+    state = ProcessState(
+        pid=17,
+        since=5.0,
+        model="m",
+        problem="timeout",
+        model_rests=True,
+        alarm="stalled",
+        replaced=1,
+        updates=2,
+        told=1,
+        mqtt=NotifierStatus(state="waiting", since=4.0, reason="refused", sent=3, dropped=Counter(late=2)),
+    )
+    assert await store.health.processes() == {}
+    await store.health.note(state)
+    assert await store.health.processes() == {store.health.slot: state}
+    await store.health.note(replace(state, alarm=None, mqtt=None))
+    assert await store.health.processes() == {store.health.slot: replace(state, alarm=None, mqtt=None)}
+    await store.health.leave()
+    assert await store.health.processes() == {}
+
+
+async def test_failures_are_counted_by_kind_let_go_when_old_and_bounded(store: Store) -> None:
+    await store.health.note(None, [Failure(place="model.unreadable", error="ModelError", at=10.0)])
+    again = [Failure(place="model.unreadable", error="ModelError", at=30.0, count=2)]
+    await store.health.note(None, [*again, Failure(place="journal", error="StoreError", at=20.0)])
+    model, journal = await store.health.failures(since=0.0)
+    assert (model.place, model.at, model.count) == ("model.unreadable", 30.0, 3)
+    assert (journal.place, journal.count) == ("journal", 1)
+    assert [each.place for each in await store.health.failures(since=25.0)] == ["model.unreadable"]
+    await store.health.note(None, [Failure(place="batch", error="OSError", at=40.0)], since=25.0)
+    assert [each.place for each in await store.health.failures(since=0.0)] == ["batch", "model.unreadable"]
+    many = [Failure(place=f"place {number}" + "x" * 500, error="OSError", at=50.0 + number) for number in range(99)]
+    await store.health.note(None, many)
+    kept = await store.health.failures(since=0.0)
+    assert (len(kept), kept[0].at) == (50, 148.0)
+    assert max(len(each.place) for each in kept) < 200
+
+
+@pytest.mark.parametrize("store", ["files"], indirect=True)
+async def test_a_process_that_died_is_no_process(store: Store, tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        other = await open_store(stack, tmp_path / "workspace")
+        await other.health.note(ProcessState(pid=18, since=1.0))
+        await store.health.note(ProcessState(pid=17, since=1.0))
+        assert {each.pid for each in (await store.health.processes()).values()} == {17, 18}
+    assert [each.pid for each in (await store.health.processes()).values()] == [17], "its lease is free"

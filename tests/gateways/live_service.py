@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from loopback import free_port
+from patience import seconds
 
 _COMMAND = (sys.executable, "-m", "gateway_memory.cli.entry")
 _SECONDS = 60.0
@@ -44,7 +45,7 @@ class LiveService:
         where = ("--workspace", str(self.workspace), "--config", str(self.config), "--port", str(self.port))
         with (self.folder / "service.log").open("ab") as log:
             self._process = subprocess.Popen([*_COMMAND, "serve", *where], stdout=log, stderr=log)
-        end = time.monotonic() + _SECONDS
+        end = time.monotonic() + seconds(_SECONDS)
         while not self.is_ready():
             assert self._process.poll() is None, (self.folder / "service.log").read_text("utf-8")
             assert time.monotonic() < end, "the service does not answer"
@@ -52,7 +53,7 @@ class LiveService:
 
     def is_ready(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self.url}/readyz", timeout=2) as answer:  # noqa: S310 - loopback
+            with urllib.request.urlopen(f"{self.url}/readyz", timeout=seconds(2)) as answer:  # noqa: S310 - loopback
                 return bool(answer.status == 200)
         except OSError:
             return False
@@ -78,7 +79,7 @@ class LiveService:
         token = (self.workspace / ".gateway-memory/token").read_text("utf-8").strip()
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.url}/v1/{call}", json.dumps(body).encode(), headers)  # noqa: S310 - loopback
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - loopback
+        with urllib.request.urlopen(request, timeout=seconds(30)) as answer:  # noqa: S310 - loopback
             found: dict[str, Any] = json.load(answer)
         return found
 

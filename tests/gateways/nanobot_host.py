@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from patience import seconds
+
 ROOT = Path(__file__).parents[2]
 VERSION = "0.3.5"
 _START_SECONDS = 60.0
@@ -88,7 +90,7 @@ class Nanobot:
     def ask(self, sender: str, text: str, *, group: str = "", within: float = 20, **given: Any) -> str:
         """Write a message as Telegram's channel puts it onto the bus, and return the reply."""
         chat_id = self.tell(sender, text, group=group, **given)
-        end = time.monotonic() + within
+        end = time.monotonic() + seconds(within)
         while True:
             said = self._said.get(timeout=max(0.1, end - time.monotonic()))
             if said["chat_id"] == chat_id:

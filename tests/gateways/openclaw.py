@@ -16,6 +16,7 @@ from typing import Any
 
 from loopback import free_port
 from npm import installed, node
+from patience import seconds
 
 VERSION = "2026.9.6"
 OWNER = 111
@@ -127,7 +128,13 @@ class OpenClaw:
         """Run OpenClaw's own command."""
         command = [str(self.installation.node), str(self.installation.program), *arguments]
         return subprocess.run(
-            command, env=self.environment(), cwd=self.home, capture_output=True, text=True, check=False, timeout=120
+            command,
+            env=self.environment(),
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=seconds(120),
         )
 
     def start(self) -> None:
@@ -137,11 +144,11 @@ class OpenClaw:
             self.process = subprocess.Popen(
                 command, env=self.environment(), cwd=self.home, stdout=log, stderr=log, start_new_session=True
             )
-        end = time.monotonic() + _START_SECONDS
+        end = time.monotonic() + seconds(_START_SECONDS)
         while time.monotonic() < end:
             assert self.process.poll() is None, f"OpenClaw stopped:\n{self.log.read_text('utf-8')[-4000:]}"
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=2) as answer:
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=seconds(2)) as answer:
                     if answer.status == 200:
                         return
             except (urllib.error.URLError, OSError):

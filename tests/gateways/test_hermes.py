@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from disks import full, small_disk
+from patience import seconds
 from stub_model import Request, StubModel, ToolCall, stub_model
 
 ROOT = Path(__file__).parents[2]
@@ -92,7 +93,7 @@ class Hermes:
         return [line for path in self.memory.rglob("sessions.jsonl") for line in path.read_text("utf-8").splitlines()]
 
     def wait_for_turns(self, expected: list[str]) -> None:
-        end = time.monotonic() + 40
+        end = time.monotonic() + seconds(40)
         while self.turns() != expected and time.monotonic() < end:
             time.sleep(0.3)
         assert self.turns() == expected
@@ -212,7 +213,7 @@ def test_a_broken_workspace_and_a_kill_cost_no_reply_and_no_turn(hermes: Hermes,
     hermes.memory.write_text("no folder")
     hermes.start()
     for number in ("two", "three"):
-        assert hermes.ask("s1", "1", f"turn {number} of the test")["seconds"] < IN_TIME
+        assert hermes.ask("s1", "1", f"turn {number} of the test")["seconds"] < seconds(IN_TIME)
     time.sleep(1)  # Hermes hands a turn over after its reply
     hermes.kill()
     hermes.memory.unlink()
@@ -228,7 +229,7 @@ def test_a_full_disk_costs_no_reply_and_no_turn(small: Hermes) -> None:
     small.wait_for_turns(said[:1])
     with full(small.memory):
         for text in said[1:3]:
-            assert small.ask("s1", "1", text)["seconds"] < IN_TIME
+            assert small.ask("s1", "1", text)["seconds"] < seconds(IN_TIME)
         time.sleep(1)  # Hermes hands a turn over after its reply
     small.ask("s1", "1", said[3])
     small.wait_for_turns(said)

@@ -10,6 +10,7 @@ from typing import Any
 import conforming_service
 import pytest
 from npm import installed, node
+from patience import seconds
 from served import Served, service, written
 
 from gateway_memory import OWNER
@@ -28,7 +29,7 @@ def programs() -> Path:
 def run(programs: Path, script: str, *arguments: str) -> str:
     command = [str(node(programs)), str(programs / "node_modules/@modelcontextprotocol" / script), *arguments]
     environment = {**os.environ, "PATH": f"{node(programs).parent}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True, timeout=seconds(300))
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     return done.stdout
 

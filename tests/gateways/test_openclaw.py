@@ -16,6 +16,7 @@ from disks import full, small_disk
 from live_service import LiveService
 from loopback import free_port
 from openclaw import OWNER, Installation, OpenClaw, Websocket, base_config, openclaw, websocket
+from patience import seconds
 from stub_model import Request, StubModel, ToolCall, stub_model
 from stub_telegram import StubTelegram, stub_telegram
 
@@ -72,7 +73,7 @@ class World:
 
     def wait_for(self, *said: str) -> list[str]:
         """Wait until the memory has something that was said, and return everything that it has."""
-        end = time.monotonic() + CAUGHT_UP
+        end = time.monotonic() + seconds(CAUGHT_UP)
         while True:
             self.service.flush()
             turns = [turn["user"] for turn in self.service.turns()]
@@ -276,7 +277,7 @@ def in_time(ask: Callable[[str], str], message: str) -> str:
     start = time.monotonic()
     answer = ask(message)
     took = time.monotonic() - start
-    assert took < IN_TIME, f"{message}: {took:.1f} s"
+    assert took < seconds(IN_TIME), f"{message}: {took:.1f} s"
     return answer
 
 
@@ -323,7 +324,7 @@ def test_the_service_is_restarted_in_order_between_turns(world: World) -> None:
     world.service.stop()
     world.service.start()
     check_kept(world, said, "restart")
-    end = time.monotonic() + CAUGHT_UP
+    end = time.monotonic() + seconds(CAUGHT_UP)
     while "bird" not in world.told(world.http, "Which birds did I see in the restart?"):
         assert time.monotonic() < end, "nothing is told any more"
         time.sleep(0.5)

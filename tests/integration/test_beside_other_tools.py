@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from patience import seconds
 from thorough import amount
 
 from gateway_memory.scope import OWNER_SCOPE
@@ -45,6 +46,7 @@ async def write_while(tool: subprocess.Popen[bytes], files: MarkdownFiles, file:
     return number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["open", "hold", "slow"])
 @pytest.mark.parametrize("seconds", [0.003, 0.0002])
 async def test_lines_that_another_tool_appends_all_stand_there_once(
@@ -78,7 +80,7 @@ async def test_what_was_replaced_does_not_stay_where_nobody_looks(files: Markdow
     path.write_text("- mine\n")
     async with files.writing(OWNER_SCOPE):
         await files.edit(OWNER_SCOPE, [OURS])
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(seconds(30)):
         while list(tmp_path.glob(".*.kept")):
             await asyncio.sleep(0.05)
     files.close()

@@ -5,12 +5,12 @@ import inspect
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from patience import seconds
 
 from gateway_memory import OWNER, ClosedError, Config, Facts, GatewayMemory, Refused, Speaker, UsageError
 from gateway_memory.blocking import BlockingMemory
@@ -47,35 +47,39 @@ def test_it_is_called_from_another_event_loop_without_stopping_it(memory: Blocki
     async def host() -> int:
         session = await asyncio.wrap_future(memory.submit(lambda each: each.start_session("s", user=OWNER)))
         await asyncio.wrap_future(memory.submit(lambda each: each.save_fact(session, content="My locker is blue")))
-        beats = 0
+        beats, enough = 0, threading.Event()
 
         async def beat() -> None:
             nonlocal beats
-            while True:
-                await asyncio.sleep(0.01)
+            while not enough.is_set():
+                await asyncio.sleep(0.001)
                 beats += 1
+                if beats > 5:
+                    enough.set()
+
+        async def busy(_: GatewayMemory) -> None:
+            assert await asyncio.to_thread(enough.wait, seconds(30))
 
         beating = asyncio.create_task(beat())
-        await asyncio.wrap_future(memory.submit(lambda _: asyncio.sleep(0.3)))
-        beating.cancel()
+        await asyncio.wrap_future(memory.submit(busy))
+        await beating
         return beats
 
     assert asyncio.run(host()) > 5
 
 
 def test_a_call_ends_at_its_time_limit_and_the_next_one_works(memory: BlockingMemory) -> None:
-    began, cancelled = time.monotonic(), threading.Event()
+    cancelled = threading.Event()
 
     async def hangs(_: GatewayMemory) -> None:
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(3600)
         finally:
             cancelled.set()
 
     with pytest.raises(TimeoutError, match=r"within 0\.2 s"):
         memory.within(0.2).run(hangs)
-    assert time.monotonic() - began < 10
-    assert cancelled.wait(10)
+    assert cancelled.wait(seconds(10))
     assert memory.start_session("s", user=OWNER).session_id
 
 
@@ -132,6 +136,7 @@ def test_a_memory_that_cannot_open_says_why(tmp_path: Path) -> None:
     assert not [thread for thread in threading.enumerate() if thread.name == "gateway-memory-loop"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["", "raise SystemExit(3)", "raise ValueError('the host failed')"])
 def test_what_is_open_when_the_interpreter_ends_is_closed_in_order(ends: str, tmp_path: Path) -> None:
     """The turn is processed at the close: a memory that was cut off would leave it waiting."""
@@ -144,7 +149,9 @@ def test_what_is_open_when_the_interpreter_ends_is_closed_in_order(ends: str, tm
         "memory.after_reply(session, user='Remember that my locker is number 12.', reply='ok')\n"
         f"{ends}\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True, timeout=seconds(120)
+    )
     assert done.returncode == (0 if not ends else 3 if "Exit" in ends else 1), done.stderr
     assert "closed_early" not in done.stderr
     assert "Traceback" not in done.stderr or "the host failed" in done.stderr

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from cancelling import at_each_wait
 from inside import journal_rows, parts
+from patience import seconds
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.store.summaries import read_records
@@ -27,7 +28,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[GatewayMemory]:
 
 async def settled(memory: GatewayMemory) -> None:
     """Wait, without a further turn, until nothing waits for the rules and no plan is left."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(seconds(20)):
         while await parts(memory).storage.turns.claim("accepted") or await parts(memory).storage.turns.plans():
             await asyncio.sleep(0.01)
 

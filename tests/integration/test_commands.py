@@ -93,6 +93,14 @@ async def test_forget_shows_those_that_words_may_mean(memory: GatewayMemory, ses
     assert "No memory is called or says “bicycles”" in await command(session, "/memory forget bicycles")
 
 
+async def test_forget_offers_nothing_that_only_stands_near(memory: GatewayMemory, session: Session) -> None:
+    await say(
+        session, "I like green tea.", "We moved the deploy of the billing service to Tuesday nights.", "My sister sews."
+    )
+    await command(session, "/memory forget green tea")
+    assert "No memory is called or says" in await command(session, "/memory forget tea")
+
+
 async def test_undo_says_of_when(memory: GatewayMemory, session: Session) -> None:
     await say(session, "I like green tea.")
     answer = await command(session, "/memory undo")

@@ -10,6 +10,7 @@ import dying_gateway
 import pytest
 from editor import WORDS_ALONE
 from inside import parts
+from patience import seconds
 
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.store.ports.turns import Queue
@@ -35,10 +36,11 @@ async def processed(workspace: Path) -> list[str]:
     return lines(workspace)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", dying_gateway.STEPS)
 async def test_a_killed_gateway_loses_and_doubles_nothing(step: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), str(tmp_path), step], check=False, capture_output=True, timeout=60
+        [sys.executable, str(SCRIPT), str(tmp_path), step], check=False, capture_output=True, timeout=seconds(60)
     )
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()[-2000:]
     found = Counter(await processed(tmp_path))
@@ -51,7 +53,10 @@ async def test_the_next_process_takes_over_what_a_dead_one_left(tmp_path: Path) 
     """The survivor was there all along, under another slot: it finds the orphan by its lock."""
     async with GatewayMemory(load_config(WORDS_ALONE), tmp_path) as survivor:
         done = subprocess.run(
-            [sys.executable, str(SCRIPT), str(tmp_path), "plan written"], check=False, capture_output=True, timeout=60
+            [sys.executable, str(SCRIPT), str(tmp_path), "plan written"],
+            check=False,
+            capture_output=True,
+            timeout=seconds(60),
         )
         assert done.returncode == -signal.SIGKILL
         await parts(survivor).processor.adopt()

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from inside import parts
 from locking import locked
+from patience import seconds
 
 from gateway_memory import OWNER, Config, Context, GatewayMemory, Session, WorkspaceError, load_config
 from recall import EmbedderSettings
@@ -29,7 +30,9 @@ ASKED = "which pier does the boat leave from?"
 
 def hasty(**values: Any) -> Config:
     defaults = load_config().defaults
-    return Config(defaults=replace(defaults, auto_recall=replace(defaults.auto_recall, timeout_ms=300, **values)))
+    return Config(
+        defaults=replace(defaults, auto_recall=replace(defaults.auto_recall, timeout_ms=round(seconds(600)), **values))
+    )
 
 
 WORDS = EmbedderSettings(provider="none")
@@ -41,12 +44,12 @@ def kept(workspace: Path) -> None:
 
 async def ask(memory: GatewayMemory, session: Session, message: str = ASKED) -> Context:
     session.compacted()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(seconds(60)):
         return await memory.before_reply(session, message)
 
 
 async def until(outcome: str, memory: GatewayMemory, session: Session, message: str = ASKED) -> Context:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(seconds(60)):
         while True:
             context = await ask(memory, session, message)
             if context.outcome == outcome:
@@ -176,7 +179,7 @@ async def test_what_was_found_before_answers_while_the_index_is_locked(tmp_path:
         found = await memory.before_reply(session, ASKED, at=at)
         with locked("shm", tmp_path / "index.sqlite"):
             other.compacted()
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(seconds(60)):
                 context = await memory.before_reply(other, ASKED, at=at)
         assert (context.outcome, context.recalled) == ("partial", found.recalled)
         assert LINES[0] in context.text
@@ -249,7 +252,7 @@ async def test_a_disk_on_which_the_files_stall(tmp_path: Path) -> None:
             pipe.write("- The boat leaves from pier four\n")
         (tmp_path / "MEMORY.md").unlink()
         (tmp_path / "MEMORY.md").write_text("- The boat leaves from pier four\n")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(seconds(60)):
             while "pier four" not in (await ask(memory, session)).text:
                 await asyncio.sleep(0.01)
 

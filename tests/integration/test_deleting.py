@@ -95,6 +95,18 @@ async def test_the_vocabulary_that_an_earlier_version_kept_is_no_trace(tmp_path:
     assert not tables.exists()
 
 
+async def test_what_somebody_else_said_in_the_same_words_is_no_trace(tmp_path: Path) -> None:
+    async with GatewayMemory(WORDS, tmp_path) as memory:
+        for user in (OWNER, "zoe"):
+            session = await memory.start_session("talk", user=user)
+            await memory.after_reply(session, user="Remember that the door is blue.", reply="I will.")
+            await memory.end_session(session, reason="user_close")
+    proof = delete(tmp_path, scope_named("user:zoe"))
+    assert proof.needles
+    assert proof.holds, proof.found
+    assert "the door is blue" in (tmp_path / "sessions.jsonl").read_text("utf-8")
+
+
 async def test_while_a_process_has_it_open_nothing_is_deleted(tmp_path: Path) -> None:
     await live(tmp_path)
     async with GatewayMemory(WORDS, tmp_path):
@@ -125,7 +137,8 @@ def test_every_table_of_the_journal_that_knows_scopes_or_sessions_is_emptied() -
     assert by_scope == set(in_place._BY_SCOPE)
     assert {table for table in tables if "session_id" in columns[table]} - by_scope == set(in_place._BY_SESSION)
     rest = set(tables) - by_scope - {*in_place._BY_SESSION, "plans", "sqlite_sequence"}
-    assert rest == {"identity", "sources", "heard", "usage", "session_counts", "leases"}, "which say nothing of anybody"
+    known = {"identity", "sources", "heard", "usage", "session_counts", "leases", "failures"}
+    assert rest == known, "which say nothing of anybody"
     journal.close()
 
 

@@ -19,7 +19,7 @@ from gateway_memory.scope import OWNER_SCOPE, Scope, scope_named
 from gateway_memory.transfer.by_hand import open_for
 from gateway_memory.transfer.checkout import STATE_FILE
 
-pytestmark = pytest.mark.xdist_group("alone")  # beside no other test of servers
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("alone")]  # beside no other test of servers
 
 ZOE = scope_named("user:zoe")
 

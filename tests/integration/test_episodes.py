@@ -13,6 +13,7 @@ import pytest
 from gateway_memory import OWNER, Config, GatewayMemory, Session, UsageError, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.hooks.words import index_follows, lines_of
+from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.ports.episodes import Episode, Episodes
 from gateway_memory.sync.episodes import EpisodeFollower
 from recall import EmbedderSettings, Recaller, RecallSettings
@@ -140,6 +141,16 @@ async def test_the_index_is_made_again_from_what_was_said(tmp_path: Path, *, res
         await memory.start_session("two", user=OWNER)
         await memory._opened().storage.episode_follower.catch_up("owner")
         assert "Canyon" in await told(memory, "three")
+
+
+@pytest.mark.files
+async def test_a_search_alone_finds_what_was_said_in_a_restored_memory(tmp_path: Path) -> None:
+    async with GatewayMemory(words_alone(), tmp_path) as memory:
+        await say(memory, "one", (BIKE, "Congratulations!"))
+    (tmp_path / INDEX_FILE).unlink()  # a backup has none
+    async with GatewayMemory(words_alone(), tmp_path) as memory:
+        asking = await memory.start_session("two", user=OWNER)
+        assert BIKE in (await memory.search(asking, QUESTION))[0].text
 
 
 @pytest.mark.files

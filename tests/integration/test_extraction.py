@@ -333,7 +333,7 @@ async def test_why_tells_what_was_recalled_and_what_became_of_the_turn(opened: O
         await say(memory, "Which language do I prefer for scripts?")
         why = await command(memory, "/memory why")
         assert "Recalled for the last reply" in why
-        assert "I prefer Python for scripts" in why
+        assert "I prefer Python for scripts (in the session's context already, so not injected again)" in why
         assert "skipped" in why
 
 

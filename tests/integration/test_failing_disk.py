@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from inside import journal_rows
+from patience import seconds
 from thorough import sample
 
 from gateway_memory import OWNER, Config, GatewayMemory, GatewayMemoryError, Session
@@ -188,7 +189,7 @@ async def test_files_that_cannot_be_written_raise_our_error(tmp_path: Path, monk
             if name in ("end_session", "start_session"):
                 continue
             try:
-                await asyncio.wait_for(call(memory, session), 30)
+                await asyncio.wait_for(call(memory, session), seconds(30))
             except GatewayMemoryError:
                 continue
         for name in ("MEMORY.md", "sessions.jsonl"):

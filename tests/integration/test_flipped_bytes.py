@@ -15,6 +15,8 @@ from thorough import amount
 from gateway_memory import OWNER, Config, GatewayMemory, JournalDamagedError
 from recall import EmbedderSettings
 
+pytestmark = pytest.mark.slow
+
 FLIPS = amount(32, 960)
 JSON_COLUMNS = (
     ("events", "body"),

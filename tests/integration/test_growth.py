@@ -14,6 +14,8 @@ from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.config.settings import MemorySync
 from recall import EmbedderSettings, RecallSettings
 
+pytestmark = pytest.mark.slow
+
 CONFIG = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))
 PACKAGES = ("gateway_memory", "extractor", "recall", "notifier")
 

@@ -6,6 +6,7 @@ import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ def hook_journal(folder: Path, told: str, outputs: Sequence[str]) -> None:
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
         with JournalInPlace.open(folder) as journal:
             register(journal, "conv-1", 1.0, lives=True)
-            feed(journal, "conv-1", path, settings_of(folder, None), 2.0, reached="end", last=None)
+            feed(journal, "conv-1", path, settings_of(folder, None), 2.0, until=inf, reached="end", last=None)
             assert journal.seen_in("conv-1")
 
 

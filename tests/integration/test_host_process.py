@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import seconds
 
-pytestmark = pytest.mark.xdist_group("host")  # the tests of one report in one process: each report is a conversation
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("host"),
+]  # the tests of one report in one process: each report is a conversation
 PROGRAM = Path(__file__).parents[1] / "programs" / "host.py"
 
 
@@ -22,7 +26,7 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         capture_output=True,
         check=False,
         env=environment,
-        timeout=120,
+        timeout=seconds(120),
     )
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout == b""
@@ -43,6 +47,10 @@ def test_nothing_is_set_meanwhile_either(report: dict[str, Any]) -> None:
 
 def test_nothing_is_printed(report: dict[str, Any]) -> None:
     assert report["written"] == ""
+
+
+def test_no_sdk_of_a_model_is_imported_without_a_model(report: dict[str, Any]) -> None:
+    assert report["models"] == []
 
 
 def test_events_come_to_the_standard_loggers(report: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inside import journal_rows, parts
+from patience import seconds
 from scripted_provider import Provider, Say, Script, entry, found, serving
 
 from extractor import ExtractorSettings, Known, Model, ModelError, Turn
@@ -63,7 +64,7 @@ async def provider() -> AsyncIterator[Provider]:
 def extraction(request: pytest.FixtureRequest, provider: Provider) -> ExtractorSettings:
     wire = "/v1" if request.param.startswith("openai") else ""
     return ExtractorSettings(
-        model=request.param, base_url=f"{provider.url}{wire}", timeout_seconds=20, min_conversation_length=0
+        model=request.param, base_url=f"{provider.url}{wire}", timeout_seconds=seconds(20), min_conversation_length=0
     )
 
 
@@ -80,6 +81,7 @@ def usage_fields(settings: ExtractorSettings) -> tuple[str, str]:
     return f"usage.{names[0]}_tokens", f"usage.{names[1]}_tokens"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", NUMBERS, ids=lambda value: str(value)[:20])
 async def test_no_number_of_tokens_moves_the_budget_far(
     provider: Provider, extraction: ExtractorSettings, value: Any
@@ -95,6 +97,7 @@ async def test_no_number_of_tokens_moves_the_budget_far(
         assert 10 < done.usage.output_tokens < 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", CONTENTS, ids=lambda value: str(value)[:20])
 async def test_no_content_is_more_than_unreadable(
     provider: Provider, extraction: ExtractorSettings, value: Any

@@ -14,6 +14,8 @@ from inside import journal_rows
 from gateway_memory import Config, GatewayMemory
 from recall import EmbedderSettings, RecallSettings
 
+pytestmark = pytest.mark.slow
+
 WORDS = Config(
     defaults=replace(Config().defaults, auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none")))
 )

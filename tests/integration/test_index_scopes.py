@@ -96,6 +96,7 @@ def test_no_query_of_a_scope_finds_a_memory_of_another(
     asyncio.run(run())
 
 
+@pytest.mark.slow
 async def test_a_thousand_scopes_do_not_all_stay_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scopes, rows, most = 1000, len(SAYINGS), 90
     monkeypatch.setattr("recall.index.index._RESIDENT_ROWS", most)

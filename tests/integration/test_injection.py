@@ -90,6 +90,7 @@ def test_what_people_say_is_no_attack(message: str) -> None:
     assert not commands_the_machine(message)
 
 
+@pytest.mark.slow
 @pytest.mark.files
 @pytest.mark.parametrize("by_owner", [True, False])
 async def test_none_gets_its_way(

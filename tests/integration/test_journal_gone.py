@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 from inside import journal_rows
+from patience import seconds
 
 from gateway_memory import OWNER, GatewayMemory, JournalDamagedError, load_config
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.store.disk.slots import Slot, all_slots
+
+pytestmark = pytest.mark.slow
 
 GARBAGE = b"\0damaged" * 4096
 
@@ -122,7 +125,7 @@ def test_of_those_that_start_together_one_sets_it_aside_and_none_loses_a_turn(tm
     processes = [context.Process(target=start, args=(str(tmp_path), answers)) for _ in range(3)]
     for process in processes:
         process.start()
-    found = sorted(answers.get(timeout=60) for _ in processes)
+    found = sorted(answers.get(timeout=seconds(60)) for _ in processes)
     for process in processes:
         process.join()
     assert found == ["JournalDamagedError", "open", "open"]

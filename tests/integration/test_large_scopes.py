@@ -10,6 +10,7 @@ import numpy as np
 import psycopg
 import pytest
 from numpy.typing import NDArray
+from patience import seconds
 from postgres import POSTGRES, app_of, migrated
 
 from gateway_memory.scope import resolve_scope
@@ -42,7 +43,10 @@ THINGS = [
 DOES = ["sold", "repaired", "painted", "lost", "bought", "moved", "forgot", "planned", "换了", "预订了"]
 PLACES = ["Porto", "Oslo", "Lima", "Kyoto", "Quito", "Ghent", "青岛", "大理"]
 
-pytestmark = pytest.mark.skipif("embedded" not in POSTGRES, reason="there is no PostgreSQL with pgvector")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif("embedded" not in POSTGRES, reason="there is no PostgreSQL with pgvector"),
+]
 
 
 class Words:
@@ -142,7 +146,7 @@ def large(recaller: Recaller, rows: PostgresRows, scope: str = "owner") -> "asyn
 
 async def built(recaller: Recaller, rows: PostgresRows) -> LargeScope:
     """Wait until a scope is searched in the database, and all of it is there."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(seconds(60)):
         while True:
             found = await large(recaller, rows)
             if found is not None:
@@ -216,7 +220,7 @@ async def test_what_is_new_is_found_and_what_is_gone_is_not(dsn: str, schema: st
         gone = lines(1)[0].text
         assert "i0" not in [hit.id for hit in (await asked(recaller, gone, limit=20)).hits]
         left = sum("comments" in entry.text for start in range(0, LINES, 500) for entry in lines(500, first=start)) - 1
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(seconds(30)):
             while await _held_by(recaller, rows, "comments") != left:  # "i0" was one of these
                 await asyncio.sleep(0.05)
 
@@ -275,7 +279,7 @@ async def test_it_starts_anew_where_removals_are_forgotten(
         await made(recaller, rows)
         await recaller.replace_file("owner", "memory/0000.md", None, [])
         owner.execute("UPDATE scope SET forgotten = revision")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(seconds(60)):
             while owner.execute("SELECT vectors FROM large WHERE ready").fetchone() != (LINES - 500,):
                 await large(recaller, rows)
                 await asyncio.sleep(0.05)
@@ -295,7 +299,7 @@ async def test_nothing_of_a_deleted_scope_stays(dsn: str, schema: str, owner: ps
         await filled(recaller, scope.key)
         for each in ("owner", scope.key):
             await recaller.search(each, "boat", limit=1, min_score=0, timeout_seconds=None, now=NOW)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(seconds(60)):
                 while await large(recaller, rows, each) is None:
                     await asyncio.sleep(0.05)
     counts = tables.count([scope])

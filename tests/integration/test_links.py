@@ -450,6 +450,7 @@ steps = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200 if THOROUGH else 12)
 @given(steps=st.lists(steps, min_size=6, max_size=18))
 async def test_in_any_order_each_has_what_is_theirs_and_nothing_forgotten(

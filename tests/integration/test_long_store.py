@@ -4,10 +4,13 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from thorough import amount
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from recall import EmbedderSettings
+
+pytestmark = pytest.mark.slow
 
 TURNS, FACTS = amount(640, 2_000), amount(80, 250)
 THINGS = ["locker", "shelf", "crate", "garden gate", "storage unit", "mailbox", "desk drawer", "rack", "cabin", "boat"]

@@ -10,12 +10,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from ending import CONFIG
 from inside import journal_rows
+from patience import seconds
 from thorough import amount
 
 from gateway_memory import GatewayMemory
 from gateway_memory.store.summaries import read_records
+
+pytestmark = pytest.mark.slow
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "ending_gateway.py"
 SESSIONS = amount(60, 1000)
@@ -29,7 +33,7 @@ def live(workspace: Path, seed: int) -> list[dict[str, Any]]:
         capture_output=True,
         check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        timeout=120,
+        timeout=seconds(120),
     )
     assert done.returncode == -9, done.stderr.decode()
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -16,6 +16,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitRequestParams, ElicitResult, TextContent, TextResourceContents
+from patience import seconds
 from served import Served, service, written
 
 from gateway_memory import OWNER, Config, GatewayMemory
@@ -64,9 +65,9 @@ async def http_client(
     served: Served, token: str = "", *, mode: str = "auto", **callbacks: Any
 ) -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {token or token_of(served)}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=seconds(30)) as http:
         transport = streamable_http_client(f"{served.url}/mcp", http_client=http)
-        async with Client(transport, mode=mode, read_timeout_seconds=60, **callbacks) as client:
+        async with Client(transport, mode=mode, read_timeout_seconds=seconds(60), **callbacks) as client:
             yield client
 
 
@@ -77,7 +78,7 @@ async def client_of(workspace: Path, *options: str, mode: str = "auto", **callba
         args=["-m", "gateway_memory.cli.entry", "mcp", "--workspace", str(workspace), *options],
         env=dict(os.environ),
     )
-    async with Client(stdio_client(server), mode=mode, read_timeout_seconds=60, **callbacks) as client:
+    async with Client(stdio_client(server), mode=mode, read_timeout_seconds=seconds(60), **callbacks) as client:
         yield client
 
 
@@ -88,6 +89,7 @@ async def called(client: Client, tool: str, **values: Any) -> dict[str, Any]:
     return result.structured_content
 
 
+@pytest.mark.slow
 @MODES
 async def test_what_one_client_saves_another_finds(mode: str, tmp_path: Path) -> None:
     async with client_of(tmp_path, mode=mode) as client:
@@ -130,6 +132,7 @@ async def test_tools_are_few_and_described(served: Served) -> None:
             assert tool.annotations
             taken = set(tool.input_schema["properties"])
             assert not taken & {"user", "room", "scope", "agent", "workspace", "session", "person"}, tool.name
+            assert tool.input_schema["additionalProperties"] is False
         assert [name for name in TOOLS if (hints := tools[name].annotations) and hints.destructive_hint] == ["forget"]
         reads = {"search_memory", "get_memory", "recent", "history", "why", "status"}
         assert {name for name in TOOLS if (hints := tools[name].annotations) and hints.read_only_hint} == reads
@@ -137,6 +140,25 @@ async def test_tools_are_few_and_described(served: Served) -> None:
         assert isinstance(prompt.messages[0].content, TextContent)
         assert "search_memory" in prompt.messages[0].content.text
         assert client.instructions
+
+
+@MODES
+@pytest.mark.parametrize("tool", TOOLS)
+async def test_an_argument_that_a_tool_does_not_have_is_refused_by_its_name(
+    mode: str, tool: str, served: Served
+) -> None:
+    asked = {"id": "k7f3q2a1", "query": "tea", "content": "The tea is green", "topic": "Tea", "summary": "It is green."}
+    async with http_client(served, mode=mode) as client:
+        (known,) = [each for each in (await client.list_tools()).tools if each.name == tool]
+        taken = known.input_schema["properties"]
+        right = {name: value for name, value in asked.items() if name in taken}
+        result = await client.call_tool(tool, {**right, "user": "zoe"})
+        assert result.is_error
+        (content,) = result.content
+        assert isinstance(content, TextContent)
+        assert f"{tool} has no argument user" in content.text
+        assert all(name in content.text for name in taken)
+        assert not (await called(client, "recent"))["items"], "nothing was saved"
 
 
 @MODES
@@ -180,11 +202,13 @@ async def no_way_from(zoe: Client, ben: Client) -> None:
     assert (await called(zoe, "search_memory", query="locker number"))["items"]
 
 
+@pytest.mark.slow
 async def test_a_process_serves_the_scope_that_it_was_started_for(tmp_path: Path) -> None:
     async with client_of(tmp_path, "--user", "zoe") as zoe, client_of(tmp_path, "--user", "ben") as ben:
         await no_way_from(zoe, ben)
 
 
+@pytest.mark.slow
 @MODES
 async def test_a_token_opens_its_own_scope_alone(mode: str, served: Served) -> None:
     async with http_client(served, mode=mode) as zoe, http_client(served, mode=mode) as ben:
@@ -234,6 +258,7 @@ async def test_a_page_of_another_origin_is_refused(header: dict[str, str], serve
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden")
 
 
+@pytest.mark.slow
 async def test_bodies_have_limits(served: Served) -> None:
     def slowly() -> Iterator[bytes]:
         yield b"{"
@@ -249,6 +274,7 @@ async def test_bodies_have_limits(served: Served) -> None:
         assert client.get("/healthz").status_code == 200
 
 
+@pytest.mark.slow
 async def test_a_stream_does_not_keep_the_service_from_ending(tmp_path: Path) -> None:
     place = tmp_path / "w"
     config = written(tmp_path, port=0)
@@ -256,7 +282,7 @@ async def test_a_stream_does_not_keep_the_service_from_ending(tmp_path: Path) ->
         token = ClientTokens(place).add(resolve_scope(user=OWNER, room=None), "a test's")[1]
         async with http_client(running, token, mode="legacy") as client:
             await client.list_tools()  # an old client listens to a stream meanwhile
-            assert await asyncio.to_thread(running.stop, 5) == 0
+            assert await asyncio.to_thread(running.stop) == 0
 
 
 async def test_files_are_resources_and_no_path_leaves_them(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from patience import seconds
 from scripted_provider import Drop, Fail, Hang, Provider, Say, entry, found, serving
 
 from extractor import ExtractorSettings, Known, Model, ModelError, Turn
@@ -39,7 +40,7 @@ async def provider() -> AsyncIterator[Provider]:
 @pytest.fixture(params=["openai/gpt-4o-mini", "anthropic/claude-haiku"])
 def settings(request: pytest.FixtureRequest, provider: Provider) -> ExtractorSettings:
     wire = "/v1" if request.param.startswith("openai") else ""
-    return ExtractorSettings(model=request.param, base_url=f"{provider.url}{wire}", timeout_seconds=20)
+    return ExtractorSettings(model=request.param, base_url=f"{provider.url}{wire}", timeout_seconds=seconds(20))
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 from inside import parts
+from patience import seconds
 from postgres import KINDS, migrated
 
 from gateway_memory import OWNER, GatewayMemory, load_config
@@ -31,6 +32,7 @@ from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.opening import open_store
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL"),
     pytest.mark.xdist_group("alone"),  # not beside another test of servers or deadlines
 ]
@@ -190,7 +192,7 @@ async def test_the_new_memory_tells_what_the_old_one_knew_and_does_what_waited(
         async with GatewayMemory(load_config(config), workspace) as memory:
             session = await memory.start_session("goes on", user=OWNER)
             await memory.flush()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(seconds(30)):
                 while not (hits := [hit.text for hit in await memory.search(session, "flooded cellar") if hit.text]):
                     await asyncio.sleep(0.1)
             assert "cellar" in hits[0]

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 from inside import parts
-from mosquitto import PASSWD, Mosquitto, free_port, needs_mosquitto, until
+from mosquitto import PASSWD, Mosquitto, free_port, needs_mosquitto
 from mqtt_gateway import config
+from patience import seconds, until
 
 from gateway_memory import OWNER, GatewayMemory
 
-pytestmark = pytest.mark.xdist_group("alone")  # not beside another test of brokers or deadlines
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("alone")]  # not beside another test of brokers or deadlines
 
 OPENSSL = shutil.which("openssl")
 
@@ -29,7 +30,7 @@ def settings(folder: Path, port: int, **values: object) -> Path:
 
 def doctor(path: Path, **environment: str) -> tuple[int, str]:
     command = [sys.executable, "-m", "gateway_memory.cli.main", "doctor", "mqtt", "--config", str(path)]
-    done = subprocess.run(command, check=False, capture_output=True, timeout=60, env=os.environ | environment)
+    done = subprocess.run(command, check=False, capture_output=True, timeout=seconds(60), env=os.environ | environment)
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return done.returncode, done.stdout.decode() + done.stderr.decode()
 
@@ -185,7 +186,7 @@ async def test_watching_notices_an_edit_without_a_message(tmp_path: Path) -> Non
                 stream.write(f"- the red door number {lines} is locked\n")
             return len(session.inbox) > 0
 
-        for _ in range(40):
+        for _ in range(round(seconds(40))):
             if edited():
                 break
             await asyncio.sleep(0.25)

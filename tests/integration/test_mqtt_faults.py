@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 from faults import APART, ROUNDS, Gateway, Proxy, converge, gateways, seeded
-from mosquitto import PASSWD, Mosquitto, free_port, needs_mosquitto, until
+from mosquitto import PASSWD, Mosquitto, free_port, needs_mosquitto
+from patience import until
 
 pytestmark = [
+    pytest.mark.slow,
     needs_mosquitto,
     pytest.mark.parametrize("seed", range(ROUNDS)),
     pytest.mark.xdist_group("alone"),  # not beside another test of brokers or deadlines
@@ -57,7 +59,7 @@ async def test_a_gateway_is_killed_while_it_drains(seed: int, tmp_path: Path) ->
                 await speaker.start()
             speaker.tell("say 300")
             await speaker.said()
-            await until(lambda: len(set(listener.heard()["a"])) == 300, 60)
+            await until(lambda: len(set(listener.heard()["a"])) == 300, quiet=60)
             assert listener.heard()["a"] == list(range(1, 301))
 
 
@@ -75,7 +77,7 @@ async def test_a_subscriber_was_away_for_a_thousand_events(seed: int, tmp_path: 
                 await speaker.said()
             await listener.start()
             await speaker.said()
-            await until(lambda: len(set(listener.heard()["a"])) == 1010, 60)
+            await until(lambda: len(set(listener.heard()["a"])) == 1010, quiet=60)
             assert listener.heard()["a"] == list(range(1, 1011))
 
 

@@ -49,6 +49,7 @@ def obey(prompt: str, cwd: Path) -> list[dict[str, Any]]:
     return answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("whose", "folder"), EVERYBODY)
 async def test_a_follow_up_that_is_obeyed_is_the_sessions_own(tmp_path: Path, whose: Whose, folder: str) -> None:
     workspace = tmp_path / "it's a workspace"
@@ -117,6 +118,7 @@ def saved(workspace: Path, *more: str, session: str) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.slow
 async def test_a_session_that_is_unknown_ended_or_anothers_is_refused_in_words(tmp_path: Path) -> None:
     workspace = tmp_path / "w"
     assert "there is no memory here" in saved(workspace, session="s")["message"]

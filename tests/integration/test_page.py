@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from hostile import HOSTILE, wrapped
+from patience import seconds
 from served import OWNER, Served, facts, service, written
 
 from gateway_memory.cli.main import main
@@ -77,6 +78,7 @@ def ids(browser: httpx2.Client, path: str = "/memories") -> list[str]:
 # Who is let in
 
 
+@pytest.mark.slow
 def test_a_link_signs_in_once(served: Served) -> None:
     with served.client() as host:
         path = host.post("/page/link").json()["path"]
@@ -92,6 +94,7 @@ def test_a_link_signs_in_once(served: Served) -> None:
         assert one.get("/").status_code == 401
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [*VIEWS, "/act", "/language", "/leave"])
 def test_without_a_cookie_nothing_is_shown(served: Served, path: str) -> None:
     address = path.format(id="aaaaaaaa", turn=1, day=DAY)
@@ -269,6 +272,7 @@ def test_people_whose_memories_are_linked_are_shown(served: Served, browser: htt
     assert re.search(r"telegram::3[12] +Person · one memory with +telegram::3[12]", shown), shown
 
 
+@pytest.mark.slow
 def test_pages_of_memories_show_each_one_once(served: Served) -> None:
     speaker = facts("8")
     for number in range(107):
@@ -441,6 +445,7 @@ def tags_of(text: str) -> Tags:
     return tags
 
 
+@pytest.mark.slow
 def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     places = {"main": tmp_path / "main"}
     config = written(tmp_path, agents={"main": {"workspace": str(places["main"])}}, port=0)
@@ -497,6 +502,7 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
         assert "{{ 7 * 7 }}" in day
 
 
+@pytest.mark.slow
 def test_hostile_names_stay_texts(tmp_path: Path) -> None:
     """Names of files, people, rooms and session keys come from outside as texts do."""
     places = {"main": tmp_path / "main"}
@@ -613,7 +619,7 @@ def test_a_person_is_deleted_with_proof_while_the_service_runs(served: Served, b
 def test_the_page_is_told_that_something_is_new(served: Served, browser: httpx2.Client) -> None:
     with served.client("") as nobody:
         assert nobody.get("/news").status_code == 401
-    with browser.stream("GET", "/news", timeout=20) as stream:
+    with browser.stream("GET", "/news", timeout=seconds(20)) as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         lines = stream.iter_lines()
         assert next(lines) == "retry: 2000"

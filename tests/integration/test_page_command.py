@@ -9,9 +9,10 @@ from pathlib import Path
 import httpx2
 import pytest
 from loopback import free_port
+from patience import seconds
 from served import service, written
 
-pytestmark = pytest.mark.xdist_group("service")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 
 PAGE = (sys.executable, "-m", "gateway_memory.cli.entry", "page")
 
@@ -21,7 +22,9 @@ def test_it_prints_a_link_of_the_service_that_runs(tmp_path: Path) -> None:
     config = written(tmp_path, agents={"main": {"workspace": str(folder)}}, port=port)
     with service(config, workspaces={"main": folder}) as running:
         for given in (["--config", config], ["--workspace", folder, "--url", running.url]):
-            done = subprocess.run([*PAGE, *map(str, given)], capture_output=True, text=True, check=True, timeout=60)
+            done = subprocess.run(
+                [*PAGE, *map(str, given)], capture_output=True, text=True, check=True, timeout=seconds(60)
+            )
             link = done.stdout.strip()
             assert re.fullmatch(rf"http://127\.0\.0\.1:{port}/enter\?code=\S+", link)
             with httpx2.Client(follow_redirects=True) as browser:
@@ -29,7 +32,7 @@ def test_it_prints_a_link_of_the_service_that_runs(tmp_path: Path) -> None:
         other = tmp_path / "other"
         other.mkdir()
         command = [*PAGE, "--workspace", str(other), "--url", running.url]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds(60))
         assert done.returncode == 1
         assert "no service of" in done.stderr
 
@@ -48,6 +51,6 @@ def test_without_a_service_it_starts_one(tmp_path: Path) -> None:
 
 def test_an_address_where_nothing_is_says_what_to_do(tmp_path: Path) -> None:
     command = [*PAGE, "--workspace", str(tmp_path), "--url", f"http://127.0.0.1:{free_port()}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds(60))
     assert done.returncode == 1
     assert "gateway-memory serve" in done.stderr

@@ -12,7 +12,7 @@ from gateway_memory.store.ports.store import Store
 from gateway_memory.store.postgres import schema as schemas
 from gateway_memory.sync.opening import open_rows
 
-pytestmark = pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
 
 SIZE = 4_000_000
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from mosquitto import until
+from patience import until
 from pgbouncer import PGBOUNCER, pooled
 from postgres import KINDS, app_of, migrated
 from psycopg import sql
@@ -17,6 +17,7 @@ from gateway_memory.config.settings import MemorySync, StoreSettings
 from recall import EmbedderSettings, RecallSettings
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(not KINDS or PGBOUNCER is None, reason="there is no PostgreSQL, or no PgBouncer"),
     pytest.mark.xdist_group("alone"),
 ]

@@ -24,6 +24,7 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 from faults import seeded
+from patience import seconds
 from postgres import POSTGRES, Postgres, app_of, migrated
 from postgres_host import MEMORY
 from postgres_round import HostProcess, Talk, Turn
@@ -39,6 +40,7 @@ TURNS = 10
 """Of each session."""
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(not POSTGRES, reason="there is no PostgreSQL"),
     pytest.mark.xdist_group("alone"),  # not beside another test of servers or deadlines
 ]
@@ -100,7 +102,7 @@ class Round:
             for number in range(SESSIONS):
                 home = self.hosts[self.random.randrange(HOSTS)]
                 self.talks.append(Talk(f"u{user}s{number}", f"u{user}", home, self.heard))
-        async with asyncio.timeout(180), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(seconds(180)), asyncio.TaskGroup() as group:
             for talk in self.talks:
                 group.create_task(self.talk(talk, random.Random(self.random.random())))  # noqa: S311 - no secrets
             group.create_task(self.troubles.of_hosts())
@@ -110,7 +112,7 @@ class Round:
 
     async def _drained(self) -> None:
         """Wait until nothing is left to do."""
-        until = time.monotonic() + 45
+        until = time.monotonic() + seconds(45)
         while await self._waiting():
             answers = await asyncio.gather(*(host.ask("drain") for host in self.hosts))
             await asyncio.sleep(0.1)
@@ -136,7 +138,7 @@ class Round:
 
     async def _told(self) -> None:
         """Let each session begin replies until it was told all, and once more, for what comes twice."""
-        until = time.monotonic() + 15
+        until = time.monotonic() + seconds(15)
         missing = True
         while missing and time.monotonic() < until:
             for host in self.hosts:

@@ -6,11 +6,15 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
 import speaking_gateway
 from inside import parts
+from patience import seconds
 from thorough import amount
 
 from gateway_memory import OWNER, GatewayMemory, load_config
+
+pytestmark = pytest.mark.slow
 
 TURNS = amount(150, 500)
 
@@ -22,7 +26,7 @@ async def test_two_processes_lose_nothing_and_double_nothing(tmp_path: Path) -> 
         for name in "ab"
     ]
     for gateway in gateways:
-        _, errors = gateway.communicate(timeout=100)
+        _, errors = gateway.communicate(timeout=seconds(100))
         assert gateway.returncode == 0, errors.decode()[-2000:]
     written = [line for file in sorted(tmp_path.rglob("*.md")) for line in file.read_text("utf-8").splitlines()]
     items = [line for line in written if line.startswith("- ")]
@@ -45,7 +49,9 @@ async def test_an_open_session_of_another_process_is_told_by_the_files(tmp_path:
     async with GatewayMemory(load_config(), tmp_path) as memory:
         listener = await memory.start_session("listener", user=OWNER)
         done = subprocess.run(
-            [sys.executable, str(Path(speaking_gateway.__file__)), str(tmp_path), "z", "2"], check=False, timeout=60
+            [sys.executable, str(Path(speaking_gateway.__file__)), str(tmp_path), "z", "2"],
+            check=False,
+            timeout=seconds(60),
         )
         assert done.returncode == 0
         context = await memory.before_reply(listener, "which locker is it?")

@@ -11,6 +11,7 @@ import pytest
 import repeating_host
 from editor import WORDS_ALONE
 from inside import parts
+from patience import seconds
 
 from gateway_memory import OWNER, GatewayMemory, StoreError, UsageError, load_config
 from gateway_memory.store.ports.requests import Request
@@ -88,6 +89,7 @@ async def test_what_failed_runs_again_only_if_it_has_done_nothing(
             assert await memory.once(ONE, works, unknown=unknown, sure=sure) == {"did": then}
 
 
+@pytest.mark.slow
 @pytest.mark.files
 @pytest.mark.parametrize("step", ["before", "within", "after"])
 async def test_a_killed_process_undoes_nothing_twice(step: str, tmp_path: Path) -> None:
@@ -96,7 +98,10 @@ async def test_a_killed_process_undoes_nothing_twice(step: str, tmp_path: Path) 
         for door in ("red", "blue", "green"):
             await memory.save_fact(session, content=f"The door number {len(door)} is {door}.")
     killed = subprocess.run(
-        [sys.executable, repeating_host.__file__, str(tmp_path), step], check=False, capture_output=True, timeout=60
+        [sys.executable, repeating_host.__file__, str(tmp_path), step],
+        check=False,
+        capture_output=True,
+        timeout=seconds(60),
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()[-2000:]
     async with GatewayMemory(load_config(WORDS_ALONE), tmp_path) as memory:

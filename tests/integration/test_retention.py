@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from inside import parts
+from patience import seconds
 
 from gateway_memory import OWNER, Config, GatewayMemory, StoreError, load_config
 from gateway_memory.store.journal import turns as turns_module
@@ -57,7 +58,7 @@ def count(memory: GatewayMemory, table: str) -> int:
 
 
 async def until(memory: GatewayMemory, table: str, number: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(seconds(10)):
         while count(memory, table) != number:
             await asyncio.sleep(0.01)
 
@@ -134,8 +135,7 @@ async def test_a_full_disk_is_noted_and_tried_again(
     monkeypatch.setattr(parts(memory).storage.turns, "tidy", full)
     await memory.flush()
     assert count(memory, "observations") == 1
-    assert memory.metrics.last_failure is not None
-    assert memory.metrics.last_failure[1] == "retention"
+    assert (await memory.record(session, "status"))["last_failure"]["place"] == "retention"
     monkeypatch.setattr(parts(memory).storage.turns, "tidy", tidy)
     await memory.flush()
     assert count(memory, "observations") == 0

@@ -357,7 +357,7 @@ async def test_the_digest_and_the_status_count_it(tmp_path: Path) -> None:
         assert (await memory.record(session, "digest"))["reviews"] == 2
         assert "/memory review" in await answer(memory, session, "digest")
         session.language = "zh"
-        assert "等你批准" in await answer(memory, session, "status")
+        assert "待审：2 条" in await answer(memory, session, "status")
         assert FACTS[1] not in await answer(memory, session, "review bees")
 
 
@@ -438,6 +438,7 @@ class Life:
         self.changes.append((self.kept, self.waiting, self.never))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_nothing_that_waits_is_told_and_nothing_is_lost(

@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import talking_host
+from patience import seconds
 from postgres import KINDS, app_of, app_role, fresh_schema
 
 from gateway_memory.store.postgres.schema import migrate, standing
@@ -32,6 +33,7 @@ def _archive() -> bytes:
 
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL"),
     pytest.mark.xdist_group("alone"),
 ]
@@ -71,13 +73,13 @@ class Host:
                 *self._arguments, stdin=pipe, stdout=pipe, stderr=errors, env=self._environment
             )
         assert self._process.stdout
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(seconds(60)):
             assert await self._process.stdout.readline() == b"open\n", self._errors.read_text("utf-8")[-2000:]
 
     async def end(self) -> int:
         """Return how many turns it has said."""
         assert self._process
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(seconds(60)):
             told, _ = await self._process.communicate(b"")  # which ends its input
         errors = self._errors.read_text("utf-8")
         assert self._process.returncode == 0, errors[-2000:]

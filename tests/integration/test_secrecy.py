@@ -12,6 +12,8 @@ from scripted_provider import Fail, Provider, Say, entry, found, serving
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 
+pytestmark = pytest.mark.slow
+
 # Put together here, so that no scanner takes them for real ones.
 SECRETS = {
     "openai": "sk-" + "proj-" + "Ab1Cd2Ef3Gh4Ij5Kl6Mn7",
@@ -125,3 +127,17 @@ async def test_no_secret_and_no_private_span_is_found_anywhere(
     kept = b"".join(seen).decode("utf-8", "replace")
     assert "[masked: openai key]" in kept
     assert "I like tea" in kept
+
+
+@pytest.mark.files
+async def test_a_new_workspace_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    async with GatewayMemory(Config(), tmp_path) as memory:
+        session = await memory.start_session("talk", user=OWNER)
+        await memory.after_reply(session, user="Remember that the bell is broken.", reply="OK")
+        await memory.flush()
+        open_to_others = [
+            str(path.relative_to(tmp_path))
+            for path in tmp_path.rglob("*")
+            if path.is_file() and path.stat().st_size and path.stat().st_mode & 0o077
+        ]
+    assert open_to_others == []

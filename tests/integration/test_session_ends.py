@@ -138,6 +138,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 async def test_two_saves_at_once_from_two_processes_leave_one_record(tmp_path: Path) -> None:
     async with GatewayMemory(CONFIG, tmp_path) as memory:
         session = await memory.start_session("editor", user=OWNER)

@@ -118,7 +118,7 @@ def test_without_a_key_the_agent_is_honest() -> None:
     ("command", "english", "chinese"),
     [
         ("/memory", "Memory of owner", "owner 的记忆"),
-        ("/memory status", "No model: rules and episodes only", "未配置模型：只用规则和对话原文"),
+        ("/memory status", "No model: rules and episodes only", "未配置模型：只用规则和对话原话"),
         ("/memory list", "Nothing is remembered yet", "还没有记忆"),
         ("/memory search", "What to search for?", "要搜索什么"),
         ("/memory search zebra", "Nothing found", "没有找到"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from editor import WORDS_ALONE
+from patience import seconds
 from thorough import sample
 
 from gateway_memory.cli.main import main
@@ -41,6 +42,7 @@ ENDING_AT_ONCE = ("search tea --max-results 2", "completion bash", "--help")
 CLOSED = (">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "closed"),
     [*sample([*product(OPENING, CLOSED)], 3), *sample([*product(ENDING_AT_ONCE, CLOSED)], 6)],
@@ -49,21 +51,21 @@ def test_a_closed_output_is_no_traceback(workspace: Path, command: str, closed: 
     if command in OPENING:
         command += f" --config {WORDS_ALONE}"
     shell = f"{sys.executable} -m gateway_memory.cli.entry {command} 2>{workspace / 'said'} {closed}"
-    assert subprocess.run(["sh", "-c", shell], check=False, timeout=60).returncode == 0  # noqa: S607
+    assert subprocess.run(["sh", "-c", shell], check=False, timeout=seconds(60)).returncode == 0  # noqa: S607
     assert "Traceback" not in (workspace / "said").read_text("utf-8")
 
 
 @pytest.mark.parametrize(("target", "code"), [("> /dev/full", 1), ("| true", 0)])
 def test_a_version_that_cannot_be_written_is_no_traceback(tmp_path: Path, target: str, code: int) -> None:
     shell = f"{sys.executable} -u -m gateway_memory.cli.entry --version 2>{tmp_path / 'said'} {target}"
-    assert subprocess.run(["sh", "-c", shell], check=False, timeout=60).returncode == code  # noqa: S607
+    assert subprocess.run(["sh", "-c", shell], check=False, timeout=seconds(60)).returncode == code  # noqa: S607
     assert "Traceback" not in (tmp_path / "said").read_text("utf-8")
 
 
 @pytest.mark.parametrize("words", [[""], [" "], ["", "\t"]])
 def test_an_agents_search_without_words_is_an_error(workspace: Path, words: list[str]) -> None:
     call = [sys.executable, "-m", "gateway_memory.cli.entry", "search", *words, "--max-results", "3"]
-    done = subprocess.run(call, check=False, capture_output=True, timeout=60, cwd=workspace)
+    done = subprocess.run(call, check=False, capture_output=True, timeout=seconds(60), cwd=workspace)
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"expected a word" in done.stderr
 
@@ -284,6 +286,7 @@ def test_a_terminal_that_knows_only_ascii_is_told_all_the_same(workspace: Path) 
     assert rb"\u6211" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

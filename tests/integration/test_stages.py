@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from inside import parts
+from patience import seconds
 
 from extractor import Candidate, Turn
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
@@ -22,7 +23,7 @@ def debounced(seconds: float, **values: object) -> Config:
 
 async def until(stage: str, memory: GatewayMemory) -> tuple[CandidateOutcome, ...]:
     """Wait, without flushing, until a batch has its receipt; return its outcomes."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(seconds(10)):
         while True:
             for receipt in await memory.receipts(limit=100):
                 if receipt.stage == stage:
@@ -101,10 +102,10 @@ async def test_a_model_that_breaks_holds_up_nobody(tmp_path: Path) -> None:
         )
         await memory.flush()
         await memory.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(seconds(5)):
             while not any("8443" in hit.text for hit in await memory.search(session, "staging port")):
                 await asyncio.sleep(0.01)
-        assert memory.metrics.last_failure is not None
+        assert (await memory.record(session, "status"))["last_failure"] is not None
         assert (await parts(memory).storage.turns.queue()).parked >= 1, "the turn is kept, for the next start"
 
 

@@ -5,9 +5,13 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from gateway_memory.store.journal.database import open_database
 from gateway_memory.store.journal.migrations import MIGRATIONS
 from gateway_memory.store.journal.sqlite import open_journal
+
+pytestmark = pytest.mark.slow
 
 ROUNDS = 20
 TOGETHER = 4

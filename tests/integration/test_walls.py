@@ -18,7 +18,7 @@ from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.opening import open_rows
 from recall import Entry, FileEntries, PostgresRows, Stamp
 
-pytestmark = pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
 
 MEMORY_FILE = "MEMORY.md"
 ZOE, ADA = scope_named("user:zoe"), scope_named("user:ada")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Self
 
 import mqtt_gateway
+from patience import seconds
 from thorough import amount
 
 ROUNDS = amount(2, 20)
@@ -54,7 +55,7 @@ class Gateway:
     async def _answer(self, *starts: str) -> str:
         assert self._process is not None
         assert self._process.stdout is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(seconds(60)):
             async for line in self._process.stdout:
                 if line.decode().startswith(starts):
                     return line.decode()
@@ -84,7 +85,7 @@ class Gateway:
     async def stop(self) -> None:
         if self._process is not None and self._process.returncode is None:
             self.tell("stop")
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(seconds(30)):
                 assert await self._process.wait() == 0, self._errors.read_text("utf-8")[-3000:]
         self._close()
 
@@ -142,15 +143,15 @@ def _summary(member: Gateway) -> dict[str, object]:
 class Proxy:
     """A link to the broker that is cut after some bytes of either direction, and takes new connections at once."""
 
-    def __init__(self, port: int, generator: random.Random) -> None:
-        self._target = port
+    def __init__(self, target: int, generator: random.Random, *, port: int = 0) -> None:
+        self._target = target
         self._random = generator
-        self.port = 0
+        self.port = port
         self.cuts = 0
         self.cutting = True
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 

@@ -22,6 +22,8 @@ async def die(*_: Any) -> None:
 
 
 async def late(memory: GatewayMemory, *values: Any, **named: Any) -> Any:
+    sys.stdout.write("a search begins\n")
+    sys.stdout.flush()
     await asyncio.sleep(SECONDS[os.environ["FAULT"]])
     return await search(memory, *values, **named)
 

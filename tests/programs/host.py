@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np  # whose import adds filters for warnings: it is no part of the conversation
+from patience import seconds
 
 OURS = ("/gateway_memory/", "/extractor/", "/recall/", "/notifier/")
 """Parts of the paths of our modules, in a checkout and where they are installed."""
@@ -133,8 +134,8 @@ async def converse(workspace: Path, report: dict[str, Any]) -> None:
 
 
 def left() -> list[str]:
-    """The threads that don't end within some seconds; those of the event loop are the host's."""
-    until = time.monotonic() + 5
+    """The threads that don't end in time; those of the event loop are the host's."""
+    until = time.monotonic() + seconds(5)
     while (names := sorted(each.name for each in threading.enumerate() if each is not threading.main_thread())) and (
         time.monotonic() < until
     ):
@@ -166,6 +167,7 @@ def main() -> None:
         factory = uvloop.new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
         runner.run(run())
+    report["models"] = [name for name in ("openai", "anthropic") if name in sys.modules]
     report |= {"events": heard.events, "called": called, "written": stdout.written}
     target.write_text(json.dumps(report), "utf-8")
 

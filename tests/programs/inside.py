@@ -9,7 +9,7 @@ from gateway_memory.store.journal.turns import SqlTurns
 from gateway_memory.wiring import OpenMemory
 from notifier import NotifierStatus
 
-__all__ = ["connection", "journal_rows", "mqtt_status", "parts"]
+__all__ = ["connection", "encoder_loaded", "journal_rows", "mqtt_status", "parts"]
 
 
 def parts(memory: GatewayMemory) -> OpenMemory:
@@ -23,6 +23,12 @@ def connection(memory: GatewayMemory) -> Connection:
     assert isinstance(turns, SqlTurns)
     assert isinstance(turns._connection, Connection)
     return turns._connection
+
+
+def encoder_loaded(memory: GatewayMemory) -> bool:
+    """Return whether the encoder of queries is loaded in this process."""
+    embedder = parts(memory).storage.recaller._embedder
+    return embedder is not None and embedder.encoder is not None
 
 
 async def journal_rows(memory: GatewayMemory, query: str, values: Sequence[object] = ()) -> list[Any]:

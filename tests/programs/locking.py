@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from patience import seconds
+
 __all__ = ["locked"]
 
 Kind = Literal["shm", "write", "exclusive", "flock"]
@@ -46,7 +48,7 @@ def main(kind: Kind, path: Path) -> None:
             fcntl.flock(stream, fcntl.LOCK_EX)
             _wait()
     else:
-        connection = sqlite3.connect(path, isolation_level=None, timeout=20)
+        connection = sqlite3.connect(path, isolation_level=None, timeout=seconds(20))
         if kind == "exclusive":
             connection.execute("pragma locking_mode = exclusive")
         connection.execute("begin exclusive")

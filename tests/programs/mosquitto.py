@@ -1,18 +1,17 @@
 """A Mosquitto of a test's own: on a free port of this machine, in a folder that is thrown away."""
 
-import asyncio
 import os
 import shutil
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import pytest
+from patience import seconds
 
 MOSQUITTO = shutil.which("mosquitto", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 PASSWD = shutil.which("mosquitto_passwd")
@@ -49,7 +48,7 @@ class Mosquitto:
         log = (self._folder / "log").open("ab")
         self._process = subprocess.Popen([MOSQUITTO, "-c", str(config)], stdout=log, stderr=log)
         log.close()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + seconds(10)
         while time.monotonic() < deadline:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
@@ -80,11 +79,3 @@ class Mosquitto:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-
-
-async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
-    """Look until it holds; what is awaited happens in other tasks and processes."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come about"
-        await asyncio.sleep(0.005)

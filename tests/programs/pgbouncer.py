@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psycopg
 from mosquitto import free_port
+from patience import seconds
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 PGBOUNCER = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
@@ -59,7 +60,7 @@ def pooled(dsn: str, *, connections: int) -> Iterator[str]:
 
 
 def _wait(dsn: str) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + seconds(30)
     while True:
         try:
             psycopg.connect(dsn, connect_timeout=2).close()

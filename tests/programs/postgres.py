@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Final, Self
 
 import psycopg
+import pytest
+from patience import seconds
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.errors import DuplicateObject, UniqueViolation
@@ -33,7 +35,17 @@ from gateway_memory.store.postgres.schema import migrate
 from gateway_memory.sync.opening import open_ports
 from recall import Rows
 
-__all__ = ["KINDS", "POSTGRES", "AsPostgres", "Postgres", "app_of", "app_role", "fresh_schema", "migrated"]
+__all__ = [
+    "KINDS",
+    "ON_POSTGRES",
+    "POSTGRES",
+    "AsPostgres",
+    "Postgres",
+    "app_of",
+    "app_role",
+    "fresh_schema",
+    "migrated",
+]
 
 _NUMBERS = count(1)
 _USER: Final = 65534
@@ -110,7 +122,7 @@ class Postgres:
             user=self._user,
             group=self._user,
         )
-        until = time.monotonic() + 60
+        until = time.monotonic() + seconds(60)
         while True:
             try:
                 psycopg.connect(self.dsn, connect_timeout=2).close()
@@ -160,6 +172,8 @@ class Postgres:
 
 
 KINDS: Final = ("given",) if "GATEWAY_MEMORY_TEST_DSN" in os.environ else tuple(POSTGRES)
+ON_POSTGRES: Final = [pytest.param(f"postgres {kind}", marks=pytest.mark.slow) for kind in KINDS]
+"""The parameters of a contract test over each kind."""
 """The servers that tests use."""
 
 

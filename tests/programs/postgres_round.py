@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import postgres_host
+from patience import seconds
 
 __all__ = ["GoneError", "HostProcess", "Talk", "Turn"]
 
@@ -55,7 +56,7 @@ class HostProcess:
 
     async def start(self) -> None:
         """Start a process, again while the server lets it not open."""
-        async with asyncio.timeout(_OPEN_SECONDS):
+        async with asyncio.timeout(seconds(_OPEN_SECONDS)):
             while not await self._started():
                 await asyncio.sleep(0.2)
         self.ready.set()
@@ -109,7 +110,7 @@ class HostProcess:
         answer = self._asked[self._number] = asyncio.get_running_loop().create_future()
         self._process.stdin.write((json.dumps({"op": op, "id": self._number, **values}) + "\n").encode())
         try:
-            async with asyncio.timeout(_ANSWER_SECONDS):
+            async with asyncio.timeout(seconds(_ANSWER_SECONDS)):
                 found: dict[str, Any] = await answer
                 return found
         except TimeoutError:
@@ -130,7 +131,7 @@ class HostProcess:
         assert self._process.stdin
         self.ready.clear()
         self._process.stdin.write(b'{"op": "stop"}\n')
-        async with asyncio.timeout(_ANSWER_SECONDS):
+        async with asyncio.timeout(seconds(_ANSWER_SECONDS)):
             assert await self._process.wait() == 0, "\n".join(self.errors)
             await asyncio.gather(*self._reading)
         self._close()

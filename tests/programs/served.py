@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+from patience import seconds
 
 __all__ = ["OWNER", "Served", "facts", "service", "written"]
 
@@ -38,7 +39,7 @@ class Served:
         given = next(iter(self.tokens.values())) if token is None else token
         transport = httpx2.HTTPTransport(uds=self.socket) if self.socket else None
         headers = {"Authorization": f"Bearer {given}"} if given else {}
-        return httpx2.Client(base_url=self.url, headers=headers, timeout=30, transport=transport, **values)
+        return httpx2.Client(base_url=self.url, headers=headers, timeout=seconds(30), transport=transport, **values)
 
     def post(self, call: str, body: Mapping[str, Any], *, agent: str = "") -> httpx2.Response:
         """Ask once, on a connection of its own."""
@@ -60,10 +61,10 @@ class Served:
         self.process.kill()
         self.process.wait()
 
-    def stop(self, seconds: float = 20) -> int:
+    def stop(self) -> int:
         """End the service in order; returns the exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(seconds)
+        return self.process.wait(seconds(20))
 
 
 def facts(sender: str, **values: Any) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def service(config: Path, *options: str, workspaces: Mapping[str, Path], program
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
     try:
-        until = time.monotonic() + _START_SECONDS
+        until = time.monotonic() + seconds(_START_SECONDS)
         while not (found := re.search(r"serves at (\S+)\n", log.read_text("utf-8"))):
             assert process.poll() is None, log.read_text("utf-8")
             assert time.monotonic() < until

@@ -41,4 +41,12 @@ async def test_the_chat_takes_chinese_names_and_answers_in_chinese(tmp_path: Pat
         assert "还没有记忆" in str(await memory.command(session, "/memory 列出"))
         help_line = str(await memory.command(session, "/memory 帮助"))
         assert help_line.startswith("/memory status（状态）· search <关键词>（搜索）· ")
-        assert all(f"（{command.aliases[0]}）" in help_line for command in COMMANDS if command.listed)
+        assert all(f"{command.usage('zh')}（{command.aliases[0]}）" in help_line for command in COMMANDS)
+
+
+@pytest.mark.parametrize("typed", ["help", "dance", "serch"])
+async def test_help_and_the_answer_to_an_unknown_name_show_every_command(typed: str) -> None:
+    async with GatewayMemory(load_config()) as memory:
+        session = await memory.start_session("one", user=OWNER)
+        shown = str(await memory.command(session, f"/memory {typed}")).partition("/memory status")[2].split(" · ")
+        assert shown[1:] == [command.usage("en") for command in COMMANDS[1:]]

