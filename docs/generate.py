@@ -1,25 +1,38 @@
-"""Write the tables of docs/commands.md, docs/config.md and their Chinese twins from the code: `make docs`.
+"""Write the tables of docs/commands.md, docs/config.md and their Chinese twins, and docs/reference.md: `make docs`.
 
 A page holds text written by hand, and between `<!-- generated: NAME -->` and `<!-- end -->` what this program writes.
 `python docs/generate.py --check` only tells whether a page is out of date; a test runs it.
 """
 
 import argparse
+import ast
+import dataclasses
+import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, Final
 
 import pyjson5
 
+import gateway_memory
+from gateway_memory.blocking import BlockingMemory
+from gateway_memory.calls.asking import AskingCalls
+from gateway_memory.calls.conversation import ConversationCalls
+from gateway_memory.calls.saving import SavingCalls
+from gateway_memory.calls.speaking import SpeakingCalls
+from gateway_memory.cli import quick_search
 from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.table import COMMANDS
 from gateway_memory.config.keys import expected, known_keys, known_paths
 from gateway_memory.config.load import chinese_meanings, reference_text
 from gateway_memory.config.scan import KeyPath, dotted, scan
 from gateway_memory.edge.phrases import CHAT, SHELL, Language
+from gateway_memory.errors import GatewayMemoryError
+from recall import Hit
 
 DOCS: Final = Path(__file__).parent
 PAGES: Final[dict[str, Language]] = {
@@ -27,9 +40,15 @@ PAGES: Final[dict[str, Language]] = {
     "commands.zh.md": "zh",
     "config.md": "en",
     "config.zh.md": "zh",
+    "reference.md": "en",
 }
 SECTION: Final = ("agents", "defaults", "memorySync")
 SERVICE: Final = ("serve",)
+METHODS: Final = {
+    "BlockingMemory": ("open", "close", "within", "submit", "run"),
+    "Session": ("opening", "compacted"),
+}
+"""What a host may call on a type, beside the calls of the memory that a blocking one has too."""
 COMMON: Final = ("help", "workspace", "config", "agent", "user", "room")
 """Options that the text of commands.md explains once."""
 IN_CHINESE: Final = (
@@ -92,10 +111,18 @@ def shell_options(_: Language) -> Iterator[str]:
         parser = argparse.ArgumentParser()
         command.add_arguments(parser)
         yield from _options(command.name, parser)
+        if command.name == "search":  # an agent's form of it has a parser of its own, which loads faster
+            known = {action.dest for action in _own(parser)}
+            agents = [action for action in _own(quick_search.make_parser()) if action.dest not in known]
+            yield from _rows(command.name, agents)
 
 
 def _options(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
-    for action in _own(parser):
+    return _rows(name, _own(parser))
+
+
+def _rows(name: str, actions: Sequence[argparse.Action]) -> Iterator[str]:
+    for action in actions:
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse offers no public way
             for below, its_parser in action.choices.items():
                 yield from _options(f"{name} {below}", its_parser)
@@ -167,6 +194,95 @@ def _type(path: KeyPath, language: Language) -> str:
     return words
 
 
+def python_calls(_: Language) -> Iterator[str]:
+    """Yield the calls of `GatewayMemory`, from their docstrings, in groups."""
+    yield from _described(gateway_memory.GatewayMemory)
+    for title, group in (
+        ("In a conversation", ConversationCalls),
+        ("By who is speaking", SpeakingCalls),
+        ("Asking", AskingCalls),
+        ("Saving", SavingCalls),
+    ):
+        yield from (f"### {title}", "")
+        for name, call in vars(group).items():
+            if inspect.isfunction(call) and not name.startswith("_"):
+                yield from _call(call)
+
+
+def python_types(_: Language) -> Iterator[str]:
+    """Yield what the calls take and return."""
+    for kind in (
+        BlockingMemory,
+        gateway_memory.Session,
+        gateway_memory.Context,
+        Hit,
+        gateway_memory.Facts,
+        gateway_memory.Speaker,
+        gateway_memory.Refused,
+        gateway_memory.DayLog,
+    ):
+        yield from _described(kind)
+    yield from ("### `load_config`", "", *_signature(gateway_memory.load_config), *_prose(gateway_memory.load_config))
+
+
+def python_errors(_: Language) -> Iterator[str]:
+    """Yield the errors, each with the one that it is a kind of."""
+    yield from ("| error | is a | |", "|---|---|---|")
+    for name in gateway_memory.__all__:
+        value = getattr(gateway_memory, name)
+        if inspect.isclass(value) and issubclass(value, GatewayMemoryError):
+            yield _row(f"`{name}`", f"`{value.__bases__[0].__name__}`", " ".join(str(value.__doc__).split()))
+
+
+def _described(kind: type) -> Iterator[str]:
+    yield from (f"### `{kind.__name__}`", "", *_prose(kind))
+    for name in METHODS.get(kind.__name__, ()):
+        yield from _call(getattr(kind, name))
+
+
+def _call(call: Any) -> Iterator[str]:
+    """Yield a function, or a property as its function."""
+    function: Any = call.fget if isinstance(call, property) else call
+    yield from (f"#### `{function.__name__}`", "")
+    yield from () if isinstance(call, property) else _signature(function)
+    yield from _prose(function)
+
+
+def _signature(call: Callable[..., object]) -> Iterator[str]:
+    """Yield a call as its source writes it, without `self`."""
+    (function,) = ast.parse(dedent(inspect.getsource(inspect.unwrap(call)))).body
+    assert isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+    arguments = function.args
+    arguments.args = [each for each in arguments.args if each.arg != "self"]
+    for place, (argument, default) in enumerate(zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)):
+        if isinstance(default, ast.Name) and default.id.startswith("_"):  # a constant of the module
+            arguments.kw_defaults[place] = ast.Constant(inspect.signature(call).parameters[argument.arg].default)
+    awaited = "await " if isinstance(function, ast.AsyncFunctionDef) else ""
+    returned = f" -> {ast.unparse(function.returns)}" if function.returns else ""
+    yield from (f"`{awaited}{function.name}({ast.unparse(arguments)}){returned}`", "")
+
+
+def _prose(documented: object) -> Iterator[str]:
+    """Yield a docstring as Markdown: a paragraph a line, arguments and errors as lists."""
+    text = inspect.getdoc(documented) or ""
+    if isinstance(documented, type) and dataclasses.is_dataclass(documented):  # its fields may share a line
+        name = f"(?:{'|'.join(each.name for each in dataclasses.fields(documented))})"
+        text = re.sub(rf"(?<=[.;\"])\s({name}(?:, {name})*): ", r"\n\1: ", text)
+    for paragraph in text.split("\n\n"):
+        joined: list[str] = []
+        for line in paragraph.splitlines():
+            item = re.match(r"\s*((?:[\w.]+(?:, )?)+): (?=\S)", line)
+            if line.strip() == "Raises:" or line.startswith("Raises, "):
+                joined += [line.strip(), ""]
+            elif item and not line[:1].isupper():
+                joined.append(f"- `{item[1].replace(', ', '`, `')}`: {line[item.end() :]}")
+            elif joined and joined[-1]:
+                joined[-1] += f" {line.strip()}"
+            else:
+                joined.append(line.strip())
+        yield from (*joined, "")
+
+
 def _row(*cells: str) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
@@ -178,6 +294,9 @@ TABLES: Final[dict[str, Callable[[Language], Iterator[str]]]] = {
     "shell options": shell_options,
     "config keys": config_keys,
     "service keys": service_keys,
+    "python calls": python_calls,
+    "python types": python_types,
+    "python errors": python_errors,
 }
 
 
