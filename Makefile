@@ -1,41 +1,57 @@
 # Each target sets up what it needs in .venv; only Python 3.11 or newer and make must be there.
-#   make demo | test | test-gateways | test-page | test-postgres | screenshots | test-thorough | test-lowest | lint | format | docs | bench | wheel-test | clean        make PYTHON=python3.12 test
+#   for everybody:      make demo | test | clean                                   make PYTHON=python3.12 test
+#   to change it:       make lint | format | docs | test-all | bench
+#   single surfaces:    make test-postgres | test-page | test-gateways | screenshots
+#   what CI adds:       make test-lowest | test-thorough | wheel-test
+#   to release it:      make dist | sbom | third-party
 
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; done)
 VERSION := $(shell $(if $(PYTHON),$(PYTHON),false) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
-INSTALL := -m pip --quiet --disable-pip-version-check install --constraint
-PIP := $(INSTALL) constraints.txt
+PIP := -m pip --disable-pip-version-check
+INSTALL := $(PIP) --quiet install --constraint
+PINNED := $(INSTALL) constraints.txt
 BIN := .venv/bin
+# One environment, which grows: what runs, then what `make test` needs, then what everything else does.
+RUNS := .venv/runs-$(VERSION)
+TESTS := .venv/tests-$(VERSION)
 READY := .venv/ready-$(VERSION)
 READY_LOWEST := .venv-lowest/ready-$(VERSION)
 
-.PHONY: demo test test-gateways test-page test-postgres screenshots test-thorough test-lowest lint format docs bench wheel wheel-test clean
+.PHONY: demo test test-slow test-all test-gateways test-page test-postgres screenshots test-thorough test-lowest lint format docs \
+	bench dist wheel-test sbom third-party clean
 
-demo: $(READY)
+demo: $(RUNS)
 	$(BIN)/python -m gateway_memory.cli.demo
 
 # WORKERS: how many processes share the tests; three suit two cores, since many tests wait. Those of one group
 # (xdist_group) run in one of them.
 WORKERS ?= 3
 SHARED := --numprocesses $(WORKERS) --dist loadgroup
-test: $(READY)
-	$(BIN)/pytest $(SHARED)
+test: $(TESTS)
+	$(BIN)/pytest $(SHARED) -m "not slow"
+
+# Those that start servers or many processes, or try many cases. The tests of MQTT and of the pooler are skipped without
+# Mosquitto and PgBouncer.
+test-slow: $(READY)
+	$(BIN)/pytest $(SHARED) -m slow
+
+test-all: test test-slow
 
 # The plugins in the real gateways, which the tests install into .gateways/. One process: a gateway takes long to start.
-test-gateways: $(READY)
+test-gateways: $(TESTS)
 	@command -v npm >/dev/null || { echo "make test-gateways installs OpenClaw by npm, which is missing; on Debian and Ubuntu: apt install npm" >&2; exit 1; }
 	$(BIN)/pytest tests/gateways
 
 # The page in a real browser, which must be installed: Chromium, with a font for Chinese.
-test-page: $(READY)
+test-page: $(TESTS)
 	@command -v chromium >/dev/null || { echo "make test-page needs Chromium; on Debian and Ubuntu: apt install chromium fonts-noto-cjk" >&2; exit 1; }
-	@$(BIN)/python $(PIP) playwright
+	@$(BIN)/python $(PINNED) playwright
 	$(BIN)/pytest tests/browser
 
 # Pictures of the page for the documentation, made anew.
-screenshots: $(READY)
-	@$(BIN)/python $(PIP) playwright
+screenshots: $(TESTS)
+	@$(BIN)/python $(PINNED) playwright
 	mkdir -p docs/images
 	GATEWAY_MEMORY_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest tests/browser/test_screenshots.py
 
@@ -47,67 +63,99 @@ test-postgres: $(READY)
 	GATEWAY_MEMORY_TEST_BACKEND=postgres $(BIN)/pytest $(SHARED) -m "not files" tests/acceptance \
 		$(ON_POSTGRES:%=tests/integration/test_%.py)
 
-# Every case of the large products of which `make test` takes a sample, more examples, more rounds of faults: some hours.
+# Every case of the large products of which `make test-all` takes a sample, more examples, more rounds of faults: some hours.
 test-thorough: $(READY)
 	GATEWAY_MEMORY_THOROUGH=1 $(BIN)/pytest $(SHARED)
 
-# The tests again, with the lowest version of each dependency that pyproject.toml allows.
+# The tests of `make test` again, with the lowest version of each dependency that pyproject.toml allows.
 test-lowest: $(READY_LOWEST)
-	.venv-lowest/bin/pytest $(SHARED)
+	.venv-lowest/bin/pytest $(SHARED) -m "not slow"
 
-lint: $(READY)
+lint: $(TESTS)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-format: $(READY)
+format: $(TESTS)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 # The tables of docs/commands.md and docs/config.md, from the code; a test fails while they are out of date.
-docs: $(READY)
+docs: $(TESTS)
 	$(BIN)/python docs/generate.py
 
 # MEMORIES: how many memories to measure with; DATA: evaluation files for the quality of recall (optional).
 MEMORIES ?= 10000
 DATA ?=
-bench: $(READY)
+bench: $(TESTS)
 	$(BIN)/python benchmarks/latency.py --memories $(MEMORIES)
 	$(BIN)/python benchmarks/notify.py
 	$(BIN)/python benchmarks/hooks.py --memories $(MEMORIES)
 	for data in $(DATA); do $(BIN)/python benchmarks/recall_quality.py --data "$$data" || exit 1; done
 
-wheel: $(READY)
-	rm -rf dist
-	$(BIN)/python -m pip --quiet --disable-pip-version-check wheel --no-deps --no-build-isolation --wheel-dir dist .
+# The wheel and the source archive, each tried in an environment that has nothing else.
+dist: $(TESTS)
+	rm -rf dist build/dist
+	$(BIN)/python -m hatchling build -d dist
+	for archive in dist/*; do \
+		$(PYTHON) -m venv --clear build/dist && build/dist/bin/python $(PINNED) hatchling editables && \
+		build/dist/bin/python $(PINNED) --no-build-isolation "$$archive" && \
+		(cd build && dist/bin/python -I -m gateway_memory.cli.demo >demo.txt || { cat demo.txt; exit 1; }) && \
+		echo "$$archive: installed, and its demo holds" || exit 1; \
+	done
 
 # The tests, run where the packages can only come from the installed wheel.
-wheel-test: wheel
+wheel-test: dist
 	rm -rf build/wheel-test
 	mkdir -p build/wheel-test/checkout
 	$(PYTHON) -m venv build/wheel-test/venv
-	build/wheel-test/venv/bin/python $(PIP) "$$(echo dist/*.whl)[dev]"
+	build/wheel-test/venv/bin/python $(PINNED) "$$(echo dist/*.whl)[dev,test-postgres]"
 	tar -cf - --exclude=./.git --exclude='./.venv*' --exclude=./build --exclude=./dist --exclude=./gateway_memory \
 		--exclude=./extractor --exclude=./recall --exclude=./notifier . | tar -xf - -C build/wheel-test/checkout
 	cd build/wheel-test/checkout && ../venv/bin/pytest $(SHARED)
+
+# What an installation with every extra holds: the list of its parts (CycloneDX), and from it THIRD_PARTY.md.
+INSTALLED := build/installed/bin
+sbom: $(TESTS)
+	@$(BIN)/python $(PINNED) cyclonedx-bom
+	$(PYTHON) -m venv --clear build/installed
+	$(INSTALLED)/python $(PINNED) hatchling editables
+	$(INSTALLED)/python $(PINNED) --no-build-isolation '.[metrics,postgres,serve,watch]'
+	$(INSTALLED)/python $(PIP) --quiet uninstall --yes hatchling editables pathspec pluggy trove-classifiers setuptools pip
+	mkdir -p dist
+	$(BIN)/cyclonedx-py environment --output-reproducible --output-file dist/sbom.cdx.json $(INSTALLED)/python
+
+third-party: sbom
+	$(BIN)/python docs/third_party.py dist/sbom.cdx.json
 
 clean:
 	rm -rf .venv .venv-lowest .gateways build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # Made anew when the dependencies or the version of Python change. hatchling comes first and builds without isolation,
-# so that the build too runs on pinned versions.
-$(READY): pyproject.toml constraints.txt
+# so that the build too runs on pinned versions. pip tells what it does: the first time takes minutes on a slow line.
+$(RUNS): pyproject.toml constraints.txt
 	@test -n "$(VERSION)" || { echo "gateway-memory needs Python 3.11 or newer$(if $(PYTHON),; PYTHON=$(PYTHON) is not,: none was found; name one with make PYTHON=…)." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "gateway-memory needs Python 3.11 or newer; $(PYTHON) is $(VERSION)." >&2; exit 1; }
-	@echo "Setting up .venv with Python $(VERSION) …"
+	@echo "Setting up .venv with Python $(VERSION), once: it downloads about 70 MB, 210 MB on disk …"
 	@$(PYTHON) -m venv --clear .venv || { echo "Python's venv module is incomplete; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
-	@$(BIN)/python $(PIP) hatchling editables
-	@$(BIN)/python $(PIP) --no-build-isolation --editable '.[dev]'
+	@$(BIN)/python $(PINNED) hatchling editables
+	@$(BIN)/python $(PIP) install --no-compile --constraint constraints.txt --no-build-isolation --editable .
+	@$(BIN)/python $(PIP) --quiet uninstall --yes setuptools 2>/dev/null
+	@touch $@
+
+$(TESTS): $(RUNS)
+	@echo "Adding to .venv what the tests need …"
+	@$(BIN)/python $(PIP) install --constraint constraints.txt --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+$(READY): $(TESTS)
+	@echo "Adding to .venv a PostgreSQL server for tests …"
+	@$(BIN)/python $(PINNED) --no-build-isolation --editable '.[dev,test-postgres]'
 	@touch $@
 
 $(READY_LOWEST): pyproject.toml constraints-lowest.txt
 	@echo "Setting up .venv-lowest with Python $(VERSION) …"
 	@$(PYTHON) -m venv --clear .venv-lowest
 	@.venv-lowest/bin/python $(INSTALL) constraints-lowest.txt hatchling editables
-	@.venv-lowest/bin/python $(INSTALL) constraints-lowest.txt --no-build-isolation --editable '.[dev]'
+	@.venv-lowest/bin/python $(INSTALL) constraints-lowest.txt --no-build-isolation --editable '.[dev,test-postgres]'
 	@touch $@

@@ -133,7 +133,9 @@ class GatewayMemoryProvider(MemoryProvider):
             memory = self._shared.memory(_ANSWER_SECONDS)
             session = session_of(memory, self._facts)
             if tool_name == "search_memory":
-                return json.dumps({"found": [hit.text for hit in memory.search(session, text)]}, ensure_ascii=False)
+                hits = memory.search(session, text)
+                found = {"found": [hit.text for hit in hits], "outcome": hits.outcome}
+                return json.dumps(found, ensure_ascii=False)
             if tool_name == "save_memory":
                 return json.dumps({"saved": bool(memory.save_fact(session, content=text))})
             self._commands.append(self._asked)

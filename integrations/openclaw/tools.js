@@ -3,6 +3,8 @@
 const text = (words, details = {}) => ({ content: [{ type: "text", text: words }], details });
 const string = (description) => ({ type: "string", description });
 
+const LATE = "Not everything was searched: search again for the rest.";
+
 const TOOLS = [
   {
     name: "memory_search",
@@ -20,7 +22,7 @@ const TOOLS = [
         until: string("Only what was said until this day, YYYY-MM-DD"),
       },
     },
-    read: ({ hits }) => listed(hits),
+    read: listed,
   },
   {
     name: "memory_get",
@@ -36,7 +38,7 @@ const TOOLS = [
         around: { type: "integer", minimum: 0, maximum: 10, description: "How many exchanges before and after it" },
       },
     },
-    read: ({ hits }) => listed(hits),
+    read: listed,
   },
   {
     name: "save_fact",
@@ -54,9 +56,11 @@ const TOOLS = [
   },
 ];
 
-function listed(hits) {
-  if (!hits?.length) return "Nothing was found.";
-  return hits.map(({ id, kind, text: words, at }) => `[${id}] ${kind}${at ? `, ${at}` : ""}: ${words}`).join("\n");
+function listed({ hits, outcome }) {
+  const late = outcome === "partial" || outcome === "timeout" ? [LATE] : [];
+  if (!hits?.length) return late.length ? `Nothing was found in time. ${LATE}` : "Nothing was found.";
+  const lines = hits.map(({ id, kind, text: words, at }) => `[${id}] ${kind}${at ? `, ${at}` : ""}: ${words}`);
+  return [...lines, ...late].join("\n");
 }
 
 // Register the tools. call: async (tool, context, parameters, callId) => the service's answer.

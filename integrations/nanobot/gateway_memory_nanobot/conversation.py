@@ -96,7 +96,10 @@ class Conversation:
 
         async def work(memory: Any) -> str:
             hits = await memory.search(await _session(memory, _facts(request)), query, limit=limit)
-            return "\n".join(f"- {hit.text}" for hit in hits) or "Nothing was found."
+            if hits.outcome == "empty":
+                return "Nothing was found."
+            late = [] if hits.outcome == "full" else ["Not everything was searched: search again for the rest."]
+            return "\n".join([*(f"- {hit.text}" for hit in hits), *late])
 
         return await self._asked(work)
 
