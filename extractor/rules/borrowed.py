@@ -5,6 +5,7 @@ themselves, whatever it says.
 """
 
 import re
+from bisect import bisect_right
 from typing import Final
 
 from extractor.language.sentences import QUOTED, without_quotations
@@ -60,12 +61,17 @@ _PLAYED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 # A letter or a conversation: the user who pasted it is not its speaker.
-_LETTER = re.compile(
-    r"(?:^|[\"“:：]) *dear [^\n]{1,60}[,:]? *$(?s:.{20,5000}?)^ *(?:yours|sincerely|(?:kind|best|warm)(?:est)? regards"
-    r"|regards|thank you|respectfully)\b[^\n]{0,30}$"
-    r"|^ *(?:尊敬的|亲爱的)[^\n]{1,20}[：:，,] *$(?s:.{10,5000}?)(?:此致|敬礼|敬上|谨上|祝好|顺颂)",
-    re.IGNORECASE | re.MULTILINE,
+_LETTERS = tuple(  # how one opens, and how it ends
+    (re.compile(opening, re.IGNORECASE | re.MULTILINE), re.compile(ending, re.IGNORECASE | re.MULTILINE))
+    for opening, ending in (
+        (
+            r"(?:^|[\"“:：]) *dear [^\n]{1,60}[,:]? *$",
+            r"^ *(?:yours|sincerely|(?:kind|best|warm)(?:est)? regards|regards|thank you|respectfully)\b[^\n]{0,30}$",
+        ),
+        (r"^ *(?:尊敬的|亲爱的)[^\n]{1,20}[：:，,] *$", r"此致|敬礼|敬上|谨上|祝好|顺颂"),
+    )
 )
+_LENGTHS_OF_LETTERS = (12, 5000)  # characters from the opening to the ending
 _SPEAKER = re.compile(
     r"^ {0,8}(?:\[?\d\d?:\d\d(?::\d\d)?\]? {1,4}[^\n:：]{1,30}[:：]|[^\n.!?。！？:：]{2,40} \[?\d\d?:\d\d(?::\d\d)?\]?"
     r" {0,8}$|(?:q|a|user|me|human|assistant|interviewer|candidate|chatgpt|bot|host|agent|customer|support|caller|问|答"
@@ -192,7 +198,7 @@ def own_words(message: str) -> str:
     """
     plain = without_quotations(message).replace("’", "'")
     plain = _SINGLE_QUOTED.sub(lambda found: QUOTED * len(found[0]), plain)
-    if _PLAYED.search(plain) or _LETTER.search(plain) or _WORKED_ON.search(plain) or len(_SPEAKER.findall(plain)) > 1:
+    if _PLAYED.search(plain) or _is_letter(plain) or _WORKED_ON.search(plain) or len(_SPEAKER.findall(plain)) > 1:
         return ""
     end = len(message)
     if mended := _MENDED.search(plain):
@@ -223,6 +229,17 @@ def told_in_verse(message: str, told: int) -> bool:
         return False
     commas = sum(line[-1] in ",，;；" for line in lines)
     return commas >= _FEWEST_COMMAS * len(lines) or not any(_is_chat(line) for line in lines)
+
+
+def _is_letter(text: str) -> bool:
+    shortest, longest = _LENGTHS_OF_LETTERS
+    for opening, ending in _LETTERS:
+        opened = [found.end() for found in opening.finditer(text)]
+        for found in ending.finditer(text) if opened else ():
+            before = bisect_right(opened, found.start() - shortest)
+            if before and found.start() - opened[before - 1] <= longest:
+                return True
+    return False
 
 
 def _is_chat(line: str) -> bool:
