@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .cleaning.injection import without_commands
     from .debounce import Debouncer
     from .errors import ExtractorError, ModelError
-    from .gate.judge import judge
+    from .gate.judge import judge, statements, telling
     from .language.script import has_han, is_mostly_chinese
     from .language.small_talk import is_greeting, is_small_talk
     from .language.vocabulary import polarity, same_words
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .model.permission import permitted, permitted_fact, permitted_summary
     from .model.providers import has_model
     from .model.summary import Seen, Summary, SummaryInput, summarize, written
+    from .rules.borrowed import own_words
     from .rules.extract import extract_rules
     from .settings import ExtractorSettings, check_model
     from .types import Candidate, Cleaned, Decision, Doubt, Kept, Known, Turn, Usage, Verdict
@@ -58,6 +59,7 @@ __all__ = [
     "is_mostly_chinese",
     "is_small_talk",
     "judge",
+    "own_words",
     "permitted",
     "permitted_fact",
     "permitted_summary",
@@ -65,7 +67,9 @@ __all__ = [
     "same_words",
     "says",
     "settled",
+    "statements",
     "summarize",
+    "telling",
     "traits_of",
     "unsure",
     "without_commands",
@@ -107,6 +111,9 @@ _HOMES = {
     "is_mostly_chinese": "language.script",
     "is_small_talk": "language.small_talk",
     "judge": "gate.judge",
+    "own_words": "rules.borrowed",
+    "statements": "gate.judge",
+    "telling": "gate.judge",
     "permitted": "model.permission",
     "permitted_fact": "model.permission",
     "permitted_summary": "model.permission",

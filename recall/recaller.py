@@ -178,6 +178,10 @@ class Recaller:
         """Return the items of a scope that pass a filter, the newest first."""
         return tuple(await self._read(lambda index: index.rows.listed(scope, only, limit)))
 
+    async def telling(self, scope: str, least: float, limit: int) -> tuple[Stored, ...]:
+        """Return the passages of the user from an importance above .5 on, the most important first."""
+        return tuple(await self._read(lambda index: index.rows.telling(scope, least, limit)))
+
     async def count(self, scope: str) -> int:
         """Return how many items a scope has."""
         return sum((await self.counts(scope)).values())

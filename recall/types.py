@@ -84,6 +84,10 @@ class Entry:
     turn: int = 0
     standing: bool = field(default=False, compare=False)
 
+    def holds_on(self, day: str) -> bool:
+        """Return whether it still holds on a day, YYYY-MM-DD."""
+        return not self.until or self.until >= day
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:

@@ -1,15 +1,16 @@
-"""Decides whether a batch of turns is worth the debounced stage. Pure; about 0.3 ms a turn."""
+"""Decides whether turns are worth the debounced stage, and what of a text tells of its user. Pure; 0.3 ms a turn."""
 
 import math
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from extractor.categories import traits_of
-from extractor.language.script import is_chinese, length_in_letters
-from extractor.language.sentences import is_machine_line, sentences, without_code_blocks
+from extractor.language.script import has_han, is_chinese, length_in_letters
+from extractor.language.sentences import Sentence, is_machine_line, sentences, without_code_blocks
 from extractor.language.small_talk import is_greeting, is_small_talk
+from extractor.rules import patterns_en, patterns_zh
 from extractor.rules.extract import extract_rules
-from extractor.rules.patterns_zh import QUESTION
 from extractor.settings import ExtractorSettings
 from extractor.types import Reason, Turn, Verdict
 
@@ -19,7 +20,7 @@ from .model import Gate
 from .reply import reply_features
 from .weights import CHINESE, LATIN, REPLY
 
-__all__ = ["judge"]
+__all__ = ["judge", "statements", "telling"]
 
 KEPT, JUST_NOT = 0.5, 0.49  # scores
 LONGEST_CRY, LONGEST_ORDER = 60, 100  # characters: of a request for help next to a log, of an order
@@ -45,6 +46,7 @@ _ORDER = re.compile(
     r"|发送|下载|上传|复制|重命名|讲个笑话|写一?个|写一?首|写一?篇)[^。！？?!\n]{0,30}[。!！~]*\s*",
     re.IGNORECASE,
 )
+_END_MARKS = re.compile(r"[.!…。！]*")
 _PERSONAL = re.compile(
     r"\b(?:i|i'm|i've|my|we|our|we're)\b|我(?!看|查|跑|试|一下|写|翻译|总结|检查|解释)|咱", re.IGNORECASE
 )
@@ -77,7 +79,7 @@ def judge(  # noqa: PLR0911 - a return a reason
     if found:
         decided = any(candidate.category == "decision" for candidate in found)
         return Verdict(keep=True, reason="decision" if decided else "informative", score=max(KEPT, score))
-    plain = [_plain_reason(turn) for turn in said]
+    plain = [_plain_reason(turn.user) for turn in said]
     if all(plain):
         return Verdict(keep=False, reason=_foremost(plain), score=min(JUST_NOT, score))
     length = sum(length_in_letters(turn.user) + length_in_letters(turn.reply) for turn in said)
@@ -89,14 +91,40 @@ def judge(  # noqa: PLR0911 - a return a reason
     return Verdict(keep=False, reason="question_only" if only_asks else "uninformative", score=score)
 
 
+@lru_cache(maxsize=4096)  # a page of exchanges is indexed anew with each turn that it gets
+def telling(text: str) -> float:
+    """Return how likely it is that a text of a user tells of them, 0 to 1.
+
+    0 for a text that only asks, orders, greets or reports trouble.
+    """
+    if not text.strip() or _plain_reason(text) or _asks_only(text):
+        return 0.0
+    return Gate.score(_user_margin(text))
+
+
+def statements(text: str) -> list[str]:
+    """Return the sentences of a user's text that state something: no questions, greetings and small talk."""
+    found, position = [], 0
+    for sentence in sentences(text):
+        start = text.find(sentence.text, position)
+        position = max(position, start + len(sentence.text))
+        if not (_asks(sentence) or is_greeting(sentence.text) or is_small_talk(sentence.text)):
+            end = _END_MARKS.match(text, position)
+            found.append(sentence.text + (end[0] if end and start >= 0 else ""))
+    return found
+
+
 def _margin(turn: Turn, before: str) -> float:
     margins = []
     if turn.user.strip():
-        chinese = is_chinese(turn.user)
-        margins.append(_chinese_margin(turn.user) if chinese else LATIN.margin(latin_features(turn.user, before)))
-    if turn.reply.strip() and not (turn.user.strip() and _plain_reason(turn)):
+        margins.append(_user_margin(turn.user, before))
+    if turn.reply.strip() and not (turn.user.strip() and _plain_reason(turn.user)):
         margins.append(REPLY.margin(reply_features(turn.reply)))
     return max(margins, default=-30.0)
+
+
+def _user_margin(text: str, before: str = "") -> float:
+    return _chinese_margin(text) if is_chinese(text) else LATIN.margin(latin_features(text, before))
 
 
 # The Chinese weights were trained on short remarks about the speaker. A message that tells of the speaker's affairs in
@@ -116,7 +144,12 @@ def _chinese_margin(text: str) -> float:
 
 def _asks_only(text: str) -> bool:
     said = sentences(text)
-    return bool(said) and all(sentence.question or QUESTION.search(sentence.plain) for sentence in said)
+    return bool(said) and all(map(_asks, said))
+
+
+def _asks(sentence: Sentence) -> bool:
+    asks = patterns_zh.QUESTION.search if has_han(sentence.plain) else patterns_en.QUESTION.match
+    return sentence.question or bool(asks(sentence.plain))
 
 
 _ORDER_OF_REASONS: tuple[Reason, ...] = (
@@ -128,9 +161,9 @@ def _foremost(reasons: Sequence[Reason | None]) -> Reason:
     return next(reason for reason in _ORDER_OF_REASONS if reason in reasons)
 
 
-def _plain_reason(turn: Turn) -> Reason | None:  # noqa: PLR0911 - a return a reason
+def _plain_reason(user: str) -> Reason | None:  # noqa: PLR0911 - a return a reason
     """Return why the user's message holds nothing to keep, whatever the reply says; None when it may."""
-    user = turn.user.strip()
+    user = user.strip()
     if not user:
         return None
     if is_greeting(user):

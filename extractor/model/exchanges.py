@@ -84,6 +84,7 @@ def exchanges_of(said: Iterable[tuple[bool, str]]) -> list[Exchange]:
 def told_by(exchanges: Sequence[Exchange]) -> Told:
     """Return what turns tell of their session. Pure; greetings, thanks and what is to be remembered are left out."""
     wanted: list[str] = []
+    subjects: list[str] = []
     topics: list[str] = []
     done: list[str] = []
     later: list[str] = []
@@ -92,8 +93,10 @@ def told_by(exchanges: Sequence[Exchange]) -> Told:
         said = [each for each in _plain(exchange.user) if not TO_REMEMBER.search(each.text)]
         asked = any(each.question or ASKS.search(_without_opener(each.text)) for each in said)
         message = _joined(said)
-        if asked or (message and not wanted):
+        if asked:
             wanted.append(message)
+        if asked or (message and not topics):
+            subjects.append(message)
             topics.append(_bare(max(said, key=lambda each: _width(each.text))))
         put_off = [_without_opener(each.text) for each in said if _is_later(each)]
         later += put_off
@@ -110,7 +113,7 @@ def told_by(exchanges: Sequence[Exchange]) -> Told:
         if message:
             ended = "" if reported or asked or put_off else " → ".join(filter(None, (message, essence)))
     return Told(
-        topic=wanted[0] if len(wanted) == 1 else _topic(topics),
+        topic=subjects[0] if len(subjects) == 1 else _topic(topics),
         wanted=tuple(wanted),
         done=tuple(done),
         ended=ended,

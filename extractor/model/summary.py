@@ -53,6 +53,8 @@ _BY_RULES: Final = re.compile("- (?:" + "|".join(heading for pair in _HEADINGS.v
 """The beginning of a stage summary that the rules made of what was seen."""
 _LOOKED: Final = re.compile(r"\(\d+ characters\)\s*$")
 """The end of an observation of a file that was only read."""
+_FAILED: Final = re.compile(r"(?m)^exit (?!0\b)-?\d+\s*$")
+"""In an observation of a command: it ended in an error."""
 _TODO: Final = re.compile(
     r"(?im)(?:^[ \t]*(?:[-*+][ \t]+)?(?:(?:TODO|FIXME|to do|next(?: steps?)?|待办|下一步|之后要)[ \t]*[:：][ \t]*"
     r"|\[ \][ \t]+)(.{2,300})$|(?:\b(?:still (?:open|to do|missing|left)|remaining|left to do)[ \t]*:"
@@ -110,16 +112,19 @@ def summarize(given: SummaryInput) -> Summary | None:
     facts = _cleaned(given.facts)
     spoken = [each for each in seen if each.kind in ("user", "assistant")]
     told = told_by(exchanges_of((each.kind == "user", _TODO.sub(".", each.content)) for each in spoken))
-    stages = [stage for stage in _cleaned(given.stages) if not (told.wanted and _BY_RULES.match(stage))]
+    stages = [stage for stage in _cleaned(given.stages) if not (told.topic and _BY_RULES.match(stage))]
     observed = _of(seen, "decision")
     decisions = _distinct([*_cleaned(given.decisions), *observed])
+    deeds = _deeds(seen)
+    failed = [deed for deed in deeds if _FAILED.search(deed)]
+    done = [deed for deed in deeds if deed not in failed]
     todos = _distinct([*_of(seen, "todo"), *_written_todos([*wanted, *answers, *stages]), *told.later])
     chinese = is_mostly_chinese(" ".join([*wanted, *facts, *stages, *answers]))
     sections: dict[Section, Sequence[str]] = {
         "wanted": told.wanted,
-        "done": [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*observed, *told.done, *_deeds(seen)],
+        "done": [cut(_one_line(stage), _STAGE_LENGTH) for stage in stages] + [*observed, *told.done, *done],
         "ended": [told.ended],
-        "open": [*_of(seen, "error"), *(_UNANSWERED[chinese].format(text=text) for text in told.unanswered)],
+        "open": [*_of(seen, "error"), *failed, *(_UNANSWERED[chinese].format(text=text) for text in told.unanswered)],
         "next": todos,
         "learnt": facts,
     }

@@ -41,7 +41,6 @@ LOCAL = "local"
 _MOST = 1_000_000_000
 _HUNDRED_YEARS_DAYS = 36_500
 _HUNDRED_YEARS_HOURS = 876_000
-_TEN_YEARS_DAYS = 3_650
 """An opening looks for a file for each of these days."""
 
 
@@ -72,13 +71,12 @@ class IncrementalSyncSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpeningSettings:
-    """What a session is told when it starts: MEMORY.md, the last session and the last days, within a budget."""
+    """What a session is told when it starts: about the user, and where the last session ended, within a budget."""
 
     enabled: bool = True
     max_tokens: Annotated[int, Gt(0), Le(_MOST)] = 2000
     include_memory_md: bool = True
-    days: Annotated[int, Ge(0), Le(_TEN_YEARS_DAYS)] = 7
-    max_facts: Annotated[int, Ge(0), Le(_MOST)] = 15
+    profile_tokens: Annotated[int, Ge(0), Le(_MOST)] = 1000
     max_found: Annotated[int, Ge(0), Le(_MOST)] = 5
     weekly_digest: bool = False
 

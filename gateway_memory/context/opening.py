@@ -1,23 +1,31 @@
-"""What a session is told when it starts, from its scope's files and the index."""
+"""What a session is told when it starts, from MEMORY.md, the index and what was said."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import Final
 
-from gateway_memory.config.settings import OpeningSettings
+from extractor import CATEGORIES
 from gateway_memory.context.opening_memory import Known
-from gateway_memory.context.opening_text import Material, Opening, OpeningMemory, compose, days_back, query_of
-from gateway_memory.runtime.clock import day_of
+from gateway_memory.context.opening_text import LastTalk, Material, Opening, OpeningMemory, compose, queries_of
+from gateway_memory.context.profile import BEGINNING, LEAST_TELLING, PASSAGES, last_talk, profile
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import MEMORY_FILE, day_file
+from gateway_memory.session import Session
+from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.withheld import canonical
 from gateway_memory.sync.storage import Storage
+from recall import Entry, Filter
 
 __all__ = ["OpeningBuilder"]
 
 _SEARCH_SECONDS: Final = 0.5
+_LEAST_FOUND: Final = 0.15
+"""The score from which a memory is told with what the last session left open: lower than that for a reply."""
+_MEMORIES: Final = 150
+"""The newest memories, and of each kind of wish as many, from which those to tell are chosen."""
 
 
 class OpeningBuilder:
@@ -35,8 +43,7 @@ class OpeningBuilder:
 
     async def build(
         self,
-        scope: Scope,
-        settings: OpeningSettings,
+        session: Session,
         now: datetime,
         told: Callable[[str, str], bool] = lambda _, __: False,
     ) -> tuple[Opening, bool]:
@@ -44,54 +51,85 @@ class OpeningBuilder:
 
         told: returns whether a memory (id, text) is left out, since the session's context contains it.
         """
+        scope, settings = session.scope, session.settings.opening
         last = await self._storage.records.last(scope)
-        memory = _untold(await self._blocks(scope, MEMORY_FILE), told)
+        memory = [block for block in await self._memory(scope) if not told(block.id, block.text)]
         records = await self._storage.ledger.memories(scope.key, [block.id for block in memory])
-        found = await self._found(scope, query_of(last), settings.max_found, now)
+        found = await self._found(scope, queries_of(last), settings.max_found, now)
         material = Material(
             memory=memory,
             known={
                 identity: Known(category=record.category, high=record.importance == "high", at=record.at)
                 for identity, record in records.items()
             },
+            about=[each for each in await self._about(session, now) if not told(each.id, each.text)],
             last=last,
-            days=[
-                (day, _untold(await self._blocks(scope, day_file(day)), told))
-                for day in days_back(now.astimezone(self._runtime.zone), settings.days)
-            ],
+            talk=await self._talk(session),
             found=[each for each in found or () if not told(each.id, each.text)],
         )
         opening = compose(
             material,
             max_tokens=settings.max_tokens,
-            max_facts=settings.max_facts,
+            profile_tokens=settings.profile_tokens,
             include_memory=settings.include_memory_md,
             left_out="left_out_chat",
         )
         return opening, found is None
 
-    async def _blocks(self, scope: Scope, file: str) -> list[Block]:
-        read = await self._storage.documents.read(scope, file)
-        return parse(read[0], file=file) if read else []
+    async def _memory(self, scope: Scope) -> list[Block]:
+        read = await self._storage.documents.read(scope, MEMORY_FILE)
+        return parse(read[0], file=MEMORY_FILE) if read else []
 
-    async def _found(self, scope: Scope, query: str, limit: int, now: datetime) -> list[OpeningMemory] | None:
-        """Return what a search finds; None where nothing was ready in time."""
-        if not query or not limit:
+    async def _about(self, session: Session, now: datetime) -> list[OpeningMemory]:
+        """Return what is known about the user beside MEMORY.md, those first that are to be told first."""
+        if not session.settings.opening.profile_tokens:
             return []
-        search = await self._storage.recaller.search(
-            scope.key,
-            query,
-            limit=limit,
-            min_score=self._runtime.settings.auto_recall.min_score,
-            timeout_seconds=_SEARCH_SECONDS,
-            now=now.timestamp(),
-        )
-        if search.outcome == "timeout":
+        scope, recaller = session.scope.key, self._storage.recaller
+        standing = [name for name, category in CATEGORIES.items() if category.standing]
+        filters = [Filter(), *(Filter(category=name) for name in standing)]
+        rows = {row.sequence: row for only in filters for row in await recaller.listed(scope, only, _MEMORIES)}
+        today = self._runtime.day_of(now.timestamp())
+        memories = [row.entry for row in rows.values() if row.file != MEMORY_FILE and row.entry.holds_on(today)]
+        passages: list[Entry] = []
+        sides: dict[int, str] = {}
+        if session.recalls_episodes:
+            passages = [row.entry for row in await recaller.telling(scope, LEAST_TELLING, PASSAGES)]
+            said = await self._storage.episodes.told(scope, [passage.turn for passage in passages])
+            sides = {turn: of_turn[0] for turn in said.episodes if (of_turn := said.sides(turn, past=False))}
+        return profile(memories, passages, sides, self._runtime.day_of)
+
+    async def _talk(self, session: Session) -> LastTalk | None:
+        """Return the last session that took place, beside this one."""
+        if not session.recalls_episodes:
             return None
-        today = day_of(now.timestamp(), self._runtime.zone)
-        hits = [hit for hit in search.hits if hit.holds_on(today)]
-        return [OpeningMemory(id=hit.id, day=self._runtime.day_of(hit.at), text=hit.text) for hit in hits]
+        scope = session.scope.key
+        first = await self._storage.episodes.latest(scope, session.session_id, BEGINNING)
+        told = await self._storage.episodes.told(scope, [episode.turn for episode in first])
+        return last_talk(first, told, self._runtime.day_of)
 
-
-def _untold(blocks: list[Block], told: Callable[[str, str], bool]) -> list[Block]:
-    return [block for block in blocks if not told(block.id, block.text)]
+    async def _found(
+        self, scope: Scope, queries: Sequence[str], limit: int, now: datetime
+    ) -> list[OpeningMemory] | None:
+        """Return what searches find, one hit of each in turn; None where nothing was ready in time."""
+        if not limit:
+            return []
+        searches = await asyncio.gather(
+            *(
+                self._storage.recaller.search(
+                    scope.key,
+                    query,
+                    limit=limit,
+                    min_score=_LEAST_FOUND,
+                    timeout_seconds=_SEARCH_SECONDS,
+                    now=now.timestamp(),
+                )
+                for query in queries
+            )
+        )
+        if any(search.outcome == "timeout" for search in searches):
+            return None
+        today = self._runtime.day_of(now.timestamp())
+        in_turn = (hit for hits in zip_longest(*(search.hits for search in searches)) for hit in hits if hit)
+        hits = {hit.id: hit for hit in in_turn if hit.related and hit.holds_on(today)}
+        found = list(hits.values())[:limit]
+        return [OpeningMemory(id=hit.id, day=self._runtime.day_of(hit.at), text=hit.text) for hit in found]

@@ -85,7 +85,7 @@ def _start(hook: "Hook", session_id: str, given: dict[str, Any], workspace: Path
     from gateway_memory.hooks.start import opening
     from gateway_memory.sessions.prompts import Prompts
 
-    text, held = opening(workspace, config, time.time())
+    text, held = opening(workspace, session_id, config, time.time())
     if not session_id:
         return text
     # A conversation that is resumed holds what it was told before.

@@ -1,77 +1,123 @@
 """The opening for an editor: the same text that a gateway's session gets, built without an event loop."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.context.opening_memory import Known
-from gateway_memory.context.opening_text import Material, Opening, OpeningMemory, compose, days_back, query_of
+from gateway_memory.context.opening_text import Material, Opening, OpeningMemory, compose, queries_of
+from gateway_memory.context.profile import BEGINNING, LEAST_TELLING, PASSAGES, last_talk, profile
 from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import settings_of, zone_of
-from gateway_memory.hooks.words import best, lines_of
-from gateway_memory.runtime.clock import day_of, local_time
+from gateway_memory.hooks.words import Line, best, lines_of
+from gateway_memory.runtime.clock import day_of
+from gateway_memory.scope import OWNER_KEY
+from gateway_memory.store.disk.workspace import INDEX_FILE
+from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import Block, parse
+from gateway_memory.store.ports.episodes import Episode, Told
 from gateway_memory.store.summaries import SESSIONS_FILE, last_record
+from recall import Entry, RecallError, peek
 
 __all__ = ["opening"]
 
 _MIN_SHARE: Final = 0.35
-"""The minimum share of the last session's words that an older memory must contain to be shown."""
+"""The minimum share of the words of what was left open that an older memory must contain to be shown."""
 
 
-def opening(workspace: Path, config: Path | None, now: float) -> Opening:
+def opening(workspace: Path, session_id: str, config: Path | None, now: float) -> Opening:
     """Return the opening of the owner's next session, and its memories; "" if openings are off. now: epoch seconds."""
     settings = settings_of(workspace, config)
     wanted = settings["opening"]
     if not wanted["enabled"]:
         return "", []
     zone = zone_of(settings)
-    memory = _blocks(workspace, "MEMORY.md")
-    last, known = _by_journal(workspace, [block.id for block in memory])
-    query = query_of(last)
-    lines = lines_of(workspace, zone, now) if query and wanted["maxFound"] else []
+    memory = _memory(workspace)
+    lines = lines_of(workspace, zone, now)
+    passages = _passages(workspace) if settings["episodes"]["enabled"] else []
+    known = _by_journal(workspace, session_id, [block.id for block in memory], passages)
+    others = [line for line in lines if line.file != MEMORY_FILE]
+
+    def day(at: float) -> str:
+        return day_of(at, zone)
+
     return compose(
         Material(
             memory=memory,
-            known=known,
-            last=last,
-            days=[
-                (day, _blocks(workspace, f"memory/{day}.md"))
-                for day in days_back(local_time(now, zone), wanted["days"])
-            ],
-            found=[
-                OpeningMemory(id=line.id, day=day_of(line.at, zone), text=line.text)
-                for line in best(lines, query, limit=wanted["maxFound"], min_score=_MIN_SHARE)
-            ],
+            known=known.lines,
+            about=profile(others, passages, known.sides, day) if wanted["profileTokens"] else [],
+            last=known.last,
+            talk=last_talk(known.first, known.told, day) if known.told else None,
+            found=_found(lines, queries_of(known.last), wanted["maxFound"], day),
         ),
         max_tokens=wanted["maxTokens"],
-        max_facts=wanted["maxFacts"],
+        profile_tokens=wanted["profileTokens"],
         include_memory=wanted["includeMemoryMd"],
         left_out="left_out_editor",
     )
 
 
-def _by_journal(workspace: Path, memory: Sequence[str]) -> tuple[Mapping[str, Any] | None, Mapping[str, Known]]:
-    """Return the last session's record, without forgotten text if the journal can be read, and what it knows of lines.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Journal:
+    """What the journal tells, without forgotten text.
+
+    last: the last session's record. lines: what is known of lines, by id. sides: what may be told of the user's words,
+    by turn. first: the first exchanges of the last session, and what may be told of them.
+    """
+
+    last: Mapping[str, Any] | None = None
+    lines: Mapping[str, Known] = field(default_factory=dict)
+    sides: Mapping[int, str] = field(default_factory=dict)
+    first: Sequence[Episode] = ()
+    told: Told | None = None
+
+
+def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passages: Sequence[Entry]) -> _Journal:
+    """Return what the journal tells; where it can't be read, the last record as it stands.
 
     memory: the ids of the lines of MEMORY.md.
     """
-    last, known = last_record(workspace / SESSIONS_FILE), {}
+    last = last_record(workspace / SESSIONS_FILE)
     with contextlib.suppress(StoreError, OSError):
-        if (last or memory) and (workspace / "journal.sqlite").exists():
+        if (workspace / "journal.sqlite").exists():
             with JournalInPlace.open(workspace) as journal:
-                last = last and journal.withheld().record(last)
-                known = {
-                    identity: Known(category=category, high=importance == "high", at=at)
-                    for identity, category, importance, at in journal.weights(memory)
-                }
-    return last, known
+                first = journal.latest(session_id, BEGINNING)
+                told = journal.told([*(passage.turn for passage in passages), *(episode.turn for episode in first)])
+                return _Journal(
+                    last=last and journal.withheld().record(last),
+                    lines={
+                        identity: Known(category=category, high=importance == "high", at=at)
+                        for identity, category, importance, at in journal.weights(memory)
+                    },
+                    sides={turn: sides[0] for turn in told.episodes if (sides := told.sides(turn, past=False))},
+                    first=first,
+                    told=told,
+                )
+    return _Journal(last=last)
 
 
-def _blocks(workspace: Path, file: str) -> list[Block]:
+def _memory(workspace: Path) -> list[Block]:
     try:
-        return parse((workspace / file).read_text("utf-8", "surrogateescape"), file=file)
+        return parse((workspace / MEMORY_FILE).read_text("utf-8", "surrogateescape"), file=MEMORY_FILE)
     except FileNotFoundError:
         return []
+
+
+def _passages(workspace: Path) -> list[Entry]:
+    """Return those passages of the owner's that tell most; none where there is no index of this version."""
+    with contextlib.suppress(RecallError), peek(workspace / INDEX_FILE) as index:
+        return index.telling(OWNER_KEY, LEAST_TELLING, PASSAGES)
+    return []
+
+
+def _found(
+    lines: Sequence[Line], queries: Sequence[str], limit: int, day: Callable[[float], str]
+) -> list[OpeningMemory]:
+    """Return the memories that have most of the words of what the last session left open, one for each in turn."""
+    searches = [best(lines, query, limit=limit, min_score=_MIN_SHARE) for query in queries]
+    in_turn = {line.id: line for hits in zip_longest(*searches) for line in hits if line}
+    return [OpeningMemory(id=line.id, day=day(line.at), text=line.text) for line in list(in_turn.values())[:limit]]

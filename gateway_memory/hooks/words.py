@@ -29,7 +29,7 @@ _TERMS: Final = 40
 
 
 class Line(NamedTuple):  # a start creates ten thousand, for which a dataclass takes four times as long
-    """A memory. at: epoch seconds. traits: see `recall.related`; 0 if they are unknown.
+    """A memory. at: epoch seconds. traits: see `recall.related`; 0, and category "", if they are unknown.
 
     score: from 0 to 1, the share of the query's weight that it contains.
     """
@@ -40,6 +40,7 @@ class Line(NamedTuple):  # a start creates ten thousand, for which a dataclass t
     file: str
     at: float
     traits: int = 0
+    category: str = ""
     score: float = 0.0
 
 

@@ -158,7 +158,7 @@ class SessionStarter:
         """Build the opening of a session. If a slow disk delays it, the session still gets it later."""
         session_id = session.session_id
         state = await self._openings.state(session.scope, now)
-        (opening, held), late = await self._openings.build(session.scope, session.settings.opening, now)
+        (opening, held), late = await self._openings.build(session, now)
         session.digest = await self._digest(session, now)
         if session.session_id == session_id:
             session.opening_state = None if late else state  # what is missing is looked for again
@@ -181,7 +181,7 @@ class SessionStarter:
         if state == session.opening_state:
             return
         told = session.told_outside_opening
-        (opening, held), late = await self._openings.build(session.scope, session.settings.opening, now, told)
+        (opening, held), late = await self._openings.build(session, now, told)
         if session.session_id == session_id:
             session.opening_state = None if late else state
             session.open_with(_with_digest(session, opening), held, partial=late)

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from extractor import own_words, telling
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.tasks import compute
@@ -24,8 +25,9 @@ _MOST_SCOPES: Final = 1000
 """Scopes that are known to be complete; others are compared again."""
 _RETRY_SECONDS: Final = 5.0
 _PAGES_AT_ONCE: Final = 16
-_IMPORTANCE: Final = {"user": 0.5, "assistant": 0.3}
-"""See `Entry`: what the user said tells more of the user than the replies do."""
+_REPLY_IMPORTANCE: Final = 0.3
+_LEAST_IMPORTANCE: Final = 0.5
+"""Of what the user said; the more it tells of the user, the higher it is. See `Entry`."""
 
 
 def is_episode_page(file: str) -> bool:
@@ -142,12 +144,31 @@ def _entries(episodes: Sequence[Episode]) -> list[Entry]:
             text=passage,
             at=episode.at,
             kind="episode",
-            importance=_IMPORTANCE[speaker],
+            importance=importance,
             session=episode.session_key,
             speaker=speaker,
             turn=episode.turn,
         )
         for episode in episodes
-        for speaker, said in zip(SPEAKERS, (episode.user, episode.reply), strict=True)
-        for number, passage in enumerate(passages_of(said))
+        for speaker, weighted in zip(SPEAKERS, (_weighted(episode.user), _replied(episode.reply)), strict=True)
+        for number, (passage, importance) in enumerate(weighted)
     ]
+
+
+def _weighted(said: str) -> list[tuple[str, float]]:
+    """Return the passages of a user's message with their importance. What is borrowed tells nothing of the user."""
+    passages = passages_of(said)
+    own = _letters(own_words(said)) if passages else ""
+    most = 1 - _LEAST_IMPORTANCE
+    return [
+        (passage, _LEAST_IMPORTANCE + (most * telling(passage) if _letters(passage) in own else 0.0))
+        for passage in passages
+    ]
+
+
+def _replied(said: str) -> list[tuple[str, float]]:
+    return [(passage, _REPLY_IMPORTANCE) for passage in passages_of(said)]
+
+
+def _letters(text: str) -> str:
+    return "".join(text.split())

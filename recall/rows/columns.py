@@ -6,13 +6,18 @@ from typing import Any
 from recall.rows.port import LoadedRow, SearchTerms
 from recall.types import Entry, Filter, RowsDamagedError, Stored
 
-__all__ = ["FIELDS", "INSERTED", "JOINED", "LOADED", "STORED", "condition_of", "stored_of", "values_of"]
+__all__ = ["FIELDS", "INSERTED", "JOINED", "LOADED", "STORED", "TELLING", "condition_of", "stored_of", "values_of"]
 
 FIELDS = ("id", "text", "at", "kind", "type", "category", "importance", "confidence", "session", "heading", "speaker",
            "reply", "until", "turn")  # fmt: skip
 _TYPES = (str, str, float, str, str, str, float, float, str, str, str, str, str, int)
 STORED = f"r.sequence, r.file, {', '.join(f'r.{field}' for field in FIELDS)}"
 LOADED = f"{', '.join(f'r.{field}' for field in LoadedRow._fields[:-1])}, v.vector"
+# The passages of `Rows.telling`, by the least importance and a limit.
+TELLING = (
+    "r.kind = 'episode' and r.importance > 0.5 and r.importance >= ?"
+    " order by r.importance desc, r.sequence desc limit ?"
+)
 # What `LOADED` and `STORED` are of.
 JOINED = "row r left join vector v on v.sequence = r.sequence"
 INSERTED = ("added", "revision", "scope", "file", *FIELDS, *SearchTerms._fields)

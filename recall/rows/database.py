@@ -3,13 +3,13 @@
 import fcntl
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from recall.log import get_logger
 from recall.rows.errors import kind_of, translated
 from recall.rows.port import Opening, Poll
-from recall.rows.schema import FORMAT, LATER, SCHEMA
+from recall.rows.schema import FORMAT, SCHEMA
 from recall.rows.seal import break_seal, put_seal, seal_of
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
@@ -78,8 +78,6 @@ class Database:
                 self._connect(path)
                 if self._has_our_format():
                     self._is_readable(self.connection)
-                    with suppress(sqlite3.OperationalError):  # another process writes: a later one does it
-                        self.connection.execute(LATER)
                     return "found"
                 reason = "format"
             except (sqlite3.DatabaseError, ValueError, RowsDamagedError) as error:
@@ -191,7 +189,6 @@ class Database:
         with self.writing() as connection:
             for statement in SCHEMA.split(";"):
                 connection.execute(statement)
-            connection.execute(LATER)
             connection.execute("insert into meta values ('format', ?)", (FORMAT,))
 
     def _has_our_format(self) -> bool:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from recall.rows.columns import STORED, TELLING, stored_of
 from recall.rows.errors import translated
-from recall.types import RecallError
+from recall.types import Entry, RecallError
 
 __all__ = ["Peek", "peek"]
 
@@ -26,16 +27,23 @@ class Peek:
         return {name: (mtime, size) for name, mtime, size in self._connection.execute(query, (scope,))}
 
     @translated()
-    def lines(self, scope: str, day: str) -> list[tuple[str, str, str, str, float, int]]:
-        """Return (id, text, type, file, at, traits) of a scope's memories that hold on a day.
+    def lines(self, scope: str, day: str) -> list[tuple[str, str, str, str, float, int, str]]:
+        """Return (id, text, type, file, at, traits, category) of a scope's memories that hold on a day.
 
         Stage summaries and episodes are left out.
         """
         query = (
-            "select r.id, r.text, r.type, r.file, r.at, r.traits from row r join scope s on s.number = r.scope"
-            " where s.key = ? and r.type <> 'S' and r.kind <> 'episode' and (r.until = '' or r.until >= ?)"
+            "select r.id, r.text, r.type, r.file, r.at, r.traits, r.category from row r"
+            " join scope s on s.number = r.scope where s.key = ?"
+            " and r.type <> 'S' and r.kind <> 'episode' and (r.until = '' or r.until >= ?)"
         )
         return self._connection.execute(query, (scope, day)).fetchall()
+
+    @translated()
+    def telling(self, scope: str, least: float, limit: int) -> list[Entry]:
+        """See `Rows.telling`."""
+        query = f"select {STORED} from row r join scope s on s.number = r.scope where s.key = ? and {TELLING}"
+        return [stored_of(scope, row).entry for row in self._connection.execute(query, (scope, least, limit))]
 
     @translated()
     def count(self, scope: str) -> int:

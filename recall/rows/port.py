@@ -223,6 +223,10 @@ class Rows(Protocol):
         """Return the items that pass a filter, the newest first by `at`. Stage summaries never pass."""
         ...
 
+    def telling(self, scope: str, least: float, limit: int) -> Sequence[Stored]:
+        """Return the passages of the user from an importance above .5 on, the most important first."""
+        ...
+
     def matching(self, scope: str, only: Filter) -> Sequence[int]:
         """Return the sequences of all rows that pass a filter. Stage summaries never pass."""
         ...

@@ -1,8 +1,8 @@
 """The tables of index.sqlite. A file of another format is replaced: the index can always be made again."""
 
-__all__ = ["FORMAT", "LATER", "SCHEMA"]
+__all__ = ["FORMAT", "SCHEMA"]
 
-FORMAT = "6"
+FORMAT = "7"
 # scope.forgotten: up to which revision it is no longer known what was removed. row.added: the revision that inserted
 # it; row.revision: the last one that changed it, its vector aside.
 SCHEMA = """
@@ -26,6 +26,8 @@ create table row (
     unique (scope, id)
 );
 create index row_of_scope on row (scope, sequence);
+create index row_of_time on row (scope, at);
+create index row_telling on row (scope, importance) where kind = 'episode' and importance > 0.5;
 create index row_of_file on row (scope, file);
 create index row_revision on row (scope, revision);
 create index row_pending on row (sequence) where embedded = 0;
@@ -36,5 +38,3 @@ create index vector_revision on vector (scope, revision);
 create table removed (revision integer not null, scope integer not null, sequence integer not null);
 create index removed_revision on removed (scope, revision);
 """
-# What a file of this format may lack, since it came later and changes no row.
-LATER = "create index if not exists row_of_time on row (scope, at)"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recall.rows.columns import FIELDS, INSERTED, JOINED, LOADED, STORED, condition_of, stored_of, values_of
+from recall.rows.columns import FIELDS, INSERTED, JOINED, LOADED, STORED, TELLING, condition_of, stored_of, values_of
 from recall.rows.errors import translated
 from recall.rows.port import LargeScope, LoadedRow, Opening, Poll, ScopeChanges, SearchTerms, VectorSpace
 from recall.rows.replacement import plan_replacements
@@ -151,6 +151,10 @@ class SqlRows:
         condition, values = condition_of(only)
         where = f"r.scope = ? and r.kind = 'item' and {condition} order by r.at desc, r.sequence desc limit ?"
         return self._stored(scope, where, *values, limit)
+
+    @translated()
+    def telling(self, scope: str, least: float, limit: int) -> Sequence[Stored]:
+        return self._stored(scope, f"r.scope = ? and {TELLING}", least, limit)
 
     @translated()
     def matching(self, scope: str, only: Filter) -> Sequence[int]:

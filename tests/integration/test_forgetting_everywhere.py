@@ -103,7 +103,7 @@ async def test_what_was_forgotten_is_said_nowhere_and_an_undo_brings_it_back(
         fresh = await memory.start_session("fresh", user=OWNER)
         assert word not in fresh.opening
         assert "PostgreSQL" in fresh.opening
-    assert word not in hook_opening(tmp_path, None, 1e9)[0]
+    assert word not in hook_opening(tmp_path, "", None, 1e9)[0]
     async with GatewayMemory(words_alone(), tmp_path) as memory:
         fresh = await memory.start_session("after a restart", user=OWNER)
         assert word not in fresh.opening
@@ -114,7 +114,7 @@ async def test_what_was_forgotten_is_said_nowhere_and_an_undo_brings_it_back(
         if way != "turn":
             assert now == before
         again = await memory.start_session("again", user=OWNER)
-        for opening in (again.opening, hook_opening(tmp_path, None, 1e9)[0]):
+        for opening in (again.opening, hook_opening(tmp_path, "", None, 1e9)[0]):
             assert word in opening
         assert word in (tmp_path / SESSIONS_FILE).read_text("utf-8")
 

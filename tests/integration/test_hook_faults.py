@@ -88,7 +88,7 @@ def well_formed(workspace: Path, path: str, *, saved: int = 1) -> None:
     assert journal.execute("SELECT count(*) FROM plans").fetchall() == [(0,)]
     journal.close()
     assert [each.name for each in workspace.rglob("*.tmp")] == []
-    assert "三楼" in opening(workspace, config, 1e9)[0]
+    assert "三楼" in opening(workspace, "", config, 1e9)[0]
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ async def test_a_living_process_sends_what_a_dead_one_left(tmp_path: Path) -> No
                     await dying.after_reply(speaker, user="Remember that the staging port is 8443.", reply="OK")
                     await dying.flush()
                 assert (await parts(survivor).storage.turns.queue()).outbox == 1
-                link = Proxy(broker.port, random.Random(), port=port)
+                link = Proxy(broker.port, random.Random(1), port=port)  # noqa: S311 - no secrets
                 link.cutting = False
                 async with link:
                     await until(lambda: len(listener.inbox), quiet=60)

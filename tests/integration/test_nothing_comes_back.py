@@ -126,7 +126,7 @@ async def told(life: Life) -> dict[str, str]:
     memory = life.memory
     life.sessions += 1
     session = await memory.start_session(f"asking {life.sessions}", user=OWNER)
-    texts = {"opening": session.opening, "file": hook_opening(life.root, None, memory.now().timestamp())[0]}
+    texts = {"opening": session.opening, "file": hook_opening(life.root, "", None, memory.now().timestamp())[0]}
     for asking in (
         *(asking for *_, asking in (*FACTS, *CHANGES)),
         "what did we talk about today?",

@@ -38,7 +38,7 @@ from gateway_memory.transfer.deletion import Deletion
 from gateway_memory.transfer.proof import lines_of
 from notifier import Event, MemoryChange
 from recall import EmbedderSettings, Recall, RecallSettings
-from recall.rows.schema import LATER, SCHEMA
+from recall.rows.schema import SCHEMA
 
 pytestmark = [
     pytest.mark.slow,
@@ -501,8 +501,7 @@ def test_both_engines_have_the_same_columns(dsn: str, schema: str) -> None:
     here: dict[str, set[str]] = {}
     with sqlite3.connect(":memory:", isolation_level=None) as database:
         migrate_file(database, Path(":memory:"))
-        index = [*SCHEMA.split(";"), LATER]
-        for statement in index:
+        for statement in SCHEMA.split(";"):
             database.execute(statement)
         query = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
         for table, column in database.execute(query):

@@ -44,7 +44,7 @@ def config(schema: str, *, looks: bool) -> Config:
             store=StoreSettings(backend="postgres", schema=schema),
             notify=NotifierSettings(max_pending_updates=1000),
             auto_recall=RecallSettings(enabled=False, embedder=EmbedderSettings(provider="none")),
-            opening=OpeningSettings(max_tokens=100_000, max_facts=1000),
+            opening=OpeningSettings(max_tokens=100_000, profile_tokens=100_000),
             incremental_sync=IncrementalSyncSettings(check_on_message=looks),
         )
     )

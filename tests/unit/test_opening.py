@@ -12,7 +12,7 @@ from gateway_memory.context.opening_text import Material, Opening, OpeningMemory
 from gateway_memory.store.markdown import Block, content_id, parse
 from recall import count_tokens, quoted
 
-DAYS = ["2026-11-23", "2026-11-22", "2026-11-21"]
+DAY = "2026-11-23"
 WORDS = st.text(st.sampled_from("abc 我喜欢喝茶[]<`\u200b。"), max_size=80)
 LINES = st.tuples(st.sampled_from(["- ", "- ", "- ", "## ", "", "\n"]), WORDS, st.integers(1, 12))
 FILES = st.lists(LINES, max_size=60).map(
@@ -29,8 +29,13 @@ LEFT_OUT = re.compile(r"^- (?:(\d+) more lines of MEMORY\.md|MEMORY\.md 还有 (
 
 def opened(material: Material, max_tokens: int = 2000, *, include_memory: bool = True) -> Opening:
     return compose(
-        material, max_tokens=max_tokens, max_facts=15, include_memory=include_memory, left_out="left_out_chat"
+        material, max_tokens=max_tokens, profile_tokens=1000, include_memory=include_memory, left_out="left_out_chat"
     )
+
+
+def about(text: str) -> list[OpeningMemory]:
+    blocks = parse(text, file="memory/2026-11-23.md")
+    return [OpeningMemory(id=block.id, day=DAY, text=block.text) for block in blocks if block.kind == "item"]
 
 
 def memory(lines: Sequence[str]) -> list[Block]:
@@ -46,19 +51,15 @@ def test_no_opening_exceeds_its_budget_or_counts_wrongly(
     *, file: str, day: str, last: dict[str, object] | None, max_tokens: int, include_memory: bool
 ) -> None:
     blocks = parse(file, file="MEMORY.md")
-    log = parse(day, file="memory/2026-11-23.md")
+    log = about(day)
     found = [OpeningMemory(id="found123", day="2026-01-01", text="found " * 9)]
-    material = Material(memory=blocks, last=last, days=[(DAYS[0], log)], found=found)
+    material = Material(memory=blocks, last=last, about=log, found=found)
     text, held = opened(material, max_tokens, include_memory=include_memory)
     assert count_tokens(text) <= max_tokens
 
     shown = shown_lines(text)
-    whole = {
-        block.id
-        for block in [*blocks, *log]
-        if block.kind == "item"
-        and {quoted(f"({block.id}{when}) {block.text}") for when in ("", f", {DAYS[0]}")} & set(shown)
-    }
+    whole = {block.id for block in blocks if block.kind == "item" and quoted(f"({block.id}) {block.text}") in shown}
+    whole |= {fact.id for fact in log if quoted(f"({fact.id}, {DAY}) {fact.text}") in shown}
     whole |= {"found123"} if any("(found123" in line and not line.endswith("…") for line in shown) else set()
     by_host = set() if include_memory else {block.id for block in blocks if block.kind == "item"}
     assert {identity for identity, _ in held} == whole | by_host
@@ -137,14 +138,14 @@ def test_the_last_session_and_the_newest_facts_have_room_of_their_own(*, long: b
     lines = [
         f"- 第{number}条：港口办公室的开放时间和联系人都写在这里，别忘了带证件" for number in range(200 if long else 2)
     ]
-    log = parse("\n".join(f"- 今天的第{number}件事" for number in range(8)), file="memory/2026-11-23.md")
+    log = about("\n".join(f"- 今天的第{number}件事" for number in range(8)))
     last = {
         "topic": "登录改造",
         "summary": "接口已改好。" * 200,
         "todos": ["补刷新令牌的测试"],
         "timestamp": "2026-11-22",
     }
-    text, held = opened(Material(memory=memory(lines), last=last, days=[(DAYS[0], log)]))
+    text, held = opened(Material(memory=memory(lines), last=last, about=log))
     assert sum("件事" in line for line in shown_lines(text)) == 8
     assert "补刷新令牌的测试" in text
     assert "接口已改好。" in text
@@ -153,18 +154,18 @@ def test_the_last_session_and_the_newest_facts_have_room_of_their_own(*, long: b
 
 
 def test_what_memory_md_leaves_goes_to_the_facts() -> None:
-    log = parse("\n".join(f"- {number} {'long fact ' * 14}" for number in range(15)), file="memory/2026-11-23.md")
+    log = about("\n".join(f"- number {number} {'long fact ' * 14}" for number in range(15)))
     lines = [f"- {number} {'note ' * 20}" for number in range(100)]
-    alone, _ = opened(Material(days=[(DAYS[0], log)]), 1000)
-    beside, _ = opened(Material(days=[(DAYS[0], log)], memory=memory(lines)), 1000)
+    alone, _ = opened(Material(about=log), 1000)
+    beside, _ = opened(Material(about=log, memory=memory(lines)), 1000)
     assert alone.count("long fact long") == 15 * 7
-    assert count_tokens(beside.partition("[Recent Memory]")[2]) > 150
+    assert count_tokens(beside.partition("[About the User]")[2]) > 150
     assert beside.count("\n- (") > 4
 
 
 def test_a_fact_that_is_cut_may_be_recalled_as_a_whole() -> None:
     body = "the long story of the harbour " * 12
-    log = parse(f"- {body}\n- a short one\n", file="memory/2026-11-23.md")
-    text, held = opened(Material(days=[(DAYS[0], log)]))
+    log = about(f"- {body}\n- a short one\n")
+    text, held = opened(Material(about=log))
     assert "the long story" in text
     assert held == [(content_id("a short one"), "a short one")]

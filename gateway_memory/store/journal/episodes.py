@@ -10,7 +10,7 @@ from gateway_memory.store.journal.withheld import replaced, withheld
 from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Told
 from gateway_memory.store.record import EXCHANGE
 
-__all__ = ["SqlEpisodes", "keep_episodes", "touch_turns"]
+__all__ = ["SqlEpisodes", "keep_episodes", "latest_of", "told_of", "touch_turns"]
 
 _COLUMNS: Final = 'turn, scope, session_key, session_id, "user", reply, at'
 _SELECT: Final = f"SELECT {_COLUMNS} FROM episodes"
@@ -34,6 +34,35 @@ def touch_turns(database: Database, scope: str, turns: Iterable[int]) -> None:
 def _touch(database: Database, pages: Iterable[tuple[str, int]]) -> None:
     rows = [(scope, page, secrets.token_hex(6)) for scope, page in sorted(set(pages))]
     database.executemany(upsert("episode_pages", "scope, page, token", "scope, page"), rows)
+
+
+def told_of(database: Database, scope: str, turns: Sequence[int]) -> Told:
+    """See `Episodes.told`."""
+    among = f"scope = ? AND turn IN {AMONG_NUMBERS}"
+    values = (scope, json.dumps(turns))
+    found = [_episode(row) for row in database.execute(f"{_SELECT} WHERE {among}", values)]
+    query = (
+        f"SELECT turn, category FROM memories WHERE {among} AND state <> 'active' AND state > '' "
+        "AND state IN ('forgotten', 'undone', 'deleted')"
+    )
+    sources = database.execute(query, values).fetchall()
+    return Told(
+        episodes={episode.turn: episode for episode in found},
+        hidden=withheld(database, scope),
+        replaced=replaced(database, scope),
+        sources=frozenset(turn for turn, category in sources if category != EXCHANGE),
+        gone=frozenset(turn for turn, category in sources if category == EXCHANGE),
+    )
+
+
+def latest_of(database: Database, scope: str, besides: str, limit: int) -> list[Episode]:
+    """See `Episodes.latest`."""
+    query = "SELECT session_id FROM episodes WHERE scope = ? AND session_id <> ? ORDER BY at DESC, turn DESC LIMIT 1"
+    last = database.execute(query, (scope, besides)).fetchone()
+    if last is None:
+        return []
+    query = f"{_SELECT} WHERE scope = ? AND session_id = ? ORDER BY at, turn LIMIT ?"
+    return [_episode(row) for row in database.execute(query, (scope, str(last[0]), limit)).fetchall()]
 
 
 class SqlEpisodes:
@@ -64,25 +93,7 @@ class SqlEpisodes:
         return await self._connection.read(work, of=scope)
 
     async def told(self, scope: str, turns: Sequence[int]) -> Told:
-        among = f"scope = ? AND turn IN {AMONG_NUMBERS}"
-        values = (scope, json.dumps(turns))
-
-        def work(database: Database) -> Told:
-            found = [_episode(row) for row in database.execute(f"{_SELECT} WHERE {among}", values)]
-            query = (
-                f"SELECT turn, category FROM memories WHERE {among} AND state <> 'active' AND state > '' "
-                "AND state IN ('forgotten', 'undone', 'deleted')"
-            )
-            sources = database.execute(query, values).fetchall()
-            return Told(
-                episodes={episode.turn: episode for episode in found},
-                hidden=withheld(database, scope),
-                replaced=replaced(database, scope),
-                sources=frozenset(turn for turn, category in sources if category != EXCHANGE),
-                gone=frozenset(turn for turn, category in sources if category == EXCHANGE),
-            )
-
-        return await self._connection.read(work, of=scope)
+        return await self._connection.read(lambda database: told_of(database, scope, turns), of=scope)
 
     async def around(self, scope: str, turn: int, number: int) -> list[int]:
         where = (
@@ -97,6 +108,9 @@ class SqlEpisodes:
     async def between(self, scope: str, since: float, until: float, limit: int) -> list[int]:
         query = "SELECT turn FROM episodes WHERE scope = ? AND at >= ? AND at < ? ORDER BY at, turn LIMIT ?"
         return [int(row[0]) for row in await self._connection.rows(query, (scope, since, until, limit), of=scope)]
+
+    async def latest(self, scope: str, besides: str, limit: int) -> list[Episode]:
+        return await self._connection.read(lambda database: latest_of(database, scope, besides, limit), of=scope)
 
     async def times(self, scope: str) -> list[float]:
         rows = await self._connection.rows("SELECT at FROM episodes WHERE scope = ? ORDER BY at", (scope,), of=scope)

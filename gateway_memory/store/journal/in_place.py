@@ -13,10 +13,12 @@ from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.journal import session_state
 from gateway_memory.store.journal.accepting import accept
+from gateway_memory.store.journal.episodes import latest_of, told_of
 from gateway_memory.store.journal.records import is_saved
 from gateway_memory.store.journal.shown import forget_shown, show
 from gateway_memory.store.journal.sqlite import open_journal, transaction
 from gateway_memory.store.journal.withheld import withheld
+from gateway_memory.store.ports.episodes import Episode, Told
 from gateway_memory.store.ports.sessions import Observation
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld
@@ -175,6 +177,16 @@ class JournalInPlace:
         """Return what the owner has forgotten and has not restored."""
         with self._changing() as database:
             return withheld(database, OWNER_KEY)
+
+    def told(self, turns: Sequence[int]) -> Told:
+        """Return the owner's episodes of these turns."""
+        with self._changing() as database:
+            return told_of(database, OWNER_KEY, turns)
+
+    def latest(self, besides: str, limit: int) -> list[Episode]:
+        """Return the first exchanges of the owner's session that took place last, beside one of an id."""
+        with self._changing() as database:
+            return latest_of(database, OWNER_KEY, besides, limit)
 
     def weights(self, memories: Sequence[str]) -> list[tuple[str, str, str, float]]:
         """Return (id, category, importance, epoch seconds) of those of the owner's memories that are known."""

@@ -76,6 +76,9 @@ class Episodes(Protocol):
     async def between(self, scope: str, since: float, until: float, limit: int) -> list[int]:
         """Return the turns of a time, since <= at < until in epoch seconds, oldest first."""
 
+    async def latest(self, scope: str, besides: str, limit: int) -> list[Episode]:
+        """Return the first exchanges of the session that took place last. besides: the id of a session to pass over."""
+
     async def times(self, scope: str) -> list[float]:
         """Return the times of all episodes of a scope, oldest first, in epoch seconds."""
 
