@@ -17,7 +17,8 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 _SMALL_TALK = re.compile(
-    r"[^\w]*+(?:(?>thanks?(?: you)?(?: so much| very much| a lot| again)?|thx|ty|cheers|ok(?:ay)?|k|sure|yes"
+    r"[^\w]*+(?:(?>h+m+|m+h*m+|u+h*m+|u+h+|a+h+|er+m*"
+    r"|thanks?(?: you)?(?: so much| very much| a lot| again)?|thx|ty|cheers|ok(?:ay)?|k|sure|yes"
     r"|yeah|yep|yup|no|nope|nah|cool|nice|great|good|perfect|awesome|amazing|wonderful|excellent|brilliant|lol"
     r"|haha+|hehe|wow|oh|i see|got it|understood|makes sense|sounds good|all good|no problem|no worries"
     r"|never ?mind|you're welcome|right|exactly|indeed|fine|alright|interesting|really|that's (?:all|it|great"

@@ -230,8 +230,9 @@ class ContextBuilder:
         if not session.on("autoRecall"):
             return None
         settings, message, talk = session.settings.auto_recall, question.text, question.talk
-        quoting = session.recalls_episodes and not is_greeting(message) and not is_small_talk(message)
-        episodes = _CANDIDATES_FACTOR * settings.episodes.max_results if quoting else 0
+        if is_greeting(message) or is_small_talk(message):  # whatever was asked before it
+            return Recall()
+        episodes = _CANDIDATES_FACTOR * settings.episodes.max_results if session.recalls_episodes else 0
         least = min(settings.min_score, settings.episodes.min_score) if episodes else settings.min_score
         try:
             with self._runtime.metrics.timed("before_reply.recall"):

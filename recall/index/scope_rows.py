@@ -32,6 +32,8 @@ class RowConstants:
     recency: NDArray[np.float32]
     standing: NDArray[np.float32]
     has_speakers: bool
+    lectures: NDArray[np.bool_]
+    assisted: bool
 
 
 class ScopeRows:
@@ -194,6 +196,8 @@ class ScopeRows:
         """Return what does not depend on the query. At 100,000 rows it takes as long as all that does."""
         if self._constants is None:
             lengths = self.lengths.values
+            replies = self.episodes.values & (self.importance.values < REPLIES_BELOW)
+            lectures, assisted = rank.lectures(self.turns.values, replies)
             self._constants = RowConstants(
                 length_norms=rank.length_norms(lengths, self.average_length()),
                 beside=self.beside(),
@@ -202,9 +206,11 @@ class ScopeRows:
                     lengths,
                     (self.traits.values & QUESTION) != 0,
                     self.importance.values,
-                    self.episodes.values & (self.importance.values < REPLIES_BELOW),
+                    replies,
                 ),
                 has_speakers=bool(self.speakers.values.any()),
+                lectures=lectures,
+                assisted=assisted,
             )
         return self._constants
 

@@ -21,6 +21,7 @@ __all__ = [
     "covering_alike",
     "dated",
     "inverse_document_frequencies",
+    "lectures",
     "length_norms",
     "message_vector",
     "newest_first",
@@ -56,6 +57,12 @@ DATE_WEIGHT = 1.0
 DATE_HALVING_SECONDS = 3 * 86400.0
 LATEST_DATED_SECONDS = 3 * DATE_HALVING_SECONDS
 TOPIC_WEIGHT = 0.3
+# A reply of so many passages is a lecture, and a scope where so large a share of the replies are is an assistant's log:
+# there the meaning tells more than the words, and lectures of what the user wants to know say nothing of the user.
+LECTURE_PASSAGES = 2
+ASSISTED_SHARE = 0.4
+ASSISTED_MEANING_WEIGHT = 2.0
+LECTURE_WEIGHT = -0.4
 IMPORTANCE_WEIGHT = 0.1
 # The penalty of a row that has a newer version.
 OLDER_VERSION_WEIGHT = 1.0
@@ -203,6 +210,17 @@ def standing(lengths: Floats, questions: NDArray[np.bool_], importance: Floats, 
     scores += np.float32(REPLY_WEIGHT) * replies
     scores += np.float32(IMPORTANCE_WEIGHT) * (importance - np.float32(0.5))
     return scores.astype(np.float32)
+
+
+def lectures(turns: NDArray[np.int64], replies: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], bool]:
+    """Return which rows are parts of long replies, and whether a scope is the log of an assistant, which gives many.
+
+    turns: of each row. replies: which rows are what the assistant said. Between people, replies are short.
+    """
+    whose, at, counts = np.unique(turns[replies], return_inverse=True, return_counts=True)
+    long = np.zeros(len(turns), bool)
+    long[replies] = counts[at] >= LECTURE_PASSAGES
+    return long, bool(np.count_nonzero(counts >= LECTURE_PASSAGES) > ASSISTED_SHARE * len(whose))
 
 
 def dated(at: NDArray[np.float64], spans: Sequence[Span]) -> Floats:

@@ -29,7 +29,7 @@ _LEANS = re.compile(
 _TASK = re.compile(
     r"\W*(?:(?:please|kindly|can you|could you) )?(?:write|rewrite|explain|list|generate|create|give me"
     r"|what (?:is|are|were|does)|define|describe|summari[sz]e|translate|provide|convert|make|tell me"
-    r"|how (?:to|do|does|can)|who|elaborate|continue|act as|you are|imagine|compare|calculate|solve|code|implement)\b"
+    r"|how (?:to|do|does|can)|elaborate|continue|act as|you are|imagine|compare|calculate|solve|code|implement)\b"
     r"|\W*(?:请|帮我|给我|麻烦)*(?:写|改写|润色|校对|修改|解释|列出|列举|生成|什么是|定义|描述|总结|翻译|介绍|转换|计算|比较"
     r"|假设|扮演|继续|实现|如何|怎么)",
     re.IGNORECASE,
@@ -38,6 +38,20 @@ _TASK = re.compile(
 _HOW_TO = re.compile(r"\W*how (?:to|do i|do you|does one)\b", re.IGNORECASE)
 # "What is the capital of Peru?" asks about the world.
 _OF_THE_WORLD = re.compile(r"\W*[Ww]hat(?:'s| is| are| was| were) the (?:\w+ ){1,3}(?:of|in) (?:the )?[A-Z]\w+\W*$")
+# A question, also without its mark.
+_ASKS = re.compile(
+    r"[?？]\W*$|^\W*(?:and |so |but |ok(?:ay)?,? )?"
+    r"(?:what|which|who|whom|whose|when|where|why|how|do|does|did|is|are|am|was"
+    r"|were|have|has|can|could|should|will|would)(?:'s|'re|n't)?\b|什么|谁|[哪几啥]|多少|怎么|为何|是否|[吗么呢]\W*$",
+    re.IGNORECASE,
+)
+# What it says is clear only from the talk before: "and the second one?", "那她呢".
+_POINTS = re.compile(
+    r"\b(?:it|its|that|this|those|these|them|they|their|he|him|his|she|her|hers|there|then|one|ones|else|instead|other"
+    r"|another|same|former|latter|again|too|more)\b|^\W*(?:and|or|but|so)\b|[它他她那这其]|另|还有|呢\W*$|再|上面|刚才|继续|同样",
+    re.IGNORECASE,
+)
+_FEWEST_TERMS = 2
 # A capital letter inside a sentence, as English writes names; those of the calendar and "I" name nobody.
 _NAME = re.compile(
     r"(?<=[\w,;:]\s)(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July|August"
@@ -53,7 +67,8 @@ class Query:
     weights: of each term; own: how many of them, the first ones, are of the message itself. topics: bits of what it
     asks to be made (see `topics`). spans: the days that it names. looks_back: see `dates.looks_back`. selves: how often
     it says I, my, we. leans: how often it refers to an earlier conversation. task: whether it sets a general task.
-    asks: whether it ends asking. names: the terms of words in it that are written as names.
+    asks: whether it asks. names: the terms of words in it that are written as names. alone: whether it is a question
+    that is clear without the turns before it, which then count for nothing.
     """
 
     weights: dict[int, float]
@@ -66,6 +81,7 @@ class Query:
     task: bool
     asks: bool
     names: frozenset[int]
+    alone: bool
 
 
 def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzinfo | None) -> Query:
@@ -79,7 +95,9 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
         if len(weights) < _MOST_OWN_TERMS:
             weights.setdefault(term, 1.0 if only_single or len(token) > 1 else _SINGLE_WEIGHT)
     own = len(weights)
-    for turn, weight in zip(reversed(preceding), _PRECEDING_WEIGHTS, strict=False):
+    asks = bool(_ASKS.search(message))
+    alone = asks and own >= _FEWEST_TERMS and not _POINTS.search(message)
+    for turn, weight in zip(() if alone else reversed(preceding), _PRECEDING_WEIGHTS, strict=False):
         for term in terms_of(token for token in tokens_of(clean_text(turn, LONGEST_QUERY)) if len(token) > 1):
             if term not in weights and len(weights) < _MOST_TERMS:
                 weights[term] = weight
@@ -96,6 +114,7 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
         selves=0 if in_general else len(_SELF.findall(message)),
         leans=len(_LEANS.findall(message)),
         task=_TASK.match(message) is not None,
-        asks=message.rstrip().endswith(("?", "？")),
+        asks=asks,
+        alone=alone,
         names=frozenset(term for name in names for term in terms_of(tokens_of(name))),
     )

@@ -1,7 +1,8 @@
 """The vectors that a search compares the rows with."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,10 @@ class QueryVector:
 
     vector: Floats
     preceding: Sequence[Floats]
+
+    def alone(self) -> Self:
+        """Return the vector of the message without the turns before it."""
+        return replace(self, preceding=())
 
     def toward(self, vector_sum: Floats, vectors: int) -> Floats:
         """Return the vector to compare with rows, less what all rows have in common, given the sum of their vectors."""

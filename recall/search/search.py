@@ -39,12 +39,13 @@ _WEAK_LOOKED_AT = 3
 class LexicalScores:
     """BM25 of every row of a scope.
 
-    `terms`: the message's own terms, with their `idf`. `most`: the sum of all terms' weights. `named`: whether a row
-    has a name that is in the message. `allowed`: the rows that
-    may be found; `all_allowed`: whether all may.
+    vector: of the message; None where it has none, or one of another encoder. terms: the message's own terms, with
+    their `idf`. most: the sum of all terms' weights. named: whether a row has a name that is in the message. allowed:
+    the rows that may be found; all_allowed: whether all may.
     """
 
     query: Query
+    vector: QueryVector | None
     rows: ScopeRows
     scores: Floats
     allowed: NDArray[np.bool_]
@@ -80,7 +81,10 @@ def lexical_scores(
     Of a scope that is not in memory, they are the rows that may be among the best for the words and the vector.
     """
     query = prepare_query(request.query, request.preceding, request.now, zone)
-    toward = vector.toward if vector is not None and index.fits(vector.vector) else None
+    if vector is not None:
+        vector = vector.alone() if query.alone else vector
+        vector = vector if index.fits(vector.vector) else None
+    toward = None if vector is None else vector.toward
     wanted_rows = Wanted(
         weights=query.weights, toward=toward, spans=query.spans, standing=bool(query.topics), only=request.only
     )
@@ -106,6 +110,7 @@ def lexical_scores(
         allowed = allowed & np.isin(rows.sequences.values, matching, assume_unique=True)
     return LexicalScores(
         query=query,
+        vector=vector,
         rows=rows,
         scores=scores,
         allowed=allowed,
@@ -117,16 +122,16 @@ def lexical_scores(
     )
 
 
-def best_hits(index: Index, lexical: LexicalScores, vector: QueryVector | None, request: SearchRequest) -> Found:
-    """Return the best rows; by lexical scores alone where there is no vector, or one of another encoder."""
-    limit, min_score = request.limit + request.episodes, request.min_score
-    if vector is not None and not index.fits(vector.vector):
-        vector = None
+def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> Found:
+    """Return the best rows; by lexical scores alone where there is no vector."""
+    limit, min_score, vector = request.limit + request.episodes, request.min_score, lexical.vector
     if limit <= 0 or not (lexical.all_allowed or lexical.allowed.any()):
         return Found()
     terms = Terms(len(lexical.scores), kept=request.explain)
     scores = _scores(index, lexical, vector, terms, asked=request.asked)
     best, applying = _best(lexical, scores, terms, limit)
+    if vector is not None and lexical.rows.constants().assisted:
+        best = _assisted(index, lexical, scores, best, vector, terms)
     # The first few tell whether any row can reach the least score. Most messages end here.
     near = _rerank(index, lexical, best[:_RERANKED_FIRST], vector)
     evidence = _evidence(lexical, scores[best], near)
@@ -214,6 +219,23 @@ def _best(lexical: LexicalScores, scores: Floats, terms: Terms, limit: int) -> t
     if missing:
         best = np.append(best, missing)
     return best[np.lexsort((best, -scores[best]))], applying
+
+
+def _assisted(
+    index: Index,
+    lexical: LexicalScores,
+    scores: Floats,
+    best: NDArray[np.int64],
+    vector: QueryVector,
+    terms: Terms,
+) -> NDArray[np.int64]:
+    """Rank the candidates as in an assistant's log, in place, and return them, best first."""
+    cosines = index.scale.cosines(Candidates.of(lexical.rows, best).cosines(vector.vector))
+    scores[best] += np.float32(rank.ASSISTED_MEANING_WEIGHT) * np.maximum(cosines, 0)
+    terms.added("meaning", scores)
+    scores[best] += np.float32(rank.LECTURE_WEIGHT) * lexical.rows.constants().lectures[best]
+    terms.added("form", scores)
+    return best[np.lexsort((best, -scores[best]))]
 
 
 def _rerank(index: Index, lexical: LexicalScores, best: NDArray[np.int64], vector: QueryVector | None) -> _Reranked:

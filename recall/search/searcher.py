@@ -174,7 +174,7 @@ def _rank(
     vector = None if vectors is None else QueryVector(vector=vectors[0], preceding=vectors[1])
     lexical = lexical_scores(index, request, vector, zone)
     seconds = time.perf_counter() - started
-    found = Found() if lexical is None else best_hits(index, lexical, vector, request)
+    found = Found() if lexical is None else best_hits(index, lexical, request)
     # Without rows, nothing could be found by meaning either.
     semantic = lexical is None or (vector is not None and index.fits(vector.vector))
     return _Ranked(found.hits, found.weak, semantic, index.rows.is_current(), seconds)
