@@ -9,7 +9,7 @@ from typing import Final
 from extractor import CATEGORIES
 from gateway_memory.context.opening_memory import Known
 from gateway_memory.context.opening_text import LastTalk, Material, Opening, OpeningMemory, compose, queries_of
-from gateway_memory.context.profile import BEGINNING, LEAST_TELLING, PASSAGES, last_talk, profile
+from gateway_memory.context.profile import BEGINNING, LEAST_FOUND, LEAST_TELLING, PASSAGES, last_talk, profile
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
@@ -22,8 +22,6 @@ from recall import Entry, Filter
 __all__ = ["OpeningBuilder"]
 
 _SEARCH_SECONDS: Final = 0.5
-_LEAST_FOUND: Final = 0.15
-"""The score from which a memory is told with what the last session left open: lower than that for a reply."""
 _MEMORIES: Final = 150
 """The newest memories, and of each kind of wish as many, from which those to tell are chosen."""
 
@@ -119,7 +117,7 @@ class OpeningBuilder:
                     scope.key,
                     query,
                     limit=limit,
-                    min_score=_LEAST_FOUND,
+                    min_score=LEAST_FOUND,
                     timeout_seconds=_SEARCH_SECONDS,
                     now=now.timestamp(),
                 )

@@ -12,10 +12,12 @@ from gateway_memory.context.opening_text import LastTalk, OpeningMemory
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.ports.episodes import Episode, Told
 
-__all__ = ["BEGINNING", "LEAST_TELLING", "PASSAGES", "last_talk", "profile"]
+__all__ = ["BEGINNING", "LEAST_FOUND", "LEAST_TELLING", "PASSAGES", "last_talk", "profile"]
 
 LEAST_TELLING: Final = 0.75
 """The importance from which a passage is told: the gate keeps it with a probability of at least one half."""
+LEAST_FOUND: Final = 0.15
+"""The score from which a memory is told with what the last session left open: lower than that for a reply."""
 PASSAGES: Final = 120
 """Passages to choose from."""
 _MOST_WISHES: Final = 24

@@ -3,16 +3,17 @@
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from gateway_memory.context.opening_memory import Known
 from gateway_memory.context.opening_text import Material, Opening, OpeningMemory, compose, queries_of
-from gateway_memory.context.profile import BEGINNING, LEAST_TELLING, PASSAGES, last_talk, profile
+from gateway_memory.context.profile import BEGINNING, LEAST_FOUND, LEAST_TELLING, PASSAGES, last_talk, profile
 from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import settings_of, zone_of
-from gateway_memory.hooks.words import Line, best, lines_of
+from gateway_memory.hooks.words import Line, lines_of
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.workspace import INDEX_FILE
@@ -21,12 +22,9 @@ from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.ports.episodes import Episode, Told
 from gateway_memory.store.summaries import SESSIONS_FILE, last_record
-from recall import Entry, RecallError, peek
+from recall import Entry, RecallError, peek, related
 
 __all__ = ["opening"]
-
-_MIN_SHARE: Final = 0.35
-"""The minimum share of the words of what was left open that an older memory must contain to be shown."""
 
 
 def opening(workspace: Path, session_id: str, config: Path | None, now: float) -> Opening:
@@ -52,7 +50,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float) -
             about=profile(others, passages, known.sides, day) if wanted["profileTokens"] else [],
             last=known.last,
             talk=last_talk(known.first, known.told, day) if known.told else None,
-            found=_found(lines, queries_of(known.last), wanted["maxFound"], day),
+            found=_found(lines, queries_of(known.last), wanted["maxFound"], now, zone),
         ),
         max_tokens=wanted["maxTokens"],
         profile_tokens=wanted["profileTokens"],
@@ -115,9 +113,10 @@ def _passages(workspace: Path) -> list[Entry]:
 
 
 def _found(
-    lines: Sequence[Line], queries: Sequence[str], limit: int, day: Callable[[float], str]
+    lines: Sequence[Line], queries: Sequence[str], limit: int, now: float, zone: tzinfo | None
 ) -> list[OpeningMemory]:
-    """Return the memories that have most of the words of what the last session left open, one for each in turn."""
-    searches = [best(lines, query, limit=limit, min_score=_MIN_SHARE) for query in queries]
-    in_turn = {line.id: line for hits in zip_longest(*searches) for line in hits if line}
-    return [OpeningMemory(id=line.id, day=day(line.at), text=line.text) for line in list(in_turn.values())[:limit]]
+    """Return the memories that are related to what the last session left open, one for each in turn."""
+    searches = [related(lines, query, limit=limit, min_score=LEAST_FOUND, now=now, zone=zone) for query in queries]
+    in_turn = {hit[1].id: hit[1] for hits in zip_longest(*searches) for hit in hits if hit}
+    found = list(in_turn.values())[:limit]
+    return [OpeningMemory(id=line.id, day=day_of(line.at, zone), text=line.text) for line in found]

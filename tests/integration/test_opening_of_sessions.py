@@ -91,3 +91,55 @@ async def test_what_the_opening_leaves_out_is_counted_and_recalled_when_it_matte
         assert "第148号" not in (await memory.before_reply(session, "第148号仓库的值班电话写在哪里？")).text
     start = hook("sessionStart", tmp_path)["additional_context"]
     assert f"MEMORY.md 还有 {150 - start.count('号仓库')} 行未显示；可用命令 gateway-memory search 搜索" in start
+
+
+SAID = (
+    "I've played the cello since I was nine.",
+    "translate: 我住在上海，我是一名医生",
+    "what is the capital of Peru?",
+    "thanks",
+    "I can't eat anything with walnuts, they give me a rash.",
+)
+
+
+async def test_an_opening_tells_what_the_user_said_of_themselves_in_a_gateway_and_in_an_editor(tmp_path: Path) -> None:
+    clock = Clock()
+    async with GatewayMemory(CONFIG, tmp_path, clock=clock) as memory:
+        session = await memory.start_session("chat", user=OWNER)
+        for said_by_user in SAID:
+            clock.now += timedelta(minutes=1)
+            await memory.after_reply(session, user=said_by_user, reply="OK")
+        await memory.flush()
+        await memory.end_session(session, reason="completed")
+        clock.now += timedelta(days=40)
+        short = await memory.start_session("chat", user=OWNER)
+        await memory.after_reply(short, user="my flight leaves at six", reply="Safe travels")
+        await memory.flush()
+        await memory.end_session(short, reason="completed")
+        clock.now += timedelta(days=1)
+        gateway = (await memory.start_session("chat", user=OWNER)).opening
+    for opening in (gateway, hook("sessionStart", tmp_path)["additional_context"]):
+        assert opening.count("I've played the cello since I was nine") == 1
+        assert opening.count("walnuts") == 1
+        assert "上海" not in opening, "what is translated is not told of the user"
+        assert "Peru" not in opening
+        last = opening.partition("[Last Session]")[2]
+        assert "my flight leaves at six" in last.split("</gateway-memory>")[0]
+
+
+async def test_what_the_last_session_left_open_is_found_by_a_process_that_has_just_started(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    lines = [f"- the shelf number {number} is empty" for number in range(300)]
+    (tmp_path / "memory" / "2026-01-02.md").write_text("\n".join(lines) + "\n", "utf-8")
+    (tmp_path / "memory" / "2025-01-02.md").write_text("- The gateway Zephyr needs a client certificate\n", "utf-8")
+    async with opened(tmp_path, Clock()) as memory:
+        session = await memory.start_session("chat", user=OWNER)
+        todos = ["ask Ana for the certificate of Zephyr", "water the plants", "paint the fence green"]
+        await memory.save_summary(
+            session, topic="A plan for the week and what is to be bought", summary="s", todos=todos
+        )
+        await memory.end_session(session, reason="completed")
+    async with opened(tmp_path, Clock()) as memory:
+        gateway = (await memory.start_session("chat", user=OWNER)).opening
+    for opening in (gateway, hook("sessionStart", tmp_path)["additional_context"]):
+        assert "Zephyr needs a client certificate" in opening.partition("[Related Memory]")[2]

@@ -1,0 +1,115 @@
+"""What an opening tells about the user: wishes first, then the rest, then the user's own words; and each thing once."""
+
+from dataclasses import dataclass
+
+from gateway_memory.context.opening_text import LastTalk, Material, OpeningMemory, compose
+from gateway_memory.context.profile import profile
+from gateway_memory.store.markdown import parse
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    id: str
+    text: str
+    at: float
+    category: str = "fact"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage:
+    id: str
+    text: str
+    turn: int
+    at: float = 1.0
+
+
+def day_of(at: float) -> str:
+    return f"2026-03-{int(at):02}"
+
+
+def opened(material: Material, tokens: int = 2000) -> str:
+    return compose(material, max_tokens=tokens, profile_tokens=1000, include_memory=True, left_out="left_out_chat")[0]
+
+
+def test_wishes_come_first_then_the_newest_memories_then_own_words() -> None:
+    memories = [
+        Memory(id="fact0001", text="The rent is due on the 5th", at=3),
+        Memory(id="fact0002", text="I work at the bakery", at=5),
+        Memory(id="wish0001", text="I prefer window seats", at=1, category="preference"),
+        Memory(id="wish0002", text="Answer in French", at=2, category="instruction"),
+    ]
+    passages = [Passage(id="e7u0", text="Hi! I've played the cello since I was nine. Do you play?", turn=7)]
+    told = profile(memories, passages, {7: passages[0].text}, day_of)
+    assert [each.text for each in told] == [
+        "Answer in French",
+        "I prefer window seats",
+        "I work at the bakery",
+        "The rent is due on the 5th",
+        "I've played the cello since I was nine.",
+    ]
+    assert told[0].day == "2026-03-02"
+
+
+def test_what_may_not_be_told_of_a_turn_stays_out() -> None:
+    said = "I have asthma. I've played the cello since I was nine."
+    (told,) = profile(
+        [], [Passage(id="e7u0", text=said, turn=7)], {7: "I've played the cello since I was nine."}, day_of
+    )
+    assert told.text == "I've played the cello since I was nine."
+    assert profile([], [Passage(id="e7u0", text=said, turn=7)], {}, day_of) == []
+
+
+def test_a_turn_is_told_with_its_words_only_where_it_says_no_more() -> None:
+    short = Passage(id="e1u0", text="我养了两只猫，一只叫咪咪。", turn=1)
+    asking = Passage(id="e2u0", text="I moved to Lisbon last spring. Any tips for the trams?", turn=2)
+    told = profile([], [short, asking], {1: short.text, 2: asking.text}, day_of)
+    assert [each.marks for each in told] == [[("e1", "")], []]
+
+
+def test_no_sentence_stands_twice_in_an_opening() -> None:
+    said = "I moved to Lisbon last spring"
+    record = {
+        "session_id": "s1",
+        "topic": "the trams of Lisbon",
+        "brief": f"- The user wanted:\n  - the trams of Lisbon\n- Learnt:\n  - {said}\n- Next:\n  - - buy a card",
+        "todos": ["buy a card"],
+        "timestamp": "2026-03-01T10:00:00Z",
+    }
+    text = opened(
+        Material(
+            memory=parse(f"- {said}\n", file="MEMORY.md"),
+            about=[OpeningMemory(id="e1u0", day="2026-03-01", text=f"{said}.")],
+            last=record,
+            found=[OpeningMemory(id="other001", day="2026-03-01", text=said)],
+        )
+    )
+    assert text.count(said) == 1
+    assert text.count("the trams of Lisbon") == 1
+    assert text.count("buy a card") == 1
+    assert "Learnt" not in text, "a heading without lines"
+    assert "- - " not in text
+
+
+def test_the_last_session_is_the_one_that_took_place_last() -> None:
+    record = {
+        "session_id": "s1",
+        "topic": "the trams",
+        "summary": "We compared cards.",
+        "timestamp": "2026-01-20T10:00:00Z",
+    }
+    talk = LastTalk(session_id="s2", day="2026-03-01", said="my flight is at six")
+    text = opened(Material(last=record, talk=talk))
+    assert "(2026-03-01) my flight is at six" in text
+    assert "trams" not in text
+    same = opened(Material(last=record, talk=LastTalk(session_id="s1", day="2026-01-20", said="hello there")))
+    assert "We compared cards." in same
+    assert "hello there" not in same
+
+
+def test_own_words_keep_a_quarter_beside_a_long_memory_md() -> None:
+    lines = "\n".join(f"- {number} {'note ' * 20}" for number in range(100))
+    about = [
+        OpeningMemory(id=f"e{number}u0", day="2026-03-01", text=f"word {number} of my own life") for number in range(9)
+    ]
+    text = opened(Material(memory=parse(lines, file="MEMORY.md"), about=about))
+    assert text.count("of my own life") == 9
