@@ -1,65 +1,179 @@
-"""The probability that what ranks best is of use, from features of the message and of the best rows."""
+"""Whether anything that was found is of use for a message, and how much each line is.
+
+Two logistic fits over labelled conversations. The one tells messages that a memory answers from those that none does:
+small talk, tasks, chats about something else. The other tells lines that answer from those that don't. docs/ranking.md
+says what they were fitted on, and how they do on families of conversations that were left out.
+"""
 
 import math
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["NAMED_EVIDENCE", "UNRELATED_RANK", "calibrated", "evidence"]
+if TYPE_CHECKING:  # a hook scores by words alone, without numpy
+    import numpy as np
+    from numpy.typing import NDArray
 
-# The calibration: log-odds of a logistic fit on whether the best three hold a labelled memory, against messages that no
-# memory answers (filler chats, small talk), in scopes of one to seven hundred rows. At .5, 10 of 100 filler messages
-# get a block.
-NO_EVIDENCE = -6.06
-LEAD_EVIDENCE = 2.1
-FIRST_EVIDENCE = 0.65
-MEANING_EVIDENCE = 4.8
-BOTH_EVIDENCE = 2.8
-SELF_EVIDENCE = 1.5
-LEANING_EVIDENCE = 0.9
-TASK_EVIDENCE = -1.6
-DATE_EVIDENCE = 0.8
-QUESTION_EVIDENCE = 1.15
-WORDS_ALONE_EVIDENCE = -3.5
-COVERAGE_EVIDENCE = 2.5
-# For an episode, beside the evidence for memories: a row has a name that is in the message.
-NAMED_EVIDENCE = 1.5
+    Floats = NDArray[np.float32]
+    Flags = NDArray[np.bool_]
+
+__all__ = ["UNRELATED_RANK", "Lines", "Message", "by_words", "by_words_behind", "evidence", "score", "worth"]
+
 # The rank of an unrelated row, by its recency and length alone.
 UNRELATED_RANK = 0.4
+
+NO_EVIDENCE = -5.62
+LEAD_EVIDENCE = 1.53
+MEANING_EVIDENCE = 5.59
+BOTH_EVIDENCE = 3.59
+SELF_EVIDENCE = 3.62
+MOST_SELVES = 2  # long messages say "I" often, and mean no memory by it
+TASK_EVIDENCE = -1.9
+QUESTION_EVIDENCE = 1.1
+DATE_EVIDENCE = 1.28
+FOREIGN_EVIDENCE = 0.98
+NAMED_EVIDENCE = 2.96
+TERMS_EVIDENCE = 0.5
+
+NO_WORTH = -3.8
+COSINE_WORTH = 3.21
+COVERAGE_WORTH = 1.42
+BEHIND_WORTH = -2.0
+LEAD_WORTH = 1.22
+SELF_WORTH = 0.85
+LECTURE_WORTH = -1.54
+BARE_WORTH = -1.2
+MEMORY_WORTH = -0.99
+REMINDED_WORTH = 1.42
+FOREIGN_WORTH = 1.4
+ASSISTED_WORTH = -0.68
+ASSISTED_COSINE_WORTH = 1.86
+# The share of lines with a label from which a line has a score of .5. Labels are incomplete: read by hand, two to three
+# times as many help.
+LEAST_LABELLED = 0.1
+
+# Without vectors: a fit on whether the best three hold a labelled memory.
+WORDS_ALONE_EVIDENCE = -3.5
+WORDS_ALONE_COVERAGE = 2.5
+WORDS_ALONE_LEAD = 2.1
+WORDS_ALONE_SELF = 1.5
+WORDS_ALONE_LEANING = 0.9
+WORDS_ALONE_TASK = -1.6
+WORDS_ALONE_DATE = 0.8
+WORDS_ALONE_QUESTION = 1.15
 # However sure the best row is, a row that ranks so far behind it is as likely useless as not.
 BEHIND_EVIDENCE = 0.3
 FARTHEST_BEHIND = 1.0
 FOREMOST_EVIDENCE = 3.0
+
 # A standing preference for what the message asks to be made is rather useful, whatever its words.
 APPLIES_EVIDENCE = 0.4
 
 
-def evidence(
-    *,
-    lead: float,
-    first: float,
-    meaning: float | None,
-    both: float,
-    selves: int,
-    leans: int,
-    task: bool,
-    dated: float,
-    asks: bool,
-) -> float:
-    """Return the log-odds that the best few rows are useful for the message: 0 is as likely as not.
+class Message(NamedTuple):
+    """What is known of a message and of the best rows for it.
 
-    lead: how far the best row's rank is above the tenth's. first: the best row's rank. meaning: mean cosine of the best
-    three, None without vectors. both: the highest cosine times coverage among the best ten (coverage alone without
-    vectors). selves, leans, task, asks: see `query.Query`. dated: how well the best rows fit a day that the message
-    names.
+    lead: how far the best row's rank is above the tenth's. meaning: mean cosine of the best three rows. both: the
+    highest cosine times coverage among the best ten. selves, leans, task, asks: see
+    `query.Query`. terms: the number of the message's own terms. dated: how well the best rows fit a day that the
+    message names. foreign: the share of the best three rows in another script than the message. named: whether a row has a name
+    that is in the message. assisted: whether the scope is an assistant's log, see `rank.lectures`.
     """
-    said = SELF_EVIDENCE * math.log1p(selves) + LEANING_EVIDENCE * math.log1p(leans) + TASK_EVIDENCE * task
-    said += DATE_EVIDENCE * dated + QUESTION_EVIDENCE * asks + LEAD_EVIDENCE * lead
-    if meaning is None:
-        return WORDS_ALONE_EVIDENCE + COVERAGE_EVIDENCE * both + said
-    return NO_EVIDENCE + FIRST_EVIDENCE * first + MEANING_EVIDENCE * meaning + BOTH_EVIDENCE * both + said
+
+    lead: float
+    meaning: float
+    both: float
+    selves: int
+    leans: int
+    task: bool
+    asks: bool
+    terms: int
+    dated: float
+    foreign: float
+    named: bool
+    assisted: bool
 
 
-def calibrated(evidence: float, behind: float, *, applies: bool) -> float:
-    """Return a row's score, 0 to 1, from the evidence and how far its rank is behind the best one's."""
+class Lines(NamedTuple):
+    """Features of lines, one value for each.
+
+    cosine: 0 or more. behind: how far the rank is behind the best one's. memory: it is no passage of what was said.
+    lecture: a part of a long reply. bare: the user's, and it tells nothing of the user. reply: the assistant said it.
+    foreign: in another script than the message.
+    """
+
+    cosine: "Floats"
+    coverage: "Floats"
+    behind: "Floats"
+    memory: "Flags"
+    lecture: "Flags"
+    bare: "Flags"
+    reply: "Flags"
+    foreign: "Flags"
+
+
+def evidence(message: Message) -> float:
+    """Return the log-odds that a row is of use for the message: 0 is as likely as not."""
+    return (
+        NO_EVIDENCE
+        + LEAD_EVIDENCE * message.lead
+        + MEANING_EVIDENCE * message.meaning
+        + BOTH_EVIDENCE * message.both
+        + SELF_EVIDENCE * math.log1p(min(message.selves, MOST_SELVES))
+        + TASK_EVIDENCE * message.task
+        + QUESTION_EVIDENCE * message.asks
+        + DATE_EVIDENCE * message.dated
+        + FOREIGN_EVIDENCE * message.foreign
+        + NAMED_EVIDENCE * message.named
+        + TERMS_EVIDENCE * math.log1p(message.terms)
+    )
+
+
+def worth(message: Message, lines: Lines) -> "Floats":
+    """Return the log-odds of each line that it answers the message, as the labels have it."""
+    whole = NO_WORTH + LEAD_WORTH * message.lead + SELF_WORTH * math.log1p(message.selves)
+    whole += ASSISTED_WORTH * message.assisted
+    of_lines: Floats = (
+        COSINE_WORTH * lines.cosine
+        + COVERAGE_WORTH * lines.coverage
+        + BEHIND_WORTH * lines.behind
+        + MEMORY_WORTH * lines.memory
+        + LECTURE_WORTH * lines.lecture
+        + BARE_WORTH * lines.bare
+        + REMINDED_WORTH * math.log1p(message.leans) * lines.reply
+        + FOREIGN_WORTH * lines.foreign * lines.cosine
+        + ASSISTED_COSINE_WORTH * message.assisted * lines.cosine
+    )
+    of_lines += whole
+    return of_lines
+
+
+def score(evidence: float, worth: float, *, applies: bool) -> float:
+    """Return a row's score, 0 to 1, from what speaks for any row, and what speaks for this one."""
+    odds = min(evidence, worth - math.log(LEAST_LABELLED / (1 - LEAST_LABELLED)))
+    return _probability(max(odds, APPLIES_EVIDENCE) if applies else odds)
+
+
+def by_words(*, lead: float, coverage: float, selves: int, leans: int, task: bool, dated: float, asks: bool) -> float:
+    """Return the log-odds that the best rows are of use, where there are no vectors; see `Message`.
+
+    coverage: the highest among the best ten.
+    """
+    return (
+        WORDS_ALONE_EVIDENCE
+        + WORDS_ALONE_COVERAGE * coverage
+        + WORDS_ALONE_LEAD * lead
+        + WORDS_ALONE_SELF * math.log1p(selves)
+        + WORDS_ALONE_LEANING * math.log1p(leans)
+        + WORDS_ALONE_TASK * task
+        + WORDS_ALONE_DATE * dated
+        + WORDS_ALONE_QUESTION * asks
+    )
+
+
+def by_words_behind(evidence: float, behind: float, *, applies: bool) -> float:
+    """Return a row's score, 0 to 1, from `by_words` and how far its rank is behind the best one's."""
     odds = min(evidence - BEHIND_EVIDENCE * behind, FOREMOST_EVIDENCE * (1 - behind / FARTHEST_BEHIND))
-    if applies:
-        odds = max(odds, APPLIES_EVIDENCE)
-    return 1 / (1 + math.exp(-odds))
+    return _probability(max(odds, APPLIES_EVIDENCE) if applies else odds)
+
+
+def _probability(odds: float) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))

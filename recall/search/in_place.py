@@ -86,11 +86,9 @@ def _scored(
         key=lambda one: (-one[0], -one[2].at),
     )
     first = ranked[0][0]
-    evidence = calibration.evidence(
+    evidence = calibration.by_words(
         lead=first - (ranked[_TENTH][0] if len(ranked) > _TENTH else 0.0),
-        first=first,
-        meaning=None,
-        both=max(coverage for _, coverage, _, _ in ranked),
+        coverage=max(coverage for _, coverage, _, _ in ranked),
         selves=query.selves,
         leans=query.leans,
         task=query.task,
@@ -98,7 +96,7 @@ def _scored(
         asks=query.asks,
     )
     scored = [
-        (calibration.calibrated(evidence, first - rank, applies=applies), row)
+        (calibration.by_words_behind(evidence, first - rank, applies=applies), row)
         for rank, coverage, row, applies in ranked
         if applies or coverage >= _RELATED_COVERAGE
     ]

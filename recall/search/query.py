@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from recall.text.dates import Span, looks_back, spans_of
-from recall.text.topics import requested_topics
+from recall.text.topics import is_wide, requested_topics
 from recall.text.words import clean_text, terms_of, tokens_of
 
 __all__ = ["PRECEDING_TURNS", "Query", "prepare_query"]
@@ -68,7 +68,7 @@ class Query:
     asks to be made (see `topics`). spans: the days that it names. looks_back: see `dates.looks_back`. selves: how often
     it says I, my, we. leans: how often it refers to an earlier conversation. task: whether it sets a general task.
     asks: whether it asks. names: the terms of words in it that are written as names. alone: whether it is a question
-    that is clear without the turns before it, which then count for nothing.
+    that is clear without the turns before it, which then count for nothing. wide: see `topics.is_wide`.
     """
 
     weights: dict[int, float]
@@ -82,6 +82,7 @@ class Query:
     asks: bool
     names: frozenset[int]
     alone: bool
+    wide: bool
 
 
 def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzinfo | None) -> Query:
@@ -116,5 +117,6 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
         task=_TASK.match(message) is not None,
         asks=asks,
         alone=alone,
+        wide=is_wide(message),
         names=frozenset(term for name in names for term in terms_of(tokens_of(name))),
     )

@@ -1,5 +1,6 @@
 """One search of a scope: lexical scores first, then the ranking of lexical and semantic scores together."""
 
+import math
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from recall.index.index import Index
 from recall.index.sample import Wanted
-from recall.index.scope_rows import ScopeRows
+from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
 from recall.ranking import calibration, rank
 from recall.search.candidates import Candidates
 from recall.search.explain import Terms
@@ -18,7 +19,7 @@ from recall.search.query import Query, prepare_query
 from recall.search.query_vector import QueryVector
 from recall.search.request import SearchRequest
 from recall.search.same_turn import rank_with_words
-from recall.text.topics import STANDING
+from recall.text.topics import STANDING, WIDE
 from recall.types import Hit
 
 Floats = NDArray[np.float32]
@@ -31,8 +32,9 @@ _RELATED_COSINE = 0.3
 _CANDIDATES = 50
 _RERANKED_FIRST = 10
 _APPLYING = 3
-_WEAK_LOOKED_AT = 3
-"""Rows that scored too low and are looked at, for each one that is wanted: some are of one turn."""
+_FIRST_FEW = 3
+_MUCH_LESS_WORTH = 1.3
+"""In log-odds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,41 +136,39 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> F
         best = _assisted(index, lexical, scores, best, vector, terms)
     # The first few tell whether any row can reach the least score. Most messages end here.
     near = _rerank(index, lexical, best[:_RERANKED_FIRST], vector)
-    evidence = _evidence(lexical, scores[best], near)
-    is_episode = lexical.rows.episodes.values
-    for_episodes = calibration.NAMED_EVIDENCE if lexical.named and request.episodes else 0.0
-
-    def candidate(place: int, ranked_at: float, foremost: float, *, related: bool) -> CandidateRow:
-        row = int(best[place])
-        more = for_episodes if is_episode[row] else 0.0
-        score = calibration.calibrated(evidence + more, foremost - ranked_at, applies=row in applying)
-        parts = _parts(terms, row, ranked_at, evidence, near, place) if terms.kept else {}
-        return CandidateRow(row, score, float(near.coverage[place]), related, row in applying, parts)
-
-    if not applying and calibration.calibrated(evidence + for_episodes, 0.0, applies=False) < min_score:
-        first = [float(score) for score in scores[best[: len(near.coverage)]]]
-        weak = [candidate(place, score, first[0], related=True) for place, score in enumerate(first)]
-        return Found(weak=_weak(index, lexical, weak, request))
-    if len(best) > _RERANKED_FIRST:
+    message = _message(lexical, scores[best], near, best, named=lexical.named and request.episodes > 0)
+    evidence = _evidence(message, near)
+    silent = not applying and evidence < _odds(min_score)
+    if len(best) > _RERANKED_FIRST and not silent:
         near = _rerank(index, lexical, best, vector)
+    looked_at = best[: len(near.coverage)]
     alike = near.rows.alike(index.scale) & rank.covering_alike(near.coverage)
-    turns = lexical.rows.turns.values[best]
+    turns = lexical.rows.turns.values[looked_at]
     alike &= (turns[:, None] != turns[None, :]) | (turns == 0)  # a memory is no version of its turn's words
-    ranks = rank.newest_first(scores[best], near.times, best, alike)
-    foremost = float(ranks.max())
+    ranks = rank.newest_first(scores[looked_at], near.times, looked_at, alike)
+    behind = float(ranks.max()) - ranks
+    worth = None if near.cosines is None else _worth(lexical, message, near, looked_at, behind)
     related = _related(near)
     if applying:
-        related |= np.isin(best, list(applying))
+        related |= np.isin(looked_at, list(applying))
     # Without vectors, a row that shares no word is a guess, however much the message leans on earlier talk.
-    shown = related if near.cosines is None and min_score > 0 else np.ones(len(best), bool)
+    shown = related if worth is None and min_score > 0 else np.ones(len(looked_at), bool)
+    order = np.argsort(-ranks, kind="stable")
+    if worth is not None and min_score > 0:
+        # To a reply the most useful rows are told, and none that is much less useful than the best of them.
+        shown &= (worth >= worth.max() - _MUCH_LESS_WORTH) | np.isin(looked_at, list(applying))
+        order = np.argsort(-worth, kind="stable")
     found: list[CandidateRow] = []
     below: list[CandidateRow] = []
-    for place in np.argsort(-ranks, kind="stable").tolist():
-        one = candidate(place, float(ranks[place]), foremost, related=bool(related[place]))
-        (found if one.score >= min_score and shown[place] else below).append(one)
-        best_now = calibration.calibrated(evidence + for_episodes, foremost - float(ranks[place]), applies=False)
-        if not applying and best_now < min_score and len(below) >= _WEAK_LOOKED_AT * request.weak:
-            break  # scores only fall from here
+    for place in order.tolist():
+        row, applies = int(looked_at[place]), int(looked_at[place]) in applying
+        if worth is None:
+            score = calibration.by_words_behind(evidence, float(behind[place]), applies=applies)
+        else:
+            score = calibration.score(evidence, float(worth[place]), applies=applies)
+        parts = _parts(terms, row, float(ranks[place]), evidence, near, place) if terms.kept else {}
+        one = CandidateRow(row, score, float(near.coverage[place]), bool(related[place]), applies, parts)
+        (found if score >= min_score and shown[place] and not silent else below).append(one)
     best_found = chosen(found, lexical.rows, request.limit, request.episodes)
     hits = hits_of(index, request.scope, lexical.rows.sequences.values, best_found)
     return Found(hits=hits, weak=_weak(index, lexical, below, request))
@@ -256,27 +256,84 @@ def _related(near: _Reranked) -> NDArray[np.bool_]:
     return related if near.cosines is None else related | (near.cosines >= _RELATED_COSINE)
 
 
-def _evidence(lexical: LexicalScores, scores: Floats, near: _Reranked) -> float:
-    """Return `calibration.evidence`. scores: of all candidates; near: the first of them, best first."""
-    query, both, meaning = lexical.query, near.coverage, None
+def _message(
+    lexical: LexicalScores, scores: Floats, near: _Reranked, best: NDArray[np.int64], *, named: bool
+) -> calibration.Message:
+    """Return what is known of the message. scores: of all candidates; near: the first of them, best first."""
+    query, both, meaning = lexical.query, near.coverage, 0.0
     if near.cosines is not None:
         positive = np.maximum(near.cosines, 0)
         both = both * positive
-        first = positive[:3].tolist()
-        meaning = sum(first) / len(first)
+        meaning = float(positive[:_FIRST_FEW].mean())
     last = _RERANKED_FIRST - 1
     tenth = float(scores[last]) if len(scores) > last else min(float(scores[-1]), calibration.UNRELATED_RANK)
-    return calibration.evidence(
+    return calibration.Message(
         lead=float(scores[0]) - tenth,
         meaning=meaning,
         both=float(both.max()),
-        first=float(scores[0]),
         selves=query.selves,
         leans=query.leans,
         task=query.task,
-        dated=float(near.fits[:3].max()),
         asks=query.asks,
+        terms=query.own,
+        dated=float(near.fits[:_FIRST_FEW].max()),
+        foreign=float(_foreign(lexical, best[:_FIRST_FEW]).mean()),
+        named=named,
+        assisted=lexical.rows.constants().assisted,
     )
+
+
+def _foreign(lexical: LexicalScores, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows are in another script than the message: they can't share its words."""
+    wide: NDArray[np.bool_] = (lexical.rows.traits.values[rows] & WIDE) != 0
+    foreign: NDArray[np.bool_] = wide != lexical.query.wide
+    return foreign
+
+
+def _evidence(message: calibration.Message, near: _Reranked) -> float:
+    """Return the log-odds that a row is of use for the message."""
+    if near.cosines is not None:
+        return calibration.evidence(message)
+    return calibration.by_words(
+        lead=message.lead,
+        coverage=message.both,
+        selves=message.selves,
+        leans=message.leans,
+        task=message.task,
+        dated=message.dated,
+        asks=message.asks,
+    )
+
+
+def _worth(
+    lexical: LexicalScores,
+    message: calibration.Message,
+    near: _Reranked,
+    rows: NDArray[np.int64],
+    behind: Floats,
+) -> Floats:
+    """Return `calibration.worth` of rows that have been reranked."""
+    episodes, importance = lexical.rows.episodes.values[rows], lexical.rows.importance.values[rows]
+    return calibration.worth(
+        message,
+        calibration.Lines(
+            cosine=np.maximum(near.cosines, 0) if near.cosines is not None else np.zeros(len(rows), np.float32),
+            coverage=near.coverage,
+            behind=behind,
+            memory=~episodes,
+            lecture=lexical.rows.constants().lectures[rows],
+            bare=episodes & (importance == REPLIES_BELOW),
+            reply=episodes & (importance < REPLIES_BELOW),
+            foreign=_foreign(lexical, rows),
+        ),
+    )
+
+
+def _odds(probability: float) -> float:
+    """Return log-odds; those of 0 and 1 are infinite."""
+    if not 0 < probability < 1:
+        return -math.inf if probability <= 0 else math.inf
+    return math.log(probability / (1 - probability))
 
 
 def _scores(index: Index, lexical: LexicalScores, vector: QueryVector | None, terms: Terms, *, asked: bool) -> Floats:

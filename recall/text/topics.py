@@ -8,12 +8,14 @@ word of liking is near.
 import re
 from typing import NamedTuple
 
-__all__ = ["QUESTION", "STANDING", "requested_topics", "traits_of"]
+__all__ = ["QUESTION", "STANDING", "WIDE", "is_wide", "requested_topics", "traits_of"]
 
-# The bits of a row's traits: a standing preference or instruction; a question; then one bit for each topic.
+# The bits of a row's traits: a standing preference or instruction; a question; one bit for each topic; and that it has
+# Chinese, Japanese or Korean in it.
 STANDING = 1
 QUESTION = 2
 _FIRST_TOPIC = 4
+WIDE = 1 << 16
 
 _MAKE = (
     r"write|create|make|build|implement|code up|develop|generate|draft|set ?up|refactor|fix|add|prepare|design|give me"
@@ -139,6 +141,7 @@ _PREFERENCES = tuple(_near(_PREFERRING, topic.preference_words, either_way=True)
 _WORDS = tuple(
     re.compile(rf"\b(?:{_ascii(topic.preference_words)})(?!\w)|{_other(topic.preference_words)}") for topic in _TABLE
 )
+_WIDE_LETTER = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # A request is at the beginning of a message.
 _LONGEST = 300
 
@@ -151,13 +154,19 @@ def requested_topics(message: str) -> int:
 
 
 def traits_of(text: str, *, standing: bool) -> int:
-    """Return the traits: QUESTION for a text that ends asking; STANDING and its topics' bits for a preference.
+    """Return the traits: QUESTION for a text that ends asking; STANDING and its topics' bits for a preference; WIDE.
 
     standing: whether it is known to be one; else its words tell.
     """
+    wide = WIDE if is_wide(text) else 0
     question = QUESTION if text.rstrip().endswith(("?", "？")) else 0
     if question or len(text) > _LONGEST_PREFERENCE:
-        return question
+        return question | wide
     patterns = _WORDS if standing else _PREFERENCES
     topics = sum(_FIRST_TOPIC << place for place, pattern in enumerate(patterns) if pattern.search(text.lower()))
-    return STANDING | topics if topics else 0
+    return (STANDING | topics if topics else 0) | wide
+
+
+def is_wide(text: str) -> bool:
+    """Return whether a text has Chinese, Japanese or Korean in it."""
+    return _WIDE_LETTER.search(text) is not None
