@@ -20,32 +20,31 @@ __all__ = ["UNRELATED_RANK", "Lines", "Message", "by_words", "by_words_behind", 
 # The rank of an unrelated row, by its recency and length alone.
 UNRELATED_RANK = 0.4
 
-NO_EVIDENCE = -5.62
-LEAD_EVIDENCE = 1.53
-MEANING_EVIDENCE = 5.59
-BOTH_EVIDENCE = 3.59
-SELF_EVIDENCE = 3.62
+NO_EVIDENCE = -5.32
+LEAD_EVIDENCE = 1.48
+MEANING_EVIDENCE = 5.63
+BOTH_EVIDENCE = 3.24
+SELF_EVIDENCE = 3.79
 MOST_SELVES = 2  # long messages say "I" often, and mean no memory by it
-TASK_EVIDENCE = -1.9
-QUESTION_EVIDENCE = 1.1
-DATE_EVIDENCE = 1.28
-FOREIGN_EVIDENCE = 0.98
-NAMED_EVIDENCE = 2.96
-TERMS_EVIDENCE = 0.5
+TASK_EVIDENCE = -1.64
+QUESTION_EVIDENCE = 1.12
+DATE_EVIDENCE = 1.27
+FOREIGN_EVIDENCE = 1.04
+NAMED_EVIDENCE = 3.7
+TERMS_EVIDENCE = 0.4
 
-NO_WORTH = -3.8
-COSINE_WORTH = 3.21
-COVERAGE_WORTH = 1.42
-BEHIND_WORTH = -2.0
-LEAD_WORTH = 1.22
-SELF_WORTH = 0.85
-LECTURE_WORTH = -1.54
-BARE_WORTH = -1.2
-MEMORY_WORTH = -0.99
-REMINDED_WORTH = 1.42
-FOREIGN_WORTH = 1.4
-ASSISTED_WORTH = -0.68
-ASSISTED_COSINE_WORTH = 1.86
+NO_WORTH = -4.85
+COSINE_WORTH = 3.41
+COVERAGE_WORTH = 1.33
+BEHIND_WORTH = -1.96
+LEAD_WORTH = 1.21
+SELF_WORTH = 0.92
+LECTURE_WORTH = -1.09
+TELLING_WORTH = 1.26
+REPLY_WORTH = 1.68
+REMINDED_WORTH = 0.67
+ASSISTED_WORTH = -0.8
+ASSISTED_COSINE_WORTH = 2.11
 # The share of lines with a label from which a line has a score of .5. Labels are incomplete: read by hand, two to three
 # times as many help.
 LEAST_LABELLED = 0.1
@@ -74,8 +73,8 @@ class Message(NamedTuple):
     lead: how far the best row's rank is above the tenth's. meaning: mean cosine of the best three rows. both: the
     highest cosine times coverage among the best ten. selves, leans, task, asks: see
     `query.Query`. terms: the number of the message's own terms. dated: how well the best rows fit a day that the
-    message names. foreign: the share of the best three rows in another script than the message. named: whether a row has a name
-    that is in the message. assisted: whether the scope is an assistant's log, see `rank.lectures`.
+    message names. foreign: the share of the best three rows in another script than the message. named: whether a row
+    has a name that is in the message. assisted: whether the scope is an assistant's log, see `rank.lectures`.
     """
 
     lead: float
@@ -95,19 +94,16 @@ class Message(NamedTuple):
 class Lines(NamedTuple):
     """Features of lines, one value for each.
 
-    cosine: 0 or more. behind: how far the rank is behind the best one's. memory: it is no passage of what was said.
-    lecture: a part of a long reply. bare: the user's, and it tells nothing of the user. reply: the assistant said it.
-    foreign: in another script than the message.
+    cosine: 0 or more. behind: how far the rank is behind the best one's. lecture: a part of a long reply. telling: how
+    much a passage of the user tells of them, 0 to 1. reply: the assistant said it.
     """
 
     cosine: "Floats"
     coverage: "Floats"
     behind: "Floats"
-    memory: "Flags"
     lecture: "Flags"
-    bare: "Flags"
+    telling: "Floats"
     reply: "Flags"
-    foreign: "Flags"
 
 
 def evidence(message: Message) -> float:
@@ -135,11 +131,9 @@ def worth(message: Message, lines: Lines) -> "Floats":
         COSINE_WORTH * lines.cosine
         + COVERAGE_WORTH * lines.coverage
         + BEHIND_WORTH * lines.behind
-        + MEMORY_WORTH * lines.memory
         + LECTURE_WORTH * lines.lecture
-        + BARE_WORTH * lines.bare
-        + REMINDED_WORTH * math.log1p(message.leans) * lines.reply
-        + FOREIGN_WORTH * lines.foreign * lines.cosine
+        + TELLING_WORTH * lines.telling
+        + (REPLY_WORTH + REMINDED_WORTH * math.log1p(message.leans)) * lines.reply
         + ASSISTED_COSINE_WORTH * message.assisted * lines.cosine
     )
     of_lines += whole

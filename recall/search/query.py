@@ -16,7 +16,12 @@ LONGEST_QUERY = 1000
 PRECEDING_TURNS = 4
 _PRECEDING_WEIGHTS = (0.4, 0.3, 0.2, 0.1)
 _SINGLE_WEIGHT = 0.3
-_SELF = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b|我|咱", re.IGNORECASE)
+# "Help me", 帮我 and the like are words of a request.
+_SELF = re.compile(
+    r"(?<!help )(?<!tell )(?<!give )(?<!show )(?<!teach )"
+    r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b|(?<![帮给替教请])我|咱",
+    re.IGNORECASE,
+)
 # References to an earlier conversation: a promise, a plan, a next step.
 _LEANS = re.compile(
     r"\b(?:you (?:said|mentioned|told|suggested|gave|recommended|sent|promised|just|were|had|have)"
@@ -30,7 +35,7 @@ _TASK = re.compile(
     r"\W*(?:(?:please|kindly|can you|could you) )?(?:write|rewrite|explain|list|generate|create|give me"
     r"|what (?:is|are|were|does)|define|describe|summari[sz]e|translate|provide|convert|make|tell me"
     r"|how (?:to|do|does|can)|elaborate|continue|act as|you are|imagine|compare|calculate|solve|code|implement)\b"
-    r"|\W*(?:请|帮我|给我|麻烦)*(?:写|改写|润色|校对|修改|解释|列出|列举|生成|什么是|定义|描述|总结|翻译|介绍|转换|计算|比较"
+    r"|\W*(?:请|帮我|给我|麻烦|用[^，。,\s]{1,6}?)*(?:写|改写|润色|校对|修改|解释|列出|列举|生成|什么是|定义|描述|总结|翻译|介绍|转换|计算|比较"
     r"|假设|扮演|继续|实现|如何|怎么)",
     re.IGNORECASE,
 )
@@ -55,7 +60,8 @@ _FEWEST_TERMS = 2
 # A capital letter inside a sentence, as English writes names; those of the calendar and "I" name nobody.
 _NAME = re.compile(
     r"(?<=[\w,;:]\s)(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July|August"
-    r"|September|October|November|December|English|Chinese)[A-Z][a-z]+"
+    r"|September|October|November|December|English|Chinese|French|Spanish|German|Italian|Japanese|Korean|Russian|Portuguese|Arabic)"
+    r"[A-Z][a-z]+"
 )
 _MOST_OWN_TERMS, _MOST_TERMS = 96, 128
 

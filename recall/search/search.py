@@ -33,7 +33,7 @@ _CANDIDATES = 50
 _RERANKED_FIRST = 10
 _APPLYING = 3
 _FIRST_FEW = 3
-_MUCH_LESS_WORTH = 1.3
+_MUCH_LESS_WORTH = 1.6
 """In log-odds."""
 
 
@@ -320,11 +320,9 @@ def _worth(
             cosine=np.maximum(near.cosines, 0) if near.cosines is not None else np.zeros(len(rows), np.float32),
             coverage=near.coverage,
             behind=behind,
-            memory=~episodes,
             lecture=lexical.rows.constants().lectures[rows],
-            bare=episodes & (importance == REPLIES_BELOW),
+            telling=np.where(episodes, np.maximum(importance - REPLIES_BELOW, 0) / np.float32(1 - REPLIES_BELOW), 0),
             reply=episodes & (importance < REPLIES_BELOW),
-            foreign=_foreign(lexical, rows),
         ),
     )
 
