@@ -17,7 +17,7 @@ def _chat(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         metavar="PROVIDER/MODEL",
-        help="openai/… or anthropic/…; default: by the key that is set, else offline",
+        help="openai/… or anthropic/…; default: the model of the config, else by the key that is set",
     )
 
 
