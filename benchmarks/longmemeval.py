@@ -169,7 +169,7 @@ def table_of(means: Mapping[str, Figures]) -> Iterator[str]:
     yield "| | questions | " + " | ".join(names) + " |"
     yield "|---|---|" + "---|" * len(names)
     for kind, figures in means.items():
-        values = [f"{figures[name]:.0f}" if name == "tokens" else f"{figures[name]:.3f}" for name in names]
+        values = [f"{figures[name]:.0f}" if name == "tokens" else f"{figures[name]:.3f}".lstrip("0") for name in names]
         yield f"| {kind} | {figures['questions']:.0f} | " + " | ".join(values) + " |"
 
 
