@@ -272,8 +272,8 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     ),
     "chat_no_model": ("No model is connected. One would be told:\n{context}", "没有连接模型。模型会看到：\n{context}"),
     "chat_no_model_nothing": (
-        "No model is connected. One would be told nothing more: nothing else that is remembered concerns this message.",
-        "没有连接模型。模型不会看到更多内容：没有别的记忆与这句话有关。",
+        "No model is connected. No other memory concerns this message.",
+        "没有连接模型。没有别的记忆与这句话有关。",
     ),
     "update_learnt": ("{text}", "{text}"),
     "update_replaced": ("changed: {text}", "已更新：{text}"),
