@@ -5,8 +5,9 @@
 FILE is JSON lines, gzip or plain, as recall_quality.py takes them; docs are turns: either `text` with `reply`, or one
 speaker's `text` after the other's, in order, with `session` and `date`. Your own transcripts in this form do, too.
 
-Each conversation is told turn by turn with the clock at its day. Some weeks later each question is asked in a session
-of its own. A text brings a turn if it holds 40 characters of it in a row, or all of a shorter one. Printed by source:
+Each conversation is told turn by turn with the clock at its day. Some weeks later, or on the day of the last question
+that has a date, each question is asked in a session of its own. A text brings a turn if it holds 40 characters of it in
+a row, or all of a shorter one; a side such as "Noted." counts only where no longer one stands. Printed by source:
 
     context   questions with a labelled turn in what the session is given: its opening and before_reply
     search    questions with one among the first five hits of memory.search
@@ -37,6 +38,8 @@ Row = Mapping[str, Any]
 FILLERS = (*SMALL_TALK[::4], "how do I reverse a list in Python?", "用一句话解释什么是TCP", "what's 17 * 23")
 RUN = 40
 STEP = 10
+SHORTEST = 12
+"""Characters of a side that is evidence."""
 FIRST_DAY = datetime(2023, 1, 1, tzinfo=UTC)
 
 
@@ -47,8 +50,9 @@ def brings(text: str, turn: str) -> bool:
 
 
 def said_in(doc: Row) -> list[str]:
-    """Return what a doc says: a turn of one speaker, or an exchange."""
-    return [each for each in (doc["text"], doc.get("reply", "")) if each]
+    """Return what a doc says: a turn of one speaker, or the sides of an exchange that say something."""
+    sides = [each for each in (doc["text"], doc.get("reply", "")) if each]
+    return [each for each in sides if len("".join(each.split())) >= SHORTEST] or sides[:1]
 
 
 def exchanges(docs: Sequence[Row]) -> Iterator[tuple[str, str]]:
@@ -105,7 +109,9 @@ async def ask(memory: GatewayMemory, number: int, text: str, turns: Iterable[str
     }
 
 
-async def live(docs: Sequence[Row], queries: Sequence[Row], weeks: float) -> list[tuple[str, dict[str, float]]]:
+async def live(
+    docs: Sequence[Row], queries: Sequence[Row], weeks: float, fillers: Sequence[str] = FILLERS
+) -> list[tuple[str, dict[str, float]]]:
     """Return what each question of a conversation brought, and each filler, by source."""
     found: list[tuple[str, dict[str, float]]] = []
     by_id = {doc["id"]: doc for doc in docs}
@@ -113,14 +119,16 @@ async def live(docs: Sequence[Row], queries: Sequence[Row], weeks: float) -> lis
     with tempfile.TemporaryDirectory() as folder:
         async with GatewayMemory(load_config(), folder, clock=clock) as memory:
             await tell(memory, clock, docs)
-            clock.now += timedelta(weeks=weeks)
+            days = [at for query in queries if (at := epoch_of(query.get("date"))) is not None]
+            asked = datetime.fromtimestamp(max(days), UTC) if days else clock.now + timedelta(weeks=weeks)
+            clock.now = max(asked, clock.now + timedelta(days=1)) if days else asked
             for number, query in enumerate(queries):
                 turns = [said for doc in query["relevant"] if doc in by_id for said in said_in(by_id[doc])]
                 if turns and query.get("category") != "adversarial":
                     source = query.get("source") or query["conv"].partition(":")[0]
                     found.append((source, await ask(memory, number, query["text"], turns)))
             sources = {source for source, _ in found}
-            for number, filler in enumerate(FILLERS, len(queries)):
+            for number, filler in enumerate(fillers, len(queries)):
                 noise = (await ask(memory, number, filler, ()))["block"]
                 found += [(source, {"noise": noise}) for source in sources]
     return found

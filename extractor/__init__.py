@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .model.breaker import Breaker
     from .model.model import Extraction, Model
     from .model.permission import permitted, permitted_fact, permitted_summary
-    from .model.providers import has_model
+    from .model.providers import access_of, has_model
     from .model.summary import Seen, Summary, SummaryInput, summarize, written
     from .rules.borrowed import own_words
     from .rules.extract import extract_rules
@@ -48,6 +48,7 @@ __all__ = [
     "Turn",
     "Usage",
     "Verdict",
+    "access_of",
     "check_model",
     "clean",
     "decide",
@@ -106,6 +107,7 @@ _HOMES = {
     "decide": "merge.decide",
     "extract_rules": "rules.extract",
     "has_han": "language.script",
+    "access_of": "model.providers",
     "has_model": "model.providers",
     "is_greeting": "language.small_talk",
     "is_mostly_chinese": "language.script",

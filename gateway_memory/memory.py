@@ -24,6 +24,7 @@ from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.sessions.registry import SessionRegistry
+from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Importer
 from gateway_memory.wiring import open_memory
@@ -121,6 +122,15 @@ class GatewayMemory(SpeakingCalls, AskingCalls, SavingCalls, RepeatingCalls):
             ClosedError: the memory is closed.
         """
         return self._opened().importer
+
+    @property
+    def backlog(self) -> Backlog:
+        """The reader of what was imported and is unread.
+
+        Raises:
+            ClosedError: the memory is closed.
+        """
+        return self._opened().backlog
 
     @property
     def exporter(self) -> Exporter:

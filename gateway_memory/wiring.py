@@ -42,6 +42,7 @@ from gateway_memory.sync.neighbours import Neighbours
 from gateway_memory.sync.opening import open_storage
 from gateway_memory.sync.storage import Storage
 from gateway_memory.sync.watch import check_watching, watch
+from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Importer
 from gateway_memory.transfer.joining import Joining
@@ -93,6 +94,7 @@ class OpenMemory:
     browsing: Browsing
     importer: Importer
     exporter: Exporter
+    backlog: Backlog
     links: LinkBook
     notifier: "Notifier | None"
 
@@ -199,6 +201,7 @@ async def open_memory(
         browsing=Browsing(commands),
         importer=capture.importer,
         exporter=Exporter(storage),
+        backlog=Backlog(runtime, storage, capture.processor),
         links=links,
         notifier=notifier,
     )

@@ -17,7 +17,7 @@ from extractor.types import Usage
 
 from .prompt import estimate_tokens
 
-__all__ = ["Answer", "Format", "Message", "Provider", "has_model", "open_provider"]
+__all__ = ["Answer", "Format", "Message", "Provider", "access_of", "has_model", "open_provider"]
 
 Message: TypeAlias = tuple[Literal["user", "assistant"], str]
 Format: TypeAlias = Literal["schema", "json", "text"]
@@ -60,9 +60,14 @@ def has_model(settings: ExtractorSettings) -> bool:
 
 def open_provider(settings: ExtractorSettings) -> Provider:
     """Return the provider of `settings.model`. It imports the SDK, which blocks for a second or so."""
-    name, model = _provider_of(settings)
-    key = _key(settings) or "none"  # a local server needs none, but the SDKs require one
+    name, model, key = access_of(settings)
     return (_Anthropic if name == "anthropic" else _OpenAI)(model, key, settings.base_url or None)
+
+
+def access_of(settings: ExtractorSettings) -> tuple[str, str, str]:
+    """Return the provider of `settings.model` ("openai" or "anthropic"), the model's name there, and the key."""
+    name, model = _provider_of(settings)
+    return name, model, _key(settings) or "none"  # a local server needs none, but the SDKs require one
 
 
 def _provider_of(settings: ExtractorSettings) -> tuple[str, str]:

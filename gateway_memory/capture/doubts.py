@@ -50,6 +50,8 @@ class Doubts:
                 owner_names=settings.owner_names,
             )
         )
+        if turn.imported and settings.mode != "off":
+            doubt = doubt or "imported"
         if doubt:
             await self.wait(scope, turn, candidate, doubt, draft, against=decision.against)
         return bool(doubt)

@@ -38,9 +38,13 @@ class Draft:
 
 
 def by_scope(turns: Sequence[PendingTurn]) -> list[tuple[str, list[PendingTurn]]]:
-    """Return the turns of each scope, oldest first."""
-    ordered = sorted(turns, key=lambda turn: (turn.scope, turn.id))
-    return [(scope, list(group)) for scope, group in groupby(ordered, key=lambda turn: turn.scope)]
+    """Return the turns of each scope in the order in which they were said, imported ones apart."""
+    ordered = sorted(turns, key=lambda turn: (*_kind(turn), turn.at if turn.imported else 0.0, turn.id))
+    return [(scope, list(group)) for (scope, _), group in groupby(ordered, key=_kind)]
+
+
+def _kind(turn: PendingTurn) -> tuple[str, bool]:
+    return turn.scope, turn.imported
 
 
 def read_turn(turn: PendingTurn, zone: tzinfo | None) -> Turn:

@@ -121,7 +121,7 @@ class PlanExecutor:
 
     def _finished(self, execution: "_Execution") -> None:
         plan = execution.plan
-        if plan.stage == "rules" and plan.turns:
+        if plan.stage == "rules" and plan.turns and not plan.imported:
             self._runtime.metrics.turns_processed(self._runtime.clock(), max(plan.turns))
         for event in execution.events:
             self._announcer.committed(event)
@@ -145,7 +145,7 @@ class PlanExecutor:
 
     def _events(self, plan: Plan) -> list[Event]:
         """Return the events of a plan: none if nothing changed, or if the sources have `notify` off."""
-        if plan.stage in ("import", "link"):  # no news: recall and openings have these memories
+        if plan.imported or plan.stage in ("import", "link"):  # no news: recall and openings have these memories
             return []
         replaced = {item.replaced_by: item.memory.id for item in plan.retired if item.replaced_by}
         changes = [

@@ -43,7 +43,7 @@ class Filing:
         """Execute a plan for turns and the candidates that were found in each.
 
         empty: the reason to record for a turn without candidates.
-        failed: the model gave no answer, so that the turns wait for `retry`.
+        failed: the model gave no answer, so that the turns wait for `retry`, or to be read again.
         by_rules: the memories that the rules extracted from these turns.
         settled: the model's decisions about doubtful candidates.
         retracted: the ids of those of `by_rules` that the model found to be wrong.
@@ -69,6 +69,7 @@ class Filing:
             at=self._runtime.timestamp(),
             turns=tuple(turn.id for turn, _ in found),
             failed=failed,
+            imported=any(turn.imported for turn, _ in found),
         )
         if not kept and not retracted:
             await self._executor.execute(replace(plan, outcomes=tuple(draft.outcomes)))

@@ -84,6 +84,12 @@ class Merger:
                 CandidateOutcome(turn=turn.id, action="skipped", reason=decision.reason, id=decision.target or "")
             )
             return 0
+        standing = near.get(decision.target) if turn.imported and decision.target else None
+        if standing and standing.stored.entry.at > turn.at:  # what an import says was said before what stands
+            draft.outcomes.append(
+                CandidateOutcome(turn=turn.id, action="skipped", reason="older", id=standing.stored.entry.id)
+            )
+            return 0
         if await self._doubts.hold(scope, turn, candidate, decision, draft):
             return 0
         settings = self._runtime.settings_of(turn.session_key).auto_extract

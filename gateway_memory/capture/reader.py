@@ -32,13 +32,15 @@ from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage
 from recall import Stored
 
-__all__ = ["Extract", "Models", "Reader", "Reading"]
+__all__ = ["OVER_BUDGET", "Extract", "Models", "Reader", "Reading"]
 
 log = get_logger(__name__)
 
 Extract = Callable[[Sequence[Turn], Sequence[Stored]], Awaitable[Sequence[Candidate]]]
 """A host's own model: takes a batch of turns and the nearest memories, and returns candidates."""
 
+OVER_BUDGET: Final = "daily_limit"
+"""The reason of a reading for which the day's budget has no room."""
 NEAREST: Final = 5
 NEAREST_SECONDS: Final = 0.25
 """The time that a merge waits for the encoder before it compares by words only. Sessions expect updates in a second."""
@@ -121,7 +123,7 @@ class Reader:
         kept = await compute(_retractable, scope, turns, by_rules)
         wanted = self._model.cost_at_most(turns, told, kept)
         if not await self._reserve(settings, wanted):
-            return Reading(reason="daily_limit")
+            return Reading(reason=OVER_BUDGET)
         usage = Usage()
         try:
             now = self._runtime.clock().astimezone(self._runtime.zone)
@@ -144,7 +146,7 @@ class Reader:
     async def _hosts(self, settings: ExtractorSettings, turns: Sequence[Turn], near: Sequence[Stored]) -> Reading:
         assert self._extract is not None
         if not await self._reserve(settings, 0):
-            return Reading(reason="daily_limit")
+            return Reading(reason=OVER_BUDGET)
         found = [_cleaned(candidate) for candidate in await self._extract(turns, near)]
         return Reading(candidates=[candidate for candidate in found if candidate.content])
 

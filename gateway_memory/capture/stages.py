@@ -9,7 +9,7 @@ from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.draft import by_scope, read_turn
 from gateway_memory.capture.filing import Filing
 from gateway_memory.capture.forgetting import asked_to_forget
-from gateway_memory.capture.reader import Reader
+from gateway_memory.capture.reader import OVER_BUDGET, Reader
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
@@ -51,7 +51,9 @@ class RulesStage:
                     found.append((turn, ()))
                     continue
                 what = asked_to_forget(turn.user)
-                forgotten = what is not None and await self._changes.forget_named(scope, turn, what)
+                forgotten = what is not None and (  # what was asked of another program concerns no memory of ours
+                    turn.imported or await self._changes.forget_named(scope, turn, what)
+                )
                 candidates = () if forgotten else await compute(extract_rules, read_turn(turn, self._runtime.zone))
                 found.append((turn, candidates))
             await self._filing.file(scope, "rules", found, empty="nothing_to_keep")
@@ -59,7 +61,8 @@ class RulesStage:
 
     async def _index_episodes(self, scope: str, turns: Sequence[PendingTurn]) -> None:
         """Index what was said. Where that fails, it is indexed with the scope's next session."""
-        kept = [turn.id for turn in turns if self._runtime.settings_of(turn.session_key).episodes.enabled]
+        new = [turn for turn in turns if not turn.imported]
+        kept = [turn.id for turn in new if self._runtime.settings_of(turn.session_key).episodes.enabled]
         try:
             if kept:
                 await self._storage.episode_follower.index(scope, kept)
@@ -111,7 +114,7 @@ class BatchStage:
                 "batch",
                 found,
                 empty=reading.reason,
-                failed=reading.failed,
+                failed=reading.failed or (group[0].imported and reading.reason == OVER_BUDGET),
                 by_rules=by_rules,
                 settled=reading.settled,
                 retracted=reading.retracted,

@@ -8,12 +8,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from gateway_memory.capture.forgetting import asked_to_forget
 from gateway_memory.cli.agents import Agent, Message, choose_agent
 from gateway_memory.cli.places import owner_unless_named
 from gateway_memory.config.load import load_config
+from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Owner
 from gateway_memory.session import Session
+from notifier import Subscription
 
 __all__ = ["Chat", "run"]
 
@@ -22,19 +25,27 @@ _HELP: Final = """/session NAME   go to another session, or open it     /session
 /help           this                                  /quit       leave"""
 _HISTORY: Final = 40
 _SYSTEM: Final = "You are a helpful assistant. Answer in the user's language."
+_NO_MODEL: Final = """No model is connected, so you see what one would be told. To connect one, set OPENAI_API_KEY or
+ANTHROPIC_API_KEY, or name it in --config: autoExtract.model and baseUrl."""
+_TOLD: Final = {"add": "chat_kept", "update": "chat_kept", "supersede": "chat_kept", "waits": "chat_waits"}
+"""What is told of an outcome, by its action."""
+_RECEIPTS: Final = 20
 
 
 @dataclass(slots=True)
 class _Room:
+    """A session of the chat. opened: its opening was shown."""
+
     session: Session
     history: list[Message] = field(default_factory=list)
+    opened: bool = False
 
 
 class Chat:
-    """Sessions by name, each with its history, in front of one memory and one agent."""
+    """Sessions by name, each with its history, in front of one memory and one agent, if there is one."""
 
     def __init__(
-        self, memory: GatewayMemory, agent: Agent, *, user: Owner | str, show: Callable[[str], None] = print
+        self, memory: GatewayMemory, agent: Agent | None, *, user: Owner | str, show: Callable[[str], None] = print
     ) -> None:
         self._memory = memory
         self._agent = agent
@@ -42,19 +53,34 @@ class Chat:
         self._show = show
         self._rooms: dict[str, _Room] = {}
         self._current = ""
+        self._prompt = ""
+        self._told = 0
+        self._shown: set[str] = set()
 
     async def run(self) -> None:
         """Read lines from the terminal (or a pipe) until /quit or the end, then end all sessions."""
-        self._show(f"Agent: {self._agent.name}. Type /help for what you can do.")
+        self._show(f"Agent: {self._agent.name}." if self._agent else _NO_MODEL)
+        self._show("Type /help for what you can do.")
         await self._go("main")
-        while True:
-            line = await asyncio.to_thread(_read, f"{self._current}> ")
-            if line is None or line.strip() in ("/quit", "/exit"):
-                break
-            if line.strip():
-                await self.say(line)
+        changes = self._memory.changes(user=self._user)
+        telling = asyncio.create_task(self._tell_changes(changes), name="gateway-memory-chat-news")
+        try:
+            await self._talk()
+        finally:
+            changes.close()
+            await telling
         for room in self._rooms.values():
             await self._memory.end_session(room.session, reason="user_close")
+
+    async def _talk(self) -> None:
+        while True:
+            self._prompt = f"{self._current}> "
+            line = await asyncio.to_thread(_read, self._prompt)
+            self._prompt = ""
+            if line is None or line.strip() in ("/quit", "/exit"):
+                return
+            if line.strip():
+                await self.say(line)
 
     async def say(self, line: str) -> None:
         """Handle one line of the user's input."""
@@ -79,28 +105,68 @@ class Chat:
 
     async def _go(self, name: str) -> None:
         if name not in self._rooms:
+            if not self._rooms:
+                self._told = max((each.number for each in await self._memory.receipts(limit=1)), default=0)
             self._rooms[name] = _Room(
                 await self._memory.start_session(f"agent:{self._memory.agent}:terminal:direct:{name}", user=self._user)
             )
         self._current = name
 
     async def _reply(self, room: _Room, message: str) -> None:
-        context = await self._memory.before_reply(room.session, message)
-        room.history.append(("user", message))
-        system = "\n\n".join(part for part in (_SYSTEM, room.session.opening, context.text) if part)
-        seen = "\n\n".join(part for part in (room.session.opening, context.text) if part)
-        try:
-            reply = await self._agent.reply(
-                seen if self._agent.name.startswith("offline") else system, room.history[-_HISTORY:]
-            )
-        except Exception as error:  # noqa: BLE001 - whatever an SDK raises is shown, and the chat continues
-            room.history.pop()
-            self._show(f"The agent failed: {type(error).__name__}: {error}")
+        session = room.session
+        context = await self._memory.before_reply(session, message)
+        if self._agent is None:
+            reply = ""
+            self._show(_shown(room, context.text))
+        else:
+            room.history.append(("user", message))
+            system = "\n\n".join(part for part in (_SYSTEM, session.opening, context.text) if part)
+            try:
+                reply = await self._agent.reply(system, room.history[-_HISTORY:])
+            except Exception as error:  # noqa: BLE001 - whatever an SDK raises is shown, and the chat continues
+                room.history.pop()
+                self._show(f"The agent failed: {type(error).__name__}: {error}")
+                return
+            room.history.append(("assistant", reply))
+            self._show(reply)
+        await self._memory.after_reply(session, user=message, reply=reply)
+        await self._tell_outcomes(session)
+        if what := asked_to_forget(message):  # no memory was certain to be meant, or a command would have answered
+            self._show(await self._memory.command(session, f"{CHAT} forget {what}") or "")
+
+    async def _tell_changes(self, changes: Subscription) -> None:
+        """Tell what is kept as it is: also by a model that reads later, or in another process."""
+        async for change in changes:
+            if change.action == "added":
+                self._tell("chat_kept", change.id, change.text)
+
+    async def _tell_outcomes(self, session: Session) -> None:
+        """Tell what became of the last turn, once the rules have read it, and what waits for the person."""
+        for receipt in reversed((await self._memory.record(session, "receipts", str(_RECEIPTS)))["receipts"]):
+            if receipt["number"] > self._told and receipt["stage"] in ("rules", "batch"):
+                self._told = receipt["number"]
+                for outcome in receipt["outcomes"]:
+                    if outcome["action"] in _TOLD:
+                        self._tell(_TOLD[outcome["action"]], outcome["id"], outcome["text"])
+
+    def _tell(self, phrase: str, identity: str, text: str) -> None:
+        """Show a line once, in the language that the person writes; above the prompt, if one waits."""
+        if identity in self._shown:
             return
-        room.history.append(("assistant", reply))
-        self._show(reply)
-        offline = self._agent.name.startswith("offline")
-        await self._memory.after_reply(room.session, user=message, reply="" if offline else reply)
+        self._shown.add(identity)
+        line = say(self._rooms[self._current].session.language, phrase, id=identity, text=text)
+        self._show(f"\r{line}" if self._prompt else line)
+        if self._prompt:
+            sys.stdout.write(self._prompt)
+            sys.stdout.flush()
+
+
+def _shown(room: _Room, context: str) -> str:
+    """Return what a model would be told; the opening once."""
+    opening = "" if room.opened else room.session.opening
+    room.opened = True
+    told = "\n\n".join(part for part in (opening, context) if part)
+    return say(room.session.language, "chat_no_model" if told else "chat_no_model_nothing", context=told)
 
 
 def _read(prompt: str) -> str | None:
@@ -125,15 +191,20 @@ def run(args: argparse.Namespace) -> int:
     if user is None:
         sys.stderr.write("chat is a conversation with one person: use --user, not --room\n")
         return 2
+    config = load_config(args.config)
     try:
-        agent = choose_agent(args.model)
+        agent = choose_agent(args.model, config.for_agent(args.agent).auto_extract)
     except Exception as error:  # noqa: BLE001 - a missing key is the SDK's own error
         sys.stderr.write(f"{error}\n")
         return 2
 
     async def chat() -> None:
-        async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            await Chat(memory, agent, user=user).run()
+        async with GatewayMemory(config, args.workspace, agent=args.agent) as memory:
+            try:
+                await Chat(memory, agent, user=user).run()
+            finally:
+                if agent:
+                    await agent.close()
 
     asyncio.run(chat())
     return 0

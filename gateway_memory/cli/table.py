@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Final
 
-from gateway_memory.cli import agent, config, connect, db, documents, mcp, memory, move, page, serve, transfer
+from gateway_memory.cli import agent, config, connect, db, documents, mcp, memory, move, page, reading, serve, transfer
 from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_place
 from gateway_memory.hooks import install
@@ -17,7 +17,7 @@ def _chat(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         metavar="PROVIDER/MODEL",
-        help="openai/… or anthropic/…; default: by the key that is set, else offline",
+        help="openai/… or anthropic/…; default: the model of the config, else by the key that is set",
     )
 
 
@@ -106,6 +106,7 @@ COMMANDS: Final = (
     mcp.COMMAND,
     *agent.COMMANDS,
     *transfer.COMMANDS,
+    reading.COMMAND,
     *connect.COMMANDS,
     *db.COMMANDS,
     *move.COMMANDS,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_whose, add_workspace, check_output, no_folder, owner_unless_named
+from gateway_memory.cli.reading import read_backlog
 from gateway_memory.transfer.layouts import LAYOUTS
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("layout", choices=[*LAYOUTS, "auto"], help="what lies there; auto: find out")
     parser.add_argument("path", type=Path, help="its folder or file; for jsonl, the file that export wrote")
     parser.add_argument("--dry-run", action="store_true", help="only report what would be taken in")
+    parser.add_argument("--read", action="store_true", help="extract memories from the conversations, as read does")
     add_whose(parser, user="all of it into a person's memory", room="all of it into a group's memory")
     add_workspace(parser)
     _add_config(parser)
@@ -101,6 +103,11 @@ def run_import(args: argparse.Namespace) -> int:
             report = asyncio.run(_take_in(args, items, Path(folder)))
     else:
         report = asyncio.run(_take_in(args, items, args.workspace))
+    _tell(args, report)
+    return 0
+
+
+def _tell(args: argparse.Namespace, report: "ImportReport") -> None:
     counts = report.counts
     would = "would be " if args.dry_run else ""
     for name in ("memories", "reviews", "summaries", "notes", "episodes"):
@@ -115,6 +122,8 @@ def run_import(args: argparse.Namespace) -> int:
         print(f"{name}: {counts[f'{name}.added']} {would}added{said}")  # noqa: T201
     if counts["memories.waiting"] + counts["reviews.added"]:
         print("what waits is kept when you approve it: gateway-memory review; approve ID, or approve all")  # noqa: T201
+    if counts["episodes.added"] and not (args.read or args.dry_run):
+        print("nothing was learnt from the episodes yet: gateway-memory read")  # noqa: T201
     for key, why in _LEFT_OUT.items():
         number = sum(counts[f"ignored.{kind}"] for kind in key)
         if number:
@@ -123,7 +132,6 @@ def run_import(args: argparse.Namespace) -> int:
         print(f"{problem.place}: {problem.reason}")  # noqa: T201
     if len(report.problems) > _SHOWN:
         print(f"… and {len(report.problems) - _SHOWN} more lines")  # noqa: T201
-    return 0
 
 
 async def _take_in(args: argparse.Namespace, items: "Iterable[Item]", workspace: Path) -> "ImportReport":
@@ -145,6 +153,9 @@ async def _take_in(args: argparse.Namespace, items: "Iterable[Item]", workspace:
             )
         if not args.dry_run:
             await _embedded(memory)
+            if args.read:
+                forced = (args.user, args.room) != (None, None)
+                print("\n".join(await read_backlog(memory, scope if forced else None)))  # noqa: T201
         return report
 
 

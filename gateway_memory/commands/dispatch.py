@@ -63,6 +63,8 @@ class Commands:
         what = asked_to_forget(text)
         if not what:
             return None
+        if has_han(text):
+            session.language = "zh"
         await self._ports.caught_up(session.session_id, _CATCH_UP_SECONDS)
         return await forget_named(self._ports, session, what)
 

@@ -265,6 +265,16 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "Which one? {memory} forget <id>",
         "忘掉哪一条？{memory} forget <编号>",
     ),
+    "chat_kept": ("+ kept: {text}", "+ 已记住：{text}"),
+    "chat_waits": (
+        "? kept once you approve it: {text} ({memory} approve {id})",
+        "? 批准之后才会记住：{text}（{memory} approve {id}）",
+    ),
+    "chat_no_model": ("No model is connected. One would be told:\n{context}", "没有连接模型。模型会看到：\n{context}"),
+    "chat_no_model_nothing": (
+        "No model is connected. No other memory concerns this message.",
+        "没有连接模型。没有别的记忆与这句话有关。",
+    ),
     "update_learnt": ("{text}", "{text}"),
     "update_replaced": ("changed: {text}", "已更新：{text}"),
     "update_forgotten": ("no longer holds (taken out of memory): {text}", "不再成立（已从记忆中移除）：{text}"),

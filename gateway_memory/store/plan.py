@@ -73,7 +73,9 @@ class Plan:
     outcomes: tuple[CandidateOutcome, ...] = ()
     moved: tuple[Moved, ...] = ()
     failed: bool = False
-    """Whether the model failed. The turns then wait for `retry` instead of being completed."""
+    """Whether the model gave no answer. The turns then wait for `retry`, or to be read again, if they are imported."""
+    imported: bool = False
+    """Whether its turns are episodes that another program recorded. What they tell is no news."""
     restores: tuple[Patch, ...] = ()
     """Earlier edits to revert exactly, if nobody has edited the files since."""
     reviews: tuple[Review, ...] = ()

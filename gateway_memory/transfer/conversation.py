@@ -91,6 +91,7 @@ def _turn(conversation: Conversation, user: Message | None, replies: list[Messag
         user=said,
         reply=reply,
         at=at,
+        unread="rules",
     )
     yield EpisodeItem(place=conversation.place, episode=episode)
 

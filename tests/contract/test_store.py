@@ -21,6 +21,7 @@ from gateway_memory.store.disk.slots import Slot
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
+from gateway_memory.store.ports.episodes import Episode
 from gateway_memory.store.ports.health import ProcessState
 from gateway_memory.store.ports.ledger import MEMORY_FULL
 from gateway_memory.store.ports.sessions import End, Observation
@@ -88,6 +89,44 @@ def plan(*added: MemoryRecord, turns: tuple[int, ...] = (), stage: Stage = "rule
 async def carried_out(store: Store, made: Plan) -> None:
     number, _ = await store.turns.save_plan(made)
     await store.turns.finish(made, number)
+
+
+# Unread episodes
+
+
+async def test_an_unread_episode_is_taken_up_once_and_waits_again_where_no_model_read_it(store: Store) -> None:
+    def said(number: int, at: float) -> Episode:
+        return Episode(
+            turn=0, scope="owner", session_key="chatgpt:g", session_id="g", user=f"u{number}", reply="", at=at,
+            unread="rules",
+        )  # fmt: skip
+
+    later, first, own = await store.episodes.add([said(1, 20.0), said(2, 10.0), replace(said(3, 5.0), unread="")])
+    assert await store.episodes.count_unread(0.0) == {"owner": 2}
+    assert await store.episodes.count_unread(20.0) == {"owner": 1}
+    unread = await store.episodes.unread("owner", (0.0, 0), 10)
+    assert [each.turn for each in unread] == [first, later], "oldest first"
+    assert [each.turn for each in await store.episodes.unread("owner", (10.0, first), 10)] == [later]
+    assert own not in (first, later)
+    told = [replace(unread[0], user="what may be told"), replace(unread[1], user="", reply="")]
+    assert await store.turns.take_up(told, 30.0) == 1, "one has no text that may be told"
+    assert await store.turns.take_up(told, 30.0) == 0
+    assert await store.episodes.count_unread(0.0) == {}
+    (turn_,) = await store.turns.claim("accepted")
+    assert (turn_.id, turn_.user, turn_.at, turn_.accepted_at, turn_.imported) == (
+        first, "what may be told", 10.0, 30.0, True,
+    )  # fmt: skip
+    await carried_out(store, replace(plan(turns=(first,)), imported=True))
+    assert [each.id for each in await store.turns.claim("ruled")] == [first]
+    await carried_out(store, replace(plan(turns=(first,), stage="batch"), imported=True, failed=True))
+    assert (await store.turns.queue()).failed == 0
+    (again,) = await store.episodes.unread("owner", (0.0, 0), 10)
+    assert (again.turn, again.user, again.unread) == (first, "u2", "model")
+    assert await store.turns.take_up([again], 40.0) == 1
+    assert [each.id for each in await store.turns.claim("ruled")] == [first], "the rules have read it"
+    await carried_out(store, replace(plan(turns=(first,), stage="batch"), imported=True))
+    assert await store.episodes.count_unread(0.0) == {}
+    assert await store.episodes.count("owner") == 3
 
 
 # Documents

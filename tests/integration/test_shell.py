@@ -1,12 +1,19 @@
 """The command line, the chat and the replay, as a user has them."""
 
+import asyncio
+import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from editor import WORDS_ALONE
+from patience import seconds
+from scripted_provider import Say, entry, found, serving
 
-from gateway_memory import OWNER, GatewayMemory, load_config
-from gateway_memory.cli.agents import OfflineAgent, choose_agent
+from extractor import ExtractorSettings
+from gateway_memory import OWNER, Config, GatewayMemory, load_config
+from gateway_memory.cli.agents import Agent, choose_agent
 from gateway_memory.cli.chat import Chat
 from gateway_memory.cli.main import main
 
@@ -91,7 +98,7 @@ def test_a_turn_that_is_not_kept_says_why(tmp_path: Path) -> None:
 async def test_the_chat_carries_memory_from_session_to_session(tmp_path: Path) -> None:
     shown: list[str] = []
     async with GatewayMemory(load_config(), tmp_path) as memory:
-        chat = Chat(memory, OfflineAgent(), user=OWNER, show=shown.append)
+        chat = Chat(memory, None, user=OWNER, show=shown.append)
         await chat._go("main")
         await chat.say("我喜欢用 Python")
         await memory.flush()
@@ -108,10 +115,98 @@ async def test_the_chat_carries_memory_from_session_to_session(tmp_path: Path) -
         await chat.say("/help")
 
 
-def test_without_a_key_the_agent_is_honest() -> None:
-    assert choose_agent().name.startswith("offline")
+async def talk(memory: GatewayMemory, agent: Agent | None, monkeypatch: pytest.MonkeyPatch, *lines: str) -> list[str]:
+    """Pipe lines into a chat, and return what it shows."""
+    shown: list[str] = []
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+    await Chat(memory, agent, user=OWNER, show=shown.append).run()
+    return shown
+
+
+async def test_the_chat_tells_what_it_keeps_in_the_persons_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with GatewayMemory(load_config(WORDS_ALONE), tmp_path) as memory:
+        shown = await talk(memory, None, monkeypatch, "I prefer window seats on trains", "我喜欢喝乌龙茶", "hm")
+        assert "No model is connected" in shown[0]
+        assert [line for line in shown if line.startswith("+")] == [
+            "+ kept: I prefer window seats on trains", "+ 已记住：我喜欢喝乌龙茶",
+        ]  # fmt: skip
+        assert shown.index("+ 已记住：我喜欢喝乌龙茶") < len(shown) - 1, "before the next message is answered"
+
+
+async def test_without_a_model_the_chat_shows_the_opening_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with GatewayMemory(load_config(WORDS_ALONE), tmp_path) as memory:
+        await talk(memory, None, monkeypatch, "I prefer window seats on trains")
+        shown = await talk(memory, None, monkeypatch, "hello there", "and the weather?", "天气呢？")
+        (opening,) = [text for text in shown if "window seats" in text]
+        assert opening.startswith("No model is connected. One would be told:\n<gateway-memory>")
+        assert any(text.startswith("没有连接模型") for text in shown)
+
+
+async def test_an_uncertain_wish_to_forget_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with GatewayMemory(load_config(WORDS_ALONE), tmp_path) as memory:
+        await talk(memory, None, monkeypatch, "I like window seats on trains", "Remember that a window is of red glass")
+        shown = await talk(memory, None, monkeypatch, "forget about the window", "忘掉关于 window 的事")
+        english, chinese = (text for text in shown if "forget <" in text)
+        assert english.startswith("Which one? /memory forget <id>\n- ")
+        assert chinese.startswith("忘掉哪一条？")
+        for text in (english, chinese):
+            assert "window seats" in text
+            assert "red glass" in text
+        vague = "forget what I told you about the long ride on trains through the mountains"
+        shown = await talk(memory, None, monkeypatch, vague)
+        assert shown[-2].startswith("No model is connected"), "it was no command, since no words agree"
+        assert shown[-1].startswith("Which one?")
+        assert "window seats" in shown[-1]
+        session = await memory.start_session("other", user=OWNER)
+        assert len(await memory.search(session, "window", kinds=["memory"])) == 2
+
+
+async def test_the_model_of_the_config_answers_and_what_it_finds_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "My sister Marta moved to Lisbon last spring, to a flat with a view of the river."
+    moved = found(entry("The user's sister Marta lives in Lisbon", "My sister Marta moved to Lisbon last spring"))
+    async with serving() as provider:
+        provider.always = lambda body: Say(text=moved if "response_format" in body else "How nice for her!")
+        defaults = load_config(WORDS_ALONE).defaults
+        extraction = replace(
+            defaults.auto_extract, model="openai/small", base_url=f"{provider.url}/v1", min_conversation_length=0,
+            debounce_seconds=0.05,
+        )  # fmt: skip
+        async with GatewayMemory(Config(defaults=replace(defaults, auto_extract=extraction)), tmp_path) as memory:
+            agent = choose_agent(None, extraction)
+            assert agent is not None
+            assert agent.name == "openai/small"
+            shown: list[str] = []
+            told = asyncio.Event()
+
+            def show(text: str) -> None:
+                shown.append(text)
+                if text.startswith("+ kept: The user's sister"):
+                    told.set()
+
+            chat = Chat(memory, agent, user=OWNER, show=show)
+            await chat._go("main")
+            watching = asyncio.create_task(chat._tell_changes(memory.changes(user=OWNER)))
+            await chat.say(said)
+            assert "How nice for her!" in shown
+            async with asyncio.timeout(seconds(10)):
+                await told.wait()
+            watching.cancel()
+            await agent.close()
+
+
+async def test_without_a_key_there_is_no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choose_agent(None, ExtractorSettings()) is None
     with pytest.raises(ValueError, match="expected openai/<model>"):
-        choose_agent("gpt")
+        choose_agent("gpt", ExtractorSettings())
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    agent = choose_agent(None, ExtractorSettings())
+    assert agent is not None
+    assert agent.name.startswith("anthropic/")
+    await agent.close()
 
 
 @pytest.mark.parametrize(

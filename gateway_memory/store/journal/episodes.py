@@ -3,17 +3,17 @@
 import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 from gateway_memory.store.journal.sql import AMONG_NUMBERS, EVERY, Database, SqlConnection, upsert
 from gateway_memory.store.journal.withheld import replaced, withheld
-from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Told
+from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Told, Unread
 from gateway_memory.store.record import EXCHANGE
 
-__all__ = ["SqlEpisodes", "keep_episodes", "latest_of", "told_of", "touch_turns"]
+__all__ = ["SqlEpisodes", "keep_episodes", "latest_of", "take_unread", "told_of", "touch_turns", "wait_for_model"]
 
 _COLUMNS: Final = 'turn, scope, session_key, session_id, "user", reply, at'
-_SELECT: Final = f"SELECT {_COLUMNS} FROM episodes"
+_SELECT: Final = f"SELECT {_COLUMNS}, unread FROM episodes"
 
 
 def keep_episodes(database: Database, turns: Sequence[int]) -> None:
@@ -29,6 +29,18 @@ def keep_episodes(database: Database, turns: Sequence[int]) -> None:
 def touch_turns(database: Database, scope: str, turns: Iterable[int]) -> None:
     """Give the pages of these turns new tokens. Within a transaction."""
     _touch(database, ((scope, turn // PAGE_TURNS) for turn in turns))
+
+
+def take_unread(database: Database, episode: Episode) -> bool:
+    """Mark an episode as read; return False if it is no longer as unread as is said here. Within a transaction."""
+    query = "UPDATE episodes SET unread = '' WHERE scope = ? AND turn = ? AND unread = ?"
+    return bool(database.execute(query, (episode.scope, episode.turn, episode.unread)).rowcount)
+
+
+def wait_for_model(database: Database, turns: Sequence[int]) -> None:
+    """Let episodes wait until a model can read them. Within a transaction."""
+    query = f"UPDATE episodes SET unread = 'model' WHERE turn IN {AMONG_NUMBERS}"
+    database.execute(query, (json.dumps(turns),))
 
 
 def _touch(database: Database, pages: Iterable[tuple[str, int]]) -> None:
@@ -134,6 +146,14 @@ class SqlEpisodes:
             lambda database: sum(_is_known(database, each) for each in episodes), of=_scopes(episodes)
         )
 
+    async def unread(self, scope: str, after: tuple[float, int], limit: int) -> list[Episode]:
+        query = f"{_SELECT} WHERE scope = ? AND unread <> '' AND (at, turn) > (?, ?) ORDER BY at, turn LIMIT ?"
+        return [_episode(row) for row in await self._connection.rows(query, (scope, *after, limit), of=scope)]
+
+    async def count_unread(self, since: float) -> Mapping[str, int]:
+        query = "SELECT scope, count(*) FROM episodes WHERE unread <> '' AND at >= ? GROUP BY scope ORDER BY scope"
+        return {str(scope): int(number) for scope, number in await self._connection.rows(query, (since,), of=EVERY)}
+
     async def count(self, scope: str) -> int:
         ((number,),) = await self._connection.rows("SELECT count(*) FROM episodes WHERE scope = ?", (scope,), of=scope)
         return int(number)
@@ -154,7 +174,7 @@ def _scopes(episodes: Sequence[Episode]) -> list[str]:
 
 
 def _episode(row: Sequence[object]) -> Episode:
-    turn, scope, session_key, session_id, user, reply, at = row
+    turn, scope, session_key, session_id, user, reply, at, unread = row
     return Episode(
         turn=int(str(turn)),
         scope=str(scope),
@@ -163,6 +183,7 @@ def _episode(row: Sequence[object]) -> Episode:
         user=str(user),
         reply=str(reply),
         at=float(str(at)),
+        unread=cast("Unread", unread),
     )
 
 
@@ -176,8 +197,8 @@ def _added(database: Database, each: Episode) -> int | None:
     )
     turn = int(database.execute(query, (each.scope, each.session_key)).fetchone()[0])
     database.execute("DELETE FROM turns WHERE id = ?", (turn,))
-    values = (turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at)
-    database.execute(f"INSERT INTO episodes ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    values = (turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at, each.unread)
+    database.execute(f"INSERT INTO episodes ({_COLUMNS}, unread) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
     return turn
 
 

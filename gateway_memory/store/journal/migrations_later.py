@@ -276,6 +276,19 @@ _HEALTH: Final = (
     """,
 )
 
+_UNREAD: Final = (
+    "0020_unread",
+    """
+    ALTER TABLE turns ADD COLUMN imported INTEGER NOT NULL DEFAULT 0;      -- an episode that another program recorded
+    ALTER TABLE episodes ADD COLUMN unread TEXT NOT NULL DEFAULT '';       -- who has still to read it: rules, model
+    UPDATE episodes SET unread = 'rules'
+        WHERE substr(session_key, 1, instr(session_key, ':'))
+            IN ('openclaw:', 'nanobot:', 'hermes:', 'claude-code:', 'chatgpt:', 'claude:')
+        AND session_id NOT IN (SELECT session_id FROM sessions);
+    CREATE INDEX episodes_unread ON episodes (scope, at, turn) WHERE unread <> '';
+    """,
+)
+
 LATER: Final = (
     _SESSIONS,
     _DISTILLATION,
@@ -293,5 +306,6 @@ LATER: Final = (
     _REPORTS,
     _GONE,
     _HEALTH,
+    _UNREAD,
 )
 """In chronological order. Append new steps at the end, and never change an existing one."""

@@ -4,11 +4,11 @@ import json
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from typing import Final
+from typing import Any, Final
 
 from gateway_memory.errors import LeaseLostError
 from gateway_memory.store.journal.accepting import accept
-from gateway_memory.store.journal.episodes import keep_episodes
+from gateway_memory.store.journal.episodes import keep_episodes, take_unread, wait_for_model
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.memory_rows import save_memories
 from gateway_memory.store.journal.reviews import save_reviews
@@ -17,6 +17,7 @@ from gateway_memory.store.journal.sql import AMONG_NUMBERS, EVERY, Database, Sql
 from gateway_memory.store.journal.unreadable import UNDECODABLE, decoded
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Plan
+from gateway_memory.store.ports.episodes import Episode, Unread
 from gateway_memory.store.ports.lease import Lease
 from gateway_memory.store.ports.turns import NewTurn, PendingTurn, Queue, Reply, TurnState
 from gateway_memory.store.report import ReplyReport
@@ -33,8 +34,11 @@ _PARKED: Final = 100
 _RECEIPTS_KEPT: Final = 20_000
 _CHANGES_KEPT: Final = 2_000
 """The number of newest receipts that an undo can reach."""
-_TURN: Final = ("id", "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at", "extract")
-_COLUMNS: Final = ", ".join(f'"{name}"' for name in _TURN)
+_UNREAD: Final[dict[Unread, int]] = {"rules": _ACCEPTED, "model": _RULED}
+"""The stage at which an unread episode is taken up, by who has still to read it."""
+_TURN: Final = ("id", "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at")
+_FLAGS: Final = ("extract", "imported")
+_COLUMNS: Final = ", ".join(f'"{name}"' for name in (*_TURN, *_FLAGS))
 
 
 class SqlTurns:
@@ -66,7 +70,28 @@ class SqlTurns:
             (self._slot.number, _STAGES[state], session_id, session_id, limit),
             of=EVERY,
         )
-        return [PendingTurn(**dict(zip(_TURN, row, strict=True)) | {"extract": bool(row[-1])}) for row in rows]
+        return [_pending(row) for row in rows]
+
+    async def take_up(self, episodes: Sequence[Episode], at: float) -> int:
+        query = (
+            'INSERT INTO turns (id, scope, session_key, session_id, "user", reply, at, accepted_at, stage, slot, '
+            "imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        )
+
+        def work(database: Database) -> int:
+            taken = [each for each in episodes if take_unread(database, each) and (each.user or each.reply)]
+            rows = [
+                (
+                    each.turn, each.scope, each.session_key, each.session_id, each.user, each.reply, each.at, at,
+                    _UNREAD[each.unread], self._slot.number, True,
+                )
+                for each in taken
+            ]  # fmt: skip
+            database.executemany(query, rows)
+            return len(taken)
+
+        scopes = sorted({each.scope for each in episodes})
+        return await self._connection.transact(work, of=scopes, alone=[f"unread {scope}" for scope in scopes])
 
     async def park(self, turn: int) -> None:
         await self._change(f"UPDATE turns SET stage = stage - {_PARKED} WHERE id = ? AND stage >= 0", (turn,))
@@ -196,9 +221,10 @@ class SqlTurns:
         return found
 
     async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
+        fails = plan.failed and not plan.imported
         advance = {
             "rules": f"UPDATE turns SET stage = {_RULED} WHERE id = ? AND extract",
-            "batch": f"UPDATE turns SET stage = {_FAILED} WHERE id = ?" if plan.failed else "",
+            "batch": f"UPDATE turns SET stage = {_FAILED} WHERE id = ?" if fails else "",
         }.get(plan.stage) or "DELETE FROM turns WHERE id = ?"
         keys = {record.session_key for record in plan.records()}
         outcomes = [[item.turn, item.action, item.reason, item.id] for item in plan.outcomes]
@@ -216,6 +242,8 @@ class SqlTurns:
                 keep_episodes(database, plan.turns)
                 only_said = "DELETE FROM turns WHERE id = ? AND NOT extract"
                 database.executemany(only_said, [(turn,) for turn in plan.turns])
+            if plan.failed and plan.imported:
+                wait_for_model(database, plan.turns)
             database.executemany(advance, [(turn,) for turn in plan.turns])
             query = (
                 "INSERT INTO receipts (scope, session_key, stage, turns, outcome, at) VALUES (?, ?, ?, ?, ?, ?) "
@@ -254,6 +282,11 @@ class SqlTurns:
     async def _change(self, query: str, values: Sequence[object] = ()) -> int:
         """Run one statement in its own transaction, and return the number of changed rows."""
         return await self._connection.transact(lambda database: database.execute(query, values).rowcount, of=EVERY)
+
+
+def _pending(row: Sequence[Any]) -> PendingTurn:
+    values = dict(zip((*_TURN, *_FLAGS), row, strict=True))
+    return PendingTurn(**values | {name: bool(values[name]) for name in _FLAGS})
 
 
 def _report(body: str) -> ReplyReport | None:

@@ -2,19 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 from gateway_memory.store.withheld import Withheld
 
-__all__ = ["PAGE_TURNS", "Episode", "Episodes", "Told"]
+__all__ = ["PAGE_TURNS", "Episode", "Episodes", "Told", "Unread"]
 
 PAGE_TURNS: Final = 64
 """A page is the turns n * PAGE_TURNS … (n + 1) * PAGE_TURNS - 1 of one scope. The index follows page by page."""
 
 
+Unread = Literal["", "rules", "model"]
+"""Who has still to read an episode that another program recorded: first the rules, then the model; "" for nobody."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """An accepted turn as it was said, without private spans, secrets and injected blocks. at: epoch seconds."""
+    """A turn as it was said, without private spans, secrets and injected blocks. at: epoch seconds."""
 
     turn: int
     scope: str
@@ -23,6 +27,7 @@ class Episode:
     user: str
     reply: str
     at: float
+    unread: Unread = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +98,12 @@ class Episodes(Protocol):
 
     async def known(self, episodes: Sequence[Episode]) -> int:
         """Return how many of these episodes are known, as `add` finds it."""
+
+    async def unread(self, scope: str, after: tuple[float, int], limit: int) -> list[Episode]:
+        """Return the first unread episodes of a scope behind a time and a turn, by time."""
+
+    async def count_unread(self, since: float) -> Mapping[str, int]:
+        """Return how many episodes since a time (epoch seconds) are unread, by scope."""
 
     async def count(self, scope: str) -> int:
         """Return how many episodes a scope has."""

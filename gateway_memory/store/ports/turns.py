@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Plan
+from gateway_memory.store.ports.episodes import Episode
 from gateway_memory.store.ports.sessions import Observation
 from gateway_memory.store.report import ReplyReport
 from notifier import Event
@@ -44,7 +45,10 @@ class NewTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingTurn:
-    """An accepted turn that is not yet processed. `id` is its number; times are epoch seconds. extract: see NewTurn."""
+    """An accepted turn that is not yet processed. `id` is its number; times are epoch seconds. extract: see NewTurn.
+
+    imported: it is an episode that another program recorded.
+    """
 
     id: int
     scope: str
@@ -55,6 +59,7 @@ class PendingTurn:
     at: float
     accepted_at: float
     extract: bool = True
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +108,15 @@ class Turns(Protocol):
     async def claim(self, state: TurnState, *, session_id: str | None = None, limit: int = 256) -> list[PendingTurn]:
         """Return turns of this process's lease that wait for a stage, oldest first."""
 
+    async def take_up(self, episodes: Sequence[Episode], at: float) -> int:
+        """Let unread episodes wait as turns of this process for who has still to read them; return their number.
+
+        Each is marked as read in the same transaction. Left out are those that another process took up meanwhile, and
+        those without a text.
+
+        episodes: with the text that may be told. at: the current time, in epoch seconds.
+        """
+
     async def save_plan(self, plan: Plan, events: Sequence[Event] = ()) -> tuple[int, list[Event]]:
         """Write a plan ahead, with its events; return its number, and the events with their numbers."""
 
@@ -112,7 +126,8 @@ class Turns(Protocol):
     async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
         """Record in one transaction that a plan is completed, with its turns, receipt, history, reviews and events.
 
-        After the rules, a turn that is to be kept becomes an episode.
+        After the rules, a turn that is to be kept becomes an episode. An imported one that the model could not read
+        waits as an unread episode again.
 
         number: the number of a plan that was written ahead.
         patches: the edits of the plan's documents.
