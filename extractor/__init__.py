@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .debounce import Debouncer
     from .errors import ExtractorError, ModelError
     from .gate.judge import judge, statements, telling
+    from .language.dates import is_over
     from .language.script import has_han, is_mostly_chinese
     from .language.small_talk import is_greeting, is_small_talk
     from .language.vocabulary import polarity, same_words
@@ -58,6 +59,7 @@ __all__ = [
     "has_model",
     "is_greeting",
     "is_mostly_chinese",
+    "is_over",
     "is_small_talk",
     "judge",
     "own_words",
@@ -111,6 +113,7 @@ _HOMES = {
     "has_model": "model.providers",
     "is_greeting": "language.small_talk",
     "is_mostly_chinese": "language.script",
+    "is_over": "language.dates",
     "is_small_talk": "language.small_talk",
     "judge": "gate.judge",
     "own_words": "rules.borrowed",

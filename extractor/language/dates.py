@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
-__all__ = ["Span", "dates_of", "relative_dates_of", "without_dates"]
+__all__ = ["Span", "dates_of", "is_over", "relative_dates_of", "without_dates"]
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -67,6 +67,19 @@ _MONTHS_A_YEAR: Final = 12
 def dates_of(text: str, day: date) -> list[frozenset[Span]]:
     """Return the dates that are written out in a text of a day: for each, the spans that it may mean."""
     return [spans for _, spans in _written(text, day)]
+
+
+_YEARLY: Final = re.compile(
+    r"\b(?:birthdays?|born|anniversary|every|each|always|usually)\b|生日|出生|纪念日|每", re.IGNORECASE
+)
+
+
+def is_over(text: str, said: date, today: date) -> bool:
+    """Return whether a text of a day tells of a time from that day on which is over today: "my flight is on Friday"."""
+    if _YEARLY.search(text):
+        return False
+    spans = [*relative_dates_of(text, said), *(span for each in dates_of(text, said) for span in each)]
+    return any(span.first >= said and span.last < today for span in spans)
 
 
 def without_dates(text: str, day: date) -> str:

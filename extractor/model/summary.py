@@ -53,7 +53,7 @@ _BY_RULES: Final = re.compile("- (?:" + "|".join(heading for pair in _HEADINGS.v
 """The beginning of a stage summary that the rules made of what was seen."""
 _LOOKED: Final = re.compile(r"\(\d+ characters\)\s*$")
 """The end of an observation of a file that was only read."""
-_FAILED: Final = re.compile(r"(?m)^exit (?!0\b)-?\d+\s*$")
+_FAILED: Final = re.compile(r"(?m)(?:^|: )exit (?!0\b)-?\d+\s*$")
 """In an observation of a command: it ended in an error."""
 _TODO: Final = re.compile(
     r"(?im)(?:^[ \t]*(?:[-*+][ \t]+)?(?:(?:TODO|FIXME|to do|next(?: steps?)?|待办|下一步|之后要)[ \t]*[:：][ \t]*"

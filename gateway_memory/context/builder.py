@@ -262,7 +262,7 @@ class ContextBuilder:
         found = await self.runner.run("episodes", left, told) or []
         settings = session.settings.auto_recall.episodes
         likely = [exchange for exchange in found if question.talk or exchange.hit.score >= settings.min_score]
-        unsaid = unsaid_before(session, likely)
+        unsaid = unsaid_before(session, likely, again=question.talk is not None)
         question.reporter.held += [exchange.hit for exchange in likely if exchange not in unsaid]
         said = unsaid[: settings.max_results]
         return sorted(said, key=lambda exchange: exchange.hit.turn) if question.talk else said

@@ -121,12 +121,13 @@ def told_hit(told: Told, turn: int) -> Hit | None:
     return replace(hit, text=_whole(Exchange(hit=hit, session_id=episode.session_id, sides=sides, found=found)))
 
 
-def unsaid_before(session: Session, exchanges: Iterable[Exchange]) -> list[Exchange]:
-    """Return the exchanges that the session's context does not contain."""
+def unsaid_before(session: Session, exchanges: Iterable[Exchange], *, again: bool) -> list[Exchange]:
+    """Return the exchanges that the session's context does not contain. again: also those that it was told."""
     return [
         exchange
         for exchange in exchanges
-        if not session.has_said(exchange.session_id, exchange.hit.turn) and not session.shows(*_mark(exchange))
+        if not session.has_said(exchange.session_id, exchange.hit.turn)
+        and (again or not session.shows(*_mark(exchange)))
     ]
 
 

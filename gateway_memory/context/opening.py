@@ -9,7 +9,15 @@ from typing import Final
 from extractor import CATEGORIES
 from gateway_memory.context.opening_memory import Known
 from gateway_memory.context.opening_text import LastTalk, Material, Opening, OpeningMemory, compose, queries_of
-from gateway_memory.context.profile import BEGINNING, LEAST_FOUND, LEAST_TELLING, PASSAGES, last_talk, profile
+from gateway_memory.context.profile import (
+    BEGINNING,
+    LEAST_FOUND,
+    LEAST_TELLING,
+    PASSAGES,
+    last_talk,
+    own_words_of,
+    profile,
+)
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
@@ -93,8 +101,8 @@ class OpeningBuilder:
         if session.recalls_episodes:
             passages = [row.entry for row in await recaller.telling(scope, LEAST_TELLING, PASSAGES)]
             said = await self._storage.episodes.told(scope, [passage.turn for passage in passages])
-            sides = {turn: of_turn[0] for turn in said.episodes if (of_turn := said.sides(turn, past=False))}
-        return profile(memories, passages, sides, self._runtime.day_of)
+            sides = own_words_of(said)
+        return profile(memories, passages, sides, self._runtime.day_of, today)
 
     async def _talk(self, session: Session) -> LastTalk | None:
         """Return the last session that took place, beside this one."""

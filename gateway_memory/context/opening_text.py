@@ -48,9 +48,10 @@ class OpeningMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastTalk:
-    """The last session that took place. day: YYYY-MM-DD. said: the user's first words in it."""
+    """The last session that took place. said: the user's first words in it, at a time (ISO 8601, UTC) of a day."""
 
     session_id: str
+    at: str
     day: str
     said: str
 
@@ -175,7 +176,8 @@ def _session_block(material: Material, said: _Said, max_tokens: int) -> str:
 def _unrecorded(material: Material) -> LastTalk | None:
     """Return the last session if it was too short for a record; None where the last record is of it."""
     last, talk = material.last, material.talk
-    if talk and (last is None or (last.get("session_id") != talk.session_id and talk.day >= _day_of(last))):
+    before = "" if last is None else str(last.get("timestamp", ""))
+    if talk and (last is None or (last.get("session_id") != talk.session_id and talk.at > before)):
         return talk
     return None
 

@@ -5,14 +5,15 @@ first that tell most. They stand for what no memory has been made of.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
 from typing import Final, Protocol
 
-from extractor import is_greeting, is_small_talk, statements, traits_of
+from extractor import is_greeting, is_over, is_small_talk, statements, traits_of
 from gateway_memory.context.opening_text import LastTalk, OpeningMemory
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.ports.episodes import Episode, Told
 
-__all__ = ["BEGINNING", "LEAST_FOUND", "LEAST_TELLING", "PASSAGES", "last_talk", "profile"]
+__all__ = ["BEGINNING", "LEAST_FOUND", "LEAST_TELLING", "PASSAGES", "last_talk", "own_words_of", "profile"]
 
 LEAST_TELLING: Final = 0.75
 """The importance from which a passage is told: the gate keeps it with a probability of at least one half."""
@@ -56,11 +57,12 @@ def profile(
     passages: Sequence[_Passage],
     sides: Mapping[int, str],
     day_of: Callable[[float], str],
+    today: str,
 ) -> list[OpeningMemory]:
     """Return what is told about the user, in order; it may say a thing more than once.
 
     passages: of the user, those first that tell most. sides: what may be told of the user's words, by turn. day_of:
-    returns the day of a time.
+    returns the day of a time, YYYY-MM-DD.
     """
     newest = sorted(memories, key=lambda memory: -memory.at)
     wishes = [memory for memory in newest if traits_of(memory.category).standing]
@@ -72,7 +74,12 @@ def profile(
     ]
     for passage in passages:
         side = sides.get(passage.turn, "")
-        told = [sentence for sentence in statements(passage.text) if _letters(sentence) in _letters(side)]
+        said, now = date.fromisoformat(day_of(passage.at)), date.fromisoformat(today)
+        told = [
+            sentence
+            for sentence in statements(passage.text)
+            if _letters(sentence) in _letters(side) and not is_over(sentence, said, now)
+        ]
         text = _beginning(told)
         if len(text) >= _SHORTEST:
             # Where the user said no more than this, the exchange is told with it.
@@ -82,15 +89,22 @@ def profile(
     return found + [OpeningMemory(id=memory.id, day=day_of(memory.at), text=memory.text) for memory in rest]
 
 
+def own_words_of(told: Told) -> dict[int, str]:
+    """Return what may be told of the user's words, by turn. What was imported is told once a memory is made of it."""
+    sides = {turn: told.sides(turn, past=False) for turn, episode in told.episodes.items() if not episode.unread}
+    return {turn: of_turn[0] for turn, of_turn in sides.items() if of_turn}
+
+
 def last_talk(first: Sequence[Episode], told: Told, day_of: Callable[[float], str]) -> LastTalk | None:
     """Return the last session by its first words that say something, else by its first ones.
 
     first: its first exchanges. told: what may be told of them.
     """
-    words = [(episode, sides[0]) for episode in first if (sides := told.sides(episode.turn, past=True)) and sides[0]]
+    words = [(episode, sides[0]) for episode in first if (sides := told.sides(episode.turn, past=False)) and sides[0]]
     telling = [pair for pair in words if not (is_greeting(pair[1]) or is_small_talk(pair[1]))]
     for episode, said in (telling or words)[:1]:
-        return LastTalk(session_id=episode.session_id, day=day_of(episode.at), said=one_line(said))
+        at = f"{datetime.fromtimestamp(episode.at, UTC):%Y-%m-%dT%H:%M:%SZ}"
+        return LastTalk(session_id=episode.session_id, at=at, day=day_of(episode.at), said=one_line(said))
     return None
 
 

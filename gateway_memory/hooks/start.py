@@ -10,7 +10,15 @@ from typing import Any
 
 from gateway_memory.context.opening_memory import Known
 from gateway_memory.context.opening_text import Material, Opening, OpeningMemory, compose, queries_of
-from gateway_memory.context.profile import BEGINNING, LEAST_FOUND, LEAST_TELLING, PASSAGES, last_talk, profile
+from gateway_memory.context.profile import (
+    BEGINNING,
+    LEAST_FOUND,
+    LEAST_TELLING,
+    PASSAGES,
+    last_talk,
+    own_words_of,
+    profile,
+)
 from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import Line, lines_of
@@ -47,7 +55,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float) -
         Material(
             memory=memory,
             known=known.lines,
-            about=profile(others, passages, known.sides, day) if wanted["profileTokens"] else [],
+            about=profile(others, passages, known.sides, day, day(now)) if wanted["profileTokens"] else [],
             last=known.last,
             talk=last_talk(known.first, known.told, day) if known.told else None,
             found=_found(lines, queries_of(known.last), wanted["maxFound"], now, zone),
@@ -91,7 +99,7 @@ def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passage
                         identity: Known(category=category, high=importance == "high", at=at)
                         for identity, category, importance, at in journal.weights(memory)
                     },
-                    sides={turn: sides[0] for turn in told.episodes if (sides := told.sides(turn, past=False))},
+                    sides=own_words_of(told),
                     first=first,
                     told=told,
                 )

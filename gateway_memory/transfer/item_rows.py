@@ -151,7 +151,7 @@ def _episode(raw: dict[str, Any], place: str, scope: str, default_at: float) -> 
         user=user,
         reply=reply,
         at=_time(raw.get("at"), default_at),
-        unread=raw["unread"] if raw.get("unread") in ("rules", "model") else "",
+        unread=raw["unread"] if raw.get("unread") in ("rules", "model", "no") else "",
     )
     return EpisodeItem(place=place, scope=scope, episode=episode)
 

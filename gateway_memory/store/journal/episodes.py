@@ -13,6 +13,7 @@ from gateway_memory.store.record import EXCHANGE
 __all__ = ["SqlEpisodes", "keep_episodes", "latest_of", "take_unread", "told_of", "touch_turns", "wait_for_model"]
 
 _COLUMNS: Final = 'turn, scope, session_key, session_id, "user", reply, at'
+_UNREAD: Final = "unread IN ('rules', 'model')"
 _SELECT: Final = f"SELECT {_COLUMNS}, unread FROM episodes"
 
 
@@ -33,7 +34,7 @@ def touch_turns(database: Database, scope: str, turns: Iterable[int]) -> None:
 
 def take_unread(database: Database, episode: Episode) -> bool:
     """Mark an episode as read; return False if it is no longer as unread as is said here. Within a transaction."""
-    query = "UPDATE episodes SET unread = '' WHERE scope = ? AND turn = ? AND unread = ?"
+    query = "UPDATE episodes SET unread = 'no' WHERE scope = ? AND turn = ? AND unread = ?"
     return bool(database.execute(query, (episode.scope, episode.turn, episode.unread)).rowcount)
 
 
@@ -69,7 +70,10 @@ def told_of(database: Database, scope: str, turns: Sequence[int]) -> Told:
 
 def latest_of(database: Database, scope: str, besides: str, limit: int) -> list[Episode]:
     """See `Episodes.latest`."""
-    query = "SELECT session_id FROM episodes WHERE scope = ? AND session_id <> ? ORDER BY at DESC, turn DESC LIMIT 1"
+    query = (
+        "SELECT session_id FROM episodes WHERE scope = ? AND session_id <> ? AND unread = '' "
+        "ORDER BY at DESC, turn DESC LIMIT 1"
+    )
     last = database.execute(query, (scope, besides)).fetchone()
     if last is None:
         return []
@@ -147,11 +151,11 @@ class SqlEpisodes:
         )
 
     async def unread(self, scope: str, after: tuple[float, int], limit: int) -> list[Episode]:
-        query = f"{_SELECT} WHERE scope = ? AND unread <> '' AND (at, turn) > (?, ?) ORDER BY at, turn LIMIT ?"
+        query = f"{_SELECT} WHERE scope = ? AND {_UNREAD} AND (at, turn) > (?, ?) ORDER BY at, turn LIMIT ?"
         return [_episode(row) for row in await self._connection.rows(query, (scope, *after, limit), of=scope)]
 
     async def count_unread(self, since: float) -> Mapping[str, int]:
-        query = "SELECT scope, count(*) FROM episodes WHERE unread <> '' AND at >= ? GROUP BY scope ORDER BY scope"
+        query = f"SELECT scope, count(*) FROM episodes WHERE {_UNREAD} AND at >= ? GROUP BY scope ORDER BY scope"
         return {str(scope): int(number) for scope, number in await self._connection.rows(query, (since,), of=EVERY)}
 
     async def count(self, scope: str) -> int:

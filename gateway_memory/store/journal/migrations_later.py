@@ -280,12 +280,12 @@ _UNREAD: Final = (
     "0020_unread",
     """
     ALTER TABLE turns ADD COLUMN imported INTEGER NOT NULL DEFAULT 0;      -- an episode that another program recorded
-    ALTER TABLE episodes ADD COLUMN unread TEXT NOT NULL DEFAULT '';       -- who has still to read it: rules, model
+    ALTER TABLE episodes ADD COLUMN unread TEXT NOT NULL DEFAULT '';       -- of an import: for rules, for the model, no
     UPDATE episodes SET unread = 'rules'
         WHERE substr(session_key, 1, instr(session_key, ':'))
             IN ('openclaw:', 'nanobot:', 'hermes:', 'claude-code:', 'chatgpt:', 'claude:')
         AND session_id NOT IN (SELECT session_id FROM sessions);
-    CREATE INDEX episodes_unread ON episodes (scope, at, turn) WHERE unread <> '';
+    CREATE INDEX episodes_unread ON episodes (scope, at, turn) WHERE unread IN ('rules', 'model');
     """,
 )
 

@@ -12,8 +12,11 @@ PAGE_TURNS: Final = 64
 """A page is the turns n * PAGE_TURNS … (n + 1) * PAGE_TURNS - 1 of one scope. The index follows page by page."""
 
 
-Unread = Literal["", "rules", "model"]
-"""Who has still to read an episode that another program recorded: first the rules, then the model; "" for nobody."""
+Unread = Literal["", "rules", "model", "no"]
+"""Who has still to read an episode that another program recorded: first the rules, then the model; "no" for nobody.
+
+"": it was said here.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +85,7 @@ class Episodes(Protocol):
         """Return the turns of a time, since <= at < until in epoch seconds, oldest first."""
 
     async def latest(self, scope: str, besides: str, limit: int) -> list[Episode]:
-        """Return the first exchanges of the session that took place last. besides: the id of a session to pass over."""
+        """Return the first exchanges of the session that took place last here. besides: the id of one to pass over."""
 
     async def times(self, scope: str) -> list[float]:
         """Return the times of all episodes of a scope, oldest first, in epoch seconds."""

@@ -5,4 +5,4 @@ ALTER TABLE episodes ADD COLUMN unread TEXT NOT NULL DEFAULT '';
 UPDATE episodes SET unread = 'rules'
     WHERE split_part(session_key, ':', 1) IN ('openclaw', 'nanobot', 'hermes', 'claude-code', 'chatgpt', 'claude')
     AND session_id NOT IN (SELECT session_id FROM sessions);
-CREATE INDEX episodes_unread ON episodes (scope, at, turn) WHERE unread <> '';
+CREATE INDEX episodes_unread ON episodes (scope, at, turn) WHERE unread IN ('rules', 'model');
