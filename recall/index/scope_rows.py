@@ -197,7 +197,7 @@ class ScopeRows:
         if self._constants is None:
             lengths = self.lengths.values
             replies = self.episodes.values & (self.importance.values < REPLIES_BELOW)
-            lectures, assisted = rank.lectures(self.turns.values, replies)
+            lectures, assisted = rank.lectures(self.turns.values, replies, self.average_length())
             self._constants = RowConstants(
                 length_norms=rank.length_norms(lengths, self.average_length()),
                 beside=self.beside(),

@@ -61,6 +61,7 @@ TOPIC_WEIGHT = 0.3
 # there the meaning tells more than the words, and lectures of what the user wants to know say nothing of the user.
 LECTURE_PASSAGES = 2
 ASSISTED_SHARE = 0.4
+ASSISTED_LENGTH = 80.0
 ASSISTED_MEANING_WEIGHT = 2.0
 LECTURE_WEIGHT = -0.4
 IMPORTANCE_WEIGHT = 0.1
@@ -212,15 +213,19 @@ def standing(lengths: Floats, questions: NDArray[np.bool_], importance: Floats, 
     return scores.astype(np.float32)
 
 
-def lectures(turns: NDArray[np.int64], replies: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], bool]:
+def lectures(
+    turns: NDArray[np.int64], replies: NDArray[np.bool_], average_length: float
+) -> tuple[NDArray[np.bool_], bool]:
     """Return which rows are parts of long replies, and whether a scope is the log of an assistant, which gives many.
 
-    turns: of each row. replies: which rows are what the assistant said. Between people, replies are short.
+    turns: of each row. replies: which rows are what the assistant said. average_length: of the rows, in terms; whole
+    exchanges that are memories are long. Between people, replies are short.
     """
     whose, at, counts = np.unique(turns[replies], return_inverse=True, return_counts=True)
     long = np.zeros(len(turns), bool)
     long[replies] = counts[at] >= LECTURE_PASSAGES
-    return long, bool(np.count_nonzero(counts >= LECTURE_PASSAGES) > ASSISTED_SHARE * len(whose))
+    many = np.count_nonzero(counts >= LECTURE_PASSAGES) > ASSISTED_SHARE * len(whose)
+    return long, bool(many) or average_length >= ASSISTED_LENGTH
 
 
 def dated(at: NDArray[np.float64], spans: Sequence[Span]) -> Floats:
