@@ -61,7 +61,7 @@ TOPIC_WEIGHT = 0.3
 # there the meaning tells more than the words, and lectures of what the user wants to know say nothing of the user.
 LECTURE_PASSAGES = 2
 ASSISTED_SHARE = 0.4
-ASSISTED_LENGTH = 80.0
+ASSISTED_LENGTH = 150.0
 ASSISTED_MEANING_WEIGHT = 2.0
 LECTURE_WEIGHT = -0.4
 IMPORTANCE_WEIGHT = 0.1

@@ -47,13 +47,13 @@ _OF_THE_WORLD = re.compile(r"\W*[Ww]hat(?:'s| is| are| was| were) the (?:\w+ ){1
 _ASKS = re.compile(
     r"[?？]\W*$|^\W*(?:and |so |but |ok(?:ay)?,? )?"
     r"(?:what|which|who|whom|whose|when|where|why|how|do|does|did|is|are|am|was"
-    r"|were|have|has|can|could|should|will|would)(?:'s|'re|n't)?\b|什么|谁|[哪几啥]|多少|怎么|为何|是否|[吗么呢]\W*$",
+    r"|were|have|has|can|could|should|will|would)(?:'s|'re|n't)?\b|(?:什么|谁|[哪几啥]|多少|怎么|为何|是否|[吗么呢]\W*$)(?![都也])(?!.*[。！!…~]\W*$)",
     re.IGNORECASE,
 )
-# What it says is clear only from the talk before: "and the second one?", "那她呢".
+# What it says is clear only from the talk before: "and the second one?", "那她呢", "what do you think?".
 _POINTS = re.compile(
     r"\b(?:it|its|that|this|those|these|them|they|their|he|him|his|she|her|hers|there|then|one|ones|else|instead|other"
-    r"|another|same|former|latter|again|too|more)\b|^\W*(?:and|or|but|so)\b|[它他她那这其]|另|还有|呢\W*$|再|上面|刚才|继续|同样",
+    r"|another|same|former|latter|again|too|more|you|your)\b|^\W*(?:and|or|but|so)\b|[它他她那这其你您]|另|还有|呢\W*$|再|上面|刚才|继续|同样",
     re.IGNORECASE,
 )
 _FEWEST_TERMS = 2
