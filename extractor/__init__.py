@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from .language.script import has_han, is_mostly_chinese
     from .language.small_talk import is_greeting, is_small_talk
     from .language.vocabulary import polarity, same_words
-    from .merge.decide import decide, says, settled, unsure
+    from .merge.decide import OPEN, decide, says, settled, unsure
     from .merge.doubt import ReviewMode, doubt_of
+    from .merge.statement import still_told
+    from .merge.told import stands_alone, with_changes
     from .model.breaker import Breaker
     from .model.model import Extraction, Model
     from .model.permission import permitted, permitted_fact, permitted_summary
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CATEGORIES",
+    "OPEN",
     "Breaker",
     "Candidate",
     "Category",
@@ -70,11 +73,14 @@ __all__ = [
     "same_words",
     "says",
     "settled",
+    "stands_alone",
     "statements",
+    "still_told",
     "summarize",
     "telling",
     "traits_of",
     "unsure",
+    "with_changes",
     "without_commands",
     "written",
 ]
@@ -106,6 +112,7 @@ _HOMES = {
     "Verdict": "types",
     "check_model": "settings",
     "clean": "cleaning.clean",
+    "OPEN": "merge.decide",
     "decide": "merge.decide",
     "extract_rules": "rules.extract",
     "has_han": "language.script",
@@ -126,8 +133,11 @@ _HOMES = {
     "same_words": "language.vocabulary",
     "says": "merge.decide",
     "settled": "merge.decide",
+    "stands_alone": "merge.told",
+    "still_told": "merge.statement",
     "summarize": "model.summary",
     "unsure": "merge.decide",
+    "with_changes": "merge.told",
     "without_commands": "cleaning.injection",
     "written": "model.summary",
 }

@@ -71,6 +71,8 @@ class Candidate:
     supersedes: ids of memories that it replaces, according to a model. expires: the last day on which it holds.
     turn, quote: the turn and the user's words from which a model read it; 0 and "" with the rules.
     doubt: what was found doubtful when it was read.
+    said: the sentence in which it was told, which may tell of a change of which the content does not; "" if unknown.
+    only_as_change: it is kept only where it changes a known memory, whose category it then has.
     """
 
     content: str
@@ -85,6 +87,8 @@ class Candidate:
     turn: int = 0
     quote: str = ""
     doubt: Doubt = ""
+    said: str = ""
+    only_as_change: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +121,7 @@ class Known:
     """A memory near a candidate. cosine: -1..1, None without an encoder. overlap: word Jaccard, 0..1.
 
     protected: a line of MEMORY.md, which only an explicit or highly important candidate may change.
+    told_with: it was told in the candidate's own message, whose statements rarely change each other.
     """
 
     id: str
@@ -125,6 +130,7 @@ class Known:
     overlap: float
     importance: Importance
     protected: bool = False
+    told_with: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,9 +147,11 @@ class Decision:
     """What to do with a candidate. target: the memory that it repeats, updates or supersedes; None for "add".
 
     against: the protected line that it contradicts and may not change, or "".
+    outdates: the memory that stays beside it and may no longer hold, or "".
     """
 
     action: Action
     target: str | None
     reason: str
     against: str = ""
+    outdates: str = ""

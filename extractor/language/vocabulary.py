@@ -14,6 +14,7 @@ __all__ = [
     "polarity",
     "same_words",
     "statement_words",
+    "stem",
     "without_kind",
 ]
 
@@ -161,12 +162,12 @@ def statement_words(text: str) -> frozenset[str]:
     """Return the content words: lower case, English without common endings, Han as pairs of characters."""
     found: set[str] = set()
     text = text.lower().replace("’", "'").replace(" after all", "")
-    for token in re.findall(r"[a-zÀ-ɏ0-9][\w.+#'-]*|[\u3400-\u9fff]+", text):
+    for token in re.findall(r"[a-zÀ-ɏ0-9](?:(?![\u3400-\u9fff])[\w.+#'-])*|[\u3400-\u9fff]+", text):
         if token[0] >= "\u3400":
             for piece in _FORM_HAN.split(token):
                 found.update(piece[i : i + 2] for i in range(max(1, len(piece) - 1)) if piece)
         elif (word := token.strip(".'-")) and word not in _FORM:
-            found.add(_stem(word))
+            found.add(stem(word))
     return frozenset(found)
 
 
@@ -182,7 +183,8 @@ def same_words(quote: str, text: str) -> bool:
     return a in b or b in a or (bool(words) and len(words & others) >= _SAME * len(words | others))
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """Return an English word without common endings."""
     word = word.removesuffix("'s")
     for ending, least in (("ies", 5), ("ing", 6), ("ed", 5), ("es", 5), ("s", 4)):
         if word.endswith(ending) and len(word) >= least and not word.endswith("ss"):

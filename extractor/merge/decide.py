@@ -1,12 +1,14 @@
 """Decides what a candidate does to similar memories: `add`, `skip` (known), `update` (richer) or `supersede` (changed).
 
-A wrong merge loses a memory; a missed one costs a line. So words, numbers, names and negation decide. Embeddings alone
-decide only whether the same was said in the other language.
+A wrong merge loses a memory; a missed one costs a line. So words, numbers, names and negation decide first. What they
+leave open is weighed (`compare.py`): a clear change supersedes, and where a change is only likely both stay, the older
+one as perhaps outdated.
 """
 
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from extractor.language.script import is_chinese
@@ -14,10 +16,11 @@ from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, po
 from extractor.types import Action, Candidate, Decision, Known
 
 from .changes import changed, happened, predicate, same_verb, says_now
+from .compare import compared, tells_of_change
 from .order import swapped, turned
 from .slots import slots
 
-__all__ = ["decide", "says", "settled", "unsure"]
+__all__ = ["OPEN", "decide", "says", "settled", "unsure"]
 
 ALIKE = 0.8  # Jaccard of the content words
 RICHER_ALIKE = 0.4  # the same, where one statement holds all of the other
@@ -27,7 +30,10 @@ NEAR_ACROSS_LANGUAGES = 0.59
 STANDS_OUT = 0.09
 FEW = 3  # words
 NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from these on a model is asked, if there is one
+NEAR_A_CHANGE = 0.45  # cosine, where the new statement has a word of change
 SAID_WORDS, SAID_COSINE = 0.6, 0.5  # share of a line's content words, or cosine, from which on a text says the line
+
+OPEN = ("new", "perhaps_changed")  # reasons for adding a candidate of which a model may know better
 
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
@@ -35,26 +41,34 @@ _ANSWER = re.compile(
     r"\b(?:answer|reply|respond|replies|responses?|answers|explanations?)\b|回答|回复|答复|解释", re.IGNORECASE
 )
 _I = re.compile(r"(?:现在|如今|目前|最近)?我(?!们|家|的)|i\b", re.IGNORECASE)
-_RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2}
+_RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2, "add": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What a candidate does to one memory; "add": it may have made it outdated. odds: of a change that was weighed."""
+
+    action: Action
+    memory: Known
+    reason: str
+    odds: float = float("inf")
 
 
 def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
     """Decide what to do with a candidate. known: the nearest memories of its scope. Pure."""
     ordered = sorted(known, key=lambda memory: (memory.cosine or 0.0, memory.overlap), reverse=True)
-    found: list[tuple[int, Action, Known, str]] = []
-    for memory in ordered:
-        met = _same_language(candidate, memory) or _other_language(candidate, memory, ordered)
-        if met:
-            found.append((_RANK[met[0]], met[0], memory, met[1]))
+    found = [finding for memory in ordered if (finding := _found(candidate, memory, ordered))]
     # An exact repeat has priority: nothing has changed then.
-    exact = next((entry for entry in found if entry[3] == "same_text"), None)
-    if not found:
-        return _named(candidate, known) or Decision(action="add", target=None, reason="new")
-    _, action, memory, reason = exact or min(found, key=lambda entry: entry[0])
-    plainly = action == "supersede" and (says_now(candidate.content) or bool(left_behind(candidate.content)))
-    if action in ("update", "supersede") and memory.protected and not (plainly or _may_change(candidate)):
-        return _beside(memory, action)
-    return Decision(action=action, target=memory.id, reason=reason)
+    exact = next((finding for finding in found if finding.reason == "same_text"), None)
+    best = exact or min(found, key=lambda finding: (_RANK[finding.action], -finding.odds), default=None)
+    if best is None or best.action == "add":
+        added = Decision(action="add", target=None, reason="new")
+        return _named(candidate, known) or (_perhaps(best.memory) if best else added)
+    told = candidate.said or candidate.content
+    plainly = best.action == "supersede" and (says_now(told) or bool(left_behind(told)) or tells_of_change(told))
+    if best.action in ("update", "supersede") and best.memory.protected and not (plainly or _may_change(candidate)):
+        return _beside(best.memory, best.action)
+    return Decision(action=best.action, target=best.memory.id, reason=best.reason)
 
 
 def says(content: str, text: str, cosine: float | None) -> bool:
@@ -70,9 +84,10 @@ def says(content: str, text: str, cosine: float | None) -> bool:
 
 def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:
     """Return the memories so similar that adding the candidate may be wrong; empty where the rules decide clearly."""
-    if decide(candidate, known).reason != "new":
+    if decide(candidate, known).reason not in OPEN:
         return []
-    near = [memory for memory in known if (memory.cosine or 0.0) >= NEAR or memory.overlap >= OVERLAPPING]
+    least = NEAR_A_CHANGE if tells_of_change(candidate.said or candidate.content) else NEAR
+    near = [memory for memory in known if (memory.cosine or 0.0) >= least or memory.overlap >= OVERLAPPING]
     return [memory for memory in near if not _of_another(candidate.content, memory.text)]
 
 
@@ -94,6 +109,30 @@ def _beside(memory: Known, action: Action) -> Decision:
     """Add a candidate that may not change a line next to it."""
     against = memory.id if action == "supersede" else ""
     return Decision(action="add", target=None, reason="protected", against=against)
+
+
+def _perhaps(memory: Known) -> Decision:
+    """Add a candidate beside a memory that it may have made outdated."""
+    return Decision(action="add", target=None, reason="perhaps_changed", outdates=memory.id)
+
+
+def _found(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> _Finding | None:
+    """Return what a candidate does to a memory: by the rules, and where they leave it open, by what was weighed."""
+    met = _same_language(candidate, memory) or _other_language(candidate, memory, ordered)
+    ruled = _Finding(met[0], memory, met[1]) if met else None
+    if (ruled and ruled.action != "update") or is_chinese(candidate.content) != is_chinese(memory.text):
+        return ruled
+    if candidate.quote or memory.told_with:  # a model's entry is the model's to compare: `unsure`
+        return ruled
+    weighed = compared(candidate.content, memory.text, memory.cosine)
+    if candidate.said and weighed.verdict != "same":  # "I gave it up, I play … now": the content may be a part of it
+        told = compared(candidate.said, memory.text, memory.cosine)
+        weighed = max(weighed, told, key=lambda each: each.odds)
+    if weighed.verdict == "changed":
+        return _Finding("supersede", memory, "changed_mind", weighed.odds)
+    if ruled or not weighed.verdict or (candidate.only_as_change and not weighed.firm):
+        return ruled
+    return _Finding("skip" if weighed.verdict == "same" else "add", memory, "known", weighed.odds)
 
 
 def _named(candidate: Candidate, known: Sequence[Known]) -> Decision | None:

@@ -65,12 +65,16 @@ def known(near: Near) -> Known:
     )
 
 
-def drafted(memory: MemoryRecord, text: str) -> Known:
-    """Return a memory of the current batch, which is not indexed yet. It is compared by its words only."""
+def drafted(memory: MemoryRecord, text: str, turn: int = 0) -> Known:
+    """Return a memory of the current batch, which is not indexed yet. It is compared by its words only.
+
+    turn: the turn of the candidate to which it is compared.
+    """
     return Known(
         id=memory.id,
         text=memory.text,
         cosine=None,
         overlap=text_overlap(memory.text, text),
         importance=memory.importance,
+        told_with=memory.turn == turn > 0,
     )

@@ -1,11 +1,12 @@
 """Merge one candidate with a scope's memories: compare it to the nearest, and add the decision to a draft."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from heapq import nlargest
 from operator import attrgetter
 from typing import Final
 
-from extractor import Candidate, Decision, Known, decide, same_words, says
+from extractor import OPEN, Candidate, Decision, Known, decide, same_words, says, stands_alone
 from gateway_memory.capture.doubts import Doubts, record_of_candidate
 from gateway_memory.capture.draft import Draft, drafted, known
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
@@ -59,8 +60,16 @@ class Merger:
         reworded = [memory for memory in draft.by_rules if await self._rewords(scope, candidate, turn, memory, near)]
         gone = {item.memory.id for item in draft.retired} | {memory.id for memory in reworded}
         compared = [known(item) for identity, item in near.items() if identity not in gone]
-        compared += nlargest(NEAREST, (drafted(memory, text) for memory in draft.added), key=attrgetter("overlap"))
+        compared += nlargest(
+            NEAREST, (drafted(memory, text, turn.id) for memory in draft.added), key=attrgetter("overlap")
+        )
         decision = await compute(self._decision, candidate, compared, reworded, draft)
+        if candidate.only_as_change:
+            changed = _changed(decision, near, draft)
+            if changed is None:
+                _nothing_changed(turn, draft)
+                return 0
+            candidate = await compute(_as_change, candidate, changed)
         return await self.apply(scope, turn, candidate, decision, near, draft, room, reworded)
 
     async def apply(
@@ -116,7 +125,8 @@ class Merger:
             await self._storage.ledger.set_notice(scope.key, MEMORY_FULL)
             curated = False
         file = MEMORY_FILE if curated else day_file(self._runtime.day_of(turn.at))
-        draft.added.append(record_of_candidate(candidate, turn, identity=identity, file=file))
+        memory = record_of_candidate(candidate, turn, identity=identity, file=file)
+        draft.added.append(replace(memory, outdates=decision.outdates))
         action, reason = decision.action, decision.reason
         if reworded and action == "add":
             action, reason = "update", "reworded"
@@ -174,7 +184,7 @@ class Merger:
             return Decision(action="skip", target=reworded[0].id, reason="known")
         decision = decide(candidate, compared)
         asked = draft.settled.get(candidate)
-        if asked is None or decision.reason != "new":
+        if asked is None or decision.reason not in OPEN:
             return decision
         standing = {memory.id for memory in compared}
         return asked if asked.target is None or asked.target in standing else decision
@@ -191,3 +201,30 @@ class Merger:
         """Return a memory with its stored data, and with its current text and file."""
         known = await self._storage.ledger.memories(scope.key, [stored.entry.id])
         return record_of(stored, known.get(stored.entry.id))
+
+
+def _changed(decision: Decision, near: Mapping[str, Near], draft: Draft) -> MemoryRecord | None:
+    """Return the memory that a candidate changes, or perhaps changes."""
+    identity = decision.target if decision.action == "supersede" else decision.outdates
+    if not identity:
+        return None
+    if identity in near:
+        return record_of(near[identity].stored, None)
+    return next((memory for memory in draft.added if memory.id == identity), None)
+
+
+def _as_change(candidate: Candidate, changed: MemoryRecord) -> Candidate:
+    """Return a candidate that changes a memory as one of its kind, in a form that stands alone."""
+    return replace(
+        candidate,
+        content=stands_alone(candidate.content, changed.text),
+        category=changed.category or candidate.category,
+        type="W" if changed.type == "S" else changed.type,
+        importance=changed.importance,
+    )
+
+
+def _nothing_changed(turn: PendingTurn, draft: Draft) -> None:
+    """Note that a turn has nothing to keep, unless something of it was noted already."""
+    if all(outcome.turn != turn.id for outcome in draft.outcomes):
+        draft.outcomes.append(CandidateOutcome(turn=turn.id, action="skipped", reason="nothing_to_keep"))

@@ -147,7 +147,7 @@ def _decisions(candidates: Sequence[Candidate], near: Sequence[Sequence[Near]]) 
         )
         compared = [known(each) for each in found] + nlargest(NEAREST, earlier, key=attrgetter("overlap"))
         decision = decide(candidate, compared)
-        decisions.append(None if decision.target == _OF_THE_GROUP else decision)
+        decisions.append(None if _OF_THE_GROUP in (decision.target, decision.outdates) else decision)
     return decisions
 
 

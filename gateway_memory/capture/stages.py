@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from extractor import Candidate, extract_rules, judge
+from extractor import Candidate, Turn, extract_rules, judge, with_changes
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.draft import by_scope, read_turn
 from gateway_memory.capture.filing import Filing
@@ -54,7 +54,8 @@ class RulesStage:
                 forgotten = what is not None and (  # what was asked of another program concerns no memory of ours
                     turn.imported or await self._changes.forget_named(scope, turn, what)
                 )
-                candidates = () if forgotten else await compute(extract_rules, read_turn(turn, self._runtime.zone))
+                read = extract_rules if turn.imported else _candidates
+                candidates = () if forgotten else await compute(read, read_turn(turn, self._runtime.zone))
                 found.append((turn, candidates))
             await self._filing.file(scope, "rules", found, empty="nothing_to_keep")
             await self._index_episodes(key, group)
@@ -126,6 +127,11 @@ class BatchStage:
         ]
         if len(self._told) > _SESSIONS_KEPT:
             del self._told[next(iter(self._told))]
+
+
+def _candidates(turn: Turn) -> list[Candidate]:
+    """Return what the rules keep of a turn, and what may change a memory: nothing of a past that was imported does."""
+    return with_changes(turn, extract_rules(turn))
 
 
 def _without(turn: PendingTurn, hidden: Withheld) -> PendingTurn:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 
@@ -13,6 +13,7 @@ from gateway_memory.context.deadline_runner import DeadlineRunner
 from gateway_memory.context.episodes import Exchange, exchanges_of, quotations_block, unsaid_before
 from gateway_memory.context.file_changes import ChangeDetector, FileChanges
 from gateway_memory.context.finder import still_holding
+from gateway_memory.context.outdated import with_marks
 from gateway_memory.context.relevant import relevant_block
 from gateway_memory.context.report import Reporter
 from gateway_memory.context.talks import record_lines, said_nothing
@@ -226,9 +227,17 @@ class ContextBuilder:
         return record_lines(records or [], question.text, self._runtime.zone, budget)
 
     async def _recall(self, session: Session, question: _Question, until: float) -> Recall | None:
-        """Search for what a message needs; `until` by the loop's clock."""
+        """Search for what a message needs, and mark what may no longer hold; `until` by the loop's clock."""
         if not session.on("autoRecall"):
             return None
+        left = max(0.0, until - asyncio.get_running_loop().time())
+        looking = self._storage.ledger.outdated(session.scope.key)
+        found, outdated = await asyncio.gather(
+            self._search(session, question, left), self.runner.run("outdated", left * _REFRESH_SHARE, looking)
+        )
+        return replace(found, hits=tuple(with_marks(found.hits, outdated))) if found and outdated else found
+
+    async def _search(self, session: Session, question: _Question, seconds: float) -> Recall | None:
         settings, message, talk = session.settings.auto_recall, question.text, question.talk
         if is_greeting(message) or is_small_talk(message):  # whatever was asked before it
             return Recall()
@@ -242,7 +251,7 @@ class ContextBuilder:
                     limit=settings.max_results,
                     episodes=episodes,
                     min_score=0.0 if talk else least,
-                    timeout_seconds=max(0.0, until - asyncio.get_running_loop().time()),
+                    timeout_seconds=seconds,
                     now=question.at.timestamp(),
                     preceding=tuple(session.recent),
                     only=Filter(since=talk.start, until=talk.end) if talk else None,

@@ -9,6 +9,7 @@ from extractor import Cleaned, clean
 from gateway_memory.context.archive import ARCHIVED, Archive
 from gateway_memory.context.deadline_runner import DeadlineRunner
 from gateway_memory.context.episodes import exchanges_of, shown_exchanges, told_hit
+from gateway_memory.context.outdated import with_marks
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
@@ -93,7 +94,8 @@ class Finder:
         if archived:
             hits = tuple(sorted((*hits, *archived), key=lambda hit: -hit.score))
         late = found.late or archived.late or not synced
-        return Found(hits[:limit], late=late, semantic=found.semantic, ranked=found.outcome)
+        marked = await self._marked(session.scope, hits[:limit])
+        return Found(marked, late=late, semantic=found.semantic, ranked=found.outcome)
 
     async def get(self, session: Session, identity: str, around: int) -> Found:
         """Return what a hit's id names; a memory or a turn with up to `around` turns before and after, oldest first."""
@@ -113,9 +115,15 @@ class Finder:
         if row.entry.kind == "episode":
             return Found(said.values() if row.entry.turn in said else (), late=not synced)
         found = still_holding((Hit.of(row, 1.0),), self._runtime.clock(), self._runtime.zone)
+        found = await self._marked(session.scope, found)
         before = [hit for turn, hit in said.items() if turn < row.entry.turn]
         from_it = [hit for turn, hit in said.items() if turn >= row.entry.turn]
         return Found((*before, *found, *from_it) if found else (), late=not synced)
+
+    async def _marked(self, scope: Scope, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+        """Return hits, with a mark on those that may no longer hold."""
+        outdated = await self._runner.run("outdated", _FIND_SECONDS, self._storage.ledger.outdated(scope.key))
+        return tuple(with_marks(hits, outdated or {}))
 
     async def _followed(self, session: Session, kinds: Collection[str]) -> None:
         """Let the index follow the files, and where it is asked for what was said, the stored turns."""

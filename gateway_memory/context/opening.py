@@ -9,6 +9,7 @@ from typing import Final
 from extractor import CATEGORIES
 from gateway_memory.context.opening_memory import Known
 from gateway_memory.context.opening_text import LastTalk, Material, Opening, OpeningMemory, compose, queries_of
+from gateway_memory.context.outdated import with_marks
 from gateway_memory.context.profile import (
     BEGINNING,
     LEAST_FOUND,
@@ -59,7 +60,9 @@ class OpeningBuilder:
         """
         scope, settings = session.scope, session.settings.opening
         last = await self._storage.records.last(scope)
-        memory = [block for block in await self._memory(scope) if not told(block.id, block.text)]
+        outdated = await self._storage.ledger.outdated(scope.key)
+        lines, about = await self._memory(scope), await self._about(session, now)
+        memory = [block for block in with_marks(lines, outdated) if not told(block.id, block.text)]
         records = await self._storage.ledger.memories(scope.key, [block.id for block in memory])
         found = await self._found(scope, queries_of(last), settings.max_found, now)
         material = Material(
@@ -68,10 +71,10 @@ class OpeningBuilder:
                 identity: Known(category=record.category, high=record.importance == "high", at=record.at)
                 for identity, record in records.items()
             },
-            about=[each for each in await self._about(session, now) if not told(each.id, each.text)],
+            about=[each for each in with_marks(about, outdated) if not told(each.id, each.text)],
             last=last,
             talk=await self._talk(session),
-            found=[each for each in found or () if not told(each.id, each.text)],
+            found=[each for each in with_marks(found or (), outdated) if not told(each.id, each.text)],
         )
         opening = compose(
             material,

@@ -45,6 +45,7 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "{count} more lines of MEMORY.md are not shown; search them with the command gateway-memory search",
         "MEMORY.md 还有 {count} 行未显示；可用命令 gateway-memory search 搜索",
     ),
+    "may_be_outdated": ("{text} (may be outdated)", "{text}（可能已过时）"),
     "status_title": ("Memory of {scope}, session {session}", "{scope} 的记忆，会话 {session}"),
     "status_on": ("On: {on}", "已打开：{on}"),
     "status_off": ("Off: {off}", "已关闭：{off}"),

@@ -1,7 +1,7 @@
 """The opening for an editor: the same text that a gateway's session gets, built without an event loop."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from itertools import zip_longest
@@ -10,6 +10,7 @@ from typing import Any
 
 from gateway_memory.context.opening_memory import Known
 from gateway_memory.context.opening_text import Material, Opening, OpeningMemory, compose, queries_of
+from gateway_memory.context.outdated import with_marks
 from gateway_memory.context.profile import (
     BEGINNING,
     LEAST_FOUND,
@@ -51,14 +52,16 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float) -
     def day(at: float) -> str:
         return day_of(at, zone)
 
+    about = profile(others, passages, known.sides, day, day(now)) if wanted["profileTokens"] else []
+    found = _found(lines, queries_of(known.last), wanted["maxFound"], now, zone)
     return compose(
         Material(
-            memory=memory,
+            memory=with_marks(memory, known.outdated),
             known=known.lines,
-            about=profile(others, passages, known.sides, day, day(now)) if wanted["profileTokens"] else [],
+            about=with_marks(about, known.outdated),
             last=known.last,
             talk=last_talk(known.first, known.told, day) if known.told else None,
-            found=_found(lines, queries_of(known.last), wanted["maxFound"], now, zone),
+            found=with_marks(found, known.outdated),
         ),
         max_tokens=wanted["maxTokens"],
         profile_tokens=wanted["profileTokens"],
@@ -72,7 +75,8 @@ class _Journal:
     """What the journal tells, without forgotten text.
 
     last: the last session's record. lines: what is known of lines, by id. sides: what may be told of the user's words,
-    by turn. first: the first exchanges of the last session, and what may be told of them.
+    by turn. first: the first exchanges of the last session, and what may be told of them. outdated: the ids of memories
+    that may no longer hold.
     """
 
     last: Mapping[str, Any] | None = None
@@ -80,6 +84,7 @@ class _Journal:
     sides: Mapping[int, str] = field(default_factory=dict)
     first: Sequence[Episode] = ()
     told: Told | None = None
+    outdated: Collection[str] = ()
 
 
 def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passages: Sequence[Entry]) -> _Journal:
@@ -102,6 +107,7 @@ def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passage
                     sides=own_words_of(told),
                     first=first,
                     told=told,
+                    outdated=journal.outdated(),
                 )
     return _Journal(last=last)
 

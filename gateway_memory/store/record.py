@@ -28,6 +28,7 @@ class MemoryRecord:
     turn: the number of the turn that it was extracted from, or 0.
     expires: the last day (YYYY-MM-DD) on which it holds, or "".
     quote: the user's own words from which a model extracted it, or "".
+    outdates: the id of an older memory that may no longer hold since this one was said, or "".
     """
 
     id: str
@@ -44,6 +45,7 @@ class MemoryRecord:
     turn: int = 0
     expires: str = ""
     quote: str = ""
+    outdates: str = ""
 
     @property
     def announced(self) -> bool:

@@ -64,7 +64,7 @@ def _memory(raw: dict[str, Any], place: str, scope: str, default_at: float) -> M
         raise ValueError("the memory's type: expected W, B, O or S")
     source = raw.get("source")
     session = source.get("session") if isinstance(source, dict) else raw.get("session", "")
-    identity, expires = _text(raw, "id"), _text(raw, "expires")
+    identity, expires, outdates = _text(raw, "id"), _text(raw, "expires"), _text(raw, "outdates")
     if expires and not _DAY.fullmatch(expires):
         raise ValueError("expires: expected YYYY-MM-DD")
     record = MemoryRecord(
@@ -79,6 +79,7 @@ def _memory(raw: dict[str, Any], place: str, scope: str, default_at: float) -> M
         entities=_names(raw.get("entities")),
         session_key=_session_key(session, own=own),
         expires=expires,
+        outdates=outdates if own and _ID.fullmatch(outdates) else "",
     )
     return MemoryItem(place=place, scope=scope, record=record, curated=raw.get("file") == MEMORY_FILE, foreign=not own)
 

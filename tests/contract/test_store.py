@@ -315,7 +315,9 @@ async def test_a_parked_turn_and_a_failed_one_wait_apart(store: Store) -> None:
 
 
 async def test_a_plan_is_known_until_it_is_carried_out(store: Store) -> None:
-    made = plan(record("abcdefgh", entities=("Zoe", "Oslo"), expires="2027-01-01", quote="I said", turn=3))
+    made = plan(
+        record("abcdefgh", entities=("Zoe", "Oslo"), expires="2027-01-01", quote="I said", turn=3, outdates="aaaaaaaa")
+    )
     event = Event(scope="owner", at=9.0, changes=(MemoryChange(id="abcdefgh", text="t", at=9.0),))
     number, (numbered,) = await store.turns.save_plan(made, [event])
     assert await store.turns.plans() == [(number, made)]
@@ -483,6 +485,15 @@ async def test_what_was_forgotten_is_left_out_of_records_until_it_is_back(store:
 
 
 # Ledger
+
+
+async def test_a_memory_may_be_outdated_while_what_says_so_stands(store: Store) -> None:
+    old, new = record("aaaaaaaa"), record("bbbbbbbb", outdates="aaaaaaaa")
+    await carried_out(store, plan(old, new))
+    assert await store.ledger.outdated("owner") == {"aaaaaaaa": "bbbbbbbb"}
+    assert await store.ledger.outdated("user:zoe") == {}
+    await carried_out(store, replace(plan(), retired=(Retired(memory=new, state="forgotten"),)))
+    assert await store.ledger.outdated("owner") == {}
 
 
 async def test_what_became_of_a_memory_is_known(store: Store) -> None:

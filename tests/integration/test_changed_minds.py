@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_memory import OWNER, Config, GatewayMemory
+from gateway_memory import OWNER, Config, GatewayMemory, Session
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.store.markdown import parse
 from recall import EmbedderSettings, RecallSettings
@@ -67,3 +67,76 @@ async def test_what_was_said_last_stands_and_unrelated_memories_stay(
         await memory.after_reply(session, user=message, reply="I see.")
         await memory.flush()
     assert kept(memory) == unrelated | stands
+
+
+@pytest.fixture
+async def whole(tmp_path: Path) -> AsyncIterator[GatewayMemory]:
+    """A memory as it ships, with the bundled encoder."""
+    async with GatewayMemory(Config(), tmp_path) as memory:
+        yield memory
+
+
+async def said(memory: GatewayMemory, *messages: str) -> Session:
+    session = await memory.start_session("agent:main:telegram:direct:2", user=OWNER)
+    for message in messages:
+        await memory.after_reply(session, user=message, reply="I see.")
+        await memory.flush()
+    return await memory.start_session("agent:main:telegram:direct:3", user=OWNER)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "stands"),
+    [
+        ("Remember that my bike is red", "Had it painted green!", {"Had my bike painted green"}),
+        ("记住我在学吉他", "吉他放弃了，改弹尤克里里", {"吉他放弃了，改弹尤克里里"}),
+        ("Remember that the logo will be blue", "scratch the blue logo", {"scratch the blue logo"}),
+        (
+            "Remember that the staging database is called heron42",
+            "Actually, the staging database is called bittern7 since today, not heron42",
+            {"the staging database is called bittern7 since today, not heron42"},
+        ),
+    ],
+)
+async def test_a_change_that_no_rule_keeps_takes_the_place_of_the_line(
+    whole: GatewayMemory, before: str, after: str, stands: set[str]
+) -> None:
+    session = await said(whole, before, after)
+    assert kept(whole) == stands
+    told = await whole.before_reply(session, before)
+    assert before.removeprefix("Remember that ").removeprefix("记住") not in told.text, "nor is it quoted"
+    assert await whole.command(session, "/memory undo")
+    assert kept(whole) == {before.removeprefix("Remember that ").removeprefix("记住")}
+
+
+async def test_a_sentence_that_changes_nothing_becomes_no_memory(whole: GatewayMemory) -> None:
+    await said(whole, "Remember that my bike is red", "They closed down the chess club", "She moved to Braga now")
+    assert kept(whole) == {"my bike is red"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line", "question"),
+    [
+        (
+            "Remember that I work at the bakery",
+            "I start at the post office on Monday",
+            "I work at the bakery (may be outdated)",
+            "Where do I work, at the bakery?",
+        ),
+        ("记住我住五楼", "楼上太吵，我们要搬到一楼了", "我住五楼（可能已过时）", "我住在几楼？"),
+    ],
+)
+async def test_where_it_is_unsure_the_older_line_is_marked_while_the_newer_one_stands(
+    whole: GatewayMemory, before: str, after: str, line: str, question: str
+) -> None:
+    session = await said(whole, before, after)
+    assert len(kept(whole)) == 2, "the files stay as they are"
+    assert line in await whole.opening(session)
+    found = await whole.search(session, question)
+    assert line in {hit.text for hit in found}
+    newer = next(hit for hit in found if hit.kind == "memory" and hit.text != line)
+    other = await whole.start_session("agent:main:telegram:direct:4", user=OWNER)
+    context = await whole.before_reply(other, question)
+    assert line in {hit.text for hit in context.recalled}
+    assert line in (await whole.get(other, next(hit.id for hit in found if hit.text == line)))[0].text
+    await whole.command(session, f"/memory forget {newer.id}")
+    assert line not in {hit.text for hit in await whole.search(session, question)}, "nothing says so any more"

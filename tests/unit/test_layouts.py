@@ -27,7 +27,7 @@ VALUE = st.recursive(
 )
 KEYS = (
     "kind type memory_type content text id scope file entities confidence timestamp at source session expires "
-    "deleted_at session_id topic summary decisions todos brief layer auto_generated importance category"
+    "deleted_at session_id topic summary decisions todos brief layer auto_generated importance category outdates"
 ).split()
 ROW = st.dictionaries(
     st.sampled_from(KEYS),

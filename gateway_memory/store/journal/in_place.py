@@ -17,7 +17,7 @@ from gateway_memory.store.journal.episodes import latest_of, told_of
 from gateway_memory.store.journal.records import is_saved
 from gateway_memory.store.journal.shown import forget_shown, show
 from gateway_memory.store.journal.sqlite import open_journal, transaction
-from gateway_memory.store.journal.withheld import withheld
+from gateway_memory.store.journal.withheld import outdated, withheld
 from gateway_memory.store.ports.episodes import Episode, Told
 from gateway_memory.store.ports.sessions import Observation
 from gateway_memory.store.summaries import SESSIONS_FILE
@@ -187,6 +187,11 @@ class JournalInPlace:
         """Return the first exchanges of the owner's session that took place last, beside one of an id."""
         with self._changing() as database:
             return latest_of(database, OWNER_KEY, besides, limit)
+
+    def outdated(self) -> dict[str, str]:
+        """Return those of the owner's memories that may no longer hold, each with the standing one that says so."""
+        with self._changing() as database:
+            return outdated(database, OWNER_KEY)
 
     def weights(self, memories: Sequence[str]) -> list[tuple[str, str, str, float]]:
         """Return (id, category, importance, epoch seconds) of those of the owner's memories that are known."""

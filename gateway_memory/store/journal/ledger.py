@@ -11,7 +11,7 @@ from gateway_memory.store.journal.memory_rows import find_memories
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, Database, SqlConnection
 from gateway_memory.store.journal.unreadable import decoded
 from gateway_memory.store.journal.uses import useful, uses_of
-from gateway_memory.store.journal.withheld import withheld
+from gateway_memory.store.journal.withheld import outdated, withheld
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import CandidateOutcome, Plan, Receipt
 from gateway_memory.store.ports.ledger import HistoryLine, Spent, UndoEntry, Uses
@@ -103,6 +103,9 @@ class SqlLedger:
             of=scope,
         )
         return {str(row[0]): (str(row[1]), str(row[2] or "")) for row in rows}
+
+    async def outdated(self, scope: str) -> dict[str, str]:
+        return await self._connection.read(lambda database: outdated(database, scope), of=scope)
 
     async def withheld(self, scope: str) -> Withheld:
         return await self._connection.read(lambda database: withheld(database, scope), of=scope)

@@ -289,6 +289,14 @@ _UNREAD: Final = (
     """,
 )
 
+_OUTDATED: Final = (
+    "0021_outdated",
+    """
+    ALTER TABLE memories ADD COLUMN outdates TEXT NOT NULL DEFAULT '';     -- an older memory that may no longer hold
+    CREATE INDEX memories_outdating ON memories (scope) WHERE outdates <> '';
+    """,
+)
+
 LATER: Final = (
     _SESSIONS,
     _DISTILLATION,
@@ -307,5 +315,6 @@ LATER: Final = (
     _GONE,
     _HEALTH,
     _UNREAD,
+    _OUTDATED,
 )
 """In chronological order. Append new steps at the end, and never change an existing one."""

@@ -8,7 +8,7 @@ from gateway_memory.store.journal.sql import AMONG, Database
 from gateway_memory.store.record import EXCHANGE, SAID
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical
 
-__all__ = ["reconsider", "replaced", "shown_record", "whole_records", "withheld"]
+__all__ = ["outdated", "reconsider", "replaced", "shown_record", "whole_records", "withheld"]
 
 _NEWEST: Final = 3_000
 """The number of newest forgotten memories to compare. Deleting a large file by hand forgets all of its lines."""
@@ -52,12 +52,28 @@ def replaced(database: Database, scope: str) -> Withheld:
         "AND m.state IN ('superseded', 'expired') "
         "ORDER BY m.changed_at DESC LIMIT ?"
     )
+    rows = database.execute(query, (scope, _NEWEST)).fetchall()
     return Withheld(
-        Forgotten(text=words, at=at, stands=stands)
-        for text, quote, at, stands in database.execute(query, (scope, _NEWEST))
+        Forgotten(text=words, at=at, stands=_still_told(stands))
+        for text, quote, at, stands in rows
         for words in dict.fromkeys((text, quote))
         if words
     )
+
+
+def outdated(database: Database, scope: str) -> dict[str, str]:
+    """Return the ids of the memories that may no longer hold, each with the id of the standing one that says so."""
+    query = "SELECT outdates, id FROM memories WHERE scope = ? AND outdates <> '' AND state = 'active' ORDER BY at"
+    return {str(older): str(newer) for older, newer in database.execute(query, (scope,)).fetchall()}
+
+
+def _still_told(text: str) -> str:
+    """Return what a memory tells without what it takes back, which is told no longer either."""
+    if not text:
+        return ""
+    from extractor import still_told  # a hook in whose journal nothing was replaced has no time to import it
+
+    return still_told(text)
 
 
 def _standing(database: Database, scope: str, texts: list[str]) -> set[str]:

@@ -74,6 +74,9 @@ class Ledger(Protocol):
     async def states(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return (state, id of the replacement) of each of these memories that is known."""
 
+    async def outdated(self, scope: str) -> dict[str, str]:
+        """Return the ids of the memories that may no longer hold, each with the id of the standing one that says so."""
+
     async def withheld(self, scope: str) -> Withheld:
         """Return what was forgotten in a scope and has not been restored."""
 

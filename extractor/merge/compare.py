@@ -1,0 +1,198 @@
+"""Weighs whether a statement changes another one, or says the same in other words.
+
+Relatedness alone does not tell: two facts about one thing are as near as its old and its new value. A statement that
+changes another says so ("now", "gave up", 改成); its words, relation and subject tell what it changes.
+"""
+
+import re
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from extractor.language.script import is_chinese
+from extractor.language.vocabulary import polarity
+
+from .quantities import exclude_each_other
+from .relations import ONE_AT_A_TIME, ROLES
+from .statement import Statement, read
+
+__all__ = ["Comparison", "compared", "length_of", "tells_of_change", "terms"]
+
+# The log-odds that a statement changes an older one, by what both say: fitted on pairs of both languages, and rounded.
+_WEIGHTS: Final = {
+    "always": -4.1,
+    "marked": 1.5,
+    "near": 3.6,
+    "far": -1.3,
+    "exclusive": 1.1,
+    "unrelated": -1.0,
+    "back": 0.6,
+    "change": 0.5,
+    "happened": 0.75,
+    "given_up": 1.2,
+    "named": 1.55,
+    "other_value": 1.0,
+    "other_name": 0.5,
+    "first_quantity": -1.0,
+    "other_thing": -1.1,
+    "other_person": -2.2,
+}
+_OF_CHANGE: Final = frozenset({"back", "change", "begin"})
+_STRONG: Final = frozenset({"back", "change"})
+_FAR, _LEAST, _CLOSE = 0.2, 0.3, 0.7
+"""Cosines: none is nearer than `_CLOSE`, farther than `_FAR`, or unless far below `_LEAST`."""
+_PERHAPS, _FIRM, _SURELY = -0.8, -0.5, 0.95
+
+# A repeat: the cosine and what supports it, or tells against it.
+_SAME: Final = 0.82
+_WORDS, _A_NUMBER, _A_NAME, _A_RELATION = 0.2, 0.15, 0.1, 0.04
+_NOT_THE_SAME: Final = -0.1
+_MOST_NUMBERS: Final = 2
+
+_COUNTED = re.compile(r"[每周月年天点个一二三四五六七八九十\d]|(?:week|month|year|day|every|each)$")
+_OF_TIME = frozenset({"day", "date", "hour", "share"})
+_OF_ONE_QUANTITY = frozenset({"home", "price", "rising"})
+_LATIN = re.compile(r"[A-Za-zÀ-ɏ0-9](?:(?![\u3400-\u9fff])[\w'.-])*")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_LONGEST, _LONGEST_OLD = 20, 14
+"""Words: a longer text tells of several things, of which words and vectors do not tell which one has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a statement does to an older one.
+
+    odds: the log-odds that it changes it. firm: whether one relation, or a word of change and what it names, says so.
+    """
+
+    verdict: Literal["changed", "perhaps", "same", ""] = ""
+    odds: float = float("-inf")
+    firm: bool = False
+
+
+def compared(new: str, old: str, cosine: float | None) -> Comparison:
+    """Compare a statement with an older one in the same language. Pure.
+
+    cosine: of both, None if it is unknown: then only the words tell.
+    """
+    told, before = read(new), read(old)
+    if length_of(new) > _LONGEST or length_of(old) > _LONGEST_OLD or told.asks or _only_muses(told):
+        return Comparison()
+    found = terms(told, before, cosine)
+    odds = sum(_WEIGHTS[name] * value for name, value in found.items())
+    if odds >= _PERHAPS:
+        firm = odds >= _FIRM and (found["exclusive"] > 0 or (found["named"] > 0 and bool(told.marks & _STRONG)))
+        return Comparison("changed" if odds >= _SURELY else "perhaps", odds, firm)
+    return Comparison("same" if _repeats(told, before, cosine) else "", odds)
+
+
+def _only_muses(statement: Statement) -> bool:
+    return "muse" in statement.marks and not statement.marks & _STRONG
+
+
+def length_of(text: str) -> float:
+    """Return the length of a statement in words, of which two Han characters make one."""
+    return len(_LATIN.findall(text)) + len(_HAN.findall(text)) / 2
+
+
+def tells_of_change(text: str) -> bool:
+    """Return whether a statement has a word of change, and does not say that it adds to what was."""
+    marks = read(text).marks
+    return bool(marks & _OF_CHANGE) and "muse" not in marks and ("add" not in marks or "back" in marks)
+
+
+def terms(new: Statement, old: Statement, cosine: float | None) -> dict[str, float]:
+    """Return what tells for a change, or against it, by the names in `_WEIGHTS`."""
+    near = _LEAST if cosine is None else cosine
+    shared, strong = new.relations & old.relations, bool(new.marks & _STRONG)
+    either = new.relations if strong else new.relations | old.relations
+    both = (new.words & old.words) - ({new.whose} if new.whose == old.whose else set())
+    named = bool(both)
+    adds = "add" in new.marks and "back" not in new.marks
+    marked = not adds and (bool(new.marks & _OF_CHANGE) or _has_another_value(new, old))
+    return {
+        "always": 1.0,
+        "marked": float(marked),
+        "near": marked * (min(max(near, _FAR), _CLOSE) - _FAR),
+        "far": float(near < _LEAST and not named),
+        "exclusive": len(shared if strong else shared & ONE_AT_A_TIME) / max(1, len(either)),
+        "unrelated": float(not shared and bool(new.relations and old.relations)),
+        "back": float("back" in new.marks),
+        "change": float("change" in new.marks),
+        "happened": float(marked and new.happened),
+        "given_up": len(new.given_up & old.words) / max(1, len(old.words)),
+        "named": float(named),
+        "other_value": float(any(_differ(new.values.get(name, set()), old.values.get(name, set())) for name in shared)),
+        "first_quantity": float(named and bool(new.quantities) and not old.quantities),
+        "other_name": float(bool(new.thing & old.thing) and _differ(new.names, old.names)),
+        "other_thing": _is_of_another_thing(new, old) * (3.0 if _differ(new.thing, old.thing | old.words) else 1.0),
+        "other_person": float(_is_of_another_person(new, old)),
+    }
+
+
+def _has_another_value(new: Statement, old: Statement) -> bool:
+    """Return whether a statement gives the same subject another name, day, hour or count: no further event."""
+    if _is_of_another_person(new, old):
+        return False
+    if old.thing and old.thing <= new.words and new.thing <= old.words and _differ(new.names, old.names):
+        return True
+    if not exclude_each_other(new.quantities, old.quantities) or (new.happened and old.happened):
+        return False
+    if _differ(new.names, old.names):
+        return False
+    subject = any(not _COUNTED.search(word) for word in (new.words & old.words) - new.people)
+    asked = bool(new.told & old.told & _OF_ONE_QUANTITY)
+    return (subject or asked) and not _is_of_another_thing(new, old)
+
+
+def _differ(one: AbstractSet[str], other: AbstractSet[str]) -> bool:
+    return bool(one and other) and one.isdisjoint(other)
+
+
+def _is_of_another_person(new: Statement, old: Statement) -> bool:
+    """Return whether two statements are about different people: what a sister does changes nothing of oneself."""
+    if "partner" in new.relations & old.relations:
+        return False
+    if new.addresses and not old.addresses:
+        return True
+    if new.whose and old.whose and new.whose != old.whose and not {new.whose, old.whose} & (new.words & old.words):
+        return True
+    others = new.persons - old.people - ROLES
+    return bool(others) or (bool(old.persons - new.people - ROLES) and (new.speaker or bool(new.persons)))
+
+
+def _is_of_another_thing(new: Statement, old: Statement) -> bool:
+    """Return whether the subjects are different things, or the new statement has none of the old one's words for it."""
+    if not old.thing or new.points or new.given_up & old.words or old.persons & new.people:
+        return False
+    return not old.thing & new.words or bool(new.thing - old.words and old.thing - new.words)
+
+
+def _repeats(new: Statement, old: Statement, cosine: float | None) -> bool:
+    """Return whether a statement says the same as an older one in other words."""
+    both = (new.core & old.core) - ({new.whose} if new.whose == old.whose else set())
+    numbers = len(new.numbers & old.numbers)
+    if _tells_more(new, old) or not (both or numbers):
+        return False
+    named = is_chinese(new.text) and any(word[0] < "\u3400" and not word[0].isdigit() for word in both)
+    other = bool(new.thing - old.words and old.thing - new.words)
+    score = (cosine or 0.0) + _WORDS * len(both) / max(1, min(len(new.core), len(old.core)))
+    score += (
+        _A_NUMBER * min(numbers, _MOST_NUMBERS) + _A_NAME * named + _A_RELATION * bool(new.relations & old.relations)
+    )
+    return score + _NOT_THE_SAME * (len(new.marks) + other) >= _SAME
+
+
+def _tells_more(new: Statement, old: Statement) -> bool:
+    """Return whether a statement tells something of which the older one does not speak, or the opposite of it."""
+    return (
+        bool(new.marks & _STRONG)
+        or (new.happened and not old.happened)
+        or {polarity(new.text), polarity(old.text)} == {True, False}
+        or _is_of_another_person(new, old)
+        or bool(new.told and old.told and not new.told & old.told)
+        or "taste" in new.told ^ old.told
+        or not new.numbers <= old.numbers
+        or bool(_OF_TIME & (new.quantities.keys() - old.quantities.keys()))
+        or any(name not in old.text.lower() for name in new.names)
+    )

@@ -1,0 +1,190 @@
+"""A statement against an older one, in ordinary words: pairs of `data/changed_minds.jsonl`, with real cosines."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from extractor import (
+    Candidate,
+    Decision,
+    Known,
+    Turn,
+    decide,
+    extract_rules,
+    stands_alone,
+    still_told,
+    unsure,
+    with_changes,
+)
+from recall import text_overlap
+from recall.encoding.encoder import bundled_encoder
+
+PAIRS = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "data/changed_minds.jsonl").read_text("utf-8").splitlines()
+]
+FLOORS = {"change": 0.75, "neighbour": 0.92, "repeat": 0.65}
+
+
+@cache
+def cosine(one: str, other: str) -> float:
+    first, second = bundled_encoder().encode([one, other])
+    return float(first @ second)
+
+
+def told(new: str, old: str, *, said: str = "", near: float | None = None, protected: bool = False) -> Decision:
+    candidate = Candidate(content=new, category="fact", type="B", importance="normal", confidence=0.9, said=said)
+    return decide(candidate, [known(new, old, near=near, protected=protected)])
+
+
+def known(new: str, old: str, *, near: float | None = None, protected: bool = False) -> Known:
+    return Known(
+        id="m1",
+        text=old,
+        cosine=cosine(new, old) if near is None else near,
+        overlap=text_overlap(old, new),
+        importance="normal",
+        protected=protected,
+    )
+
+
+def kind_of(decision: Decision) -> str:
+    if decision.action == "supersede" or decision.outdates:
+        return "change"
+    return "neighbour" if decision.action == "add" else "repeat"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_changes_neighbours_and_repeats_are_told_apart(language: str) -> None:
+    counts, right = Counter[str](), Counter[str]()
+    for pair in PAIRS:
+        if pair["lang"] == language:
+            counts[pair["kind"]] += 1
+            right[pair["kind"]] += kind_of(told(pair["after"], pair["before"])) == pair["kind"]
+    shares = {kind: right[kind] / counts[kind] for kind in FLOORS}
+    assert all(shares[kind] >= floor for kind, floor in FLOORS.items()), shares
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I work at the bakery", "I start at the post office on Monday"),
+        ("my bike is red", "had it painted green"),
+        ("我在学吉他", "吉他放弃了，改弹尤克里里"),
+        ("我住五楼", "我们搬到一楼了"),
+        ("我喝乌龙茶", "改喝无咖啡因的拿铁了"),
+        ("The logo will be blue", "scratch the blue logo"),
+        ("The staging database is called heron42", "The staging database is called bittern7 since today, not heron42"),
+    ],
+)
+def test_a_change_in_ordinary_words_is_told(before: str, after: str) -> None:
+    assert kind_of(told(after, before)) == "change"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I live in Porto", "My sister has moved to Braga"),  # somebody else
+        ("my bike is red", "my car was painted green"),  # something else
+        ("I'm learning the guitar", "I'm also learning the ukulele now"),  # both hold
+        ("I work at the bakery", "You start at the post office on Monday"),
+        ("I work at the bakery", "Do I start at the post office on Monday?"),
+        ("I drive an old Fiesta", "I washed the Fiesta yesterday"),  # an event changes nothing
+        ("我住五楼", "楼下的邻居搬走了"),
+        ("我在学吉他", "我还在学尤克里里"),
+    ],
+)
+def test_what_changes_nothing_leaves_no_mark(before: str, after: str) -> None:
+    assert told(after, before) == Decision(action="add", target=None, reason="new")
+
+
+def test_an_unsure_change_stands_beside_the_older_line() -> None:
+    decision = told("I start at the post office on Monday", "I work at the bakery")
+    assert decision == Decision(action="add", target=None, reason="perhaps_changed", outdates="m1")
+
+
+def test_of_several_lines_the_likeliest_is_changed() -> None:
+    new, lines = "I sold the Fiesta, I have a Leaf now", ["I drive an old Fiesta", "I have a garage", "I love driving"]
+    candidate = Candidate(content=new, category="fact", type="B", importance="high", confidence=0.9)
+    near = [replace(known(new, line), id=line) for line in lines]
+    assert decide(candidate, near).target == "I drive an old Fiesta"
+
+
+def test_a_curated_line_is_changed_where_the_words_say_so() -> None:
+    assert told("I gave up the guitar", "I'm learning the guitar", protected=True).action == "supersede"
+
+
+def test_the_sentence_tells_of_a_change_of_which_the_content_does_not() -> None:
+    content, said = "I play the ukulele", "I gave up the guitar, I play the ukulele"
+    assert kind_of(told(content, "I'm learning the guitar", near=0.5)) == "neighbour"
+    assert kind_of(told(content, "I'm learning the guitar", said=said, near=0.5)) == "change"
+
+
+def test_a_model_is_asked_about_a_word_of_change_from_afar() -> None:
+    old = "The review takes place on the third floor"
+    for new, asked in (("Reviews are moving to the canteen", True), ("Reviews are in the canteen", False)):
+        candidate = Candidate(content=new, category="fact", type="W", importance="normal", confidence=0.9, quote=new)
+        assert bool(unsure(candidate, [known(new, old, near=0.5)])) is asked
+        assert decide(candidate, [known(new, old, near=0.5)]).outdates == "", "the model compares its own entries"
+
+
+@pytest.mark.parametrize(
+    ("message", "told_of"),
+    [
+        ("had it painted green", ["had it painted green"]),
+        ("Nice weather. Actually, scratch the blue logo!", ["scratch the blue logo"]),
+        ("吉他放弃了，改弹尤克里里", ["吉他放弃了，改弹尤克里里"]),
+        ("Should I switch to the train?", []),
+        ("Please change the title to something shorter", []),
+        ("If I moved to Porto, I would sell the car", []),
+        ('"I sold the Fiesta", says the hero of my novel', []),
+        ("She said she quit smoking, he told me", []),
+        ("It made me realize how much I changed", []),
+        ("The weather is fine", []),
+    ],
+)
+def test_sentences_that_tell_of_a_change_are_found(message: str, told_of: list[str]) -> None:
+    turn = Turn(id=1, user=message, reply="", at=datetime(2026, 1, 5, tzinfo=UTC))
+    assert [candidate.content for candidate in with_changes(turn, ()) if candidate.only_as_change] == told_of
+
+
+def test_what_the_rules_keep_is_not_told_twice() -> None:
+    turn = Turn(id=1, user="I've switched from vim to helix", reply="", at=datetime(2026, 1, 5, tzinfo=UTC))
+    (kept,) = with_changes(turn, extract_rules(turn))
+    assert (kept.only_as_change, kept.said) == (False, turn.user)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "changed", "alone"),
+    [
+        ("had it painted green", "My bike is red", "had my bike painted green"),
+        ("漆成绿色了", "我的自行车是红色的", "我的自行车：漆成绿色了"),
+        ("改喝拿铁了", "我早上喝乌龙", "改喝拿铁了"),
+        (
+            "IT renamed our CI server, it goes by hazel",
+            "the CI server is called walnut",
+            "IT renamed our CI server, it goes by hazel",
+        ),
+        ("I gave it up", "I smoke", "I gave it up"),
+    ],
+)
+def test_a_change_stands_alone(sentence: str, changed: str, alone: str) -> None:
+    assert stands_alone(sentence, changed) == alone
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("the port is 9090, not 8080", "the port is 9090 not"),
+        ("scratch the blue logo", ""),
+        ("吉他放弃了，改弹尤克里里", "改弹尤克里里"),
+        ("I moved to Porto", "I moved to Porto"),
+    ],
+)
+def test_what_is_taken_back_is_no_longer_told(text: str, left: str) -> None:
+    assert " ".join(still_told(text).split()) == left
