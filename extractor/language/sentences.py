@@ -51,7 +51,8 @@ _BREAK = re.compile(
 _ITEM = re.compile(r"^[ \t]*(?:[-*•·–]|\(?\d{1,2}[.)、）]|[（(]?[一二三四五六七八九十]{1,2}[)）、.])[ \t]*")
 _CLAUSE_BREAK = re.compile(
     r"[，,、]?(?:[，]|,(?=\s)| [—–-]{1,2} |——|(?<=\w) (?=but (?!also)|and (?:i|we|my|our|please|can|could)\b"
-    r"|so (?:i|we|can|could|please|let|what|how)\b|because )"
+    r"|so (?:i|we|can|could|please|let|what|how|keep|don't|never|always|only|skip|no|stick|leave|avoid|use|give|speak"
+    r"|write|talk|put|break|explain|go|make|nothing)\b|because )"
     r"|(?=(?:但是?我|不过我|所以(?:我|你|请|帮)|并且我|而且我)))",
     re.IGNORECASE,
 )
@@ -143,9 +144,31 @@ def _plain(line: str) -> str:
     return without_quotations(line)
 
 
+# "My husband", "Rui": no clause of its own before "and I".
+_PERSON = re.compile(
+    r"(?:(?:so|and|but|also|oh|well|yes|yeah|ok(?:ay)?),? ){0,2}+(?!(?:i|we|you|he|she|it|they)\b)[\w'-]+"
+    r"(?: [\w'-]+){0,3}",
+    re.IGNORECASE,
+)
+_AND_I = re.compile(r"and (?:i|we|my|our)\b", re.IGNORECASE)
+_LONGEST_PERSON = 60  # characters
+
+
+def _joins_persons(plain: str, start: int, found: re.Match[str]) -> bool:
+    """Return whether "and I", "and my wife" joins persons, not clauses."""
+    return (
+        plain.startswith("and ", found.end())
+        and found.start() - start <= _LONGEST_PERSON
+        and bool(_AND_I.match(plain, found.end()))
+        and bool(_PERSON.fullmatch(plain, start, found.start()))
+    )
+
+
 def _clauses(plain: str) -> Iterator[Clause]:
     position = 0
     for match in (*_CLAUSE_BREAK.finditer(plain), None):
+        if match and _joins_persons(plain, position, match):
+            continue
         start, end = position, match.start() if match else len(plain)
         position = match.end() if match else end
         while start < end and plain[start].isspace():

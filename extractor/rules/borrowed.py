@@ -45,18 +45,22 @@ _PLAYED = re.compile(
     r"|respond|answer)"
     r"\b[^.!?\n]{0,40}\b(?:in (?:the )?first person|as (?:an?|the) (?!(?:list|table|bullet|summary|json|markdown|rule"
     r"|short)))"
+    r"|i(?:'m| am) (?:the|an?)\b[^.!?\n]{1,60}[,.;] ?(?:and )?you(?:'re| are) (?:my|the|an?)\b"
+    r"|in (?:our|my|the) (?:game|campaign|story|novel|dream|larp|rpg|screenplay)\b"
+    r"|worksheet (?:says|asks)|how many (?:\w+ ){0,4}(?:are|is|does|do) (?:\w+ )?(?:left|have)"
     r"|said no ?(?:one|body) ever|just kidding|(?:only|just|was|am|i'm) (?:joking|kidding)|jk)\b|(?:^|\s)/s\s*$"
     r"|^[ \t]*(?:\^+|↑+)[ \t]*\w|(?:<-+|←|⬅)[ \t]*\w|\bkill me\b"
     r"|\b(?:for|in) this (?:exercise|scene|game|scenario|simulation|campaign|sketch|play|interview|story)\b"
     r"|扮演|假装|假[设如]你|你(?:现在)?是(?:一[个名位只条]|我的)|你的(?:任务|角色|身份)是|角色设定|充当"
     r"|把自己当[作成]|(?:主人公|主角|女主|男主|反派)[^。，\n]{0,6}(?:自白|独白|说|叫|是)|我的(?:角色|人物|人设)"
     r"|从现在(?:起|开始)[，, ]*你就?是|你[当演扮][^，。\n]{1,8}[，, ]?我[当演扮是]"
-    r"|我[演扮](?!示|出|算|练|变)|模拟(?:面试|对话|场景)|(?:来|咱们|我们|陪我)玩[^，。\n]{0,6}游戏|反话|反讽"
-    r"|以[^，。\n]{1,12}的(?:身份|口吻)|[写拟]一(?:篇|封|首|段|份|个故事)|用第一人称|[写讲编]个(?:故事|童话)"
+    r"|我[演扮](?!示|出|算|练|变)|(?:剧本杀|狼人杀|跑团|游戏|小说|故事|梦|剧)里[，, ]?我"
+    r"|还剩(?:下)?(?:几|多少)|模拟(?:面试|对话|场景)|(?:来|咱们|我们|陪我)玩[^，。\n]{0,6}游戏|反话|反讽"
+    r"|以[^，。\n]{1,12}的(?:身份|口吻)|[写拟]一(?:篇|封|首|段|份|个故事)|用第一人称(?=写|讲|叙|描)|[写讲编]个(?:故事|童话)"
     r"|[改正](?:一下)?这[个句段](?:病句|句子)|起草一?[篇封份]"
     r"|(?:以下|下面|这)是[^，。\n]{0,6}(?:邮件|信件|文章|故事|简历|稿子|对话|访谈|条款|政策)"
     r"|阅读理解|(?:填空|选择|判断|造句|改错)题?[:：]|完形填空|(?:歌词|台词|诗句)[^。\n]{0,8}(?:[:：]|是什么|怎么)"
-    r"|写了?一?首(?:诗|歌|词)|(?<!朋友)(?<!同事)开(?:个)?玩笑|逗你(?:的|玩)|骗你的|瞎说的"
+    r"|写了?一?首(?:诗|歌|词)|(?:我|就|只|是|跟你|和你)在?开(?:个)?玩笑|开(?:个)?玩笑(?:的|啦|呢|而已|哈)|逗你(?:的|玩)|骗你的|瞎说的"
     r"|\[(?:狗头|doge)\]|呵呵[。.!！~ ]*$",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -122,6 +126,8 @@ _MENDED = re.compile(
     r"|how (?:do|would|can|should|could) (?:you|i|we|one) (?:say|write|put|phrase|translate|word|pronounce)\b"
     r"|what(?:'s| is) (?:the )?(?:sentiment|tone|meaning|translation|grammar|mood|subject|tense) (?:of|in)\b"
     rf"|(?:is|are|does|do) (?:this|these|the following|my) (?:[\w-]+ ){{0,2}}?{_TEXT}\b"
+    r"|(?:check|tell me|see) (?:if|whether) (?:this|it|that|my \w+) (?:reads|sounds|makes sense"
+    r"|is (?:correct|natural|right|ok))"
     r"|which (?:of (?:these|the following)|one|version|sentence|option) (?:sounds?|reads?|is|looks?) (?:better|best"
     r"|more"
     r"|correct|right|nicer)|(?:i )?(?:need|want) (?:this|it|that) (?:in|as|to (?:be|sound))\b)"
@@ -133,7 +139,8 @@ _MENDED = re.compile(
     r"|怎么(?:翻译|翻)|用[^，。\n]{1,5}[语文]怎么(?:说|讲|写)"
     r"|(?:proofread|translate|polish|rewrite|summari[sz]e|rephrase))"
     rf"|(?:这|下面)[^。\n]{{0,4}}{_TEXT_ZH}[^。\n]{{0,6}}(?:语病|通顺|对吗|对不对|怎么样|地道|自然)"
-    r"|用[^，。\n]{1,5}[语文]怎么(?:说|讲|写)",
+    r"|用[^，。\n]{1,5}[语文]怎么(?:说|讲|写)"
+    r"|^[^\n.!?]{1,60}\b(?:please|pls) ?:[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 # Supposes something, or gives an example: what follows holds only there.
@@ -143,7 +150,8 @@ _SUPPOSED = re.compile(
     r"|assum(?:e|ing)"
     r"|imagine|picture this|what if|hypothetically|in a (?:world|universe|parallel \w+) where|in theory|theoretically"
     r"|if i (?:were|was|lived|had|worked|owned|became|could)|for the sake of|for example|for instance|e\.g\.|i wish)\b"
-    r"|example\b[^.!?\n:]{0,20}:|假设|假如|假定|倘若|设想|想象(?:一下)?|试想|比如说?|例如|譬如|举个?例子?|打个比方|要是我|万一我"
+    r"|example\b[^.!?\n:]{0,20}:|假设|假如|假定|倘若|设想|想象(?:一下)?|试想|比如说?|例如|譬如|举个例子?"
+    r"|举例(?:来说|说明|[，,:：])|打个比方|要是我|万一我"
     r"|如果我(?:是|住|有|叫|在))",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -166,7 +174,8 @@ _INTRODUCED = re.compile(
 # A label before a statement in the first person: "Persona: I'm 34, I live …". "我的习惯：…" names the user's own.
 _LABELLED = re.compile(
     r"^(?!(?:ps|p\.s\.|fyi|btw|note|notes|update|context|background|reminder|also|correction|edit|remember|preferences?"
-    r"|rules?|about|quick|one|another|important|heads|for|decision|setup|info|fact|记住|记一?下|注意|补充|更新|另外|备注"
+    r"|rules?|about|quick|one|another|important|heads|for|just so|so you|decision|setup|info|fact"
+    r"|记住|记一?下|注意|补充|更新|另外|备注"
     r"|关于|请记|更正|说明|提醒|还有|对了)\b)(?![^\n:：]*(?:\b(?:i|my|me|i'm|our|we)\b|我|咱))[^\n:：,，.。]{2,60}[:：]"
     r"[ \t]*(?=(?:i|i'm|my|we)\b|我)",
     re.IGNORECASE | re.MULTILINE,
@@ -210,7 +219,8 @@ def own_words(message: str) -> str:
     for opening in (_SUPPOSED, _LABELLED):
         if found := opening.search(plain, 0, end):
             end = min(end, _sentence_start(plain, found.start()))
-    if (introduced := _INTRODUCED.search(plain, 0, end)) and not _is_wish(introduced[0]):
+    introduces = any(mark in plain for mark in ":：\n")  # without one, the search would be in vain
+    if introduces and (introduced := _INTRODUCED.search(plain, 0, end)) and not _is_wish(introduced[0]):
         end = min(end, introduced.end())
     return _COMMENT.sub("", message[:end])
 
@@ -221,14 +231,11 @@ def told_in_verse(message: str, told: int) -> bool:
     Verse has short lines without full stops, half of them with a comma at the end; or none that asks, orders or greets.
     """
     lines = [line.strip() for line in message.split("\n") if line.strip()]
-    if (
-        len(lines) < _FEWEST_VERSES
-        or told >= _MOST_TOLD * len(lines)
-        or any(len(line) > _LONGEST_VERSE for line in lines)
-    ):
+    if len(lines) < _FEWEST_VERSES or any(len(line) > _LONGEST_VERSE for line in lines):
         return False
-    commas = sum(line[-1] in ",，;；" for line in lines)
-    return commas >= _FEWEST_COMMAS * len(lines) or not any(_is_chat(line) for line in lines)
+    if sum(line[-1] in ",，;；" for line in lines) >= _FEWEST_COMMAS * len(lines):
+        return True
+    return told < _MOST_TOLD * len(lines) and not any(_is_chat(line) for line in lines)
 
 
 def _is_letter(text: str) -> bool:

@@ -13,12 +13,14 @@ from extractor.types import Candidate, Turn
 
 from . import patterns_en, patterns_zh
 from .borrowed import own_words, told_in_verse
-from .shapes import Shape
+from .stated import Kept, after, asks, clauses_of, reading_at, stated
 
 __all__ = ["extract_rules", "gives_instructions"]
 
 MOST_CANDIDATES = 12  # of one message; more of them come from a pasted document
 LONGEST_CONTENT = 400  # characters
+MOST_SENTENCES_ALONE = 2  # a message of more says much else, so that an order in it is most likely about that
+LONGEST_ALONE = 200  # characters, likewise
 LONGEST_SAID = 2_500  # characters; a longer message was mostly pasted, and only explicit requests count
 MOST_LINES_SAID = 20  # likewise
 SHORTEST_CONTENT = 3
@@ -41,6 +43,10 @@ _CHOSEN_FROM = re.compile(
     r"|\bthe (?:first|second|third|fourth|last|former|latter) (?:one|option|choice|idea|suggestion)\b"
     r"|(?:方案|选项)[一二三四五\dA-Ea-e](?! ?[：:（(]+ ?\w.{3})|第[一二三四五\d]+(?:个|种|套)(?:方案|选项|建议|$)",
     re.IGNORECASE,
+)
+# "I prefer the shorter one" likewise.
+_OF_TWO = re.compile(
+    r"\bthe (?:\w+ )?(?:one|ones|version|option)$|的?[那这](?:个|种|版|条|款|首|张|些)$", re.IGNORECASE
 )
 # "We decided to skip lunch today" is over tomorrow; "today we decided …" and what names a thing in use are not.
 _OF_TODAY = re.compile(
@@ -82,12 +88,17 @@ def extract_rules(turn: Turn) -> list[Candidate]:
 def gives_instructions(text: str) -> bool:
     """Return whether a text has an instruction in it, whoever's it is and however long it shall hold."""
     return any(
-        shape.pattern.match(sentence.plain, _after(language.FILLER, sentence.plain, start), end)
+        _instructs(sentence.plain, after(language.FILLER, sentence.plain, start), end, language)
         for sentence in sentences(text)
         for language in (_language(sentence.plain),)
-        for start, end in _joined(sentence, language)
-        for shape in language.SHAPES
-        if traits_of(shape.category).directive
+        for start, end in clauses_of(sentence, language)
+    )
+
+
+def _instructs(plain: str, start: int, end: int, language: ModuleType) -> bool:
+    directives = (shape for shape in language.SHAPES if traits_of(shape.category).directive)
+    return any(shape.pattern.match(plain, start, end) for shape in directives) or bool(
+        language.read_wish(plain, start, end, condition=None, reasoned=0.0, leads=True)
     )
 
 
@@ -95,7 +106,8 @@ def _of_message(message: str, *, only_explicit: bool) -> Iterator[Candidate]:
     redo = bool(_REDO.search(message, 0, LONGEST_SAID))
     before: Sentence | None = None
     listed = False  # the sentence before ended a lead-in such as "remember these:"
-    for sentence in sentences(message):
+    said = sentences(message)
+    for sentence in said:
         language = _language(sentence.plain)
         lead = None if sentence.question else _lead_in(sentence, language)
         pointing = None if lead is None else _pointing_back(sentence, language)
@@ -118,7 +130,9 @@ def _of_message(message: str, *, only_explicit: bool) -> Iterator[Candidate]:
         else:
             listed = False
             if not only_explicit:
-                yield from _stated(sentence, language)
+                crowded = len(said) > MOST_SENTENCES_ALONE or len(message) > LONGEST_ALONE
+                kept = (_candidate(sentence, each, language) for each in stated(sentence, language, crowded=crowded))
+                yield from filter(None, kept)
         before = sentence
 
 
@@ -129,12 +143,12 @@ def _language(text: str) -> ModuleType:
 def _lead_in(sentence: Sentence, language: ModuleType) -> int | None:
     """Return where the text to remember begins; None without a lead-in such as "remember that"."""
     for clause in sentence.clauses[:3]:
-        for start in {clause.start: None, _after(language.FILLER, sentence.plain, clause.start): None}:
+        for start in {clause.start: None, after(language.FILLER, sentence.plain, clause.start): None}:
             for lead in (language.POINTS_BACK, language.REMEMBER):
                 match: re.Match[str] | None = lead.match(sentence.plain, start)
                 if match:
                     return match.end()
-        if _asks(clause.plain, language):
+        if asks(clause.plain, language):
             return None
     return None
 
@@ -150,9 +164,10 @@ def _remembered(sentence: Sentence, start: int, end: int | None = None) -> Itera
     language = _language(sentence.plain)
     end = len(sentence.text) if end is None else end
     content = _content(sentence, start, end, language)
-    if content is None or language.ONE_OFF.search(sentence.plain, start):
+    attributed = language.ATTRIBUTED.match(sentence.clauses[-1].plain)  # "…, is what my teacher says"
+    if content is None or attributed or language.ONE_OFF.search(sentence.plain, start):
         return
-    shape = _shape_at(sentence.plain, _after(language.FILLER, sentence.plain, start), end, language)
+    shape = reading_at(sentence.plain, after(language.FILLER, sentence.plain, start), end, language)
     if shape is None and _TO_ASSISTANT.match(sentence.plain, start):  # "remember, you are a pirate"
         return
     about_self = _OF_SELF.match(sentence.plain, start)
@@ -167,93 +182,22 @@ def _remembered(sentence: Sentence, start: int, end: int | None = None) -> Itera
     )
 
 
-def _stated(sentence: Sentence, language: ModuleType) -> Iterator[Candidate]:
-    """Yield the statements of a sentence. Clauses that follow one belong to it, unless they ask or order."""
-    if sentence.question and not _asks_after(sentence, language):
-        return
-    if language.ATTRIBUTED.match(sentence.clauses[-1].plain):  # "…, she added"
-        return
-    start_kept = end_kept = -1
-    shape: Shape | None = None
-    condition: int | None = None  # the start of "when you write code", until its main clause follows
-    clauses = _joined(sentence, language)
-    for start, end in clauses:
-        plain = sentence.plain[start:end]
-        if language.ASIDE.search(plain):  # "he said, …": the rest is not the user's statement
-            break
-        conditional = bool(language.CONDITION.match(plain))
-        asks = (sentence.question and end == clauses[-1][1]) or (not conditional and _asks(plain, language))
-        said = _after(language.FILLER, sentence.plain, start)
-        found = None if asks or said >= end else _shape_at(sentence.plain, said, end, language)
-        if found and (condition is None or traits_of(found.category).directive):
-            yield from _candidate(sentence, start_kept, end_kept, shape, language)
-            start_kept, end_kept, shape = (said if condition is None else condition), end, found
-            condition = None
-        elif asks or conditional or language.ORDER.match(sentence.plain, said):
-            yield from _candidate(sentence, start_kept, end_kept, shape, language)
-            shape = None
-            condition = start if conditional and not asks else None
-        elif shape:
-            end_kept = end
-    yield from _candidate(sentence, start_kept, end_kept, shape, language)
-
-
-def _joined(sentence: Sentence, language: ModuleType) -> list[tuple[int, int]]:
-    """Return the clauses' bounds; "from now on, …" is joined to the next clause."""
-    bounds: list[tuple[int, int]] = []
-    for clause in sentence.clauses:
-        if bounds and language.FROM_NOW_ON.match(sentence.plain, *bounds[-1]):
-            bounds[-1] = (bounds[-1][0], clause.end)
-        else:
-            bounds.append((clause.start, clause.end))
-    return bounds
-
-
-def _asks(plain: str, language: ModuleType) -> bool:
-    return bool(language.QUESTION.search(plain) if language is patterns_zh else language.QUESTION.match(plain))
-
-
-def _asks_after(sentence: Sentence, language: ModuleType) -> bool:
-    """Return whether only a question's last clause asks: "I love spicy food, what should I cook?", not "…, right?"."""
-    last = sentence.clauses[-1]
-    return (
-        len(sentence.clauses) > 1
-        and bool(
-            _asks(last.plain, language)
-            or language.ORDER.match(sentence.plain, _after(language.FILLER, sentence.plain, last.start))
-        )
-        and not re.match(
-            r"(?:对|是|行|好)(?:吗|吧|不|么)|(?:is|isn't|are|aren't|do|don't|am|right|ok|does|doesn't)\b.{0,14}$",
-            last.plain,
-            re.IGNORECASE,
-        )
+def _candidate(sentence: Sentence, kept: Kept, language: ModuleType) -> Candidate | None:
+    reading = kept.reading
+    wish = traits_of(reading.category).directive  # "please" belongs to it
+    content = _content(sentence, kept.start, kept.end, language, wish=wish)
+    if content is None or _MASK in content or (reading.category == "decision" and _says_little(content)):
+        return None
+    if reading.category == "preference" and _OF_TWO.search(content):
+        return None
+    return Candidate(
+        content=content,
+        category=reading.category,
+        type=reading.type,
+        importance=reading.importance,
+        confidence=reading.confidence,
+        entities=_entities(content),
     )
-
-
-def _shape_at(plain: str, start: int, end: int, language: ModuleType) -> Shape | None:
-    shape: Shape
-    for shape in language.SHAPES:
-        if shape.pattern.match(plain, start, end):
-            directive = traits_of(shape.category).directive
-            blocked = language.ONE_OFF.search(plain) or (not directive and language.BLOCKED.search(plain))
-            return None if blocked else shape
-    return None
-
-
-def _candidate(
-    sentence: Sentence, start: int, end: int, shape: Shape | None, language: ModuleType
-) -> Iterator[Candidate]:
-    content = _content(sentence, start, end, language) if shape else None
-    thin = shape is not None and shape.category == "decision" and _says_little(content or "")
-    if shape and content and not thin and _MASK not in content:
-        yield Candidate(
-            content=content,
-            category=shape.category,
-            type=shape.type,
-            importance=shape.importance,
-            confidence=shape.confidence,
-            entities=_entities(content),
-        )
 
 
 def _says_little(decision: str) -> bool:
@@ -262,20 +206,15 @@ def _says_little(decision: str) -> bool:
     return bool(_CHOSEN_FROM.search(decision) or (_OF_TODAY.search(decision) and not lasting))
 
 
-def _content(sentence: Sentence, start: int, end: int, language: ModuleType) -> str | None:
+def _content(sentence: Sentence, start: int, end: int, language: ModuleType, *, wish: bool = False) -> str | None:
     plain = sentence.plain[start:end]
-    trailing = language.TRAILING.search(plain, max(0, len(plain) - LONGEST_TRAIL))
+    trailing = None if wish else language.TRAILING.search(plain, max(0, len(plain) - LONGEST_TRAIL))
     end = start + trailing.start() if trailing else end
     content = " ".join(sentence.text[start:end].split()).strip(" ,，、:：;；-—*_")
     letters = sum(character.isalnum() for character in content)
     if letters < SHORTEST_CONTENT or set(sentence.plain[start:end]) <= {QUOTED, '"', "“", "”"}:
         return None
     return content[:LONGEST_CONTENT].rstrip()
-
-
-def _after(pattern: re.Pattern[str], text: str, start: int) -> int:
-    match = pattern.match(text, start)
-    return match.end() if match else start
 
 
 def _entities(content: str) -> tuple[str, ...]:

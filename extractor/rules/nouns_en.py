@@ -1,6 +1,6 @@
-"""English nouns that the shapes share: what a person is, whom they have, what a project has."""
+"""English nouns that the shapes share: what a person is, what a project has."""
 
-__all__ = ["KIN", "ROLE", "THING"]
+__all__ = ["ROLE", "THING"]
 
 ROLE = (
     r"(?:[\w/+.#&-]+\s+){0,5}?(?:engineer|developer|programmer|designer|teacher|student|doctor|nurse|lawyer"
@@ -21,11 +21,6 @@ ROLE = (
     r"|midwife|mechanic|welder|baker|tailor|gardener|librarian|judge|tutor|coach|trainer|nanny|carer|receptionist"
     r"|secretary|pastor|sailor|painter|sculptor|illustrator|cellist|riser|\w+(?:keeper|smith|ologist|ographer|maker"
     r"|worker|monger|nomist|ician))s?"
-)
-KIN = (
-    r"(?:wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|son|daughter|kids?|children|child|baby|mom|mum"
-    r"|mother|dad|father|parents|brother|sister|twin|grandmother|grandfather|grandma|grandpa|uncle|aunt|cousin"
-    r"|niece|nephew|dog|cat|puppy|kitten|pet|boss|manager|roommate|best friend)"
 )
 THING = (
     r"(?:project|app|application|service|stack|tech stack|backend|frontend|database|db|api|repo|repository"

@@ -6,26 +6,36 @@ They match at its start only, so that quotations of others ("she said I like…"
 import re
 
 from .shapes_en import SHAPES
+from .statements_en import read_statement
+from .wishes_en import read_wish
 
 __all__ = [
+    "APPOSED",
     "ASIDE",
     "ATTRIBUTED",
     "BLOCKED",
     "CONDITION",
     "FILLER",
+    "FOR_ME",
     "FROM_NOW_ON",
     "ONE_OFF",
+    "OPENER",
     "ORDER",
     "POINTS_BACK",
     "QUESTION",
     "REMEMBER",
     "SHAPES",
+    "SUBJECT",
+    "TAIL",
     "TRAILING",
+    "WISHING",
+    "read_statement",
+    "read_wish",
 ]
 
 # Words before a statement that do not belong to it.
 FILLER = re.compile(
-    r"(?:(?:ok(?:ay)?|well|so|and|but|also|plus|yes|yeah|yep|no|nah|hey|hi|hello|btw|by the way|fyi"
+    r"(?:(?:ok(?:ay)?|well|so|and|but|also|plus|yes|yeah|yep|no(?=\s*[,.!—–-])|nah|hey|hi|hello|btw|by the way|fyi"
     r"|for your information"
     r"|just so you know|just fyi|as you know|actually|honestly|personally|basically|anyway|oh|ah|hmm+|sure"
     r"|right|alright|great|thanks|thank you"
@@ -78,7 +88,7 @@ POINTS_BACK = re.compile(
 QUESTION = re.compile(
     (
         r"(?:what|how|why|when|where|who|whom|whose|which|is|are|am|was|were|do|does|did|can|could|would|will"
-        r"|should|shall|may|have|has|any|isn't|aren't|don't you|doesn't|won't|wouldn't)\b"
+        r"|should|shall|may|have|has|any(?! \w+ (?:you|that)\b)|isn't|aren't|don't you|doesn't|won't|wouldn't)\b"
     ),
     re.IGNORECASE,
 )
@@ -92,7 +102,9 @@ ORDER = re.compile(
     r"|how|which|thanks|thank you)\b",
     re.IGNORECASE,
 )
-CONDITION = re.compile(r"(?:if|when|whenever|unless|once|every time|each time|before|after|for)\b", re.IGNORECASE)
+CONDITION = re.compile(
+    r"(?:if|when|whenever|whatever|wherever|unless|once|every time|each time|before|after|for)\b", re.IGNORECASE
+)
 FROM_NOW_ON = re.compile(
     (
         r"(?:please |and |so |but |ok(?:ay)? )*(?:from now on|from here on(?: out)?|going forward"
@@ -104,18 +116,36 @@ FROM_NOW_ON = re.compile(
     ),
     re.IGNORECASE,
 )
+# Says when or where, and says nothing alone: "in our team, …", "last spring, …".
+OPENER = re.compile(
+    r"(?:(?:in|at|on|within) (?:our|my|the) [\w'-]+(?: [\w'-]+)?|(?:at|from) (?:home|work|school)|since \S+(?: \S+)?"
+    r"|(?:on|in) \w+s|(?:last|every|each) \w+(?: \w+)?|most \w+s|nowadays|these days|in (?:19|20)\d\d"
+    r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))$",
+    re.IGNORECASE,
+)
+FOR_ME = re.compile(r"in (?:your|my|our|all|any)\b", re.IGNORECASE)  # a place where a wish may hold that follows
+APPOSED = re.compile(
+    r"(?:my|our) \w+(?: \w+)?, (?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+)?$", re.IGNORECASE
+)  # "my sister, Ann, …"
+WISHING = re.compile(r"(?:can|could|would|will) you (?:please )?(?:always|never|only)\b", re.IGNORECASE)
+SUBJECT = re.compile(r"(?:i|we|my|our|me|the|in|at|on|last|since|both|been|got)\b|(?-i:[A-Z])", re.IGNORECASE)
+TAIL = re.compile(
+    r"(?:always|ever|please|every time|each time|at all times|no exceptions|period|full stop|thanks|for me)[ .!]*$",
+    re.IGNORECASE,
+)
 ASIDE = re.compile(
     r"\b(?:said|says|told (?:me|us|him|her|them)|asked|wrote|writes|claims?|according to)\s*:?\s*$",
     re.IGNORECASE,
 )
 ATTRIBUTED = re.compile(
-    r"(?:he|she|they|\w+) (?:said|added|wrote|replied|says|adds|goes|asked|claimed|answered|explained)\W*$",
+    r"(?:is|that's) what .{1,30}(?:say|says|said|tells? \w+)\W*$|as .{1,30} (?:says|said|puts it)\W*$"
+    r"|(?:he|she|they|\w+) (?:said|added|wrote|replied|says|adds|goes|asked|claimed|answered|explained)\W*$",
     re.IGNORECASE,
 )
 TRAILING = re.compile(
     (
         r"(?:[,\s]+(?:please|thanks|thank you|thx|ok(?:ay)?|right|though|too|btw|by the way|you know|mate|lol|haha"
-        r"|anyway|cheers|if possible|for me)\b)++[\s!.]*$"
+        r"|anyway|cheers|if possible|just so you know)\b)++[\s!.]*$"
     ),
     re.IGNORECASE,
 )
@@ -141,6 +171,7 @@ ONE_OFF = re.compile(
     r"|message"
     r"|round|step|exercise|conversation|chat|turn|attempt|draft)"
     r"|(?:in|for|of|on) (?:this|that) (?:file|function|method|class|module|spreadsheet|table|sheet|column|document|page"
-    r"|paragraph|sentence|email|test|commit|branch|pr|pull request|ticket|script|example|case|image|picture))\b",
+    r"|paragraph|sentence|email|test|commit|branch|pr|pull request|ticket|script|example|case|image|picture))\b"
+    r"|\bhere\s*$|\b(?:on|in|at) line \d",
     re.IGNORECASE,
 )

@@ -153,7 +153,7 @@ async def test_a_failure_leaves_the_rules_and_a_turn_to_retry(
     provider.always = lambda _: Fail(status=401)
     async with opened() as memory:
         await say(memory, f"I prefer tea. {SAID}.")
-        assert lines(tmp_path) == ["I prefer tea"]
+        assert lines(tmp_path) == ["I prefer tea", SAID]
         status = await command(memory, "/memory status")
         assert "model.refused" in status
         assert "retry" in status
@@ -208,7 +208,7 @@ async def test_a_date_of_validity_ends_recall(provider: Provider, opened: Open, 
     flight = entry("The user's flight to Oslo is on 2026-01-09", "flight to Oslo is on Friday", expires="2026-01-09")
     provider.script.append(Say(text=found(flight)))
     async with opened() as memory:
-        await say(memory, "My flight to Oslo is on Friday, gate opens at noon")
+        await say(memory, "flight to Oslo is on Friday, gate opens at noon, will tell you more")
         session = await memory.start_session("other", user=OWNER)
         clock.now = datetime(2026, 1, 9, 20, 0, tzinfo=UTC)
         assert [hit.text for hit in await memory.search(session, "flight to Oslo")] == [flight["content"]]

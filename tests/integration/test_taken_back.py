@@ -108,7 +108,7 @@ async def test_only_lines_of_the_same_turns_are_taken_back(provider: Provider, o
         await say(memory, "I'm allergic to walnuts")
         (identity,) = [row["id"] for row in rules_lines(provider.asked[0])]
         provider.always = lambda _: Say(text=found(retract=[identity, "m-unknown"]))
-        await say(memory, "My sister plays the cello in the orchestra of our town, and she is good at it.")
+        await say(memory, "She plays the cello in the orchestra of our town, and she is good at it.")
         assert lines(tmp_path) == ["I'm allergic to walnuts"]
 
 

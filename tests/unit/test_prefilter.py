@@ -62,15 +62,15 @@ def test_what_may_hold_something_is_kept(message: str, reason: str) -> None:
 
 def test_a_short_batch_is_dropped_unless_it_says_a_priority_word() -> None:
     settings = ExtractorSettings(min_conversation_length=200)
-    assert judge(turns("My sister moved to Lisbon"), settings).reason == "too_short"
+    assert judge(turns("My sister liked Lisbon"), settings).reason == "too_short"
     assert judge(turns("My birthday party went fine"), settings).reason != "too_short"
 
 
 def test_a_chinese_character_counts_as_three() -> None:
     settings = ExtractorSettings()
     assert judge(turns("我妹妹上周搬到里斯本去了，在那边的医院当护士"), settings).reason != "too_short"
-    assert judge(turns("我妹妹上周搬走了"), settings).reason == "too_short"
-    assert judge(turns("My sister moved to Lisbon"), settings).reason == "too_short"
+    assert judge(turns("我妹妹上周很高兴"), settings).reason == "too_short"
+    assert judge(turns("My sister liked Lisbon"), settings).reason == "too_short"
 
 
 def test_one_good_turn_keeps_a_batch() -> None:

@@ -209,7 +209,25 @@ def test_what_is_told_is_kept_and_what_is_not_stays_out(message: str, content: s
     assert found == [] if content is None else any(content in each for each in found)
 
 
-@pytest.mark.parametrize("sign", [" ", "“", "dear a,\n", "my ", "translate the ", "我对"])
+@pytest.mark.parametrize(
+    "sign",
+    [
+        " ",
+        "“",
+        "dear a,\n",
+        "my ",
+        "translate the ",
+        "我对",
+        "a, ",
+        "no ",
+        "i'm ",
+        "always, ",
+        "是",
+        "我的",
+        "别给",
+        "人，",
+    ],
+)
 def test_a_hostile_message_is_read_in_time(sign: str) -> None:
     def work(length: int) -> float:
         started = time.process_time()

@@ -1,0 +1,342 @@
+"""Reads an English clause that wishes something of the assistant for good: by its form, not by its topic."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from .clause_en import PAST, PRESENT, PROGRESSIVE, Word, is_plural, lemmas, words_of_clause
+from .reading import KEPT, Reading, sets_of, weights_of
+from .words_en import ORDERS, WISH_MARKS, WISH_SETS
+
+__all__ = ["read_wish"]
+
+_ORDERS, _ORDER_WEIGHTS = weights_of(ORDERS)
+_MARKS, _WEIGHTS = weights_of(WISH_MARKS)
+_WORDS: Final = sets_of(WISH_SETS)
+# A clause that tells or asks; not worth more reading.
+_TELLS = re.compile(
+    r"(?:he|she|they|this|that|these|those|there|what|who|how|why|which|is|are|was|were|does|did|has|have|let's|thanks?"
+    r"|i(?:'m|'ve|'ll)?|we(?:'re|'ve|'ll)?|it(?:'s)?)\b"
+    r"(?!(?:'d| would) (?:like|prefer|rather|appreciate|love|be nice)| (?:want|need|expect|prefer|hate it|dislike it)"
+    r"| don't (?:want|need)| (?:like|love) it when| can't stand it| annoys me| bugs me)",
+    re.IGNORECASE,
+)
+# A message that says much else may still say "always".
+_FOR_GOOD = re.compile(
+    r"\b(?:always|never|ever|every|each|any|all|only|when(?:ever)?|if|with me|for me|to me)\b", re.IGNORECASE
+)
+_LASTING: Final = frozenset(
+    word for word, name in _MARKS.items() if name in ("lasting", "only", "mine", "your", "rather")
+)
+_ALL: Final = _WORDS["of a task"]
+_WISHERS: Final = tuple(tuple(f"{wish} you to".split()) for wish in _WORDS["wanted"])
+_FEWEST_IN_CONDITION: Final = 3  # words
+_FEWEST_BEFORE_MAIN: Final = 4  # words
+_LONGEST_LABEL: Final = 16  # characters
+_LONGEST: Final = 30  # words
+_LONGEST_NOUN: Final = 9  # words
+_LONGEST_CONDITIONAL_NOUN: Final = 11  # words
+_PLAIN, _FORBIDS, _STOPS, _HATES, _PRAISES = 1.5, 2.0, 3.0, 4.0, 6.0  # what a form weighs
+_WEAK, _SCARCELY = 1.0, 0.5
+_WHENEVER, _IF, _WHERE = 2.5, 2.0, 1.0  # what a condition adds
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """A clause cut in two: what is wished, and when. whole: both, with the condition before them."""
+
+    main: Sequence[str]
+    whole: Sequence[str]
+    usual: float
+    bonus: float
+
+
+def read_wish(
+    plain: str, start: int, end: int, *, condition: tuple[int, int] | None, reasoned: float, leads: bool
+) -> Reading | None:
+    """Read a clause as a standing wish; None for an order for once.
+
+    condition: the bounds of "when you plan a trip" before it. reasoned: what is added for a reason that stands beside
+    it. leads: the clause begins its sentence.
+    """
+    if _TELLS.match(plain, start) or (reasoned < 0 and not _FOR_GOOD.search(plain, start, end)):
+        return None
+    condition, start = (condition, start) if condition else _condition(plain, start, end)
+    wish = _cut(plain, start, end, condition)
+    if wish is None:
+        return None
+    form = _form(wish)
+    if form is None or not (leads or condition or wish.bonus or _stands_alone(wish.main)):
+        return None
+    if _ORDERS.get(wish.main[0]) == "task":
+        reasoned = min(0.0, reasoned)  # "I live in Rome, suggest restaurants"
+        if not wish.usual and not (_LASTING - _ALL) & set(_pairs(wish.main)) and not _bounded(wish.main):
+            return None  # "give me some examples"
+    score = form + wish.usual + wish.bonus + reasoned + _marked(wish, reasoned=reasoned)
+    return Reading("instruction", "O", "high", min(0.9, 0.75 + 0.04 * (score - KEPT))) if score >= KEPT else None
+
+
+def _condition(plain: str, start: int, end: int) -> tuple[tuple[int, int] | None, int]:
+    """Return the bounds of a condition at a clause's start, and where the rest begins: "Recipes: no dairy"."""
+    colon = plain.find(": ", start, min(end, start + _LONGEST_LABEL))
+    if colon > 0 and plain[start:colon].isalpha():
+        return (start, colon), colon
+    comma = plain.find(",", start, end)
+    if comma > 0 and plain[start : start + 3].lower() in ("in ", "for"):
+        return (start, comma), comma
+    return None, start
+
+
+def _cut(plain: str, start: int, end: int, condition: tuple[int, int] | None) -> _Wish | None:
+    """Cut a clause into what is wished and when; None where it tells of the one who reads it, or says too much."""
+    words = _plain_words(words_of_clause(plain, start, end))
+    if words[:2] == ["you", "don't"] and words[3:4] == ["to"] and _WORDS["mine"] & set(_pairs(words)):
+        words = ["no", "need", *words[3:]]  # "you don't have to be polite with me"
+    if words[:1] == ["you"] and words[1:2] not in (["should"], ["must"], ["can"], ["could"]):
+        return None
+    bonus = _SCARCELY if words[:1] == ["please"] else 0.0
+    while words and words[0] in _WORDS["asked"]:
+        words = words[1:]
+    if not words or len(words) > _LONGEST:
+        return None
+    main, after = _without_condition(words, leads=words[0] in _WORDS["when"] and condition is None)
+    before = _plain_words(words_of_clause(plain, *condition)) if condition else []
+    unless = _WHERE if {"unless i", "unless told"} & set(_pairs(words)) else 0.0
+    usual = max(_usual(before), _usual(after), unless)
+    if not usual and (words[0] in _WORDS["when"] or condition):
+        return None
+    for wisher in _WISHERS:
+        if tuple(words[: len(wisher)]) == wisher:  # "I'd like you to address me as …"
+            main, bonus = words[len(wisher) :], bonus + _WEAK
+    if words[0] in _WORDS["own wish"] and main[:1] == words[:1]:
+        main = words
+    return _Wish(main, [*before, *words], usual, bonus) if main else None
+
+
+def _without_condition(words: Sequence[str], *, leads: bool) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the main clause and its condition, whichever comes first; a reason behind them is left out."""
+    if leads:  # "If you aren't sure just say so", "when I ask about money assume …"
+        at = next(
+            (
+                at
+                for at in range(_FEWEST_BEFORE_MAIN, len(words))
+                if words[at] in _WORDS["begin"] and words[at - 1] not in _WORDS["speakers"] | {"to"}
+            ),
+            len(words),
+        )
+        return words[at + (words[at : at + 1] in (["just"], ["please"], ["then"])) :], words[:at]
+    at = next((at for at in range(1, len(words)) if words[at] in _WORDS["when"]), len(words))
+    because = next((at for at in range(2, at) if words[at] in _WORDS["because"]), at)
+    return words[:because], words[at:]
+
+
+def _plain_words(words: Sequence[Word]) -> list[str]:
+    """Return the words in lower case, "don't" and "i'd" as one, and "every time" as "whenever"."""
+    plain: list[str] = []
+    for word in words:
+        if word.low in ("n't", "'d") and plain:
+            plain[-1] += word.low
+        elif word.low == "time" and plain[-1:] in (["every"], ["each"], ["any"]):
+            plain[-1] = "whenever"
+        elif word.low[0].isalnum() or word.low[0] == "'":
+            plain.append(word.low)
+    return plain
+
+
+def _pairs(words: Sequence[str]) -> list[str]:
+    """Return the words, and each two that follow each other."""
+    return [*words, *map(" ".join, pairwise(words))]
+
+
+def _usual(condition: Sequence[str]) -> float:
+    """Return what "when you plan a trip" adds: a case that comes again, not "when you're done"."""
+    named = condition[:1] if len(condition) == 1 else condition[1:2] if condition[:1] in (["for"], ["in"]) else []
+    if named:  # "Recipes: …", "for my workouts, …"
+        return _WHERE if named[0] in ("my", "our", "your", "all", "any") or is_plural(named[0]) else 0.0
+    if len(condition) < _FEWEST_IN_CONDITION or condition[0] not in _WORDS["when"]:
+        return 0.0
+    who, what = condition[1], condition[2]
+    # "when suggesting films", "whenever my mum comes up"
+    if (who.endswith("ing") and _is_task(who)) or (condition[0] == "whenever" and who in ("my", "our")):
+        return _WHENEVER
+    if who in ("a", "an", "any") or (who == "it" and {"for", "about"} & set(condition[2:4])):
+        return _IF
+    ours = who == "we" and condition[0] != "if"
+    once = what in _WORDS["no task"] or _WORDS["not usual"] & set(condition[2:])
+    if once or not (ours or who in ("you", "i")) or not any(_is_task(word) for word in condition[2:5]):
+        return 0.0
+    return _IF if condition[0] == "if" else _WHENEVER
+
+
+def _is_task(word: str) -> bool:
+    return word in _ORDERS or word in _WORDS["asking"] or any(verb in _ORDERS for verb in lemmas(word, PROGRESSIVE))
+
+
+def _form(wish: _Wish) -> float | None:
+    """Return what the form of the main clause weighs; None where it wishes nothing."""
+    words = [*wish.main, ""]
+    if words[0] in _WORDS["own wish"]:
+        return _wished(wish.main)
+    for form in (_strict, _lacking, _every):
+        known, weight = form(words, wish)
+        if known:
+            return weight
+    order = next((each for each in (f"{words[0]} {words[1]}", words[0]) if each in _ORDERS), None)
+    if order:
+        return None if words[0] == "be" and words[1] in ("a", "an") else _ORDER_WEIGHTS[_ORDERS[order]]
+    return _noun(wish.main, conditional=wish.usual > 0)
+
+
+def _strict(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
+    """Read "always …", "never …", "don't …", "stop …ing"."""
+    first, second = words[0], words[1]
+    if second.endswith("s") and second not in _ORDERS and second[-2:] != "ss":  # "never eats meat"
+        return first == "always" or first in _WORDS["prohibitions"], None
+    if first == "always" and second:
+        named = second not in _WORDS["after always"] and words[2] in _WORDS["determiners"] if words[2:] else False
+        return True, _WEAK if second in _ORDERS or named else None
+    if first not in _WORDS["prohibitions"] or not second:
+        return False, None
+    if first == "stop" and second.endswith("ing"):
+        return True, _STOPS
+    return True, None if second in _NO_ORDER or _told(second) else _FORBIDS
+
+
+def _lacking(words: Sequence[str], wish: _Wish) -> tuple[bool, float | None]:
+    """Read "no emojis", "no need to …", "nothing with …", "not before …"."""
+    first, second = words[0], words[1]
+    if first == "no" and second == "need":
+        return True, _FORBIDS if words[2] == "to" else None
+    if first == "no":
+        return True, _PLAIN if second and second not in _WORDS["no thing"] and not set(words) & _FINITE else None
+    if first == "nothing":
+        somewhere = wish.usual or {"in", "for"} & set(words)
+        rest = _PLAIN if somewhere and second and second[-1] not in "sd" else None
+        return True, _STOPS if second in _WORDS["around"] else rest
+    return first == "not", _PLAIN if second in ("before", "after") else None
+
+
+def _every(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
+    """Read "every recipe for two", "any hotel must have …"."""
+    first, second = words[0], words[1]
+    if first in ("every", "each") and second.isalpha() and second not in _WORDS["spans"]:
+        return True, _WEAK
+    modal = next((at for at, word in enumerate(words) if word in _WORDS["must"]), 0)
+    if not modal or first not in ("any", "every", "all", "anything", "everything", "whatever"):
+        return False, None
+    return True, _PLAIN if not {"i", "we"} & set(words[:modal]) else None
+
+
+_NO_ORDER: Final = _WORDS["speakers"] | _WORDS["around"] | _WORDS["no order"] | {"on", "at", "again"}
+_FINITE: Final = _WORDS["finite"]
+_NO_NOUN: Final = _FINITE | {"i", "he", "she", "they", "you", "it"}
+
+
+def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
+    """Read a wish without a verb: "Celsius only", "metric units please", "prices in pounds"."""
+    if conditional and " ".join(words[-2:]) in _WORDS["mine"]:  # "…, define it for me"
+        return _PLAIN
+    longest = _LONGEST_CONDITIONAL_NOUN if conditional else _LONGEST_NOUN
+    told = any(_told(word) for word in words[1:])  # "that sounds good to me"
+    if len(words) > longest or told or {word.removesuffix("n't") for word in words} & _NO_NOUN:
+        return None
+    noun = [word for word in words if word not in ("please", "pls", "plz", "thanks", "only", "always")]
+    pointed = bool(noun) and _MARKS.get(noun[0]) in ("the", "this", "nth", "more", "lasting")
+    if not noun or noun[0] in _WORDS["around"] or (pointed and not {"a time", "at most"} & set(_pairs(words))):
+        return None
+    for_me = " ".join(noun[-2:]) in _WORDS["mine"] or "only" in (words[0], words[-1]) or "nothing" in words[1:]
+    in_form = any(map(is_plural, words[:2])) and {"in", "as"} & set(words[1:4])
+    asked = words[-1] in ("please", "pls", "plz", "always")
+    if for_me or (in_form and not asked) or (asked and len(noun) > 1):
+        return _PLAIN
+    compared = asked or words[-1] == "ever" or {"rather", "instead", "most"} & set(words)
+    return _WEAK if asked or (compared and not conditional) else _SCARCELY if conditional else None
+
+
+def _told(word: str) -> bool:
+    """Return whether a word is the verb of a statement: "sounds", "spoke", "tried"."""
+    if word.endswith("ed") and len(word) > len("need"):
+        return True
+    return word in _WORDS["says"] or any(
+        lemma in _WORDS["say"] for lemma in (*lemmas(word, PRESENT)[1:], *lemmas(word, PAST))
+    )
+
+
+def _wished(words: Sequence[str]) -> float | None:
+    """Read "I'd like …", "I hate it when …"; "I want to …" is the speaker's own plan."""
+    text = " ".join(words[:5])
+    if "to" in words[2:4] and "you" not in words[:4] and not text.startswith("i don't want to"):
+        return None
+    if text.startswith(tuple(_WORDS["wanted"])):
+        return _SCARCELY
+    if text.startswith("i don't want") and any(is_plural(word) for word in (*words[3:4], words[-1])):
+        return _FORBIDS
+    for kind, weight in (("pleased", _PRAISES), ("appreciated", _HATES + _WEAK), ("annoyed", _HATES)):
+        if text.startswith(tuple(_WORDS[kind])):
+            return weight
+    return None
+
+
+def _stands_alone(words: Sequence[str]) -> bool:
+    """Return whether a clause inside a sentence is a wish of its own: an order, or with "please", "always", "me"."""
+    return words[0] in _ORDERS or words[0] in _WORDS["prohibitions"] or bool(_WORDS["for good"] & set(words))
+
+
+def _marked(wish: _Wish, *, reasoned: float) -> float:
+    """Return what the words add: for me, every, plain plurals; the, this, first, a."""
+    words, whole = wish.main, wish.whole
+    seen = {_MARKS.get(word, "") for word in words} | {_MARKS[pair] for pair in _pairs(whole) if pair in _COUPLES}
+    seen |= {_MARKS.get(word, "") for word in whole} & {"lasting", "only", "my"}
+    if "my" in seen and words[0] in _WORDS["prohibitions"]:
+        seen.add("please")
+    if any(a == "your" and is_plural(b) for a, b in pairwise(words)):
+        seen.add("your")
+    if _names_in_general(words):
+        seen.add("plural")
+    if words[1:2] in (["a"], ["an"]) or words[1:3] in (["me", "a"], ["me", "an"]):
+        seen.add("a")
+    return sum(_WEIGHTS[name] for name in seen - _without_weight(wish, seen, reasoned=reasoned) if name)
+
+
+_COUPLES: Final = frozenset(word for word in _MARKS if " " in word)
+
+
+def _bounded(words: Sequence[str]) -> bool:
+    """Return whether a time or a number bounds the wish: "not after nine", "under 100 words"."""
+    return any(_MARKS.get(a) == "bound" and (b[0].isdigit() or b in _WORDS["times"]) for a, b in pairwise(words))
+
+
+def _names_in_general(words: Sequence[str]) -> bool:
+    """Return whether something is named in the plural without "the"; what one can do without may have it."""
+    sparing = _ORDERS.get(words[0]) == "sparing"
+    return any(
+        is_plural(words[at]) and words[at] not in _MARKS and (sparing or "the" not in words[max(0, at - 2) : at])
+        for at in range(1 if words[0] in _ORDERS else 0, len(words))
+    )
+
+
+def _without_weight(wish: _Wish, seen: set[str], *, reasoned: float) -> set[str]:
+    """Return the marks that say nothing here: "the" behind "skip", "it" in a case that comes again."""
+    words = wish.main
+    void = {"me"} if "mine" in seen else {"more"} if "than" in words else set()
+    if any(a == "first" and b in _WORDS["names"] for a, b in pairwise(words)):
+        void.add("nth")
+    if _ORDERS.get(words[0]) == "sparing":
+        void.add("the")
+    gone = words[-1] == "available" or any(_MARKS.get(word) == "gone" for word in words[1:3])
+    if words[0] != "no" or not gone:
+        void.add("gone")
+    if not _bounded(wish.whole):
+        void.add("bound")
+    if wish.usual:
+        void |= {"the", "a", "nth", "more", "task"}
+    named = wish.usual or (reasoned > 0 and _ORDERS.get(words[0]) == "sparing")  # "no salt for me, so leave it out"
+    if (
+        (named and not {"this", "here", "now", "that"} & set(words))
+        or words[0] in ("nothing", "i", "it")
+        or {"here on", "a time"} & set(_pairs(words))
+    ):
+        void.add("this")
+    return void

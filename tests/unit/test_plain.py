@@ -1,0 +1,125 @@
+"""How much of what people plainly say is kept, whole and standing, and how much that only looks like it."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from extractor import Candidate, Turn, extract_rules, traits_of
+
+ROWS = [
+    json.loads(line) for line in (Path(__file__).parents[1] / "data" / "plain.jsonl").read_text("utf-8").splitlines()
+]
+FEWEST_WHOLE, FEWEST_STANDING, LEAST_PRECISION = 0.85, 0.85, 0.95
+
+
+def kept(message: str) -> list[Candidate]:
+    return extract_rules(Turn(id=1, user=message, reply="", at=datetime(2026, 1, 5, tzinfo=UTC)))
+
+
+@dataclass(kw_only=True)
+class Score:
+    """told, wished: how many rows say something; whole, standing: how many of them are kept so; lines: all kept."""
+
+    told: int = 0
+    wished: int = 0
+    whole: int = 0
+    standing: int = 0
+    lines: int = 0
+
+
+def score(lang: str) -> Score:
+    result = Score()
+    for row in ROWS:
+        if row["lang"] != lang:
+            continue
+        candidates = kept(row["text"])
+        whole = [each for each in candidates if row["keep"] and row["keep"] in each.content]
+        result.lines += len(candidates)
+        result.whole += bool(whole)
+        if row["keep"] is not None:
+            result.told += 1
+        if row["standing"]:
+            result.wished += 1
+            result.standing += any(traits_of(each.category).standing for each in whole)
+    return result
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_what_is_plainly_said_is_kept_whole_and_what_only_looks_like_it_is_not(lang: str) -> None:
+    result = score(lang)
+    print(f"{lang}: {result}")  # noqa: T201 - shown with -rP: how far above the floors
+    assert result.whole >= FEWEST_WHOLE * result.told
+    assert result.standing >= FEWEST_STANDING * result.wished
+    assert result.whole >= LEAST_PRECISION * result.lines
+
+
+# Each form of a wish, and the order for once beside it.
+PAIRS = [
+    ("No exclamation marks please", "No, make it louder"),
+    ("skip the pleasantries in my mails", "skip that paragraph"),
+    ("when you plan a trip for me, trains only", "when you're done, send me the file"),
+    ("hold the onions", "hold on a second"),
+    ("nothing with gluten", "nothing happened"),
+    ("never ring me after nine", "never heard of it"),
+    ("metric units, always", "metric units are used in the table above"),
+    ("I can't stand jargon", "I can't open the file"),
+    ("别给我发语音", "别担心"),
+    ("回复我短一点", "短一点"),
+    ("对我别说教", "对，就这样"),
+    ("我闻不了榴莲", "我打不开文件"),
+    ("少放辣", "少了一个括号"),
+    ("以后查资料都附上出处", "这段附上出处"),
+]
+
+
+@pytest.mark.parametrize(("wish", "order"), PAIRS)
+def test_a_wish_for_good_is_told_from_an_order_for_once_by_its_form(wish: str, order: str) -> None:
+    (candidate,) = kept(wish)
+    assert candidate.content == wish
+    assert traits_of(candidate.category).standing
+    assert kept(order) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "content"),
+    [
+        ("Hi, I'm Mei!", "I'm Mei"),
+        (
+            "I'm Mei, I moved to Lisbon last spring with my husband Tomas",
+            "I'm Mei, I moved to Lisbon last spring with my husband Tomas",
+        ),
+        ("My husband and I run a guesthouse in Porto", "My husband and I run a guesthouse in Porto"),
+        ("Both of my kids are vegetarian.", "Both of my kids are vegetarian"),
+        ("My sister, Ann, was born in May 1990.", "My sister, Ann, was born in May 1990"),
+        ("My knees are bad so I swim on Mondays", "My knees are bad so I swim on Mondays"),
+        ("English is my third language so use easy words", "English is my third language so use easy words"),
+        ("我叫小梅，去年搬到里斯本", "我叫小梅，去年搬到里斯本"),
+        ("吉他放弃了，我现在弹尤克里里", "吉他放弃了，我现在弹尤克里里"),
+        ("我吃不了辣，推荐馆子注意点", "我吃不了辣，推荐馆子注意点"),
+    ],
+)
+def test_what_belongs_together_is_one_line_with_its_subject(message: str, content: str) -> None:
+    assert [candidate.content for candidate in kept(message)] == [content]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Rui and I are going with the green one",
+        "yeah the first one is nicer",
+        "They don't define you.",
+        "My guy, this plan is sharp",
+        "In our game I'm a dwarf, I own a cursed axe",
+        "Please check whether this sounds natural: I work as a nurse since three years",
+        "Remember that correlation isn't causation, is what my teacher says",
+        "记住先看日志再说",
+        "公司叫蓝翼",
+        "剧本杀里我是管家，我在厨房藏了一把刀",
+        "别忘了买牛奶",
+    ],
+)
+def test_a_fragment_or_what_means_nothing_alone_is_not_kept(message: str) -> None:
+    assert kept(message) == []
