@@ -133,7 +133,8 @@ async def test_where_it_is_unsure_the_older_line_is_marked_while_the_newer_one_s
     assert line in await whole.opening(session)
     found = await whole.search(session, question)
     assert line in {hit.text for hit in found}
-    newer = next(hit for hit in found if hit.kind == "memory" and hit.text != line)
+    memories = await whole.search(session, after, kinds=["memory"])
+    newer = next(hit for hit in memories if hit.text != line)
     other = await whole.start_session("agent:main:telegram:direct:4", user=OWNER)
     context = await whole.before_reply(other, question)
     assert line in {hit.text for hit in context.recalled}

@@ -146,13 +146,15 @@ async def test_a_hosts_own_model_and_files_edited_by_hand_are_cleaned_too(tmp_pa
     async with serving() as provider:
         workspace = tmp_path / "second"
         workspace.mkdir()
-        (workspace / "MEMORY.md").write_text(f"- I moved to Porto and {told} there\n", "utf-8")
+        (workspace / "MEMORY.md").write_text(f"- The three of us ended up in Porto and {told} there\n", "utf-8")
         async with GatewayMemory(configured(provider), workspace) as memory:
             session = await memory.start_session("one", user=OWNER)
-            await memory.after_reply(session, user="They moved to Porto with my sister Marta last spring", reply="Nice")
+            await memory.after_reply(
+                session, user="The three of us ended up in Porto with my sister Marta and her old dog", reply="Nice"
+            )
             await memory.flush()
         asked = [provider.prompt(number) for number in range(len(provider.asked))]
-    assert any("moved to Porto and" in prompt for prompt in asked), "the memory was told"
+    assert any("ended up in Porto and" in prompt for prompt in asked), "the memory was told"
     assert_nowhere(asked)
 
 
