@@ -20,7 +20,7 @@ __all__ = ["UNRELATED_RANK", "Lines", "Message", "by_words", "by_words_behind", 
 # The rank of an unrelated row, by its recency and length alone.
 UNRELATED_RANK = 0.4
 
-NO_EVIDENCE = -5.32
+NO_EVIDENCE = -5.45
 LEAD_EVIDENCE = 1.48
 MEANING_EVIDENCE = 5.63
 BOTH_EVIDENCE = 3.24
@@ -33,7 +33,7 @@ FOREIGN_EVIDENCE = 1.04
 NAMED_EVIDENCE = 3.7
 TERMS_EVIDENCE = 0.4
 
-NO_WORTH = -4.85
+NO_WORTH = -4.92
 COSINE_WORTH = 3.41
 COVERAGE_WORTH = 1.33
 BEHIND_WORTH = -1.96
