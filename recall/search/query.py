@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
+from recall.text.alike import alike
 from recall.text.dates import Span, looks_back, spans_of
 from recall.text.topics import is_wide, requested_topics
 from recall.text.words import clean_text, terms_of, tokens_of
@@ -16,6 +17,8 @@ LONGEST_QUERY = 1000
 PRECEDING_TURNS = 4
 _PRECEDING_WEIGHTS = (0.4, 0.3, 0.2, 0.1)
 _SINGLE_WEIGHT = 0.3
+_ALIKE_WEIGHT = 0.3
+"""Of a word that may stand for one of the message's, see `text.alike`."""
 # "Help me", 帮我 and the like are words of a request.
 _SELF = re.compile(
     r"(?<!help )(?<!tell )(?<!give )(?<!show )(?<!teach )"
@@ -102,6 +105,9 @@ def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzin
         if len(weights) < _MOST_OWN_TERMS:
             weights.setdefault(term, 1.0 if only_single or len(token) > 1 else _SINGLE_WEIGHT)
     own = len(weights)
+    for term in alike(list(weights)):
+        if term not in weights and len(weights) < _MOST_TERMS:
+            weights[term] = _ALIKE_WEIGHT
     asks = bool(_ASKS.search(message))
     alone = asks and own >= _FEWEST_TERMS and not _POINTS.search(message)
     for turn, weight in zip(() if alone else reversed(preceding), _PRECEDING_WEIGHTS, strict=False):
