@@ -65,11 +65,12 @@ def related(
     )
     applying = _applying(rows, query)
     found: list[tuple[float, float, R, bool]] = []
-    whole = sum(idf.values())
+    own = set(list(query.weights)[: query.own])
+    whole = sum(idf[term] for term in own)
     for place in dict.fromkeys([*(place for _, _, place in likely), *applying]):
         terms = idf.keys() & set(terms_of(tokens_of(rows[place].text)))  # a part of another word is none
         score = sum(weights[term] for term in terms)
-        coverage = sum(idf[term] for term in terms) / whole if whole else 0.0
+        coverage = sum(idf[term] for term in terms & own) / whole if whole else 0.0
         found.append((score, coverage, rows[place], place in applying))
     return _scored(found, query, sum(weights.values()), limit=limit, min_score=min_score)
 

@@ -15,6 +15,9 @@ _SHORTEST_CUT = 12
 _HAN_TOKENS = 0.8
 
 _SPACES = re.compile(r"\s+")
+# What has clauses is a sentence; a name or a value is none.
+_CLAUSES = re.compile(r"，|, (?=[a-z])")
+_WIDE_FROM = "\u2e80"
 _WORD = re.compile(r"[A-Za-z]+|\d+|\s+|.", re.DOTALL)
 # Brackets become parentheses, so that no heading of ours can be forged; and signs that look like markup become others.
 _PLAIN = {
@@ -47,12 +50,15 @@ def count_tokens(text: str) -> int:
 
 
 def quoted(text: str) -> str:
-    """Return a memory's text on one line, unable to be read as anything but text.
+    """Return a memory's text on one line, unable to be read as anything but text, and a sentence with its full stop.
 
     Angle brackets and backquotes become look-alikes, square brackets parentheses: so no fence, comment, tag, code
     block or heading of ours can be written. Control, direction and invisible characters and lone surrogates go.
     """
-    return _SPACES.sub(" ", "".join(map(_shown, text[:20_000]))).strip()
+    line = _SPACES.sub(" ", "".join(map(_shown, text[:20_000]))).strip()
+    if not (_CLAUSES.search(line) and line[-1].isalnum()):
+        return line
+    return f"{line}{'。' if line[-1] >= _WIDE_FROM else '.'}"
 
 
 @lru_cache(maxsize=16_384)
