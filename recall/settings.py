@@ -50,7 +50,7 @@ class EmbedderSettings:
 class QuotationSettings:
     """How much of what was said earlier is quoted before a reply. max_results 0: nothing."""
 
-    min_score: Annotated[float, Ge(0), Le(1)] = 0.4
+    min_score: Annotated[float, Ge(0), Le(1)] = 0.5
     max_results: Annotated[int, Ge(0), Le(_MOST)] = 6
     max_injected_tokens: Annotated[int, Gt(0), Le(_MOST)] = 500
 

@@ -40,6 +40,7 @@ BEHIND_WORTH = -1.96
 LEAD_WORTH = 1.21
 SELF_WORTH = 0.92
 LECTURE_WORTH = -1.09
+PASSAGE_WORTH = 0.4  # a sentence of what was said costs less than a memory that does not belong
 TELLING_WORTH = 1.26
 REPLY_WORTH = 1.68
 REMINDED_WORTH = 0.67
@@ -48,6 +49,7 @@ ASSISTED_COSINE_WORTH = 2.11
 # The share of lines with a label from which a line has a score of .5. Labels are incomplete: read by hand, two to three
 # times as many help.
 LEAST_LABELLED = 0.1
+CERTAIN_SHARE = 0.2
 
 # Without vectors: a fit on whether the best three hold a labelled memory.
 WORDS_ALONE_EVIDENCE = -3.5
@@ -94,14 +96,15 @@ class Message(NamedTuple):
 class Lines(NamedTuple):
     """Features of lines, one value for each.
 
-    cosine: 0 or more. behind: how far the rank is behind the best one's. lecture: a part of a long reply. telling: how
-    much a passage of the user tells of them, 0 to 1. reply: the assistant said it.
+    cosine: 0 or more. behind: how far the rank is behind the best one's. lecture: a part of a long reply. passage: of
+    what was said. telling: how much a passage of the user tells of them, 0 to 1. reply: the assistant said it.
     """
 
     cosine: "Floats"
     coverage: "Floats"
     behind: "Floats"
     lecture: "Flags"
+    passage: "Flags"
     telling: "Floats"
     reply: "Flags"
 
@@ -132,6 +135,7 @@ def worth(message: Message, lines: Lines) -> "Floats":
         + COVERAGE_WORTH * lines.coverage
         + BEHIND_WORTH * lines.behind
         + LECTURE_WORTH * lines.lecture
+        + PASSAGE_WORTH * lines.passage
         + TELLING_WORTH * lines.telling
         + (REPLY_WORTH + REMINDED_WORTH * math.log1p(message.leans)) * lines.reply
         + ASSISTED_COSINE_WORTH * message.assisted * lines.cosine
@@ -140,9 +144,14 @@ def worth(message: Message, lines: Lines) -> "Floats":
     return of_lines
 
 
-def score(evidence: float, worth: float, *, applies: bool) -> float:
-    """Return a row's score, 0 to 1, from what speaks for any row, and what speaks for this one."""
-    odds = min(evidence, worth - math.log(LEAST_LABELLED / (1 - LEAST_LABELLED)))
+def score(evidence: float, worth: float, *, memory: bool, applies: bool) -> float:
+    """Return a row's score, 0 to 1, from what speaks for any row, and what speaks for this one.
+
+    memory: it is no passage of what was said, which takes more room.
+    """
+    # Where it is certain that something is of use, one more memory costs little.
+    generous = CERTAIN_SHARE * max(evidence, 0.0) * memory
+    odds = min(evidence, worth + generous - math.log(LEAST_LABELLED / (1 - LEAST_LABELLED)))
     return _probability(max(odds, APPLIES_EVIDENCE) if applies else odds)
 
 

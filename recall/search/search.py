@@ -165,7 +165,8 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> F
         if worth is None:
             score = calibration.by_words_behind(evidence, float(behind[place]), applies=applies)
         else:
-            score = calibration.score(evidence, float(worth[place]), applies=applies)
+            memory = not lexical.rows.episodes.values[row]
+            score = calibration.score(evidence, float(worth[place]), memory=bool(memory), applies=applies)
         parts = _parts(terms, row, float(ranks[place]), evidence, near, place) if terms.kept else {}
         one = CandidateRow(row, score, float(near.coverage[place]), bool(related[place]), applies, parts)
         (found if score >= min_score and shown[place] and not silent else below).append(one)
@@ -314,17 +315,25 @@ def _worth(
 ) -> Floats:
     """Return `calibration.worth` of rows that have been reranked."""
     episodes, importance = lexical.rows.episodes.values[rows], lexical.rows.importance.values[rows]
-    return calibration.worth(
+    telling = np.maximum(importance - REPLIES_BELOW, 0) / np.float32(1 - REPLIES_BELOW)
+    worth = calibration.worth(
         message,
         calibration.Lines(
             cosine=np.maximum(near.cosines, 0) if near.cosines is not None else np.zeros(len(rows), np.float32),
             coverage=near.coverage,
             behind=behind,
             lecture=lexical.rows.constants().lectures[rows],
-            telling=np.where(episodes, np.maximum(importance - REPLIES_BELOW, 0) / np.float32(1 - REPLIES_BELOW), 0),
+            passage=episodes,
+            telling=np.where(episodes, telling, 0),
             reply=episodes & (importance < REPLIES_BELOW),
         ),
     )
+    # What was extracted from words that are found is of as much use as they are.
+    turns = lexical.rows.turns.values[rows]
+    same = (turns[:, None] == turns[None, :]) & (turns > 0) & ~episodes[:, None] & episodes[None, :]
+    of_words = np.where(same, worth[None, :], -np.inf).max(axis=1)
+    joint: Floats = np.maximum(worth, of_words).astype(np.float32)
+    return joint
 
 
 def _odds(probability: float) -> float:
