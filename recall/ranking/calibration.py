@@ -33,7 +33,7 @@ FOREIGN_EVIDENCE = 1.04
 NAMED_EVIDENCE = 3.7
 TERMS_EVIDENCE = 0.4
 
-NO_WORTH = -4.92
+NO_WORTH = -4.97
 COSINE_WORTH = 3.41
 COVERAGE_WORTH = 1.33
 BEHIND_WORTH = -1.96
@@ -49,7 +49,7 @@ ASSISTED_COSINE_WORTH = 2.11
 # The share of lines with a label from which a line has a score of .5. Labels are incomplete: read by hand, two to three
 # times as many help.
 LEAST_LABELLED = 0.1
-CERTAIN_SHARE = 0.2
+CERTAIN_SHARE = 0.1
 
 # Without vectors: a fit on whether the best three hold a labelled memory.
 WORDS_ALONE_EVIDENCE = -3.5
