@@ -174,7 +174,7 @@ _INTRODUCED = re.compile(
 # A label before a statement in the first person: "Persona: I'm 34, I live …". "我的习惯：…" names the user's own.
 _LABELLED = re.compile(
     r"^(?!(?:ps|p\.s\.|fyi|btw|note|notes|update|context|background|reminder|also|correction|edit|remember|preferences?"
-    r"|rules?|about|quick|one|another|important|heads|for|just so|so you|decision|setup|info|fact"
+    r"|rules?|about|picked|got|moved|signed|passed|turned|heard|finally|big|good|great|happy|lovely|quick|one|another|important|heads|for|just so|so you|decision|setup|info|fact"
     r"|记住|记一?下|注意|补充|更新|另外|备注"
     r"|关于|请记|更正|说明|提醒|还有|对了)\b)(?![^\n:：]*(?:\b(?:i|my|me|i'm|our|we)\b|我|咱))[^\n:：,，.。]{2,60}[:：]"
     r"[ \t]*(?=(?:i|i'm|my|we)\b|我)",

@@ -232,6 +232,8 @@ def read_verb(words: Sequence[Word], at: int, whose: str) -> Verb | None:
     while at < len(words):
         if words[at].low in WORDS["have"] and words[at].low != "had" and _low(words, at + 1) == "got":
             return group.verb("have got", PRESENT, at + 2)
+        if words[at].low == "'d" and _low(words, at + 1) in WORDS["determiners"]:  # "I'd a stroke in 2019"
+            return group.verb("have", PAST, at + 1)
         taken = group.take(words, at)
         if not taken:
             break

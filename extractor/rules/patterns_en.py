@@ -37,7 +37,7 @@ __all__ = [
 FILLER = re.compile(
     r"(?:(?:ok(?:ay)?|well|so|and|but|also|plus|yes|yeah|yep|no(?=\s*[,.!—–-])|nah|hey|hi|hello|btw|by the way|fyi"
     r"|for your information"
-    r"|just so you know|just fyi|as you know|actually|honestly|personally|basically|anyway|oh|ah|hmm+|sure"
+    r"|just so you know(?: who you're talking to)?|for context|for reference|for background|guess what|just fyi|as you know|actually|honestly|personally|basically|anyway|oh|ah|hmm+|sure"
     r"|right|alright|great|thanks|thank you"
     r"|perfect|cool|nice|good|one more thing|another thing|to be honest|tbh|in my case|as for me|mate|look"
     r"|listen|because|since|then|though|still"
@@ -87,7 +87,7 @@ POINTS_BACK = re.compile(
 
 QUESTION = re.compile(
     (
-        r"(?:what|how|why|when|where|who|whom|whose|which|is|are|am|was|were|do|does|did|can|could|would|will"
+        r"(?:what|how|why|when|where|who|whom|whose|which|is|are|am|was|were|do|does|did|can(?!'t (?:stand|bear|abide|handle|take) )|could|would|will"
         r"|should|shall|may|have|has|any(?! \w+ (?:you|that)\b)|isn't|aren't|don't you|doesn't|won't|wouldn't)\b"
     ),
     re.IGNORECASE,
@@ -123,14 +123,14 @@ OPENER = re.compile(
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))$",
     re.IGNORECASE,
 )
-FOR_ME = re.compile(r"in (?:your|my|our|all|any)\b", re.IGNORECASE)  # a place where a wish may hold that follows
+FOR_ME = re.compile(r"in (?:your|my|our|all|any)\b|for (?:\w+ ){0,2}\w+s(?:$|: )", re.IGNORECASE)  # a place where a wish may hold that follows
 APPOSED = re.compile(
     r"(?:my|our) \w+(?: \w+)?, (?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+)?$", re.IGNORECASE
 )  # "my sister, Ann, …"
 WISHING = re.compile(r"(?:can|could|would|will) you (?:please )?(?:always|never|only)\b", re.IGNORECASE)
 SUBJECT = re.compile(r"(?:i|we|my|our|me|the|in|at|on|last|since|both|been|got)\b|(?-i:[A-Z])", re.IGNORECASE)
 TAIL = re.compile(
-    r"(?:always|ever|please|every time|each time|at all times|no exceptions|period|full stop|thanks|for me)[ .!]*$",
+    r"(?:always|ever|please|every time|each time|at all times|no exceptions|in general|generally|as a rule|by default|throughout|would you|will you|could you|if you would|if you can|period|full stop|thanks|for me)[ .!]*$",
     re.IGNORECASE,
 )
 ASIDE = re.compile(
@@ -139,7 +139,7 @@ ASIDE = re.compile(
 )
 ATTRIBUTED = re.compile(
     r"(?:is|that's) what .{1,30}(?:say|says|said|tells? \w+)\W*$|as .{1,30} (?:says|said|puts it)\W*$"
-    r"|(?:he|she|they|\w+) (?:said|added|wrote|replied|says|adds|goes|asked|claimed|answered|explained)\W*$",
+    r"|.*\bif you ask me\W*$|(?:he|she|they|\w+) (?:said|added|wrote|replied|says|adds|goes|asked|claimed|answered|explained)\W*$",
     re.IGNORECASE,
 )
 TRAILING = re.compile(

@@ -19,6 +19,7 @@ TOLD_BESIDE: Final = 2.0  # what a wish gains by something lasting that was told
 
 _FIRST_PERSON = re.compile(r"\b(?:i|my|i'm|we|our|me)\b|我|咱", re.IGNORECASE)
 _OF_ANOTHER = re.compile(r"(?:i|we|you|he|she|it|they|that|this)\b|[我你您他她它咱这那]", re.IGNORECASE)
+_OWNED = re.compile(r"the \w+(?:'s| \w+ is| \w+ are| is| are) ", re.IGNORECASE)  # "the truck is a Volvo, I own it"
 _OF_A_READER = re.compile(r"(?:you(?:'ll|'re|'ve)?|he|she|they)\b", re.IGNORECASE)
 _IN_PASSING = re.compile(
     r"\b(?:think|guess|know|wonder\w*|mean|hope|thank\w*|sorry|sure|you|your|that|this|it|just|now|today|want\w*"
@@ -206,7 +207,7 @@ class _Reader:
         if found or not behind:
             return found
         told = language.SUBJECT.match(plain, said) and not conditional and not self._sentence.question
-        if told and not _OF_ANOTHER.match(plain, behind[0][0]):
+        if told and (not _OF_ANOTHER.match(plain, behind[0][0]) or _OWNED.match(plain, said)):
             found = reading_at(plain, said, behind[0][1], language, least=least)
         if found is None and self._kept is None and number == 0 and not self._orders(behind):
             found = wish_at(plain, said, behind[-1][1], language, reasoned=-self._crowded)

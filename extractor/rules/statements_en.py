@@ -32,7 +32,8 @@ __all__ = ["read_statement"]
 
 # Words without which no clause is read; they spare the rest.
 _SPEAKS = re.compile(
-    r"\b(?:i|im|ive|we|weve|me|my|our|us|here|speaking|due|got|been|born|vegan|vegetarian|allergic)\b|\d"
+    r"\b(?:i|im|ive|we|weve|me|my|our|us|here|speaking|due|got|been|born|vegan|vegetarian|allergic"
+    rf"|{'|'.join(sorted(WORDS['bare kin']))})\b|\d|\bthe \w+(?: \w+)? uses\b"
     r"|(?:day|ary|ber|ril|ed)\b|\b(?:grew|went|left|lost|began|became|bought|sold)\b",
     re.IGNORECASE,
 )
@@ -56,10 +57,10 @@ def read_statement(plain: str, start: int, end: int, *, least: float = KEPT) -> 
     if subject is None or verb is None:
         return None
     weight, category = _weigh(words[verb.rest :], verb, subject.whose)
-    score = subject.weight + weight + _marks(words, verb, subject.verb_at)
+    score = subject.weight + weight + _marks(words, verb, subject.verb_at, subject.whose)
     if score < least:
         return None
-    of_work = subject.whose in ("we", "thing") or category == "decision"
+    of_work = subject.whose in ("we", "thing", "there", "owned") or category == "decision"
     return Reading(
         category,
         "O" if category == "preference" else "W" if of_work else "B",
@@ -73,6 +74,8 @@ def _weigh(rest: Sequence[Word], verb: Verb, whose: str) -> tuple[float, str]:
     if verb.lemma == "be":
         inclined = whose == "favourite" or any(word.low in WORDS["inclined"] for word in rest[:4])
         return _predicate(rest, verb, whose), "preference" if inclined else "fact"
+    if "never" in verb.adverbs and verb.form == PAST and not verb.modal and verb.lemma in WORDS["untried"]:
+        return (_RATHER if rest else _NEVER_SAID), "fact"  # "I never learned to drive"
     dated = any(MARKS_OF.get(word.low) == "date" or word.low[0].isdigit() for word in rest)
     kind = _class_of(verb, whose, dated=dated)
     if _says_nothing(rest, verb, kind):
@@ -81,7 +84,7 @@ def _weigh(rest: Sequence[Word], verb: Verb, whose: str) -> tuple[float, str]:
         return _DONE_ONCE, kind.category
     if verb.modal:
         return _of_modal(rest, verb, dated=dated)
-    return _of_class(rest, verb, kind), _category(verb, kind)
+    return _of_class(rest, verb, kind, whose), _category(verb, kind)
 
 
 def _class_of(verb: Verb, whose: str, *, dated: bool) -> VerbClass:
@@ -128,15 +131,20 @@ def _of_modal(rest: Sequence[Word], verb: Verb, *, dated: bool) -> tuple[float, 
     return _ABLE if verb.modal == "used to" else _NEVER_SAID, "fact"
 
 
-def _of_class(rest: Sequence[Word], verb: Verb, kind: VerbClass) -> float:
+def _of_class(rest: Sequence[Word], verb: Verb, kind: VerbClass, whose: str) -> float:
     """Return what the verb's class adds in this form, with what is said directly of it."""
     score = kind.weights[verb.form]
     if kind.name == "thinking":
         return score
     if kind.name == "having":
-        score = (_DONE_ONCE + _A_KIND if verb.form in (PAST, PERFECT) else score) - (1.5 if verb.negated else 0)
+        if verb.form in (PAST, PERFECT):
+            ill = any(MARKS_OF.get(word.low) == "health" for word in rest)
+            score = _A_STATE_OF_ONES_OWN if ill else _DONE_ONCE + _A_KIND  # "I had a stroke"
+        score -= 1.5 if verb.negated else 0
     if verb.form == PERFECT and _lasts(rest):
         score = max(score, _A_STATE_OF_ONES_OWN)
+    if verb.form == PERFECT and kind.name == "doing" and whose == "omitted":
+        return score - _RATHER  # "been kneading for ages"
     if not rest:
         return score if kind.name in ("habit", "event") else score - 1
     if verb.negated and verb.form == PROGRESSIVE:
@@ -177,6 +185,8 @@ def _predicate(rest: Sequence[Word], verb: Verb, whose: str) -> float:
     """Return what "I'm …" or "my … is …" adds."""
     if not rest or verb.modal in ("would", "'d", "could", "might", "should", "may"):
         return _NEVER_SAID
+    if whose == "there":  # "there's six hives at the bottom of our garden"
+        return _NEVER_SAID if verb.negated or rest[0].low in ("no", "nothing", "always") else _A_STATE_OF_ONES_OWN
     if rest[0].low in ("a", "an") and len(rest) > 1:
         return _of_kind(rest, verb)
     known = _of_table(rest)
@@ -225,7 +235,7 @@ def _of_first_word(rest: Sequence[Word], verb: Verb, whose: str) -> float:
     return 1.0 if whose in ("mine", "kin", "favourite") and low.isalpha() and not mark else _NOT_SAID
 
 
-def _marks(words: Sequence[Word], verb: Verb, verb_at: int) -> float:
+def _marks(words: Sequence[Word], verb: Verb, verb_at: int, whose: str) -> float:
     """Return what the words around the verb add: how often, since when, with whom, this or that."""
     rest = words[verb.rest :]
     if rest and rest[-1].low in ("one", "ones"):
@@ -234,7 +244,7 @@ def _marks(words: Sequence[Word], verb: Verb, verb_at: int) -> float:
     seen = {mark_of(rest, at) for at in range(len(rest)) if not _is_other(rest, at)}
     seen |= {MARKS_OF.get(adverb, "") for adverb in verb.adverbs}
     seen |= before & {"often", "since", "date", "moment", "kin", "member"}
-    score = sum(MARK_WEIGHTS[name] for name in seen - _without_weight(rest, verb, before) if name)
+    score = sum(MARK_WEIGHTS[name] for name in seen - _without_weight(rest, verb, before, whose) if name)
     if any(word.text[0].isupper() and word.low != "i" and len(word.text) > 1 for word in rest):
         score += 1  # a name
     if any(word.low[0].isdigit() or word.low in WORDS["counts"] for word in rest):
@@ -249,19 +259,22 @@ def _is_other(rest: Sequence[Word], at: int) -> bool:
         (low == "since" and after in ("we", "you", "then", "last"))
         or (low == "each" and after == "other")
         or (low == "this" and MARKS_OF.get(after) == "date")
+        or (low == "these" and after == "days")
     )
 
 
-def _without_weight(rest: Sequence[Word], verb: Verb, before: set[str]) -> set[str]:
+def _without_weight(rest: Sequence[Word], verb: Verb, before: set[str], whose: str) -> set[str]:
     """Return the marks that say nothing beside this verb."""
     void = set()
     name = classes_of_verb(verb.lemma)[0].name
     if "member" in before:  # "in our team we do code review": their work is what they tell of
         void.add("task")
     if name != "having":
-        void.add("odd")
-    if name in ("living", "working", "raising", "event", "deciding", "project"):
+        void |= {"odd", "stock"}
+    if name in ("living", "working", "raising", "event", "turning", "deciding", "project"):
         void.add("the")
+    if whose == "owned":
+        void.add("deixis")
     trait = verb.lemma == "be" and rest and PREDICATES_OF.get(rest[0].low) == "trait"
     if trait and "deixis" not in (mark_of(rest, 1), mark_of(rest, 2)):
         void.add("deixis")  # "I'm allergic to wool and avoid it"

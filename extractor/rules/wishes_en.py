@@ -19,7 +19,7 @@ _WORDS: Final = sets_of(WISH_SETS)
 _TELLS = re.compile(
     r"(?:he|she|they|this|that|these|those|there|what|who|how|why|which|is|are|was|were|does|did|has|have|let's|thanks?"
     r"|i(?:'m|'ve|'ll)?|we(?:'re|'ve|'ll)?|it(?:'s)?)\b"
-    r"(?!(?:'d| would) (?:like|prefer|rather|appreciate|love|be nice)| (?:want|need|expect|prefer|hate it|dislike it)"
+    r"(?!(?:'d| would) (?:rather (?:have|get|see)|like|prefer|rather|appreciate|love|be nice)| (?:want|need|expect|prefer|hate it|dislike it)"
     r"| don't (?:want|need)| (?:like|love) it when| can't stand it| annoys me| bugs me)",
     re.IGNORECASE,
 )
@@ -34,9 +34,10 @@ _ALL: Final = _WORDS["of a task"]
 _WISHERS: Final = tuple(tuple(f"{wish} you to".split()) for wish in _WORDS["wanted"])
 _FEWEST_IN_CONDITION: Final = 3  # words
 _FEWEST_BEFORE_MAIN: Final = 4  # words
-_LONGEST_LABEL: Final = 16  # characters
+_LONGEST_LABEL: Final = 24  # characters
 _LONGEST: Final = 30  # words
 _LONGEST_NOUN: Final = 9  # words
+_LONGEST_MANNER: Final = 5  # words of "short plain sentences"
 _LONGEST_CONDITIONAL_NOUN: Final = 11  # words
 _PLAIN, _FORBIDS, _STOPS, _HATES, _PRAISES = 1.5, 2.0, 3.0, 4.0, 6.0  # what a form weighs
 _WEAK, _SCARCELY = 1.0, 0.5
@@ -81,7 +82,7 @@ def read_wish(
 def _condition(plain: str, start: int, end: int) -> tuple[tuple[int, int] | None, int]:
     """Return the bounds of a condition at a clause's start, and where the rest begins: "Recipes: no dairy"."""
     colon = plain.find(": ", start, min(end, start + _LONGEST_LABEL))
-    if colon > 0 and plain[start:colon].isalpha():
+    if colon > 0 and (plain[start:colon].isalpha() or plain[start : start + 4].lower() == "for "):
         return (start, colon), colon
     comma = plain.find(",", start, end)
     if comma > 0 and plain[start : start + 3].lower() in ("in ", "for"):
@@ -92,6 +93,8 @@ def _condition(plain: str, start: int, end: int) -> tuple[tuple[int, int] | None
 def _cut(plain: str, start: int, end: int, condition: tuple[int, int] | None) -> _Wish | None:
     """Cut a clause into what is wished and when; None where it tells of the one who reads it, or says too much."""
     words = _plain_words(words_of_clause(plain, start, end))
+    if words[:2] == ["you", "needn't"] and _WORDS["mine"] & set(_pairs(words)):
+        words = ["no", "need", "to", *words[2:]]
     if words[:2] == ["you", "don't"] and words[3:4] == ["to"] and _WORDS["mine"] & set(_pairs(words)):
         words = ["no", "need", *words[3:]]  # "you don't have to be polite with me"
     if words[:1] == ["you"] and words[1:2] not in (["should"], ["must"], ["can"], ["could"]):
@@ -128,8 +131,16 @@ def _without_condition(words: Sequence[str], *, leads: bool) -> tuple[Sequence[s
         )
         return words[at + (words[at : at + 1] in (["just"], ["please"], ["then"])) :], words[:at]
     at = next((at for at in range(1, len(words)) if words[at] in _WORDS["when"]), len(words))
-    because = next((at for at in range(2, at) if words[at] in _WORDS["because"]), at)
+    because = next((at for at in range(2, at) if _gives_reason(words, at)), at)
     return words[:because], words[at:]
+
+
+def _gives_reason(words: Sequence[str], at: int) -> bool:
+    """Return whether a reason begins at an index: "so I can …", not "so polite"."""
+    return words[at] in _WORDS["because"] and (words[at] != "so" or words[at + 1 : at + 2] in _SO)
+
+
+_SO: Final = [[word] for word in _WORDS["speakers"] | _WORDS["determiners"]]
 
 
 def _plain_words(words: Sequence[Word]) -> list[str]:
@@ -152,9 +163,9 @@ def _pairs(words: Sequence[str]) -> list[str]:
 
 def _usual(condition: Sequence[str]) -> float:
     """Return what "when you plan a trip" adds: a case that comes again, not "when you're done"."""
-    named = condition[:1] if len(condition) == 1 else condition[1:2] if condition[:1] in (["for"], ["in"]) else []
-    if named:  # "Recipes: …", "for my workouts, …"
-        return _WHERE if named[0] in ("my", "our", "your", "all", "any") or is_plural(named[0]) else 0.0
+    named = condition[:1] if len(condition) == 1 else condition[1:4] if condition[:1] in (["for"], ["in"]) else []
+    if named:  # "Recipes: …", "for my workouts, …", "for lesson plans, …"
+        return _WHERE if named[0] in ("my", "our", "your", "all", "any") or is_plural(named[-1]) else 0.0
     if len(condition) < _FEWEST_IN_CONDITION or condition[0] not in _WORDS["when"]:
         return 0.0
     who, what = condition[1], condition[2]
@@ -179,7 +190,7 @@ def _form(wish: _Wish) -> float | None:
     words = [*wish.main, ""]
     if words[0] in _WORDS["own wish"]:
         return _wished(wish.main)
-    for form in (_strict, _lacking, _every):
+    for form in (_strict, _lacking, _every, _for_me, _sufficing):
         known, weight = form(words, wish)
         if known:
             return weight
@@ -199,6 +210,8 @@ def _strict(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
         return True, _WEAK if second in _ORDERS or named else None
     if first not in _WORDS["prohibitions"] or not second:
         return False, None
+    if first == "never" and lemmas(second, PAST)[:1] not in ((), (second,)) and second not in _ORDERS:
+        return True, None  # "never thought I'd see snow"
     if first == "stop" and second.endswith("ing"):
         return True, _STOPS
     return True, None if second in _NO_ORDER or _told(second) else _FORBIDS
@@ -229,6 +242,34 @@ def _every(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
     return True, _PLAIN if not {"i", "we"} & set(words[:modal]) else None
 
 
+def _for_me(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
+    """Read "hotels for me should have a lift", "weather for me means Celsius"."""
+    at = next((at for at in range(2, len(words) - 2) if words[at - 1 : at + 1] in _FOR_ME), 0)
+    verb = next((at for at in range(at + 1, min(at + 3, len(words) - 1)) if words[at] in _ASKS_FOR), 0) if at else 0
+    if not verb or words[0] in _WORDS["speakers"]:
+        return False, None
+    unit = any(_MARKS.get(word) == "unit" for word in words[verb:])
+    return True, _PLAIN if words[verb] != "means" or unit else None
+
+
+_FOR_ME: Final = [["for", word] for word in ("me", "us", "my", "our")]
+_ASKS_FOR: Final = _WORDS["must"] | _WORDS["needs"]
+
+
+def _sufficing(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
+    """Read "plain paragraphs will do", "a few sentences are enough"."""
+    at = next((at for at in range(1, len(words) - 1) if words[at] in ("will", "'ll", "is", "are")), 0)
+    known = at and words[at + 1] in _WORDS["suffices"] and words[at + 2 :] == [""]
+    return bool(known), _PLAIN if known and _of_answers(words[:at]) else None
+
+
+def _of_answers(words: Sequence[str]) -> bool:
+    """Return whether a noun names the manner of an answer: "short sentences", "a few plain words"."""
+    return any(
+        a in _WORDS["manner"] and (b in _WORDS["answers"] or b in _WORDS["manner"]) for a, b in pairwise(words[:5])
+    ) and any(word in _WORDS["answers"] for word in words[:5])
+
+
 _NO_ORDER: Final = _WORDS["speakers"] | _WORDS["around"] | _WORDS["no order"] | {"on", "at", "again"}
 _FINITE: Final = _WORDS["finite"]
 _NO_NOUN: Final = _FINITE | {"i", "he", "she", "they", "you", "it"}
@@ -237,6 +278,8 @@ _NO_NOUN: Final = _FINITE | {"i", "he", "she", "they", "you", "it"}
 def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
     """Read a wish without a verb: "Celsius only", "metric units please", "prices in pounds"."""
     if conditional and " ".join(words[-2:]) in _WORDS["mine"]:  # "…, define it for me"
+        return _PLAIN
+    if len(words) > 1 and (_sorted(words) or (words[0] == "one" and words[-3:] == ["at", "a", "time"])):
         return _PLAIN
     longest = _LONGEST_CONDITIONAL_NOUN if conditional else _LONGEST_NOUN
     told = any(_told(word) for word in words[1:])  # "that sounds good to me"
@@ -249,10 +292,19 @@ def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
     for_me = " ".join(noun[-2:]) in _WORDS["mine"] or "only" in (words[0], words[-1]) or "nothing" in words[1:]
     in_form = any(map(is_plural, words[:2])) and {"in", "as"} & set(words[1:4])
     asked = words[-1] in ("please", "pls", "plz", "always")
+    if _of_answers(noun) and len(noun) <= _LONGEST_MANNER:
+        return _PLAIN
     if for_me or (in_form and not asked) or (asked and len(noun) > 1):
         return _PLAIN
     compared = asked or words[-1] == "ever" or {"rather", "instead", "most"} & set(words)
     return _WEAK if asked or (compared and not conditional) else _SCARCELY if conditional else None
+
+
+def _sorted(words: Sequence[str]) -> bool:
+    """Return whether parts of an answer are put in order: "answer first, reasons after", "bad news first"."""
+    return (
+        words[-1] in _WORDS["last"] or bool({"first", "then"} & set(words[1:-1])) or " ".join(words[-3:]) in _WORDS["last"]
+    ) and any(word in _WORDS["answers"] for word in words[:3])
 
 
 def _told(word: str) -> bool:
@@ -295,6 +347,10 @@ def _marked(wish: _Wish, *, reasoned: float) -> float:
         seen.add("your")
     if _names_in_general(words):
         seen.add("plural")
+    if _sorted(words):
+        seen.add("sorted")
+    if any(a in _WORDS["numbered"] and b[0].isdigit() for a, b in pairwise(words)):
+        seen.add("nth")
     if words[1:2] in (["a"], ["an"]) or words[1:3] in (["me", "a"], ["me", "an"]):
         seen.add("a")
     return sum(_WEIGHTS[name] for name in seen - _without_weight(wish, seen, reasoned=reasoned) if name)
@@ -323,7 +379,9 @@ def _without_weight(wish: _Wish, seen: set[str], *, reasoned: float) -> set[str]
     void = {"me"} if "mine" in seen else {"more"} if "than" in words else set()
     if any(a == "first" and b in _WORDS["names"] for a, b in pairwise(words)):
         void.add("nth")
-    if _ORDERS.get(words[0]) == "sparing":
+    if "sorted" in seen:
+        void |= {"nth", "the"}
+    if "sparing" in (_ORDERS.get(words[0]), _ORDERS.get(" ".join(words[:2]))):
         void.add("the")
     gone = words[-1] == "available" or any(_MARKS.get(word) == "gone" for word in words[1:3])
     if words[0] != "no" or not gone:
