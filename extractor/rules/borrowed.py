@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from typing import Final
 
-from extractor.language.sentences import QUOTED, without_quotations
+from extractor.language.sentences import without_quotations, without_single_quotations
 from extractor.language.small_talk import is_small_talk
 
 from . import patterns_en, patterns_zh
@@ -20,9 +20,25 @@ _FEWEST_VERSES: Final = 4
 _FEWEST_COMMAS: Final = 0.5  # of the lines of verse that end in a comma
 _MOST_TOLD: Final = 0.75  # of the lines of verse; more of them are a list of facts, one a line
 
-_SINGLE_QUOTED = re.compile(r"(?<![\w'])'[^'\n]{8,}'(?!\w)")
 # A part to be played, an order for a text, an exam, a joke: nothing in the message is told.
+_BEINGS = (
+    "walrus|potato|cat|dog|cow|goat|pig|horse|fish|bird|bear|wolf|fox|lion|tiger|duck|frog|mouse|rat|snake|spider|whale"
+    "|shark|penguin|panda|sloth|cabbage|banana|tomato|carrot|pumpkin|tree|rock|cloud|teapot|toaster|robot|android|cyborg"
+    "|ghost|vampire|werewolf|zombie|witch|wizard|mage|sorcerer|warlock|necromancer|paladin|ranger|rogue|bard|dwarf|elf"
+    "|orc|goblin|troll|giant|fairy|mermaid|demon|angel|god|goddess|king|queen|prince|princess|emperor|empress|duke"
+    "|duchess|president|pope|pirate|ninja|samurai|viking|gladiator|knight|assassin|dragon|unicorn|alien|martian|superhero"
+    "|supervillain|villain|spaceship|billionaire|trillionaire|genie|jedi|sith|spy|mob boss|overlord|deity|time traveler"
+    "|time traveller|chatbot|ai|language model|snowman|dinosaur|t-rex"
+)
 _PLAYED = re.compile(
+    rf"\bi(?:'m| am| was) (?:an?|the) (?:[\w-]+ ){{0,2}}?(?:{_BEINGS})"
+    r"(?=\s*(?:[,.;!?—–-]|$|\n|and\b|who\b|in\b|with\b|now\b|from\b|that\b|[^\x00-\u2fff]))"
+    r"|\b(?:last|past|previous|former|next|another|other|parallel) life\b|[上下前]辈子|前世|来世"
+    r"|我(?:就|现在|其实|肯定|简直)?是一(?:颗|只|条|头|棵|朵|匹|根|坨|块|株|缕)(?!单身|汉子|胎)"
+    r"|我(?:要是|如果|若是|假如)[^。\n]{1,24}(?:早就|就不会|就好了|多好|我就去|就可以)"
+    r"|你来?[当演扮][^。\n]{1,12}我(?:是|来|就)?[当演扮是]"
+    r"|我(?:现在|就)?是(?:皇帝|皇上|总统|国王|女王|公主|王子|魔法师|勇者|大侠|神仙|妖怪|吸血鬼|机器人|外星人|剑客|杀手|霸道总裁|太后|皇后|宰相|将军)"
+    r"|"
     r"\b(?:act(?:ing)? as (?:if|though|an?|the|my)\b|you are (?:a|an|now|writing|going to be|the)\b|you're (?:a|an|now)"
     r" |you are (?-i:[A-Z])\w+,? (?:and )?i(?: a|')m\b|you will (?:be|act|play|take on)|your (?:task|role|job|persona"
     r"|name) (?:is|will be)|i want you to (?:act|be|pretend|write|help)|consider yourself|suppose (?:you are|you're)"
@@ -205,8 +221,7 @@ def own_words(message: str) -> str:
 
     A request to work on a text takes the text with it: what follows the request or, if nothing does, what came before.
     """
-    plain = without_quotations(message).replace("’", "'")
-    plain = _SINGLE_QUOTED.sub(lambda found: QUOTED * len(found[0]), plain)
+    plain = without_single_quotations(without_quotations(message).replace("’", "'"))
     if _PLAYED.search(plain) or _is_letter(plain) or _WORKED_ON.search(plain) or len(_SPEAKER.findall(plain)) > 1:
         return ""
     end = len(message)

@@ -186,7 +186,7 @@ class _Group:
             self.modal = low
         elif low in WORDS["do"] and not self.be and (after in WORDS["not"] or after in _VERBS):
             self.do = low
-        elif low in WORDS["have"] and _is_participle(words, at + 1):
+        elif (low in WORDS["have"] and _is_participle(words, at + 1)) or (low == "'s" and after in WORDS["perfect"]):
             self.perfect = True
         elif low in WORDS["be"] and low != "being":
             self.be, self.past = True, low in ("was", "were")
@@ -272,7 +272,7 @@ def _without_auxiliary(words: Sequence[Word], at: int, group: _Group, whose: str
     low = "have" if words[at].low == "'ve" else words[at].low
     if whose == "omitted" and low == "got":
         return group.verb("have got", PRESENT, at + 1)
-    if whose == "omitted" and low in PREDICATES_OF:
+    if whose == "omitted" and low in PREDICATES_OF and _low(words, at + 1) not in ("my", "our"):
         return group.verb("be", PRESENT, at)
     found = (low,) if whose in ("i", "we") else lemmas(low, PRESENT)
     if _has_verb(words, at, found):

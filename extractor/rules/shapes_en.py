@@ -125,6 +125,11 @@ SHAPES: tuple[Shape, ...] = (
         r"|on fire|slow|broken|dead|too|so|very|acting|being|killing|getting|going|really|just|pretty|all|tight"
         r"|limited|important|the (?:problem|issue|same)|an? (?:mess|joke|nightmare|bit|problem|good"
         r"|great))\b|\w+ing\b).{2,}"),
+    Shape("fact", "B", "high", 0.9, r"name's (?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,2}(?=$|[,;:. ])"),
+    Shape("preference", "O", "high", 0.85,
+        r"(?!(?:this|that|it|which|what|he|she|they|you|the|your)\b)[\w'-]+(?: [\w'-]+){0,3}?(?: is| are|'s) (?:strictly |"
+        r"completely |all )?(?:out|off limits|off-limits|off the menu|off the table|a no-go|no-gos?|forbidden|poison)"
+        r" (?:for|to|with) (?:me|us)\b.*"),
     # The project
     Shape("fact", "W", "normal", 0.82,
         rf"(?:our|my) (?:[\w-]+ ){{0,3}}?{THING}s? (?:now |currently |only |also |always )*(?:uses?|runs? (?:on|in"

@@ -28,6 +28,12 @@ _IN_PASSING = re.compile(
 )
 # What no longer holds replaces another line than what holds now: "I no longer live in Berlin, I moved to Porto".
 _NO_LONGER = re.compile(r"i(?:'m| am)? no longer\b|i (?:don't|do not) [^,]{1,60} any ?(?:more|longer)\b", re.IGNORECASE)
+# Asks whether a wish will be heard: "prices in rupees, ok?"
+_TAG = re.compile(
+    r"(?:ok(?:ay)?|alright|all right|please|yeah|yes|right|deal|got it|understood|(?:would|could|will|can) you(?: please)?)"
+    r"|(?:好|行|可以|对|成|中|记住了?|明白了?|听到了?|知道了?)(?:吗|吧|不|么|嘛|不好|不行)?",
+    re.IGNORECASE,
+)
 _CLOSED_QUESTION = re.compile(r"[吗呢么]$")
 _CONFIRMED = re.compile(
     r"(?:对|是|行|好)(?:吗|吧|不|么)|(?:is|isn't|are|aren't|do|don't|am|right|ok|does|doesn't)\b.{0,14}$", re.IGNORECASE
@@ -58,13 +64,14 @@ def stated(sentence: Sentence, language: ModuleType, *, crowded: bool) -> list[K
     Statements that follow each other are one: "I'm Mei, I moved to Lisbon".
     crowded: the message says much else, so that an order in it is most likely about that.
     """
-    if sentence.question and not _asks_after(sentence, language):
+    tagged = sentence.question and not _asks_after(sentence, language)
+    if tagged and not _TAG.fullmatch(sentence.clauses[-1].plain):
         return []
     if language.ATTRIBUTED.match(sentence.clauses[-1].plain):  # "…, she added"
         return []
     reader = _Reader(sentence, language, CROWDED if crowded else 0.0)
     reader.read()
-    return reader.found
+    return [kept for kept in reader.found if not tagged or traits_of(kept.reading.category).directive]
 
 
 def clauses_of(sentence: Sentence, language: ModuleType) -> list[tuple[int, int]]:

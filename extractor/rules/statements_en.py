@@ -42,7 +42,7 @@ _A_KIND, _A_STATE_OF_ONES_OWN, _LITTLE = 2.5, 1.5, 0.5  # what speaks for one
 _ENDURED, _ENDURED_ONCE, _ABLE, _PLANNED, _RATHER = 3.0, 1.5, 1.5, 1.0, 2.5
 _DIGITS_OF_AN_AGE: Final = 2
 _USUAL: Final = ("habit", "light", "doing")
-_KEEPS_IN_PAST: Final = ("born", "raised", "diagnosed with")
+_KEEPS_IN_PAST: Final = ("born", "raised", "diagnosed with", "replaced", "amputated", "reconstructed", "fused")
 
 
 def read_statement(plain: str, start: int, end: int, *, least: float = KEPT) -> Reading | None:

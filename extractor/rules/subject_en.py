@@ -193,6 +193,8 @@ def _verb_behind(words: Sequence[Word], first: int) -> int:
         -1,
     )
     known = next((at for at in range(first + 2, last) if is_verb(words, at) and not _is_noun(words, at, last)), -1)
+    if auxiliary > known > 0 and words[known - 1].low in ("i", "we"):
+        return auxiliary  # "the pup we got after is called …"
     return known if known > 0 and (auxiliary < 0 or known < auxiliary - 1) else auxiliary
 
 

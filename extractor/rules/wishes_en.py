@@ -69,9 +69,9 @@ def read_wish(
     if wish is None:
         return None
     form = _form(wish)
-    if form is None or not (leads or condition or wish.bonus or _stands_alone(wish.main)):
+    if form is None or not (leads or condition or wish.bonus or _stands_alone(wish.main, reasoned=reasoned)):
         return None
-    if _ORDERS.get(wish.main[0]) == "task":
+    if _order_class(wish.main) == "task":
         reasoned = min(0.0, reasoned)  # "I live in Rome, suggest restaurants"
         if not wish.usual and not (_LASTING - _ALL) & set(_pairs(wish.main)) and not _bounded(wish.main):
             return None  # "give me some examples"
@@ -194,10 +194,15 @@ def _form(wish: _Wish) -> float | None:
         known, weight = form(words, wish)
         if known:
             return weight
-    order = next((each for each in (f"{words[0]} {words[1]}", words[0]) if each in _ORDERS), None)
+    order = _order_class(words)
     if order:
-        return None if words[0] == "be" and words[1] in ("a", "an") else _ORDER_WEIGHTS[_ORDERS[order]]
+        return None if words[0] == "be" and words[1] in ("a", "an") else _ORDER_WEIGHTS[order]
     return _noun(wish.main, conditional=wish.usual > 0)
+
+
+def _order_class(words: Sequence[str]) -> str:
+    """Return the class of the order that a clause begins with: "go easy" before "go"; "" for none."""
+    return _ORDERS.get(" ".join(words[:2])) or _ORDERS.get(words[0], "")
 
 
 def _strict(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
@@ -302,9 +307,10 @@ def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
 
 def _sorted(words: Sequence[str]) -> bool:
     """Return whether parts of an answer are put in order: "answer first, reasons after", "bad news first"."""
-    return (
-        words[-1] in _WORDS["last"] or bool({"first", "then"} & set(words[1:-1])) or " ".join(words[-3:]) in _WORDS["last"]
-    ) and any(word in _WORDS["answers"] for word in words[:3])
+    at = next((at for at in range(1, len(words)) if words[at] in ("first", "then", "last")), 0)
+    named = any(word in _WORDS["answers"] for word in words[max(0, at - 4) : at])
+    last = words[-1] in _WORDS["last"] or bool(_WORDS["last"] & {" ".join(words[-2:]), " ".join(words[-3:])})
+    return named and (last or at < len(words) - 1)
 
 
 def _told(word: str) -> bool:
@@ -331,8 +337,10 @@ def _wished(words: Sequence[str]) -> float | None:
     return None
 
 
-def _stands_alone(words: Sequence[str]) -> bool:
+def _stands_alone(words: Sequence[str], *, reasoned: float) -> bool:
     """Return whether a clause inside a sentence is a wish of its own: an order, or with "please", "always", "me"."""
+    if reasoned > 0 and (_of_answers(words) or "a time" in _pairs(words)):
+        return True  # "I read slowly, so short sentences"
     return words[0] in _ORDERS or words[0] in _WORDS["prohibitions"] or bool(_WORDS["for good"] & set(words))
 
 
@@ -366,7 +374,7 @@ def _bounded(words: Sequence[str]) -> bool:
 
 def _names_in_general(words: Sequence[str]) -> bool:
     """Return whether something is named in the plural without "the"; what one can do without may have it."""
-    sparing = _ORDERS.get(words[0]) == "sparing"
+    sparing = _order_class(words) == "sparing"
     return any(
         is_plural(words[at]) and words[at] not in _MARKS and (sparing or "the" not in words[max(0, at - 2) : at])
         for at in range(1 if words[0] in _ORDERS else 0, len(words))
@@ -381,7 +389,7 @@ def _without_weight(wish: _Wish, seen: set[str], *, reasoned: float) -> set[str]
         void.add("nth")
     if "sorted" in seen:
         void |= {"nth", "the"}
-    if "sparing" in (_ORDERS.get(words[0]), _ORDERS.get(" ".join(words[:2]))):
+    if _order_class(words) == "sparing":
         void.add("the")
     gone = words[-1] == "available" or any(_MARKS.get(word) == "gone" for word in words[1:3])
     if words[0] != "no" or not gone:
