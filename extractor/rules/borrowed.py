@@ -212,6 +212,13 @@ _WORKED_ON = re.compile(
     r"|expand|proof-?read|translate|make|rewrite|feedback|thoughts|better)\b[^\n]{0,60}\s*\Z",
     re.IGNORECASE,
 )
+_WHENEVER = re.compile(
+    r"[ \t]*(?:when(?:ever)?|every time|each time|anytime|if) (?:i|we) (?:paste|send|give|show|forward|share|upload|post|ask"
+    r"|write|hand|drop)\b(?! (?:this|it|that)\b)"
+    r"|[ \t]*(?:以后|每次|凡是|只要|平时)?我(?:每次)?(?:发|贴|给|写|传|甩)(?!了|的)[^，。\n这]{1,12}[，,]"
+    r"|[ \t]*我写的[^，。\n这]{1,12}(?:只|都|别|不要)",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？]|\n|[:：]")
 _LAST_END = re.compile(r".*(?:[.!?](?=\s|$)|[。！？\n])", re.DOTALL)
 
@@ -225,7 +232,7 @@ def own_words(message: str) -> str:
     if _PLAYED.search(plain) or _is_letter(plain) or _WORKED_ON.search(plain) or len(_SPEAKER.findall(plain)) > 1:
         return ""
     end = len(message)
-    if mended := _MENDED.search(plain):
+    if mended := next((found for found in _MENDED.finditer(plain) if not _is_standing(plain, found)), None):
         after = _SENTENCE_END.search(plain, mended.end())
         rest = plain[after.end() :] if after else ""
         if not rest.strip() or _POINTS_BEFORE.search(plain, mended.start(), after.start() if after else end):
@@ -238,6 +245,11 @@ def own_words(message: str) -> str:
     if introduces and (introduced := _INTRODUCED.search(plain, 0, end)) and not _is_wish(introduced[0]):
         end = min(end, introduced.end())
     return _COMMENT.sub("", message[:end])
+
+
+def _is_standing(plain: str, mended: re.Match[str]) -> bool:
+    """Return whether a request to mend holds whenever a text comes: "when I paste a letter, fix the spelling"."""
+    return bool(_WHENEVER.match(plain, _sentence_start(plain, mended.start())))
 
 
 def told_in_verse(message: str, told: int) -> bool:

@@ -39,7 +39,7 @@ FILLER = re.compile(
     r"|for your information"
     r"|just so you know(?: who you're talking to)?|for context|for reference|for background|guess what|just fyi|as you know|actually|honestly|personally|basically|anyway|oh|ah|hmm+|sure"
     r"|right|alright|great|thanks|thank you"
-    r"|perfect|cool|nice|good|one more thing|another thing|to be honest|tbh|in my case|as for me|mate|look"
+    r"|perfect|cool|nice|good(?! news)|one more thing|another thing|to be honest|tbh|in my case|as for me|mate|look"
     r"|listen|because|since|then|though|still"
     r"|first(?:ly)?|second(?:ly)?|finally|also note|quick note|context|background|note|please note|important|about me)"
     r"(?:\s*[,:.!—–-]+\s*|\s+))+",

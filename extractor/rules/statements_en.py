@@ -42,7 +42,7 @@ _A_KIND, _A_STATE_OF_ONES_OWN, _LITTLE = 2.5, 1.5, 0.5  # what speaks for one
 _ENDURED, _ENDURED_ONCE, _ABLE, _PLANNED, _RATHER = 3.0, 1.5, 1.5, 1.0, 2.5
 _DIGITS_OF_AN_AGE: Final = 2
 _USUAL: Final = ("habit", "light", "doing")
-_KEEPS_IN_PAST: Final = ("born", "raised", "diagnosed with", "replaced", "amputated", "reconstructed", "fused")
+_KEEPS_IN_PAST: Final = ("born", "raised", "diagnosed with")
 
 
 def read_statement(plain: str, start: int, end: int, *, least: float = KEPT) -> Reading | None:
@@ -225,6 +225,8 @@ def _of_first_word(rest: Sequence[Word], verb: Verb, whose: str) -> float:
         return _A_STATE_OF_ONES_OWN
     if low in ("on", "in") and any(MARKS_OF.get(word.low) == "member" for word in rest[1:4]):
         return _A_STATE_OF_ONES_OWN
+    if low in WORDS["mended"] and whose in ("mine", "kin") and any(MARKS_OF.get(word.low) == "date" for word in rest):
+        return _A_STATE_OF_ONES_OWN  # "my hip was replaced in March"
     if low in WORDS["prepositions"]:
         if verb.form == PAST or whose not in ("kin", "mine", "thing"):
             return -1.0 if verb.form == PAST else _LITTLE
@@ -271,7 +273,8 @@ def _without_weight(rest: Sequence[Word], verb: Verb, before: set[str], whose: s
         void.add("task")
     if name != "having":
         void |= {"odd", "stock"}
-    if name in ("living", "working", "raising", "event", "turning", "deciding", "project"):
+    dated = name == "turning" and any(MARKS_OF.get(word.low) == "date" or word.low[0].isdigit() for word in rest)
+    if dated or name in ("living", "working", "raising", "event", "deciding", "project"):
         void.add("the")
     if whose == "owned":
         void.add("deixis")
