@@ -37,7 +37,7 @@ __all__ = [
 FILLER = re.compile(
     r"(?:(?:ok(?:ay)?|well|so|and|but|also|plus|yes|yeah|yep|no(?=\s*[,.!—–-])|nah|hey|hi|hello|btw|by the way|fyi"
     r"|for your information"
-    r"|just so you know(?: who you're talking to)?|for context|for reference|for background|guess what|just fyi|as you know|actually|honestly|personally|basically|anyway|oh|ah|hmm+|sure"
+    r"|just so you know(?: who you're talking to)?|for context|for reference|for background|(?:got|picked|heard|signed|passed|(?:big|good|great|happy|lovely) news)[^,.:;!?]{0,40}(?=:)|guess what|just fyi|as you know|actually|honestly|personally|basically|anyway|oh|ah|hmm+|sure"
     r"|right|alright|great|thanks|thank you"
     r"|perfect|cool|nice|good(?! news)|one more thing|another thing|to be honest|tbh|in my case|as for me|mate|look"
     r"|listen|because|since|then|though|still"
@@ -123,7 +123,7 @@ OPENER = re.compile(
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))$",
     re.IGNORECASE,
 )
-FOR_ME = re.compile(r"in (?:your|my|our|all|any)\b|for (?:\w+ ){0,2}\w+s(?:$|: )", re.IGNORECASE)  # a place where a wish may hold that follows
+FOR_ME = re.compile(r"in (?:your|my|our|all|any)\b|for (?:\w+ ){0,2}\w+s(?:$|: )|(?:any|every)(?:thing|where)\b[^,]{2,40}$", re.IGNORECASE)  # a place where a wish may hold that follows
 APPOSED = re.compile(
     r"(?:my|our) \w+(?: \w+)?, (?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+)?$", re.IGNORECASE
 )  # "my sister, Ann, …"
@@ -172,6 +172,7 @@ ONE_OFF = re.compile(
     r"|round|step|exercise|conversation|chat|turn|attempt|draft)"
     r"|(?:in|for|of|on) (?:this|that) (?:file|function|method|class|module|spreadsheet|table|sheet|column|document|page"
     r"|paragraph|sentence|email|test|commit|branch|pr|pull request|ticket|script|example|case|image|picture))\b"
-    r"|\bhere\s*$|\b(?:on|in|at) line \d",
+    r"|\bi(?:'m| am) (?:\w+ )?(?:in|at|on) (?:a|the|my) (?:meeting|call|hurry|rush|train|tram|bus|bus stop|phone|plane|break|queue"
+    r"|tube|gate|airport|lesson|lecture)\b|\bhere\s*$|\b(?:on|in|at) line \d",
     re.IGNORECASE,
 )

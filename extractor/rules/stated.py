@@ -178,6 +178,8 @@ class _Reader:
         opening = conditional or bool(language.FOR_ME.match(plain))
         if found and (wish or self._condition is None):
             self._keep(found, said, end, wish=wish)
+        elif asking and self._wishes_on(start, end):
+            self._extend(end)  # 我问药的事，你要写清楚是哪里来的
         elif asking or opening or language.ORDER.match(self._plain, said):
             self._order(start, end, asking=asking, opening=opening)
         elif self._kept:
@@ -185,6 +187,12 @@ class _Reader:
         elif self._opens < 0:
             self._opens = said
         return True
+
+    def _wishes_on(self, start: int, end: int) -> bool:
+        """Return whether a clause with a word of a question goes on with a wish."""
+        if self._sentence.question or not self._kept or not traits_of(self._kept.reading.category).directive:
+            return False
+        return bool(self._language.WISHING.match(self._plain, start, end))
 
     def _wish_in_question(self, said: int, start: int, end: int) -> Reading | None:
         """Read 以后别问我睡得好不好: words of a question in a wish."""

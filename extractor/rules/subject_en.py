@@ -138,6 +138,8 @@ def _noun(words: Sequence[Word], first: int, whose: str) -> Subject | None:
         return _the_noun(words, verb_at, nouns, weight)
     if any(noun in WORDS["favourites"] for noun in nouns):
         return Subject(verb_at, _FAVOURITE, "favourite")
+    if nouns[:2] == ["other", "half"]:
+        return Subject(verb_at, _KIN, "kin")
     if whose or any(MARKS_OF.get(noun) == "kin" for noun in nouns):
         return Subject(verb_at, _KIN + weight, whose or "kin")
     return Subject(verb_at, _MINE + weight, "thing" if words[first].low == "our" else "mine")

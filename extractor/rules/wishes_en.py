@@ -17,10 +17,10 @@ _MARKS, _WEIGHTS = weights_of(WISH_MARKS)
 _WORDS: Final = sets_of(WISH_SETS)
 # A clause that tells or asks; not worth more reading.
 _TELLS = re.compile(
-    r"(?:he|she|they|this|that|these|those|there|what|who|how|why|which|is|are|was|were|does|did|has|have|let's|thanks?"
+    r"(?:he|she|they|this|that(?!'s (?:how|the way) (?:i|we) (?:like|want|prefer|need))|these|those|there|what|who|how|why|which|is|are|was|were|does|did|has|have|let's|thanks?"
     r"|i(?:'m|'ve|'ll)?|we(?:'re|'ve|'ll)?|it(?:'s)?)\b"
-    r"(?!(?:'d| would) (?:rather (?:have|get|see)|like|prefer|rather|appreciate|love|be nice)| (?:want|need|expect|prefer|hate it|dislike it)"
-    r"| don't (?:want|need)| (?:like|love) it when| can't stand it| annoys me| bugs me)",
+    r"(?!(?:'d| would) (?:rather (?:have|get|see|you)|sooner you|like|prefer|rather|appreciate|love|be nice)| (?:want|need|expect|prefer|hate it|dislike it)"
+    r"| (?:don't|never) (?:want|need)| (?:like|love) it when| can't stand it| annoys me| bugs me)",
     re.IGNORECASE,
 )
 # A message that says much else may still say "always".
@@ -104,6 +104,8 @@ def _cut(plain: str, start: int, end: int, condition: tuple[int, int] | None) ->
         words = words[1:]
     if not words or len(words) > _LONGEST:
         return None
+    if words[0] == "only" and (words[1:2] == ["ever"] or (words[1:2] and words[1] in _ORDERS)):
+        words, bonus = words[1 + (words[1] == "ever") :], bonus + _PLAIN  # "only ever book aisle seats"
     main, after = _without_condition(words, leads=words[0] in _WORDS["when"] and condition is None)
     before = _plain_words(words_of_clause(plain, *condition)) if condition else []
     unless = _WHERE if {"unless i", "unless told"} & set(_pairs(words)) else 0.0
@@ -149,6 +151,8 @@ def _plain_words(words: Sequence[Word]) -> list[str]:
     for word in words:
         if word.low in ("n't", "'d") and plain:
             plain[-1] += word.low
+        elif word.low == "not" and plain[-1:] == ["do"]:
+            plain[-1] = "don't"
         elif word.low == "time" and plain[-1:] in (["every"], ["each"], ["any"]):
             plain[-1] = "whenever"
         elif word.low[0].isalnum() or word.low[0] == "'":
@@ -166,12 +170,16 @@ def _usual(condition: Sequence[str]) -> float:
     named = condition[:1] if len(condition) == 1 else condition[1:4] if condition[:1] in (["for"], ["in"]) else []
     if named:  # "Recipes: …", "for my workouts, …", "for lesson plans, …"
         return _WHERE if named[0] in ("my", "our", "your", "all", "any") or is_plural(named[-1]) else 0.0
+    if condition[:1] and condition[0] in _EVERY_THING and len(condition) > 1:
+        return _IF  # "anything over fifty pounds, …"
     if len(condition) < _FEWEST_IN_CONDITION or condition[0] not in _WORDS["when"]:
         return 0.0
     who, what = condition[1], condition[2]
     # "when suggesting films", "whenever my mum comes up"
     if (who.endswith("ing") and _is_task(who)) or (condition[0] == "whenever" and who in ("my", "our")):
         return _WHENEVER
+    if condition[0] == "if" and who in _WORDS["unnamed"]:
+        return _IF
     if who in ("a", "an", "any") or (who == "it" and {"for", "about"} & set(condition[2:4])):
         return _IF
     ours = who == "we" and condition[0] != "if"
@@ -179,6 +187,9 @@ def _usual(condition: Sequence[str]) -> float:
     if once or not (ours or who in ("you", "i")) or not any(_is_task(word) for word in condition[2:5]):
         return 0.0
     return _IF if condition[0] == "if" else _WHENEVER
+
+
+_EVERY_THING: Final = frozenset({"anything", "everything", "anywhere", "everywhere"})
 
 
 def _is_task(word: str) -> bool:
@@ -328,8 +339,8 @@ def _wished(words: Sequence[str]) -> float | None:
     if "to" in words[2:4] and "you" not in words[:4] and not text.startswith("i don't want to"):
         return None
     if text.startswith(tuple(_WORDS["wanted"])):
-        return _SCARCELY
-    if text.startswith("i don't want") and any(is_plural(word) for word in (*words[3:4], words[-1])):
+        return _PLAIN if words[2:3] and words[2] in _ALL else _SCARCELY  # "I want every list sorted"
+    if text.startswith(("i don't want", "i never want")) and any(is_plural(word) for word in (*words[3:4], words[-1])):
         return _FORBIDS
     for kind, weight in (("pleased", _PRAISES), ("appreciated", _HATES + _WEAK), ("annoyed", _HATES)):
         if text.startswith(tuple(_WORDS[kind])):
@@ -387,6 +398,11 @@ def _without_weight(wish: _Wish, seen: set[str], *, reasoned: float) -> set[str]
     void = {"me"} if "mine" in seen else {"more"} if "than" in words else set()
     if any(a == "first" and b in _WORDS["names"] for a, b in pairwise(words)):
         void.add("nth")
+    pointing = {word for word in words if _MARKS.get(word) == "this"}
+    if pointing <= {"it"} and seen & {"lasting", "mine"}:
+        void.add("this")
+    if words[:2] in (["mind", "that"], ["remember", "that"]) and pointing == {"that"}:
+        void.add("this")
     if "sorted" in seen:
         void |= {"nth", "the"}
     if _order_class(words) == "sparing":
