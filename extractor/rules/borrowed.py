@@ -163,7 +163,7 @@ _MENDED = re.compile(
 _SUPPOSED = re.compile(
     _START_OF_SENTENCE + r"(?:(?:so|and|but|ok(?:ay)?|now|well|hey|hi|please|just)[ ,]+){0,2}"
     r"(?:(?:suppose|supposing|let(?:'s| us) (?:say|imagine|pretend|assume|suppose)|say,? (?=i\b|i'm|my\b|we\b)"
-    r"|assum(?:e|ing)"
+    r"|assum(?:e|ing)(?! (?:that )?i(?:'m| \w+)[^.!?\n]{0,80}\b(?:when(?:ever)?|unless|always)\b)"
     r"|imagine|picture this|what if|hypothetically|in a (?:world|universe|parallel \w+) where|in theory|theoretically"
     r"|if i (?:were|was|lived|had|worked|owned|became|could)|for the sake of|for example|for instance|e\.g\.|i wish)\b"
     r"|example\b[^.!?\n:]{0,20}:|假设|假如|假定|倘若|设想|想象(?:一下)?|试想|比如说?|例如|譬如|举个例子?"

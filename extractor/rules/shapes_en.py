@@ -129,7 +129,8 @@ SHAPES: tuple[Shape, ...] = (
     Shape("preference", "O", "high", 0.85,
         r"(?!(?:this|that|it|which|what|he|she|they|you|the|your)\b)[\w'-]+(?: [\w'-]+){0,3}?(?: is| are|'s) (?:strictly |"
         r"completely |all )?(?:out|off limits|off-limits|off the menu|off the table|a no-go|no-gos?|forbidden|poison)"
-        r" (?:for|to|with) (?:me|us)\b.*"),
+        r" (?:for|to|with) (?:me|us)\b.*"
+        r"|(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|evenings?|mornings?) (?:is|are) off[- ]limits\b.*"),
     # The project
     Shape("fact", "W", "normal", 0.82,
         rf"(?:our|my) (?:[\w-]+ ){{0,3}}?{THING}s? (?:now |currently |only |also |always )*(?:uses?|runs? (?:on|in"

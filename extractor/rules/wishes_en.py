@@ -73,7 +73,7 @@ def read_wish(
         return None
     if _order_class(wish.main) == "task":
         reasoned = min(0.0, reasoned)  # "I live in Rome, suggest restaurants"
-        if not wish.usual and not (_LASTING - _ALL) & set(_pairs(wish.main)) and not _bounded(wish.main):
+        if not wish.usual and not (_LASTING - _ALL) & set(_pairs(wish.whole)) and not _bounded(wish.main):
             return None  # "give me some examples"
     score = form + wish.usual + wish.bonus + reasoned + _marked(wish, reasoned=reasoned)
     return Reading("instruction", "O", "high", min(0.9, 0.75 + 0.04 * (score - KEPT))) if score >= KEPT else None
@@ -230,6 +230,8 @@ def _strict(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
         return True, None  # "never thought I'd see snow"
     if first == "stop" and second.endswith("ing"):
         return True, _STOPS
+    if second == "call" and words[2] == "me" and words[3]:
+        return True, _STOPS  # "don't call me sir"
     return True, None if second in _NO_ORDER or _told(second) else _FORBIDS
 
 
@@ -306,7 +308,8 @@ def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
     if not noun or noun[0] in _WORDS["around"] or (pointed and not {"a time", "at most"} & set(_pairs(words))):
         return None
     for_me = " ".join(noun[-2:]) in _WORDS["mine"] or "only" in (words[0], words[-1]) or "nothing" in words[1:]
-    in_form = any(map(is_plural, words[:2])) and {"in", "as"} & set(words[1:4])
+    portion = any(a == "for" and (b in _WORDS["times"] or b[0].isdigit()) for a, b in pairwise(words))
+    in_form = any(map(is_plural, words[:2])) and (portion or {"in", "as"} & set(words[1:4]))
     asked = words[-1] in ("please", "pls", "plz", "always")
     if _of_answers(noun) and len(noun) <= _LONGEST_MANNER:
         return _PLAIN
@@ -336,7 +339,7 @@ def _told(word: str) -> bool:
 def _wished(words: Sequence[str]) -> float | None:
     """Read "I'd like …", "I hate it when …"; "I want to …" is the speaker's own plan."""
     text = " ".join(words[:5])
-    if "to" in words[2:4] and "you" not in words[:4] and not text.startswith("i don't want to"):
+    if "to" in words[2:4] and "you" not in words[:4] and not text.startswith(("i don't want to", "i never want to")):
         return None
     if text.startswith(tuple(_WORDS["wanted"])):
         return _PLAIN if words[2:3] and words[2] in _ALL else _SCARCELY  # "I want every list sorted"
@@ -350,7 +353,7 @@ def _wished(words: Sequence[str]) -> float | None:
 
 def _stands_alone(words: Sequence[str], *, reasoned: float) -> bool:
     """Return whether a clause inside a sentence is a wish of its own: an order, or with "please", "always", "me"."""
-    if reasoned > 0 and (_of_answers(words) or "a time" in _pairs(words)):
+    if words[0] == "that" or (reasoned > 0 and (_of_answers(words) or "a time" in _pairs(words))):
         return True  # "I read slowly, so short sentences"
     return words[0] in _ORDERS or words[0] in _WORDS["prohibitions"] or bool(_WORDS["for good"] & set(words))
 

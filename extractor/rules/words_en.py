@@ -111,7 +111,7 @@ lasting 2: in general, a rule, as standard, for good, unless, mondays, tuesdays,
 all 1: all, any, everything, everywhere, generally, anything, throughout
 unit 1.5: celsius, fahrenheit, kelvin, metric, imperial, kilos, kilograms, kg, pounds, stones, miles, km, kilometres, kilometers, knots, feet, inches, cm, centimetres, metres, meters, litres, liters, pints, gallons, grams, ounces, euros, dollars, rupees, yen, yuan, 24h, 12h, 24-hour, 12-hour, 24hr, iso, mph, mpg, kj, calories, decimals, dd/mm, yyyy-mm-dd
 only 1.5: only, strictly, exclusively, solely
-sorted 2: _s
+sorted 2.5: _s
 mine 1.5: with me, to me, for me, for us, to us, with us, around me, at me, from me
 me 0.5: me, us
 my 1: my, our
