@@ -173,6 +173,6 @@ ONE_OFF = re.compile(
     r"|(?:in|for|of|on) (?:this|that) (?:file|function|method|class|module|spreadsheet|table|sheet|column|document|page"
     r"|paragraph|sentence|email|test|commit|branch|pr|pull request|ticket|script|example|case|image|picture))\b"
     r"|\bi(?:'m| am) (?:\w+ )?(?:in|at|on) (?:a|the|my) (?:meeting|call|hurry|rush|train|tram|bus|bus stop|phone|plane|break|queue"
-    r"|tube|gate|airport|lesson|lecture)\b|\bhere\s*$|\b(?:on|in|at) line \d",
+    r"|tube|gate|airport|lesson|lecture)\b|\bi(?:'m| am) at work\s*(?:$|[,;])|\bhere\s*$|\b(?:on|in|at) line \d",
     re.IGNORECASE,
 )

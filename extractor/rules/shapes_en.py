@@ -54,7 +54,7 @@ SHAPES: tuple[Shape, ...] = (
         r"|at all times|for all (?:my |our )?(?:future )?\w+|in all (?:my |our |your )?\w+|in everything|everywhere"
         r")\b.{0,60}"),
     Shape("instruction", "O", "high", 0.9,
-        r"(?:please |you can |just )?call me (?!(?:back|later|when|if|at|on|in|tomorrow|today|tonight|crazy|a|an"
+        r"(?:please |you (?:can|may|could|should) |just )?call me (?!(?:back|later|when|if|at|on|in|tomorrow|today|tonight|crazy|a|an"
         r"|the|paranoid|old)\b)[\w\ue000\"“'*-]+(?: [\w'-]+){0,3}"),
     # Preferences
     Shape("preference", "O", "high", 0.88, rf"(?:i|we) {_OFTEN}(?:prefer|favou?r)\b(?! not\b) {_THIS}.{{2,}}"),
@@ -130,6 +130,8 @@ SHAPES: tuple[Shape, ...] = (
         r"(?!(?:this|that|it|which|what|he|she|they|you|the|your)\b)[\w'-]+(?: [\w'-]+){0,3}?(?: is| are|'s) (?:strictly |"
         r"completely |all )?(?:out|off limits|off-limits|off the menu|off the table|a no-go|no-gos?|forbidden|poison)"
         r" (?:for|to|with) (?:me|us)\b.*"
+        r"|anything (?:with|containing|from|involving|made (?:with|of|from)) [\w' -]{2,40}?(?: is|'s) (?:out|off limits|banned"
+        r"|forbidden|a no|a no-no|a no-go)\b.*"
         r"|(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|evenings?|mornings?) (?:is|are) off[- ]limits\b.*"),
     # The project
     Shape("fact", "W", "normal", 0.82,

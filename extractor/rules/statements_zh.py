@@ -31,6 +31,7 @@ _AGAINST: Final = tuple(name for name, (weight, _, _) in _MARKS.items() if weigh
 _NO_SUBJECT: Final = "给跟对帮让叫喊教比和问陪送害请找替为向把被于同"
 _SUBJECT = re.compile(
     rf"(?P<mine>(?:我们?|咱们?)(?:家|的)?(?:那个?|这个?|小|大|亲|前|两个|俩|二)?(?:{_ONE_KIN}))"
+    r"|(?P<mine_own>那[家个间栋辆条台块][^，。,我]{1,6}是我们?(?=[开办盖种养建]))"
     rf"|(?P<thing>(?:我们?|咱们?|我司)(?:家|的)?(?:那[个辆台]?|这[个家间]?|新)?(?:{_ONE_THING}))"
     rf"|(?P<self>我们?一?家|(?:我[俩们]?|咱们?|本人|俺)(?!去[，,！!]|靠|擦|晕|勒个|了个|的天)|我家)"
     rf"|(?P<kin>(?:隔壁|楼[上下]|对门)|(?:我?家里|老家)|[小大二]?(?:{_ONE_KIN})(?=.{{2}}))"
@@ -40,7 +41,7 @@ _SUBJECT = re.compile(
 _TOPIC = re.compile(  # "烟我戒了", "去年秋天我们…"
     rf"(?![提聊说谈讲遇碰]到)(?:[^。，,我咱你您她它那?？]{{1,10}}了[，,])?[^。，,我咱你您他她它那?？]{{0,12}}?(?<![{_NO_SUBJECT}说诉])(?<!提醒)(?<!记住)(?<!记得)(?<!注意)(?<!忘了)(?<!回复)(?<!回答)(?<!称呼)(?<!打扰)(?<!推荐)(?<!是)(?P<self>我们?一?家|我们?|咱们?)(?!的)"
 )
-_WEIGHTS: Final = {"mine": 1.5, "thing": 1.0, "self": 1.0, "kin": 1.0, "own": 0.5, "omitted": 0.5}
+_WEIGHTS: Final = {"mine": 1.5, "thing": 1.0, "self": 1.0, "kin": 1.0, "mine_own": 1.0, "own": 0.5, "omitted": 0.5}
 _SECOND: Final = 0.5  # of a second predicate's weight
 _MOST_BESIDE: Final = 1.0
 _LONGEST_READ: Final = 200  # characters of a clause

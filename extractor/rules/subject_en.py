@@ -59,11 +59,19 @@ def read_subject(words: Sequence[Word]) -> Subject | None:
         return Subject(first + 1, _I if low == "i" else _WE, low)
     if low == "there" and _low_at(words, first + 1) in WORDS["be"]:
         return Subject(first + 1, 0.0, "there") if any(word.low in WORDS["own"] for word in words[first + 2 :]) else None
+    if low in ("he", "she") and _is_own_kin(words[first + 1 :]):  # "she's my stepdaughter"
+        return Subject(first + 1, _KIN, "kin")
     if low in WORDS["bare kin"] and (kin := _noun(words, first - 1, "kin")):
         return kin
     return _persons(words, first) or (
         _noun(words, first, "") if low in ("my", "our", "the") else _omitted(words, first) or _bare_noun(words, low)
     )
+
+
+def _is_own_kin(words: Sequence[Word]) -> bool:
+    """Return whether "is my stepdaughter" follows."""
+    own = len(words) > 2 and words[0].low in WORDS["be"] and words[1].low in ("my", "our")  # noqa: PLR2004 - is my aunt
+    return own and any(MARKS_OF.get(word.low) == "kin" for word in words[2:4])
 
 
 def _low_at(words: Sequence[Word], at: int) -> str:
@@ -149,10 +157,11 @@ def _the_noun(words: Sequence[Word], verb_at: int, nouns: Sequence[str], weight:
     """Read "the bike I ride", "the staging server", "the insurance renews in May"; no other thing."""
     if "i" in nouns or "we" in nouns:
         return Subject(verb_at, _RELATIVE + weight, "thing")
+    mine = _low_at(words, verb_at + 1) in ("mine", "ours")
+    if weight >= 0 and words[verb_at].low in WORDS["be"] and (mine or _owns(words[verb_at + 1 :])):
+        return Subject(verb_at, _RELATIVE, "owned")
     if weight > 0:
         return Subject(verb_at, _OF_WORK + weight, "thing")
-    if weight == 0 and words[verb_at].low in WORDS["be"] and _owns(words[verb_at + 1 :]):
-        return Subject(verb_at, _RELATIVE, "owned")
     own = any(word.low in ("my", "our", "us") for word in words[verb_at:])
     return Subject(verb_at, _THE + weight, "thing") if own or _scheduled(words, verb_at) else None
 

@@ -108,6 +108,9 @@ def _cut(plain: str, start: int, end: int, condition: tuple[int, int] | None) ->
         words, bonus = words[1 + (words[1] == "ever") :], bonus + _PLAIN  # "only ever book aisle seats"
     main, after = _without_condition(words, leads=words[0] in _WORDS["when"] and condition is None)
     before = _plain_words(words_of_clause(plain, *condition)) if condition else []
+    if not condition and words[0] in ("in", "for") and len(words) > 3 and words[2] in _ORDERS:  # noqa: PLR2004
+        before, words = words[:2], words[2:]  # "in recipes swap butter for oil"
+        main, condition = words, (start, start)
     unless = _WHERE if {"unless i", "unless told"} & set(_pairs(words)) else 0.0
     usual = max(_usual(before), _usual(after), unless)
     if not usual and (words[0] in _WORDS["when"] or condition):
@@ -201,7 +204,7 @@ def _form(wish: _Wish) -> float | None:
     words = [*wish.main, ""]
     if words[0] in _WORDS["own wish"]:
         return _wished(wish.main)
-    for form in (_strict, _lacking, _every, _for_me, _sufficing):
+    for form in (_strict, _lacking, _every, _for_me, _sufficing, _traded, _of_mine):
         known, weight = form(words, wish)
         if known:
             return weight
@@ -239,7 +242,7 @@ def _lacking(words: Sequence[str], wish: _Wish) -> tuple[bool, float | None]:
     """Read "no emojis", "no need to …", "nothing with …", "not before …"."""
     first, second = words[0], words[1]
     if first == "no" and second == "need":
-        return True, _FORBIDS if words[2] == "to" else None
+        return True, _FORBIDS if words[2] == "to" or (words[2] == "for" and is_plural(words[3])) else None
     if first == "no":
         return True, _PLAIN if second and second not in _WORDS["no thing"] and not set(words) & _FINITE else None
     if first == "nothing":
@@ -279,6 +282,19 @@ def _sufficing(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
     at = next((at for at in range(1, len(words) - 1) if words[at] in ("will", "'ll", "is", "are")), 0)
     known = at and words[at + 1] in _WORDS["suffices"] and words[at + 2 :] == [""]
     return bool(known), _PLAIN if known and _of_answers(words[:at]) else None
+
+
+def _traded(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
+    """Read "less chat, more facts"."""
+    known = words[0] in _WORDS["traded"] and bool(_WORDS["traded"] & set(words[2:4])) and len(words) <= _LONGEST_MANNER + 1
+    return known, _STOPS if known else None
+
+
+def _of_mine(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
+    """Read "my mails should never sound angry"."""
+    at = next((at for at in range(2, min(5, len(words) - 2)) if words[at] in _WORDS["must"]), 0)
+    known = bool(at) and words[0] in ("my", "our") and words[at + 1] in ("never", "always", "only")
+    return known, _PLAIN if known else None
 
 
 def _of_answers(words: Sequence[str]) -> bool:
@@ -399,6 +415,10 @@ def _without_weight(wish: _Wish, seen: set[str], *, reasoned: float) -> set[str]
     """Return the marks that say nothing here: "the" behind "skip", "it" in a case that comes again."""
     words = wish.main
     void = {"me"} if "mine" in seen else {"more"} if "than" in words else set()
+    if words[0] in _WORDS["traded"]:
+        void.add("more")
+    if words[:2] == ["i", "want"] and words[2:3] and words[2] in _ALL:
+        void.add("task")
     if any(a == "first" and b in _WORDS["names"] for a, b in pairwise(words)):
         void.add("nth")
     pointing = {word for word in words if _MARKS.get(word) == "this"}
