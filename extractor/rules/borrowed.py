@@ -27,14 +27,14 @@ _BEINGS = (
     "|ghost|vampire|werewolf|zombie|witch|wizard|mage|sorcerer|warlock|necromancer|paladin|ranger|rogue|bard|dwarf|elf"
     "|orc|goblin|troll|giant|fairy|mermaid|demon|angel|god|goddess|king|queen|prince|princess|emperor|empress|duke"
     "|duchess|president|pope|pirate|ninja|samurai|viking|gladiator|knight|assassin|dragon|unicorn|alien|martian|superhero"
-    "|supervillain|villain|spaceship|billionaire|trillionaire|genie|jedi|sith|spy|mob boss|overlord|deity|time traveler"
+    "|supervillain|villain|spaceship|billionaire|trillionaire|fridge|lamp|kettle|brick|spoon|sandwich|burrito|egg|avocado|pickle|vacuum cleaner|genie|jedi|sith|spy|mob boss|overlord|deity|time traveler"
     "|time traveller|chatbot|ai|language model|snowman|dinosaur|t-rex"
 )
 _PLAYED = re.compile(
-    rf"\bi(?:'m| am| was) (?:an?|the) (?:[\w-]+ ){{0,2}}?(?:{_BEINGS})"
+    rf"\bi(?:'m| am| was) (?:an?|the) (?:[\w-]+,? ){{0,2}}?(?:{_BEINGS})"
     r"(?=\s*(?:[,.;!?—–-]|$|\n|and\b|who\b|in\b|with\b|now\b|from\b|that\b|[^\x00-\u2fff]))"
     r"|\b(?:last|past|previous|former|next|another|other|parallel) life\b|[上下前]辈子|前世|来世"
-    r"|我(?:就|现在|其实|肯定|简直)?是一(?:颗|只|条|头|棵|朵|匹|根|坨|块|株|缕)(?!单身|汉子|胎)"
+    r"|我(?:就|现在|其实|肯定|简直)?是一(?:台|件|把|辆|架|艘|座|栋|颗|只|条|头|棵|朵|匹|根|坨|块|株|缕)(?!单身|汉子|胎)"
     r"|我(?:要是|如果|若是|假如)[^。\n]{1,24}(?:早就|就不会|就好了|多好|我就去|就可以)"
     r"|你来?[当演扮][^。\n]{1,12}我(?:是|来|就)?[当演扮是]"
     r"|我(?:现在|就)?是(?:皇帝|皇上|总统|国王|女王|公主|王子|魔法师|勇者|大侠|神仙|妖怪|吸血鬼|机器人|外星人|剑客|杀手|霸道总裁|太后|皇后|宰相|将军)"

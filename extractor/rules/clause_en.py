@@ -247,7 +247,7 @@ def read_verb(words: Sequence[Word], at: int, whose: str) -> Verb | None:
 
 def _read_been(words: Sequence[Word], at: int) -> Verb | None:
     """Read "been playing …", "been vegetarian …"."""
-    if PREDICATES_OF.get(_low(words, at)) == "trait":
+    if PREDICATES_OF.get(_low(words, at)) == "trait" or _low(words, at) in ("a", "an"):
         return Verb("be", PERFECT, at)
     found = lemmas(_low(words, at), PROGRESSIVE)
     return Verb(_known(words, at, found), PERFECT, at + 1) if found else None

@@ -235,6 +235,8 @@ def _strict(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
         return True, _STOPS
     if second == "call" and words[2] == "me" and words[3]:
         return True, _STOPS  # "don't call me sir"
+    if second in _WORDS["given to"] and words[2] == "me" and (words[3] in ("a", "an", "any") or is_plural(words[3])):
+        return True, _STOPS  # "don't wish me a nice day"
     return True, None if second in _NO_ORDER or _told(second) else _FORBIDS
 
 
@@ -244,7 +246,9 @@ def _lacking(words: Sequence[str], wish: _Wish) -> tuple[bool, float | None]:
     if first == "no" and second == "need":
         return True, _FORBIDS if words[2] == "to" or (words[2] == "for" and is_plural(words[3])) else None
     if first == "no":
-        return True, _PLAIN if second and second not in _WORDS["no thing"] and not set(words) & _FINITE else None
+        doing = _WEAK if second.endswith("ing") and second != "thing" else 0.0  # "no swearing"
+        known = second and second not in _WORDS["no thing"] and not set(words) & _FINITE
+        return True, _PLAIN + doing if known else None
     if first == "nothing":
         somewhere = wish.usual or {"in", "for"} & set(words)
         rest = _PLAIN if somewhere and second and second[-1] not in "sd" else None
@@ -291,9 +295,10 @@ def _traded(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
 
 
 def _of_mine(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
-    """Read "my mails should never sound angry"."""
-    at = next((at for at in range(2, min(5, len(words) - 2)) if words[at] in _WORDS["must"]), 0)
-    known = bool(at) and words[0] in ("my", "our") and words[at + 1] in ("never", "always", "only")
+    """Read "my mails should never sound angry", "dinner ideas should never include mushrooms"."""
+    at = next((at for at in range(1, min(5, len(words) - 2)) if words[at] in _WORDS["must"]), 0)
+    own = words[0] in ("my", "our") or words[at - 1] in _WORDS["outputs"]
+    known = bool(at) and own and words[at + 1] in ("never", "always", "only")
     return known, _PLAIN if known else None
 
 
@@ -320,6 +325,10 @@ def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
     if len(words) > longest or told or {word.removesuffix("n't") for word in words} & _NO_NOUN:
         return None
     noun = [word for word in words if word not in ("please", "pls", "plz", "thanks", "only", "always")]
+    if "not" in words[1:-1] and any(_MARKS.get(word) == "unit" for word in words):
+        return _PLAIN  # "kilometres, not miles"
+    if words[-1] == "always" and noun[:1] == ["the"] and _WORDS["answers"] & set(noun):
+        return _PLAIN  # "just the facts, always"
     pointed = bool(noun) and _MARKS.get(noun[0]) in ("the", "this", "nth", "more", "lasting")
     if not noun or noun[0] in _WORDS["around"] or (pointed and not {"a time", "at most"} & set(_pairs(words))):
         return None
@@ -377,7 +386,7 @@ def _stands_alone(words: Sequence[str], *, reasoned: float) -> bool:
 def _marked(wish: _Wish, *, reasoned: float) -> float:
     """Return what the words add: for me, every, plain plurals; the, this, first, a."""
     words, whole = wish.main, wish.whole
-    seen = {_MARKS.get(word, "") for word in words} | {_MARKS[pair] for pair in _pairs(whole) if pair in _COUPLES}
+    seen = {_MARKS.get(word, "") for at, word in enumerate(words) if not _counts(words, at)} | {_MARKS[pair] for pair in _pairs(whole) if pair in _COUPLES}
     seen |= {_MARKS.get(word, "") for word in whole} & {"lasting", "only", "my"}
     if "my" in seen and words[0] in _WORDS["prohibitions"]:
         seen.add("please")
@@ -392,6 +401,13 @@ def _marked(wish: _Wish, *, reasoned: float) -> float:
     if words[1:2] in (["a"], ["an"]) or words[1:3] in (["me", "a"], ["me", "an"]):
         seen.add("a")
     return sum(_WEIGHTS[name] for name in seen - _without_weight(wish, seen, reasoned=reasoned) if name)
+
+
+def _counts(words: Sequence[str], at: int) -> bool:
+    """Return whether "one", "that" points at nothing: "one question", "recipes that take long"."""
+    if words[at] == "one":
+        return words[at + 1 : at + 2] != [] and words[at + 1] in _WORDS["answers"] | _WORDS["numbered"]
+    return words[at] == "that" and at > 0 and is_plural(words[at - 1])
 
 
 _COUPLES: Final = frozenset(word for word in _MARKS if " " in word)
@@ -417,11 +433,13 @@ def _without_weight(wish: _Wish, seen: set[str], *, reasoned: float) -> set[str]
     void = {"me"} if "mine" in seen else {"more"} if "than" in words else set()
     if words[0] in _WORDS["traded"]:
         void.add("more")
+    if words[0] in _WORDS["prohibitions"] and words[2:3] == ["me"]:
+        void.add("a")
     if words[:2] == ["i", "want"] and words[2:3] and words[2] in _ALL:
         void.add("task")
     if any(a == "first" and b in _WORDS["names"] for a, b in pairwise(words)):
         void.add("nth")
-    pointing = {word for word in words if _MARKS.get(word) == "this"}
+    pointing = {word for at, word in enumerate(words) if not _counts(words, at) and _MARKS.get(word) == "this"}
     if pointing <= {"it"} and seen & {"lasting", "mine"}:
         void.add("this")
     if words[:2] in (["mind", "that"], ["remember", "that"]) and pointing == {"that"}:

@@ -109,6 +109,7 @@ other 1: call, text, message, say, act, refer, stay, include, put, take, remind,
 WISH_MARKS = """
 lasting 2: in general, a rule, as standard, for good, unless, mondays, tuesdays, wednesdays, thursdays, fridays, saturdays, sundays, weekends, mornings, evenings, per, unless told, a week, a day, a month, a time, unless i, at most, here on, the time, always, never, ever, every, each, whenever, default, forever, anymore, permanently
 all 1: all, any, everything, everywhere, generally, anything, throughout
+style 1: oxford, comma, commas, semicolons, italics, capitals, emoji, emojis, hyphens, dashes, slang, jargon, abbreviations, acronyms, idioms, headings, markdown, latin, citations, footnotes, hedging, clichés, cliches, metaphors, sarcasm, puns, hashtags, gifs, contractions, ellipses, disclaimers, pleasantries, greetings, flattery, small talk, platitudes, buzzwords, exclamation marks, bullet points, smileys, links, pep talks
 unit 1.5: celsius, fahrenheit, kelvin, metric, imperial, kilos, kilograms, kg, pounds, stones, miles, km, kilometres, kilometers, knots, feet, inches, cm, centimetres, metres, meters, litres, liters, pints, gallons, grams, ounces, euros, dollars, rupees, yen, yuan, 24h, 12h, 24-hour, 12-hour, 24hr, iso, mph, mpg, kj, calories, decimals, dd/mm, yyyy-mm-dd
 only 1.5: only, strictly, exclusively, solely
 sorted 2.5: _s
@@ -165,8 +166,10 @@ answers: options, option, suggestions, choices, ideas, answer, answers, reply, r
 last: last, after, then, second, later, below, afterwards, underneath, up front, upfront, on top, at the top, at the end, first
 suffices: do, fine, enough, plenty, suffice, best, better, grand, good
 needs: need, needs, have, means
+outputs: ideas, suggestions, recipes, plans, trips, meals, routes, recommendations, itineraries, menus, reminders, bookings, hotels, restaurants, workouts, answers, replies, messages, emails, mails, summaries, lists, explanations, drafts, texts, letters, posts, captions, quotes, prices
+given to: wish, send, give, show, offer, ask, suggest, feed, sell, recommend, serve, write, bring, explain, remind, teach, quiz, set, buy, cook
 traded: less, fewer, more
 numbered: question, questions, step, page, exercise, item, number, part, verse, line, chapter, slide, q, section, row, column, problem, task, level, option, figure, table, point
 names: name, names, person, language
-times: noon, midnight, work, lunch, dinner, breakfast, dark, bed, bedtime, one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, fifty, hundred
+times: noon, midnight, work, lunch, dinner, breakfast, dark, bed, bedtime, half, one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, fifty, hundred
 """
