@@ -123,7 +123,10 @@ OPENER = re.compile(
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))$",
     re.IGNORECASE,
 )
-FOR_ME = re.compile(r"in (?:your|my|our|all|any)\b|for (?:\w+ ){0,2}\w+s(?:$|: )|(?:any|every)(?:thing|where)\b[^,]{2,40}$", re.IGNORECASE)  # a place where a wish may hold that follows
+FOR_ME = re.compile(
+    r"in (?:your|my|our|all|any)\b|for (?:\w+ ){0,2}\w+s(?:$|: )|(?:any|every)(?:thing|where)\b[^,]{2,40}$",
+    re.IGNORECASE,
+)  # a place where a wish may hold that follows
 APPOSED = re.compile(
     r"(?:my|our) \w+(?: \w+)?, (?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+)?$", re.IGNORECASE
 )  # "my sister, Ann, …"

@@ -58,7 +58,9 @@ def read_subject(words: Sequence[Word]) -> Subject | None:
     if low in ("i", "we"):
         return Subject(first + 1, _I if low == "i" else _WE, low)
     if low == "there" and _low_at(words, first + 1) in WORDS["be"]:
-        return Subject(first + 1, 0.0, "there") if any(word.low in WORDS["own"] for word in words[first + 2 :]) else None
+        return (
+            Subject(first + 1, 0.0, "there") if any(word.low in WORDS["own"] for word in words[first + 2 :]) else None
+        )
     if low in ("he", "she") and _is_own_kin(words[first + 1 :]):  # "she's my stepdaughter"
         return Subject(first + 1, _KIN, "kin")
     if low in WORDS["bare kin"] and (kin := _noun(words, first - 1, "kin")):

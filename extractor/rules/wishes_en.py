@@ -105,8 +105,9 @@ def _cut(plain: str, start: int, end: int, condition: tuple[int, int] | None) ->
     if not words or len(words) > _LONGEST:
         return None
     if words[0] == "only" and (words[1:2] == ["ever"] or (words[1:2] and words[1] in _ORDERS)):
-        words, bonus = words[1 + (words[1] == "ever") :], bonus + _PLAIN  # "only ever book aisle seats"
-    main, after = _without_condition(words, leads=words[0] in _WORDS["when"] and condition is None)
+        main, after = _without_condition(words[1 + (words[1] == "ever") :], leads=False)  # "only ever book aisle seats"
+    else:
+        main, after = _without_condition(words, leads=words[0] in _WORDS["when"] and condition is None)
     before = _plain_words(words_of_clause(plain, *condition)) if condition else []
     if not condition and words[0] in ("in", "for") and len(words) > 3 and words[2] in _ORDERS:  # noqa: PLR2004
         before, words = words[:2], words[2:]  # "in recipes swap butter for oil"
@@ -183,7 +184,7 @@ def _usual(condition: Sequence[str]) -> float:
         return _WHENEVER
     if condition[0] == "if" and who in _WORDS["unnamed"]:
         return _IF
-    if who in ("a", "an", "any") or (who == "it" and {"for", "about"} & set(condition[2:4])):
+    if who in ("a", "an", "any") or (who == "it" and (_WORDS["involving"] | {"for", "about"}) & set(condition[2:4])):
         return _IF
     ours = who == "we" and condition[0] != "if"
     once = what in _WORDS["no task"] or _WORDS["not usual"] & set(condition[2:])
@@ -222,8 +223,10 @@ def _order_class(words: Sequence[str]) -> str:
 def _strict(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
     """Read "always …", "never …", "don't …", "stop …ing"."""
     first, second = words[0], words[1]
-    if second.endswith("s") and second not in _ORDERS and second[-2:] != "ss":  # "never eats meat"
+    if first != "avoid" and second.endswith("s") and second not in _ORDERS and second[-2:] != "ss":  # "never eats meat"
         return first == "always" or first in _WORDS["prohibitions"], None
+    if first == "avoid" and is_plural(second):
+        return True, _FORBIDS
     if first == "always" and second:
         named = second not in _WORDS["after always"] and words[2] in _WORDS["determiners"] if words[2:] else False
         return True, _WEAK if second in _ORDERS or named else None
@@ -290,7 +293,9 @@ def _sufficing(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
 
 def _traded(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
     """Read "less chat, more facts"."""
-    known = words[0] in _WORDS["traded"] and bool(_WORDS["traded"] & set(words[2:4])) and len(words) <= _LONGEST_MANNER + 1
+    known = (
+        words[0] in _WORDS["traded"] and bool(_WORDS["traded"] & set(words[2:4])) and len(words) <= _LONGEST_MANNER + 1
+    )
     return known, _STOPS if known else None
 
 
@@ -298,7 +303,8 @@ def _of_mine(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
     """Read "my mails should never sound angry", "dinner ideas should never include mushrooms"."""
     at = next((at for at in range(1, min(5, len(words) - 2)) if words[at] in _WORDS["must"]), 0)
     own = words[0] in ("my", "our") or words[at - 1] in _WORDS["outputs"]
-    known = bool(at) and own and words[at + 1] in ("never", "always", "only")
+    unit = words[at + 1] == "be" and is_plural(words[at - 1]) and any(_MARKS.get(word) == "unit" for word in words)
+    known = bool(at) and ((own and words[at + 1] in ("never", "always", "only")) or unit)
     return known, _PLAIN if known else None
 
 
@@ -367,7 +373,9 @@ def _wished(words: Sequence[str]) -> float | None:
     if "to" in words[2:4] and "you" not in words[:4] and not text.startswith(("i don't want to", "i never want to")):
         return None
     if text.startswith(tuple(_WORDS["wanted"])):
-        return _PLAIN if words[2:3] and words[2] in _ALL else _SCARCELY  # "I want every list sorted"
+        return (
+            _FORBIDS if words[2:3] and (words[2] in _ALL or _of_answers(words[2:])) else _SCARCELY
+        )  # "I want every list sorted"
     if text.startswith(("i don't want", "i never want")) and any(is_plural(word) for word in (*words[3:4], words[-1])):
         return _FORBIDS
     for kind, weight in (("pleased", _PRAISES), ("appreciated", _HATES + _WEAK), ("annoyed", _HATES)):
@@ -378,7 +386,9 @@ def _wished(words: Sequence[str]) -> float | None:
 
 def _stands_alone(words: Sequence[str], *, reasoned: float) -> bool:
     """Return whether a clause inside a sentence is a wish of its own: an order, or with "please", "always", "me"."""
-    if words[0] == "that" or (reasoned > 0 and (_of_answers(words) or "a time" in _pairs(words))):
+    if words[0] == "that" or (
+        reasoned > 0 and (_of_answers(words) or words[0] in ("no", "nothing") or "a time" in _pairs(words))
+    ):
         return True  # "I read slowly, so short sentences"
     return words[0] in _ORDERS or words[0] in _WORDS["prohibitions"] or bool(_WORDS["for good"] & set(words))
 
@@ -386,7 +396,9 @@ def _stands_alone(words: Sequence[str], *, reasoned: float) -> bool:
 def _marked(wish: _Wish, *, reasoned: float) -> float:
     """Return what the words add: for me, every, plain plurals; the, this, first, a."""
     words, whole = wish.main, wish.whole
-    seen = {_MARKS.get(word, "") for at, word in enumerate(words) if not _counts(words, at)} | {_MARKS[pair] for pair in _pairs(whole) if pair in _COUPLES}
+    seen = {_MARKS.get(word, "") for at, word in enumerate(words) if not _counts(words, at)} | {
+        _MARKS[pair] for pair in _pairs(whole) if pair in _COUPLES
+    }
     seen |= {_MARKS.get(word, "") for word in whole} & {"lasting", "only", "my"}
     if "my" in seen and words[0] in _WORDS["prohibitions"]:
         seen.add("please")
@@ -406,7 +418,9 @@ def _marked(wish: _Wish, *, reasoned: float) -> float:
 def _counts(words: Sequence[str], at: int) -> bool:
     """Return whether "one", "that" points at nothing: "one question", "recipes that take long"."""
     if words[at] == "one":
-        return words[at + 1 : at + 2] != [] and words[at + 1] in _WORDS["answers"] | _WORDS["numbered"]
+        return (
+            words[at + 1 : at + 2] != [] and words[at + 1] in _WORDS["answers"] | _WORDS["numbered"] | _WORDS["manner"]
+        )
     return words[at] == "that" and at > 0 and is_plural(words[at - 1])
 
 
