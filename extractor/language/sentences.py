@@ -53,7 +53,8 @@ _BREAK = re.compile(
 _ITEM = re.compile(r"^[ \t]*(?:[-*•·–]|\(?\d{1,2}[.)、）]|[（(]?[一二三四五六七八九十]{1,2}[)）、.])[ \t]*")
 _CLAUSE_BREAK = re.compile(
     r"[，,、]?(?:[，]|,(?=\s)| [—–-]{1,2} |——|(?<=\w) (?=but (?!also)|and (?:i|we|my|our|please|can|could)\b"
-    r"|so (?:short|brief|plain|simple|easy|small|one|i|we|can|could|please|let|what|how|keep|don't|never|always|only|skip|no|stick|leave|avoid|use|give|speak"
+    r"|so (?:short|brief|plain|simple|easy|small|one|i|we|can|could|please|let|what|how|keep|don't|never|always"
+    r"|only|skip|no|stick|leave|avoid|use|give|speak"
     r"|write|talk|put|break|explain|go|make|nothing)\b|because )"
     r"|(?=(?:但是?我|不过我|所以(?:我|你|请|帮)|并且我|而且我)))",
     re.IGNORECASE,

@@ -27,7 +27,8 @@ _BEINGS = (
     "|ghost|vampire|werewolf|zombie|witch|wizard|mage|sorcerer|warlock|necromancer|paladin|ranger|rogue|bard|dwarf|elf"
     "|orc|goblin|troll|giant|fairy|mermaid|demon|angel|god|goddess|king|queen|prince|princess|emperor|empress|duke"
     "|duchess|president|pope|pirate|ninja|samurai|viking|gladiator|knight|assassin|dragon|unicorn|alien|martian|superhero"
-    "|supervillain|villain|spaceship|billionaire|trillionaire|fridge|lamp|kettle|brick|spoon|sandwich|burrito|egg|avocado|pickle|vacuum cleaner|genie|jedi|sith|spy|mob boss|overlord|deity|time traveler"
+    "|supervillain|villain|spaceship|billionaire|trillionaire|fridge|lamp|kettle|brick|spoon|sandwich"
+    "|burrito|egg|avocado|pickle|vacuum cleaner|genie|jedi|sith|spy|mob boss|overlord|deity|time traveler"
     "|time traveller|chatbot|ai|language model|snowman|dinosaur|t-rex"
 )
 _PLAYED = re.compile(
@@ -39,7 +40,8 @@ _PLAYED = re.compile(
     r"|你来?[当演扮][^。\n]{1,12}我(?:是|来|就)?[当演扮是]"
     r"|我(?:现在|就)?是(?:皇帝|皇上|总统|国王|女王|公主|王子|魔法师|勇者|大侠|神仙|妖怪|吸血鬼|机器人|外星人|剑客|杀手|霸道总裁|太后|皇后|宰相|将军)"
     r"|"
-    r"\b(?:act(?:ing)? as (?:if|though|an?|the|my)\b|you are (?:a|an|now|writing|going to be|the)\b|you're (?:a|an|now)"
+    r"\b(?:act(?:ing)? as (?:if|though|an?|the|my)\b|you are (?:a|an|now|writing|going to be|the)\b|you're (?:a|an"
+    r"|now)"
     r" |you are (?-i:[A-Z])\w+,? (?:and )?i(?: a|')m\b|you will (?:be|act|play|take on)|your (?:task|role|job|persona"
     r"|name) (?:is|will be)|i want you to (?:act|be|pretend|write|help)|consider yourself|suppose (?:you are|you're)"
     r"|assume (?:you are|you're|the role)|(?:stay|remain|be) in character|as the character"
@@ -51,7 +53,8 @@ _PLAYED = re.compile(
     r"|write (?:a|an|me|the)\b.{0,60}\b(?:story|essay|letter|email|article|post|speech|poem|script|bio|review"
     r"|resume|cover letter|song|lyrics|monologue|dialogue)|(?:in|into|for) (?:my|this) (?:cover letter|resume|cv|bio"
     r"|essay|speech|script|story|poem|novel)"
-    r"|(?:this|here) is (?:an?|the|my) (?:email (?!address)|(?:cover )?letter|essay|article|draft|transcript|resume|cv)"
+    r"|(?:this|here) is (?:an?|the|my) (?:email (?!address)|(?:cover )?letter|essay|article|draft|transcript"
+    r"|resume|cv)"
     r"|(?:wrote|sang|recited) th(?:is|ese) (?:lines?|verses?|words|lyrics)"
     r"|read the (?:passage|text|paragraph|dialogue) (?:and|below|then)|fill in the blanks?|reading comprehension"
     r"|choose the (?:right|correct|best) (?:word|answer|option|form)|true or false:|multiple[- ]choice"
@@ -108,8 +111,10 @@ _PLEASE = (
     r"|someone)[ ,]+){0,4}"
 )
 _TEXT = (
-    r"(?:sentences?|paragraphs?|passages?|texts?|e-?mails?|messages?|letters?|tweets?|posts?|essays?|articles?|reviews?"
-    r"|comments?|quotes?|quotations?|lyrics|poems?|songs?|verses?|stanzas?|lines|captions?|bios?|profiles?|cover letter"
+    r"(?:sentences?|paragraphs?|passages?|texts?|e-?mails?|messages?|letters?|tweets?|posts?|essays?|articles?"
+    r"|reviews?"
+    r"|comments?|quotes?|quotations?|lyrics|poems?|songs?|verses?|stanzas?|lines|captions?|bios?|profiles?"
+    r"|cover letter"
     r"|resum[eé]s?|cvs?|abstracts?|drafts?|transcripts?|stor(?:y|ies)|jokes?|headlines?|slogans?|dialogues?"
     r"|conversations?|translations?|statements?|intros?|introductions?|speech(?:es)?|haikus?|limericks?|sonnets?"
     r"|ballads?|raps?|diary|monologues?|toasts?|vows|eulog(?:y|ies)|blurbs?"
@@ -165,7 +170,8 @@ _SUPPOSED = re.compile(
     r"(?:(?:suppose|supposing|let(?:'s| us) (?:say|imagine|pretend|assume|suppose)|say,? (?=i\b|i'm|my\b|we\b)"
     r"|assum(?:e|ing)(?! (?:that )?i(?:'m| \w+)[^.!?\n]{0,80}\b(?:when(?:ever)?|unless|always)\b)"
     r"|imagine|picture this|what if|hypothetically|in a (?:world|universe|parallel \w+) where|in theory|theoretically"
-    r"|if i (?:were|was|lived|had|worked|owned|became|could)|for the sake of|for example|for instance|e\.g\.|i wish)\b"
+    r"|if i (?:were|was|lived|had|worked|owned|became|could)|for the sake of|for example|for instance|e\.g\."
+    r"|i wish)\b"
     r"|example\b[^.!?\n:]{0,20}:|假设|假如|假定|倘若|设想|想象(?:一下)?|试想|比如说?|例如|譬如|举个例子?"
     r"|举例(?:来说|说明|[，,:：])|打个比方|要是我|万一我"
     r"|如果我(?:是|住|有|叫|在))",
@@ -189,8 +195,10 @@ _INTRODUCED = re.compile(
 )
 # A label before a statement in the first person: "Persona: I'm 34, I live …". "我的习惯：…" names the user's own.
 _LABELLED = re.compile(
-    r"^(?!(?:ps|p\.s\.|fyi|btw|note|notes|update|context|background|reminder|also|correction|edit|remember|preferences?"
-    r"|rules?|about|picked|got|moved|signed|passed|turned|heard|finally|big|good|great|happy|lovely|quick|one|another|important|heads|for|just so|so you|decision|setup|info|fact"
+    r"^(?!(?:ps|p\.s\.|fyi|btw|note|notes|update|context|background|reminder|also|correction|edit|remember"
+    r"|preferences?"
+    r"|rules?|about|picked|got|moved|signed|passed|turned|heard|finally|big|good|great|happy|lovely|quick|one"
+    r"|another|important|heads|for|just so|so you|decision|setup|info|fact"
     r"|记住|记一?下|注意|补充|更新|另外|备注"
     r"|关于|请记|更正|说明|提醒|还有|对了)\b)(?![^\n:：]*(?:\b(?:i|my|me|i'm|our|we)\b|我|咱))[^\n:：,，.。]{2,60}[:：]"
     r"[ \t]*(?=(?:i|i'm|my|we)\b|我)",
@@ -213,7 +221,8 @@ _WORKED_ON = re.compile(
     re.IGNORECASE,
 )
 _WHENEVER = re.compile(
-    r"[ \t]*(?:when(?:ever)?|every time|each time|anytime|if) (?:i|we) (?:paste|send|give|show|forward|share|upload|post|ask"
+    r"[ \t]*(?:when(?:ever)?|every time|each time|anytime|if) (?:i|we) (?:paste|send|give|show|forward|share"
+    r"|upload|post|ask"
     r"|write|hand|drop)\b(?! (?:this|it|that)\b)"
     r"|[ \t]*(?:以后|每次|凡是|只要|平时)?我(?:每次)?(?:发|贴|给|写|传|甩)(?!了|的)[^，。\n这]{1,12}[，,]"
     r"|[ \t]*我写的[^，。\n这]{1,12}(?:只|都|别|不要)",

@@ -19,7 +19,7 @@ TOLD_BESIDE: Final = 2.0  # what a wish gains by something lasting that was told
 
 _FIRST_PERSON = re.compile(r"\b(?:i|my|i'm|we|our|me)\b|我|咱", re.IGNORECASE)
 _OF_ANOTHER = re.compile(r"(?:i|we|you|he|she|it|they|that|this)\b|[我你您他她它咱这那]", re.IGNORECASE)
-_OWNED = re.compile(r"the \w+(?:'s| \w+ is| \w+ are| is| are) ", re.IGNORECASE)  # "the truck is a Volvo, I own it"
+_OWNED = re.compile(r"the \w+(?:'s| \w+ is| \w+ are| is| are) ", re.IGNORECASE)  # "the truck is mine"
 _OF_A_READER = re.compile(r"(?:you(?:'ll|'re|'ve)?|he|she|they)\b", re.IGNORECASE)
 _IN_PASSING = re.compile(
     r"\b(?:think|guess|know|wonder\w*|mean|hope|thank\w*|sorry|sure|you|your|that|this|it|just|now|today|want\w*"
@@ -30,7 +30,8 @@ _IN_PASSING = re.compile(
 _NO_LONGER = re.compile(r"i(?:'m| am)? no longer\b|i (?:don't|do not) [^,]{1,60} any ?(?:more|longer)\b", re.IGNORECASE)
 # Asks whether a wish will be heard: "prices in rupees, ok?"
 _TAG = re.compile(
-    r"(?:ok(?:ay)?|alright|all right|please|yeah|yes|right|deal|got it|understood|(?:would|could|will|can) you(?: please)?)"
+    r"(?:ok(?:ay)?|alright|all right|please|yeah|yes|right|deal|got it|understood|(?:would|could|will"
+    r"|can) you(?: please)?)"
     r"|(?:好|行|可以|对|成|中|记住了?|明白了?|听到了?|知道了?)(?:吗|吧|不|么|嘛|不好|不行)?",
     re.IGNORECASE,
 )

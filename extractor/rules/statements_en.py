@@ -78,13 +78,13 @@ def _weigh(rest: Sequence[Word], verb: Verb, whose: str) -> tuple[float, str]:
         return (_RATHER if rest else _NEVER_SAID), "fact"  # "I never learned to drive"
     dated = any(MARKS_OF.get(word.low) == "date" or word.low[0].isdigit() for word in rest)
     kind = _class_of(verb, whose, dated=dated)
-    if _says_nothing(rest, verb, kind):
+    if _says_nothing(rest, verb, kind) or (whose == "omitted" and kind.name == "doing" and verb.form == PERFECT):
         return _NEVER_SAID, kind.category
     if verb.form == PAST and kind.name in _USUAL and not _lasts(rest):
         return _DONE_ONCE, kind.category
     if verb.modal:
         return _of_modal(rest, verb, dated=dated)
-    return _of_class(rest, verb, kind, whose), _category(verb, kind)
+    return _of_class(rest, verb, kind), _category(verb, kind)
 
 
 def _class_of(verb: Verb, whose: str, *, dated: bool) -> VerbClass:
@@ -131,20 +131,23 @@ def _of_modal(rest: Sequence[Word], verb: Verb, *, dated: bool) -> tuple[float, 
     return _ABLE if verb.modal == "used to" else _NEVER_SAID, "fact"
 
 
-def _of_class(rest: Sequence[Word], verb: Verb, kind: VerbClass, whose: str) -> float:
+def _of_having(rest: Sequence[Word], verb: Verb, score: float) -> float:
+    """Return what "I have …" adds: "I had a stroke" lasts, "I had a coffee" does not."""
+    if verb.form in (PAST, PERFECT):
+        ill = any(MARKS_OF.get(word.low) == "health" for word in rest)
+        score = _A_STATE_OF_ONES_OWN if ill else _DONE_ONCE + _A_KIND
+    return score - 1.5 if verb.negated else score
+
+
+def _of_class(rest: Sequence[Word], verb: Verb, kind: VerbClass) -> float:
     """Return what the verb's class adds in this form, with what is said directly of it."""
     score = kind.weights[verb.form]
     if kind.name == "thinking":
         return score
     if kind.name == "having":
-        if verb.form in (PAST, PERFECT):
-            ill = any(MARKS_OF.get(word.low) == "health" for word in rest)
-            score = _A_STATE_OF_ONES_OWN if ill else _DONE_ONCE + _A_KIND  # "I had a stroke"
-        score -= 1.5 if verb.negated else 0
+        score = _of_having(rest, verb, score)
     if verb.form == PERFECT and _lasts(rest):
         score = max(score, _A_STATE_OF_ONES_OWN)
-    if verb.form == PERFECT and kind.name == "doing" and whose == "omitted":
-        return score - _RATHER  # "been kneading for ages"
     if not rest:
         return score if kind.name in ("habit", "event") else score - 1
     if verb.negated and verb.form == PROGRESSIVE:
@@ -185,9 +188,7 @@ def _predicate(rest: Sequence[Word], verb: Verb, whose: str) -> float:
     """Return what "I'm …" or "my … is …" adds."""
     if not rest or verb.modal in ("would", "'d", "could", "might", "should", "may"):
         return _NEVER_SAID
-    if whose == "there":  # "there's six hives at the bottom of our garden"
-        return _NEVER_SAID if verb.negated or rest[0].low in ("no", "nothing", "always") else _A_STATE_OF_ONES_OWN
-    if rest[0].low in ("a", "an") and len(rest) > 1:
+    if rest[0].low in ("a", "an") and len(rest) > 1 and whose != "there":
         return _of_kind(rest, verb)
     known = _of_table(rest)
     if known:
@@ -221,19 +222,21 @@ def _of_table(rest: Sequence[Word]) -> str:
 
 def _of_first_word(rest: Sequence[Word], verb: Verb, whose: str) -> float:
     low, mark = rest[0].low, mark_of(rest, 0)
-    if mark in ("often", "date") and whose not in ("i", "we"):
+    if whose == "there":  # "there's six hives at the bottom of our garden"
+        return _NEVER_SAID if low in ("no", "nothing", "always") else _A_STATE_OF_ONES_OWN
+    member = low in ("on", "in") and any(MARKS_OF.get(word.low) == "member" for word in rest[1:4])
+    dated = any(MARKS_OF.get(word.low) == "date" for word in rest)
+    often = mark in ("often", "date") and whose not in ("i", "we")
+    if (
+        often or member or (low in WORDS["mended"] and whose in ("mine", "kin") and dated)
+    ):  # "my hip was replaced in March"
         return _A_STATE_OF_ONES_OWN
-    if low in ("on", "in") and any(MARKS_OF.get(word.low) == "member" for word in rest[1:4]):
-        return _A_STATE_OF_ONES_OWN
-    if low in WORDS["mended"] and whose in ("mine", "kin") and any(MARKS_OF.get(word.low) == "date" for word in rest):
-        return _A_STATE_OF_ONES_OWN  # "my hip was replaced in March"
     if low in WORDS["prepositions"]:
         if verb.form == PAST or whose not in ("kin", "mine", "thing"):
             return -1.0 if verb.form == PAST else _LITTLE
         return _A_STATE_OF_ONES_OWN if any(MARKS_OF.get(word.low) == "place" for word in rest) else 1.0
     if low in ("the", "my", "our"):
-        known = low == "the" and whose in ("i", "we", "kin", "favourite")
-        return _A_STATE_OF_ONES_OWN if known else _LITTLE
+        return _A_STATE_OF_ONES_OWN if low == "the" and whose in ("i", "we", "kin", "favourite") else _LITTLE
     return 1.0 if whose in ("mine", "kin", "favourite") and low.isalpha() and not mark else _NOT_SAID
 
 

@@ -139,18 +139,16 @@ def _noun(words: Sequence[Word], first: int, whose: str) -> Subject | None:
     relative = any(noun in WORDS["relatives"] for noun in nouns[1:] if noun not in ("where", "that"))
     if verb_at < 0 or verb_at + 1 >= len(words) or not nouns or WORDS["others"] & set(nouns) or relative:
         return None
-    weight = min((_NOUN_WEIGHTS[_NOUNS[noun]] for noun in nouns if noun in _NOUNS), default=0.0)
+    partner = nouns[:2] == ["other", "half"]
+    weight = min((_NOUN_WEIGHTS[_NOUNS[noun]] for noun in nouns if noun in _NOUNS and not partner), default=0.0)
     if first < 0:
-        if verb_at > _LONGEST_NOUN:
-            return None
-        return Subject(verb_at, _KIN + weight, "kin") if whose == "kin" else Subject(verb_at, _BARE + weight, "thing")
+        bare = Subject(verb_at, _KIN + weight, whose) if whose == "kin" else Subject(verb_at, _BARE + weight, "thing")
+        return bare if verb_at <= _LONGEST_NOUN else None
     if words[first].low == "the":
         return _the_noun(words, verb_at, nouns, weight)
     if any(noun in WORDS["favourites"] for noun in nouns):
         return Subject(verb_at, _FAVOURITE, "favourite")
-    if nouns[:2] == ["other", "half"]:
-        return Subject(verb_at, _KIN, "kin")
-    if whose or any(MARKS_OF.get(noun) == "kin" for noun in nouns):
+    if whose or partner or any(MARKS_OF.get(noun) == "kin" for noun in nouns):
         return Subject(verb_at, _KIN + weight, whose or "kin")
     return Subject(verb_at, _MINE + weight, "thing" if words[first].low == "our" else "mine")
 

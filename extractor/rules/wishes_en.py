@@ -17,9 +17,11 @@ _MARKS, _WEIGHTS = weights_of(WISH_MARKS)
 _WORDS: Final = sets_of(WISH_SETS)
 # A clause that tells or asks; not worth more reading.
 _TELLS = re.compile(
-    r"(?:he|she|they|this|that(?!'s (?:how|the way) (?:i|we) (?:like|want|prefer|need))|these|those|there|what|who|how|why|which|is|are|was|were|does|did|has|have|let's|thanks?"
+    r"(?:he|she|they|this|that(?!'s (?:how|the way) (?:i|we) (?:like|want|prefer|need))|these|those|there|what|who"
+    r"|how|why|which|is|are|was|were|does|did|has|have|let's|thanks?"
     r"|i(?:'m|'ve|'ll)?|we(?:'re|'ve|'ll)?|it(?:'s)?)\b"
-    r"(?!(?:'d| would) (?:rather (?:have|get|see|you)|sooner you|like|prefer|rather|appreciate|love|be nice)| (?:want|need|expect|prefer|hate it|dislike it)"
+    r"(?!(?:'d| would) (?:rather (?:have|get|see|you)|sooner you|like|prefer|rather|appreciate|love|be nice)"
+    r"| (?:want|need|expect|prefer|hate it|dislike it)"
     r"| (?:don't|never) (?:want|need)| (?:like|love) it when| can't stand it| annoys me| bugs me)",
     re.IGNORECASE,
 )
@@ -92,11 +94,7 @@ def _condition(plain: str, start: int, end: int) -> tuple[tuple[int, int] | None
 
 def _cut(plain: str, start: int, end: int, condition: tuple[int, int] | None) -> _Wish | None:
     """Cut a clause into what is wished and when; None where it tells of the one who reads it, or says too much."""
-    words = _plain_words(words_of_clause(plain, start, end))
-    if words[:2] == ["you", "needn't"] and _WORDS["mine"] & set(_pairs(words)):
-        words = ["no", "need", "to", *words[2:]]
-    if words[:2] == ["you", "don't"] and words[3:4] == ["to"] and _WORDS["mine"] & set(_pairs(words)):
-        words = ["no", "need", *words[3:]]  # "you don't have to be polite with me"
+    words = _without_you(_plain_words(words_of_clause(plain, start, end)))
     if words[:1] == ["you"] and words[1:2] not in (["should"], ["must"], ["can"], ["could"]):
         return None
     bonus = _SCARCELY if words[:1] == ["please"] else 0.0
@@ -104,17 +102,11 @@ def _cut(plain: str, start: int, end: int, condition: tuple[int, int] | None) ->
         words = words[1:]
     if not words or len(words) > _LONGEST:
         return None
-    if words[0] == "only" and (words[1:2] == ["ever"] or (words[1:2] and words[1] in _ORDERS)):
-        main, after = _without_condition(words[1 + (words[1] == "ever") :], leads=False)  # "only ever book aisle seats"
-    else:
-        main, after = _without_condition(words, leads=words[0] in _WORDS["when"] and condition is None)
-    before = _plain_words(words_of_clause(plain, *condition)) if condition else []
-    if not condition and words[0] in ("in", "for") and len(words) > 3 and words[2] in _ORDERS:  # noqa: PLR2004
-        before, words = words[:2], words[2:]  # "in recipes swap butter for oil"
-        main, condition = words, (start, start)
+    before, words = (_plain_words(words_of_clause(plain, *condition)), words) if condition else _without_case(words)
+    main, after = _without_condition(words, leads=words[0] in _WORDS["when"] and condition is None)
     unless = _WHERE if {"unless i", "unless told"} & set(_pairs(words)) else 0.0
     usual = max(_usual(before), _usual(after), unless)
-    if not usual and (words[0] in _WORDS["when"] or condition):
+    if not usual and (words[0] in _WORDS["when"] or before):
         return None
     for wisher in _WISHERS:
         if tuple(words[: len(wisher)]) == wisher:  # "I'd like you to address me as …"
@@ -122,6 +114,21 @@ def _cut(plain: str, start: int, end: int, condition: tuple[int, int] | None) ->
     if words[0] in _WORDS["own wish"] and main[:1] == words[:1]:
         main = words
     return _Wish(main, [*before, *words], usual, bonus) if main else None
+
+
+def _without_you(words: list[str]) -> list[str]:
+    """Return "you don't have to …", "you needn't …" as "no need to …"."""
+    if not _WORDS["mine"] & set(_pairs(words)):
+        return words
+    if words[:2] == ["you", "needn't"]:
+        return ["no", "need", "to", *words[2:]]
+    return ["no", "need", *words[3:]] if words[:2] == ["you", "don't"] and words[3:4] == ["to"] else words
+
+
+def _without_case(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the case of "in recipes swap butter for oil", and what is wished for it."""
+    cased = words[0] in ("in", "for") and words[3:] and words[2] in _ORDERS
+    return (words[:2], words[2:]) if cased else ([], words)
 
 
 def _without_condition(words: Sequence[str], *, leads: bool) -> tuple[Sequence[str], Sequence[str]]:
@@ -136,6 +143,8 @@ def _without_condition(words: Sequence[str], *, leads: bool) -> tuple[Sequence[s
             len(words),
         )
         return words[at + (words[at : at + 1] in (["just"], ["please"], ["then"])) :], words[:at]
+    if words[0] == "only" and words[1:] and (words[1] == "ever" or words[1] in _ORDERS):
+        words = words[1 + (words[1] == "ever") :]  # "only ever book aisle seats"
     at = next((at for at in range(1, len(words)) if words[at] in _WORDS["when"]), len(words))
     because = next((at for at in range(2, at) if _gives_reason(words, at)), at)
     return words[:because], words[at:]
@@ -174,18 +183,14 @@ def _usual(condition: Sequence[str]) -> float:
     named = condition[:1] if len(condition) == 1 else condition[1:4] if condition[:1] in (["for"], ["in"]) else []
     if named:  # "Recipes: …", "for my workouts, …", "for lesson plans, …"
         return _WHERE if named[0] in ("my", "our", "your", "all", "any") or is_plural(named[-1]) else 0.0
-    if condition[:1] and condition[0] in _EVERY_THING and len(condition) > 1:
-        return _IF  # "anything over fifty pounds, …"
+    if _of_any_case(condition):
+        return _IF
     if len(condition) < _FEWEST_IN_CONDITION or condition[0] not in _WORDS["when"]:
         return 0.0
     who, what = condition[1], condition[2]
     # "when suggesting films", "whenever my mum comes up"
     if (who.endswith("ing") and _is_task(who)) or (condition[0] == "whenever" and who in ("my", "our")):
         return _WHENEVER
-    if condition[0] == "if" and who in _WORDS["unnamed"]:
-        return _IF
-    if who in ("a", "an", "any") or (who == "it" and (_WORDS["involving"] | {"for", "about"}) & set(condition[2:4])):
-        return _IF
     ours = who == "we" and condition[0] != "if"
     once = what in _WORDS["no task"] or _WORDS["not usual"] & set(condition[2:])
     if once or not (ours or who in ("you", "i")) or not any(_is_task(word) for word in condition[2:5]):
@@ -194,6 +199,16 @@ def _usual(condition: Sequence[str]) -> float:
 
 
 _EVERY_THING: Final = frozenset({"anything", "everything", "anywhere", "everywhere"})
+
+
+def _of_any_case(condition: Sequence[str]) -> bool:
+    """Return whether a condition is "anything over fifty pounds", "if a shop is closed", "if it involves driving"."""
+    if len(condition) < _FEWEST_IN_CONDITION:
+        return False
+    first, who = condition[0], condition[1]
+    kind = (first == "if" and who in _WORDS["unnamed"]) or who in ("a", "an", "any")
+    involving = who == "it" and bool((_WORDS["involving"] | {"for", "about"}) & set(condition[2:4]))
+    return first in _EVERY_THING or (first in _WORDS["when"] and (kind or involving))
 
 
 def _is_task(word: str) -> bool:
@@ -225,22 +240,25 @@ def _strict(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
     first, second = words[0], words[1]
     if first != "avoid" and second.endswith("s") and second not in _ORDERS and second[-2:] != "ss":  # "never eats meat"
         return first == "always" or first in _WORDS["prohibitions"], None
-    if first == "avoid" and is_plural(second):
-        return True, _FORBIDS
     if first == "always" and second:
         named = second not in _WORDS["after always"] and words[2] in _WORDS["determiners"] if words[2:] else False
         return True, _WEAK if second in _ORDERS or named else None
-    if first not in _WORDS["prohibitions"] or not second:
-        return False, None
+    known = first in _WORDS["prohibitions"] and bool(second)
+    return known, _forbidden(words) if known else None
+
+
+def _forbidden(words: Sequence[str]) -> float | None:
+    """Return what "don't …", "never …", "stop …ing", "avoid …s" weighs."""
+    first, second = words[0], words[1]
+    if first == "avoid" and is_plural(second):
+        return _FORBIDS
     if first == "never" and lemmas(second, PAST)[:1] not in ((), (second,)) and second not in _ORDERS:
-        return True, None  # "never thought I'd see snow"
-    if first == "stop" and second.endswith("ing"):
-        return True, _STOPS
-    if second == "call" and words[2] == "me" and words[3]:
-        return True, _STOPS  # "don't call me sir"
-    if second in _WORDS["given to"] and words[2] == "me" and (words[3] in ("a", "an", "any") or is_plural(words[3])):
-        return True, _STOPS  # "don't wish me a nice day"
-    return True, None if second in _NO_ORDER or _told(second) else _FORBIDS
+        return None  # "never thought I'd see snow"
+    general = words[2] == "me" and (words[3] in ("a", "an", "any") or is_plural(words[3])) if words[3:] else False
+    titled = second == "call" and words[2:3] == ["me"] and bool(words[3])
+    if (first == "stop" and second.endswith("ing")) or titled or (general and second in _WORDS["given to"]):
+        return _STOPS  # "don't call me sir", "don't wish me a nice day"
+    return None if second in _NO_ORDER or _told(second) else _FORBIDS
 
 
 def _lacking(words: Sequence[str], wish: _Wish) -> tuple[bool, float | None]:
@@ -322,18 +340,16 @@ _NO_NOUN: Final = _FINITE | {"i", "he", "she", "they", "you", "it"}
 
 def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
     """Read a wish without a verb: "Celsius only", "metric units please", "prices in pounds"."""
-    if conditional and " ".join(words[-2:]) in _WORDS["mine"]:  # "…, define it for me"
-        return _PLAIN
-    if len(words) > 1 and (_sorted(words) or (words[0] == "one" and words[-3:] == ["at", "a", "time"])):
+    for_mine = conditional and " ".join(words[-2:]) in _WORDS["mine"]  # "…, define it for me"
+    if for_mine or (words[1:] and (_sorted(words) or (words[0] == "one" and words[-3:] == ["at", "a", "time"]))):
         return _PLAIN
     longest = _LONGEST_CONDITIONAL_NOUN if conditional else _LONGEST_NOUN
     told = any(_told(word) for word in words[1:])  # "that sounds good to me"
     if len(words) > longest or told or {word.removesuffix("n't") for word in words} & _NO_NOUN:
         return None
     noun = [word for word in words if word not in ("please", "pls", "plz", "thanks", "only", "always")]
-    if "not" in words[1:-1] and any(_MARKS.get(word) == "unit" for word in words):
-        return _PLAIN  # "kilometres, not miles"
-    if words[-1] == "always" and noun[:1] == ["the"] and _WORDS["answers"] & set(noun):
+    contrasted = "not" in words[1:-1] and any(_MARKS.get(word) == "unit" for word in words)  # "kilometres, not miles"
+    if contrasted or (words[-1] == "always" and noun[:1] == ["the"] and _WORDS["answers"] & set(noun)):
         return _PLAIN  # "just the facts, always"
     pointed = bool(noun) and _MARKS.get(noun[0]) in ("the", "this", "nth", "more", "lasting")
     if not noun or noun[0] in _WORDS["around"] or (pointed and not {"a time", "at most"} & set(_pairs(words))):
@@ -342,9 +358,8 @@ def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
     portion = any(a == "for" and (b in _WORDS["times"] or b[0].isdigit()) for a, b in pairwise(words))
     in_form = any(map(is_plural, words[:2])) and (portion or {"in", "as"} & set(words[1:4]))
     asked = words[-1] in ("please", "pls", "plz", "always")
-    if _of_answers(noun) and len(noun) <= _LONGEST_MANNER:
-        return _PLAIN
-    if for_me or (in_form and not asked) or (asked and len(noun) > 1):
+    manner = _of_answers(noun) and len(noun) <= _LONGEST_MANNER
+    if manner or for_me or (in_form and not asked) or (asked and len(noun) > 1):
         return _PLAIN
     compared = asked or words[-1] == "ever" or {"rather", "instead", "most"} & set(words)
     return _WEAK if asked or (compared and not conditional) else _SCARCELY if conditional else None
@@ -373,9 +388,8 @@ def _wished(words: Sequence[str]) -> float | None:
     if "to" in words[2:4] and "you" not in words[:4] and not text.startswith(("i don't want to", "i never want to")):
         return None
     if text.startswith(tuple(_WORDS["wanted"])):
-        return (
-            _FORBIDS if words[2:3] and (words[2] in _ALL or _of_answers(words[2:])) else _SCARCELY
-        )  # "I want every list sorted"
+        every = words[2:3] and (words[2] in _ALL or _of_answers(words[2:]))  # "I want every list sorted"
+        return _FORBIDS if every else _SCARCELY
     if text.startswith(("i don't want", "i never want")) and any(is_plural(word) for word in (*words[3:4], words[-1])):
         return _FORBIDS
     for kind, weight in (("pleased", _PRAISES), ("appreciated", _HATES + _WEAK), ("annoyed", _HATES)):
@@ -445,19 +459,11 @@ def _without_weight(wish: _Wish, seen: set[str], *, reasoned: float) -> set[str]
     """Return the marks that say nothing here: "the" behind "skip", "it" in a case that comes again."""
     words = wish.main
     void = {"me"} if "mine" in seen else {"more"} if "than" in words else set()
-    if words[0] in _WORDS["traded"]:
-        void.add("more")
-    if words[0] in _WORDS["prohibitions"] and words[2:3] == ["me"]:
-        void.add("a")
-    if words[:2] == ["i", "want"] and words[2:3] and words[2] in _ALL:
-        void.add("task")
+    void |= {"more"} if words[0] in _WORDS["traded"] else set()
+    void |= {"a"} if words[0] in _WORDS["prohibitions"] and words[2:3] == ["me"] else set()
+    void |= {"task"} if words[:2] == ["i", "want"] and words[2:3] and words[2] in _ALL else set()
     if any(a == "first" and b in _WORDS["names"] for a, b in pairwise(words)):
         void.add("nth")
-    pointing = {word for at, word in enumerate(words) if not _counts(words, at) and _MARKS.get(word) == "this"}
-    if pointing <= {"it"} and seen & {"lasting", "mine"}:
-        void.add("this")
-    if words[:2] in (["mind", "that"], ["remember", "that"]) and pointing == {"that"}:
-        void.add("this")
     if "sorted" in seen:
         void |= {"nth", "the"}
     if _order_class(words) == "sparing":
@@ -469,11 +475,22 @@ def _without_weight(wish: _Wish, seen: set[str], *, reasoned: float) -> set[str]
         void.add("bound")
     if wish.usual:
         void |= {"the", "a", "nth", "more", "task"}
-    named = wish.usual or (reasoned > 0 and _ORDERS.get(words[0]) == "sparing")  # "no salt for me, so leave it out"
-    if (
-        (named and not {"this", "here", "now", "that"} & set(words))
-        or words[0] in ("nothing", "i", "it")
-        or {"here on", "a time"} & set(_pairs(words))
-    ):
+    if _points_at_nothing(wish, seen, reasoned=reasoned):
         void.add("this")
     return void
+
+
+def _points_at_nothing(wish: _Wish, seen: set[str], *, reasoned: float) -> bool:
+    """Return whether "it", "that" mean nothing of the moment: "no salt for me, so leave it out"."""
+    words = wish.main
+    pointing = {word for at, word in enumerate(words) if not _counts(words, at) and _MARKS.get(word) == "this"}
+    lasting = pointing <= {"it"} and bool(seen & {"lasting", "mine"})
+    told = words[:2] in (["mind", "that"], ["remember", "that"]) and pointing == {"that"}
+    named = wish.usual or (reasoned > 0 and _ORDERS.get(words[0]) == "sparing")
+    return (
+        lasting
+        or told
+        or (bool(named) and not {"this", "here", "now", "that"} & set(words))
+        or words[0] in ("nothing", "i", "it")
+        or bool({"here on", "a time"} & set(_pairs(words)))
+    )
