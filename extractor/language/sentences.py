@@ -13,6 +13,7 @@ __all__ = [
     "sentences",
     "without_code_blocks",
     "without_quotations",
+    "without_single_quotations",
 ]
 
 LONGEST_READ = 20_000  # characters of one message; a longer one was pasted, and its start tells its purpose
@@ -20,6 +21,7 @@ QUOTED = "\ue000"  # stands for each quoted character while a rule matches
 
 _CODE_BLOCK = re.compile(r"(?:```|~~~).*?(?:```|~~~|\Z)", re.DOTALL)
 _QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”|「[^「」\n]*」|『[^『』\n]*』|‘[^‘’\n]{12,}’|`[^`\n]*`")
+_SINGLE_QUOTED = re.compile(r"(?<![\w'])'[^'\n]{8,}'(?!\w)")
 _MACHINE_LINE = re.compile(
     r"""^[ \t]*(?:
       [>│┃|] | \$[ ] | [#](?:!/|include\b|define\b) | >>> | \w+@[\w.-]+[:~] | (?:PS[ ])?[A-Z]:\\
@@ -51,7 +53,8 @@ _BREAK = re.compile(
 _ITEM = re.compile(r"^[ \t]*(?:[-*•·–]|\(?\d{1,2}[.)、）]|[（(]?[一二三四五六七八九十]{1,2}[)）、.])[ \t]*")
 _CLAUSE_BREAK = re.compile(
     r"[，,、]?(?:[，]|,(?=\s)| [—–-]{1,2} |——|(?<=\w) (?=but (?!also)|and (?:i|we|my|our|please|can|could)\b"
-    r"|so (?:i|we|can|could|please|let|what|how|keep|don't|never|always|only|skip|no|stick|leave|avoid|use|give|speak"
+    r"|so (?:short|brief|plain|simple|easy|small|one|i|we|can|could|please|let|what|how|keep|don't|never|always"
+    r"|only|skip|no|stick|leave|avoid|use|give|speak"
     r"|write|talk|put|break|explain|go|make|nothing)\b|because )"
     r"|(?=(?:但是?我|不过我|所以(?:我|你|请|帮)|并且我|而且我)))",
     re.IGNORECASE,
@@ -98,6 +101,11 @@ def without_quotations(text: str) -> str:
     return _QUOTATION.sub(lambda quotation: quotation[0][0] + QUOTED * (len(quotation[0]) - 2) + quotation[0][-1], text)
 
 
+def without_single_quotations(text: str) -> str:
+    """Return a text of the same length with each character in single quotation marks replaced by `QUOTED`."""
+    return _SINGLE_QUOTED.sub(lambda quotation: QUOTED * len(quotation[0]), text) if "'" in text else text
+
+
 def sentences(text: str) -> list[Sentence]:
     """Return the sentences of a message in order. Linear; reads at most `LONGEST_READ` characters."""
     found: list[Sentence] = []
@@ -141,7 +149,7 @@ _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.{1,200}?)(?<=\S)\1")
 
 def _plain(line: str) -> str:
     line = line.replace("’", "'").replace("\t", " ")
-    return without_quotations(line)
+    return without_single_quotations(without_quotations(line))
 
 
 # "My husband", "Rui": no clause of its own before "and I".

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from typing import Final
 
-from extractor.language.sentences import QUOTED, without_quotations
+from extractor.language.sentences import without_quotations, without_single_quotations
 from extractor.language.small_talk import is_small_talk
 
 from . import patterns_en, patterns_zh
@@ -20,10 +20,28 @@ _FEWEST_VERSES: Final = 4
 _FEWEST_COMMAS: Final = 0.5  # of the lines of verse that end in a comma
 _MOST_TOLD: Final = 0.75  # of the lines of verse; more of them are a list of facts, one a line
 
-_SINGLE_QUOTED = re.compile(r"(?<![\w'])'[^'\n]{8,}'(?!\w)")
 # A part to be played, an order for a text, an exam, a joke: nothing in the message is told.
+_BEINGS = (
+    "walrus|potato|cat|dog|cow|goat|pig|horse|fish|bird|bear|wolf|fox|lion|tiger|duck|frog|mouse|rat|snake|spider|whale"
+    "|shark|penguin|panda|sloth|cabbage|banana|tomato|carrot|pumpkin|tree|rock|cloud|teapot|toaster|robot|android|cyborg"
+    "|ghost|vampire|werewolf|zombie|witch|wizard|mage|sorcerer|warlock|necromancer|paladin|ranger|rogue|bard|dwarf|elf"
+    "|orc|goblin|troll|giant|fairy|mermaid|demon|angel|god|goddess|king|queen|prince|princess|emperor|empress|duke"
+    "|duchess|president|pope|pirate|ninja|samurai|viking|gladiator|knight|assassin|dragon|unicorn|alien|martian|superhero"
+    "|supervillain|villain|spaceship|billionaire|trillionaire|fridge|lamp|kettle|brick|spoon|sandwich"
+    "|burrito|egg|avocado|pickle|vacuum cleaner|genie|jedi|sith|spy|mob boss|overlord|deity|time traveler"
+    "|time traveller|chatbot|ai|language model|snowman|dinosaur|t-rex"
+)
 _PLAYED = re.compile(
-    r"\b(?:act(?:ing)? as (?:if|though|an?|the|my)\b|you are (?:a|an|now|writing|going to be|the)\b|you're (?:a|an|now)"
+    rf"\bi(?:'m| am| was) (?:an?|the) (?:[\w-]+,? ){{0,2}}?(?:{_BEINGS})"
+    r"(?=\s*(?:[,.;!?—–-]|$|\n|and\b|who\b|in\b|with\b|now\b|from\b|that\b|[^\x00-\u2fff]))"
+    r"|\b(?:last|past|previous|former|next|another|other|parallel) life\b|[上下前]辈子|前世|来世"
+    r"|我(?:就|现在|其实|肯定|简直)?是一(?:台|件|把|辆|架|艘|座|栋|颗|只|条|头|棵|朵|匹|根|坨|块|株|缕)(?!单身|汉子|胎)"
+    r"|我(?:要是|如果|若是|假如)[^。\n]{1,24}(?:早就|就不会|就好了|多好|我就去|就可以)"
+    r"|你来?[当演扮][^。\n]{1,12}我(?:是|来|就)?[当演扮是]"
+    r"|我(?:现在|就)?是(?:皇帝|皇上|总统|国王|女王|公主|王子|魔法师|勇者|大侠|神仙|妖怪|吸血鬼|机器人|外星人|剑客|杀手|霸道总裁|太后|皇后|宰相|将军)"
+    r"|"
+    r"\b(?:act(?:ing)? as (?:if|though|an?|the|my)\b|you are (?:a|an|now|writing|going to be|the)\b|you're (?:a|an"
+    r"|now)"
     r" |you are (?-i:[A-Z])\w+,? (?:and )?i(?: a|')m\b|you will (?:be|act|play|take on)|your (?:task|role|job|persona"
     r"|name) (?:is|will be)|i want you to (?:act|be|pretend|write|help)|consider yourself|suppose (?:you are|you're)"
     r"|assume (?:you are|you're|the role)|(?:stay|remain|be) in character|as the character"
@@ -35,7 +53,8 @@ _PLAYED = re.compile(
     r"|write (?:a|an|me|the)\b.{0,60}\b(?:story|essay|letter|email|article|post|speech|poem|script|bio|review"
     r"|resume|cover letter|song|lyrics|monologue|dialogue)|(?:in|into|for) (?:my|this) (?:cover letter|resume|cv|bio"
     r"|essay|speech|script|story|poem|novel)"
-    r"|(?:this|here) is (?:an?|the|my) (?:email (?!address)|(?:cover )?letter|essay|article|draft|transcript|resume|cv)"
+    r"|(?:this|here) is (?:an?|the|my) (?:email (?!address)|(?:cover )?letter|essay|article|draft|transcript"
+    r"|resume|cv)"
     r"|(?:wrote|sang|recited) th(?:is|ese) (?:lines?|verses?|words|lyrics)"
     r"|read the (?:passage|text|paragraph|dialogue) (?:and|below|then)|fill in the blanks?|reading comprehension"
     r"|choose the (?:right|correct|best) (?:word|answer|option|form)|true or false:|multiple[- ]choice"
@@ -92,8 +111,10 @@ _PLEASE = (
     r"|someone)[ ,]+){0,4}"
 )
 _TEXT = (
-    r"(?:sentences?|paragraphs?|passages?|texts?|e-?mails?|messages?|letters?|tweets?|posts?|essays?|articles?|reviews?"
-    r"|comments?|quotes?|quotations?|lyrics|poems?|songs?|verses?|stanzas?|lines|captions?|bios?|profiles?|cover letter"
+    r"(?:sentences?|paragraphs?|passages?|texts?|e-?mails?|messages?|letters?|tweets?|posts?|essays?|articles?"
+    r"|reviews?"
+    r"|comments?|quotes?|quotations?|lyrics|poems?|songs?|verses?|stanzas?|lines|captions?|bios?|profiles?"
+    r"|cover letter"
     r"|resum[eé]s?|cvs?|abstracts?|drafts?|transcripts?|stor(?:y|ies)|jokes?|headlines?|slogans?|dialogues?"
     r"|conversations?|translations?|statements?|intros?|introductions?|speech(?:es)?|haikus?|limericks?|sonnets?"
     r"|ballads?|raps?|diary|monologues?|toasts?|vows|eulog(?:y|ies)|blurbs?"
@@ -147,9 +168,10 @@ _MENDED = re.compile(
 _SUPPOSED = re.compile(
     _START_OF_SENTENCE + r"(?:(?:so|and|but|ok(?:ay)?|now|well|hey|hi|please|just)[ ,]+){0,2}"
     r"(?:(?:suppose|supposing|let(?:'s| us) (?:say|imagine|pretend|assume|suppose)|say,? (?=i\b|i'm|my\b|we\b)"
-    r"|assum(?:e|ing)"
+    r"|assum(?:e|ing)(?! (?:that )?i(?:'m| \w+)[^.!?\n]{0,80}\b(?:when(?:ever)?|unless|always)\b)"
     r"|imagine|picture this|what if|hypothetically|in a (?:world|universe|parallel \w+) where|in theory|theoretically"
-    r"|if i (?:were|was|lived|had|worked|owned|became|could)|for the sake of|for example|for instance|e\.g\.|i wish)\b"
+    r"|if i (?:were|was|lived|had|worked|owned|became|could)|for the sake of|for example|for instance|e\.g\."
+    r"|i wish)\b"
     r"|example\b[^.!?\n:]{0,20}:|假设|假如|假定|倘若|设想|想象(?:一下)?|试想|比如说?|例如|譬如|举个例子?"
     r"|举例(?:来说|说明|[，,:：])|打个比方|要是我|万一我"
     r"|如果我(?:是|住|有|叫|在))",
@@ -173,8 +195,10 @@ _INTRODUCED = re.compile(
 )
 # A label before a statement in the first person: "Persona: I'm 34, I live …". "我的习惯：…" names the user's own.
 _LABELLED = re.compile(
-    r"^(?!(?:ps|p\.s\.|fyi|btw|note|notes|update|context|background|reminder|also|correction|edit|remember|preferences?"
-    r"|rules?|about|quick|one|another|important|heads|for|just so|so you|decision|setup|info|fact"
+    r"^(?!(?:ps|p\.s\.|fyi|btw|note|notes|update|context|background|reminder|also|correction|edit|remember"
+    r"|preferences?"
+    r"|rules?|about|picked|got|moved|signed|passed|turned|heard|finally|big|good|great|happy|lovely|quick|one"
+    r"|another|important|heads|for|just so|so you|decision|setup|info|fact"
     r"|记住|记一?下|注意|补充|更新|另外|备注"
     r"|关于|请记|更正|说明|提醒|还有|对了)\b)(?![^\n:：]*(?:\b(?:i|my|me|i'm|our|we)\b|我|咱))[^\n:：,，.。]{2,60}[:：]"
     r"[ \t]*(?=(?:i|i'm|my|we)\b|我)",
@@ -196,6 +220,14 @@ _WORKED_ON = re.compile(
     r"|expand|proof-?read|translate|make|rewrite|feedback|thoughts|better)\b[^\n]{0,60}\s*\Z",
     re.IGNORECASE,
 )
+_WHENEVER = re.compile(
+    r"[ \t]*(?:when(?:ever)?|every time|each time|anytime|if) (?:i|we) (?:paste|send|give|show|forward|share"
+    r"|upload|post|ask"
+    r"|write|hand|drop)\b(?! (?:this|it|that)\b)"
+    r"|[ \t]*(?:以后|每次|凡是|只要|平时)?我(?:每次)?(?:发|贴|给|写|传|甩)(?!了|的)[^，。\n这]{1,12}[，,]"
+    r"|[ \t]*我写的[^，。\n这]{1,12}(?:只|都|别|不要)",
+    re.IGNORECASE,
+)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？]|\n|[:：]")
 _LAST_END = re.compile(r".*(?:[.!?](?=\s|$)|[。！？\n])", re.DOTALL)
 
@@ -205,12 +237,11 @@ def own_words(message: str) -> str:
 
     A request to work on a text takes the text with it: what follows the request or, if nothing does, what came before.
     """
-    plain = without_quotations(message).replace("’", "'")
-    plain = _SINGLE_QUOTED.sub(lambda found: QUOTED * len(found[0]), plain)
+    plain = without_single_quotations(without_quotations(message).replace("’", "'"))
     if _PLAYED.search(plain) or _is_letter(plain) or _WORKED_ON.search(plain) or len(_SPEAKER.findall(plain)) > 1:
         return ""
     end = len(message)
-    if mended := _MENDED.search(plain):
+    if mended := next((found for found in _MENDED.finditer(plain) if not _is_standing(plain, found)), None):
         after = _SENTENCE_END.search(plain, mended.end())
         rest = plain[after.end() :] if after else ""
         if not rest.strip() or _POINTS_BEFORE.search(plain, mended.start(), after.start() if after else end):
@@ -223,6 +254,11 @@ def own_words(message: str) -> str:
     if introduces and (introduced := _INTRODUCED.search(plain, 0, end)) and not _is_wish(introduced[0]):
         end = min(end, introduced.end())
     return _COMMENT.sub("", message[:end])
+
+
+def _is_standing(plain: str, mended: re.Match[str]) -> bool:
+    """Return whether a request to mend holds whenever a text comes: "when I paste a letter, fix the spelling"."""
+    return bool(_WHENEVER.match(plain, _sentence_start(plain, mended.start())))
 
 
 def told_in_verse(message: str, told: int) -> bool:

@@ -186,7 +186,7 @@ class _Group:
             self.modal = low
         elif low in WORDS["do"] and not self.be and (after in WORDS["not"] or after in _VERBS):
             self.do = low
-        elif low in WORDS["have"] and _is_participle(words, at + 1):
+        elif (low in WORDS["have"] and _is_participle(words, at + 1)) or (low == "'s" and after in WORDS["perfect"]):
             self.perfect = True
         elif low in WORDS["be"] and low != "being":
             self.be, self.past = True, low in ("was", "were")
@@ -232,6 +232,8 @@ def read_verb(words: Sequence[Word], at: int, whose: str) -> Verb | None:
     while at < len(words):
         if words[at].low in WORDS["have"] and words[at].low != "had" and _low(words, at + 1) == "got":
             return group.verb("have got", PRESENT, at + 2)
+        if words[at].low == "'d" and _low(words, at + 1) in WORDS["determiners"]:  # "I'd a stroke in 2019"
+            return group.verb("have", PAST, at + 1)
         taken = group.take(words, at)
         if not taken:
             break
@@ -245,7 +247,7 @@ def read_verb(words: Sequence[Word], at: int, whose: str) -> Verb | None:
 
 def _read_been(words: Sequence[Word], at: int) -> Verb | None:
     """Read "been playing …", "been vegetarian …"."""
-    if PREDICATES_OF.get(_low(words, at)) == "trait":
+    if PREDICATES_OF.get(_low(words, at)) == "trait" or _low(words, at) in ("a", "an"):
         return Verb("be", PERFECT, at)
     found = lemmas(_low(words, at), PROGRESSIVE)
     return Verb(_known(words, at, found), PERFECT, at + 1) if found else None
@@ -270,7 +272,7 @@ def _without_auxiliary(words: Sequence[Word], at: int, group: _Group, whose: str
     low = "have" if words[at].low == "'ve" else words[at].low
     if whose == "omitted" and low == "got":
         return group.verb("have got", PRESENT, at + 1)
-    if whose == "omitted" and low in PREDICATES_OF:
+    if whose == "omitted" and low in PREDICATES_OF and _low(words, at + 1) not in ("my", "our"):
         return group.verb("be", PRESENT, at)
     found = (low,) if whose in ("i", "we") else lemmas(low, PRESENT)
     if _has_verb(words, at, found):

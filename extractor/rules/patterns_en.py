@@ -37,11 +37,14 @@ __all__ = [
 FILLER = re.compile(
     r"(?:(?:ok(?:ay)?|well|so|and|but|also|plus|yes|yeah|yep|no(?=\s*[,.!—–-])|nah|hey|hi|hello|btw|by the way|fyi"
     r"|for your information"
-    r"|just so you know|just fyi|as you know|actually|honestly|personally|basically|anyway|oh|ah|hmm+|sure"
+    r"|just so you know(?: who you're talking to)?|for context|for reference|for background|(?:got|picked|heard"
+    r"|signed|passed|(?:big|good|great|happy|lovely) news)[^,.:;!?]{0,40}(?=:)|guess what|just fyi|as you know"
+    r"|actually|honestly|personally|basically|anyway|oh|ah|hmm+|sure"
     r"|right|alright|great|thanks|thank you"
-    r"|perfect|cool|nice|good|one more thing|another thing|to be honest|tbh|in my case|as for me|mate|look"
+    r"|perfect|cool|nice|good(?! news)|one more thing|another thing|to be honest|tbh|in my case|as for me|mate|look"
     r"|listen|because|since|then|though|still"
-    r"|first(?:ly)?|second(?:ly)?|finally|also note|quick note|context|background|note|please note|important|about me)"
+    r"|first(?:ly)?|second(?:ly)?|finally|also note|quick note|context|background|note|please note|important"
+    r"|about me)"
     r"(?:\s*[,:.!—–-]+\s*|\s+))+",
     re.IGNORECASE,
 )
@@ -87,7 +90,8 @@ POINTS_BACK = re.compile(
 
 QUESTION = re.compile(
     (
-        r"(?:what|how|why|when|where|who|whom|whose|which|is|are|am|was|were|do|does|did|can|could|would|will"
+        r"(?:what|how|why|when|where|who|whom|whose|which|is|are|am|was|were|do|does|did|can(?!'t (?:stand|bear"
+        r"|abide|handle|take) )|could|would|will"
         r"|should|shall|may|have|has|any(?! \w+ (?:you|that)\b)|isn't|aren't|don't you|doesn't|won't|wouldn't)\b"
     ),
     re.IGNORECASE,
@@ -123,14 +127,19 @@ OPENER = re.compile(
     r"|in (?:january|february|march|april|may|june|july|august|september|october|november|december))$",
     re.IGNORECASE,
 )
-FOR_ME = re.compile(r"in (?:your|my|our|all|any)\b", re.IGNORECASE)  # a place where a wish may hold that follows
+FOR_ME = re.compile(
+    r"in (?:your|my|our|all|any)\b|for (?:\w+ ){0,2}\w+s(?:$|: )|(?:any|every)(?:thing|where)\b[^,]{2,40}$",
+    re.IGNORECASE,
+)  # a place where a wish may hold that follows
 APPOSED = re.compile(
     r"(?:my|our) \w+(?: \w+)?, (?-i:[A-Z])\w+(?: (?-i:[A-Z])\w+)?$", re.IGNORECASE
 )  # "my sister, Ann, …"
 WISHING = re.compile(r"(?:can|could|would|will) you (?:please )?(?:always|never|only)\b", re.IGNORECASE)
 SUBJECT = re.compile(r"(?:i|we|my|our|me|the|in|at|on|last|since|both|been|got)\b|(?-i:[A-Z])", re.IGNORECASE)
 TAIL = re.compile(
-    r"(?:always|ever|please|every time|each time|at all times|no exceptions|period|full stop|thanks|for me)[ .!]*$",
+    r"(?:always|ever|please|every time|each time|at all times|no exceptions|in general|generally|as a rule"
+    r"|by default|throughout|would you|will you|could you|if you would|if you can|period|full stop|thanks"
+    r"|for me)[ .!]*$",
     re.IGNORECASE,
 )
 ASIDE = re.compile(
@@ -139,7 +148,8 @@ ASIDE = re.compile(
 )
 ATTRIBUTED = re.compile(
     r"(?:is|that's) what .{1,30}(?:say|says|said|tells? \w+)\W*$|as .{1,30} (?:says|said|puts it)\W*$"
-    r"|(?:he|she|they|\w+) (?:said|added|wrote|replied|says|adds|goes|asked|claimed|answered|explained)\W*$",
+    r"|.*\bif you ask me\W*$|(?:he|she|they|\w+) (?:said|added|wrote|replied|says|adds|goes|asked|claimed|answered"
+    r"|explained)\W*$",
     re.IGNORECASE,
 )
 TRAILING = re.compile(
@@ -170,8 +180,11 @@ ONE_OFF = re.compile(
     r"|(?:(?:in|for|on|to|with) )?(?:this|the next|your next) (?:one|task|run|session|answer|reply|response|question"
     r"|message"
     r"|round|step|exercise|conversation|chat|turn|attempt|draft)"
-    r"|(?:in|for|of|on) (?:this|that) (?:file|function|method|class|module|spreadsheet|table|sheet|column|document|page"
+    r"|(?:in|for|of|on) (?:this|that) (?:file|function|method|class|module|spreadsheet|table|sheet|column|document"
+    r"|page"
     r"|paragraph|sentence|email|test|commit|branch|pr|pull request|ticket|script|example|case|image|picture))\b"
-    r"|\bhere\s*$|\b(?:on|in|at) line \d",
+    r"|\bi(?:'m| am) (?:\w+ )?(?:in|at|on) (?:a|the|my) (?:meeting|call|hurry|rush|train|tram|bus|bus stop|phone"
+    r"|plane|break|queue"
+    r"|tube|gate|airport|lesson|lecture)\b|\bi(?:'m| am) at work\s*(?:$|[,;])|\bhere\s*$|\b(?:on|in|at) line \d",
     re.IGNORECASE,
 )

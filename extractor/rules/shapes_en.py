@@ -45,7 +45,8 @@ SHAPES: tuple[Shape, ...] = (
         r"|follow|prefer|default|run|commit|push|deploy|start|end|check|provide|make|mention|assume|suggest"
         r"|recommend|translate|treat|remember|do|be|let|say|change|delete|edit|touch|create|insert|merge"
         r"|(?:force-)?push|rebase|squash|skip|ignore|bypass|disable|log"
-        r"|print|hard-?code|import|install|upgrade|bump|test|review|document|name|round|quote|cite|wait|confirm|verify"
+        r"|print|hard-?code|import|install|upgrade|bump|test|review|document|name|round|quote|cite|wait|confirm"
+        r"|verify"
         r"|sort|rename|move|lint|mock|release|sign|open|close|link|attach|label|tag|pin|wrap|indent|number|amend"
         r"|stage|revert|back up)\b.{2,}"),
     Shape("instruction", "O", "high", 0.88,
@@ -54,12 +55,14 @@ SHAPES: tuple[Shape, ...] = (
         r"|at all times|for all (?:my |our )?(?:future )?\w+|in all (?:my |our |your )?\w+|in everything|everywhere"
         r")\b.{0,60}"),
     Shape("instruction", "O", "high", 0.9,
-        r"(?:please |you can |just )?call me (?!(?:back|later|when|if|at|on|in|tomorrow|today|tonight|crazy|a|an"
+        r"(?:please |you (?:can|may|could|should) |just )?call me (?!(?:back|later|when|if|at|on|in|tomorrow|today"
+        r"|tonight|crazy|a|an"
         r"|the|paranoid|old)\b)[\w\ue000\"“'*-]+(?: [\w'-]+){0,3}"),
     # Preferences
     Shape("preference", "O", "high", 0.88, rf"(?:i|we) {_OFTEN}(?:prefer|favou?r)\b(?! not\b) {_THIS}.{{2,}}"),
     Shape("preference", "O", "normal", 0.82,
-        r"i (?:usually|always|normally|typically|generally|mostly) (?!(?:get(?! up)|see|forget|wonder|thought|think|end"
+        r"i (?:usually|always|normally|typically|generally|mostly) (?!(?:get(?! up)|see|forget|wonder|thought"
+        r"|think|end"
         r"|find|have to)\b)\w+ .{0,60}?\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:morning|evening"
         r"|afternoon|night|weekend|weekday|day|week|month)s?|(?:at|before|after|around|until) (?:\d|noon|one|two"
         r"|three|four|five|six|seven|eight|nine|ten|eleven)).*"),
@@ -125,6 +128,17 @@ SHAPES: tuple[Shape, ...] = (
         r"|on fire|slow|broken|dead|too|so|very|acting|being|killing|getting|going|really|just|pretty|all|tight"
         r"|limited|important|the (?:problem|issue|same)|an? (?:mess|joke|nightmare|bit|problem|good"
         r"|great))\b|\w+ing\b).{2,}"),
+    Shape("fact", "B", "high", 0.9, r"name's (?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+){0,2}(?=$|[,;:. ])"),
+    Shape("preference", "O", "high", 0.85,
+        r"(?!(?:this|that|it|which|what|he|she|they|you|the|your)\b)[\w'-]+(?: [\w'-]+){0,3}?(?: is| are"
+        r"|'s) (?:strictly |"
+        r"completely |all )?(?:out|off limits|off-limits|off the menu|off the table|a no-go|no-gos?|forbidden|poison)"
+        r" (?:for|to|with) (?:me|us)\b.*"
+        r"|anything (?:with|containing|from|involving|made (?:with|of|from)) [\w' -]{2,40}?(?: is|'s) (?:out"
+        r"|off limits|banned"
+        r"|forbidden|a no|a no-no|a no-go)\b.*"
+        r"|(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|evenings?|mornings?) (?:is"
+        r"|are) off[- ]limits\b.*"),
     # The project
     Shape("fact", "W", "normal", 0.82,
         rf"(?:our|my) (?:[\w-]+ ){{0,3}}?{THING}s? (?:now |currently |only |also |always )*(?:uses?|runs? (?:on|in"

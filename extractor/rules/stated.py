@@ -19,6 +19,7 @@ TOLD_BESIDE: Final = 2.0  # what a wish gains by something lasting that was told
 
 _FIRST_PERSON = re.compile(r"\b(?:i|my|i'm|we|our|me)\b|我|咱", re.IGNORECASE)
 _OF_ANOTHER = re.compile(r"(?:i|we|you|he|she|it|they|that|this)\b|[我你您他她它咱这那]", re.IGNORECASE)
+_OWNED = re.compile(r"the \w+(?:'s| \w+ is| \w+ are| is| are) ", re.IGNORECASE)  # "the truck is mine"
 _OF_A_READER = re.compile(r"(?:you(?:'ll|'re|'ve)?|he|she|they)\b", re.IGNORECASE)
 _IN_PASSING = re.compile(
     r"\b(?:think|guess|know|wonder\w*|mean|hope|thank\w*|sorry|sure|you|your|that|this|it|just|now|today|want\w*"
@@ -27,6 +28,13 @@ _IN_PASSING = re.compile(
 )
 # What no longer holds replaces another line than what holds now: "I no longer live in Berlin, I moved to Porto".
 _NO_LONGER = re.compile(r"i(?:'m| am)? no longer\b|i (?:don't|do not) [^,]{1,60} any ?(?:more|longer)\b", re.IGNORECASE)
+# Asks whether a wish will be heard: "prices in rupees, ok?"
+_TAG = re.compile(
+    r"(?:ok(?:ay)?|alright|all right|please|yeah|yes|right|deal|got it|understood|(?:would|could|will"
+    r"|can) you(?: please)?)"
+    r"|(?:好|行|可以|对|成|中|记住了?|明白了?|听到了?|知道了?)(?:吗|吧|不|么|嘛|不好|不行)?",
+    re.IGNORECASE,
+)
 _CLOSED_QUESTION = re.compile(r"[吗呢么]$")
 _CONFIRMED = re.compile(
     r"(?:对|是|行|好)(?:吗|吧|不|么)|(?:is|isn't|are|aren't|do|don't|am|right|ok|does|doesn't)\b.{0,14}$", re.IGNORECASE
@@ -57,13 +65,14 @@ def stated(sentence: Sentence, language: ModuleType, *, crowded: bool) -> list[K
     Statements that follow each other are one: "I'm Mei, I moved to Lisbon".
     crowded: the message says much else, so that an order in it is most likely about that.
     """
-    if sentence.question and not _asks_after(sentence, language):
+    tagged = sentence.question and not _asks_after(sentence, language)
+    if tagged and not _TAG.fullmatch(sentence.clauses[-1].plain):
         return []
     if language.ATTRIBUTED.match(sentence.clauses[-1].plain):  # "…, she added"
         return []
     reader = _Reader(sentence, language, CROWDED if crowded else 0.0)
     reader.read()
-    return reader.found
+    return [kept for kept in reader.found if not tagged or traits_of(kept.reading.category).directive]
 
 
 def clauses_of(sentence: Sentence, language: ModuleType) -> list[tuple[int, int]]:
@@ -170,6 +179,8 @@ class _Reader:
         opening = conditional or bool(language.FOR_ME.match(plain))
         if found and (wish or self._condition is None):
             self._keep(found, said, end, wish=wish)
+        elif asking and self._wishes_on(start, end):
+            self._extend(end)  # 我问药的事，你要写清楚是哪里来的
         elif asking or opening or language.ORDER.match(self._plain, said):
             self._order(start, end, asking=asking, opening=opening)
         elif self._kept:
@@ -177,6 +188,12 @@ class _Reader:
         elif self._opens < 0:
             self._opens = said
         return True
+
+    def _wishes_on(self, start: int, end: int) -> bool:
+        """Return whether a clause with a word of a question goes on with a wish."""
+        if self._sentence.question or not self._kept or not traits_of(self._kept.reading.category).directive:
+            return False
+        return bool(self._language.WISHING.match(self._plain, start, end))
 
     def _wish_in_question(self, said: int, start: int, end: int) -> Reading | None:
         """Read 以后别问我睡得好不好: words of a question in a wish."""
@@ -206,7 +223,7 @@ class _Reader:
         if found or not behind:
             return found
         told = language.SUBJECT.match(plain, said) and not conditional and not self._sentence.question
-        if told and not _OF_ANOTHER.match(plain, behind[0][0]):
+        if told and (not _OF_ANOTHER.match(plain, behind[0][0]) or _OWNED.match(plain, said)):
             found = reading_at(plain, said, behind[0][1], language, least=least)
         if found is None and self._kept is None and number == 0 and not self._orders(behind):
             found = wish_at(plain, said, behind[-1][1], language, reasoned=-self._crowded)

@@ -32,7 +32,8 @@ __all__ = ["read_statement"]
 
 # Words without which no clause is read; they spare the rest.
 _SPEAKS = re.compile(
-    r"\b(?:i|im|ive|we|weve|me|my|our|us|here|speaking|due|got|been|born|vegan|vegetarian|allergic)\b|\d"
+    r"\b(?:i|im|ive|we|weve|me|my|our|us|here|speaking|due|got|been|born|vegan|vegetarian|allergic"
+    rf"|{'|'.join(sorted(WORDS['bare kin']))})\b|\d|\bthe \w+(?: \w+)? uses\b"
     r"|(?:day|ary|ber|ril|ed)\b|\b(?:grew|went|left|lost|began|became|bought|sold)\b",
     re.IGNORECASE,
 )
@@ -56,10 +57,10 @@ def read_statement(plain: str, start: int, end: int, *, least: float = KEPT) -> 
     if subject is None or verb is None:
         return None
     weight, category = _weigh(words[verb.rest :], verb, subject.whose)
-    score = subject.weight + weight + _marks(words, verb, subject.verb_at)
+    score = subject.weight + weight + _marks(words, verb, subject.verb_at, subject.whose)
     if score < least:
         return None
-    of_work = subject.whose in ("we", "thing") or category == "decision"
+    of_work = subject.whose in ("we", "thing", "there", "owned") or category == "decision"
     return Reading(
         category,
         "O" if category == "preference" else "W" if of_work else "B",
@@ -73,9 +74,11 @@ def _weigh(rest: Sequence[Word], verb: Verb, whose: str) -> tuple[float, str]:
     if verb.lemma == "be":
         inclined = whose == "favourite" or any(word.low in WORDS["inclined"] for word in rest[:4])
         return _predicate(rest, verb, whose), "preference" if inclined else "fact"
+    if "never" in verb.adverbs and verb.form == PAST and not verb.modal and verb.lemma in WORDS["untried"]:
+        return (_RATHER if rest else _NEVER_SAID), "fact"  # "I never learned to drive"
     dated = any(MARKS_OF.get(word.low) == "date" or word.low[0].isdigit() for word in rest)
     kind = _class_of(verb, whose, dated=dated)
-    if _says_nothing(rest, verb, kind):
+    if _says_nothing(rest, verb, kind) or (whose == "omitted" and kind.name == "doing" and verb.form == PERFECT):
         return _NEVER_SAID, kind.category
     if verb.form == PAST and kind.name in _USUAL and not _lasts(rest):
         return _DONE_ONCE, kind.category
@@ -128,13 +131,21 @@ def _of_modal(rest: Sequence[Word], verb: Verb, *, dated: bool) -> tuple[float, 
     return _ABLE if verb.modal == "used to" else _NEVER_SAID, "fact"
 
 
+def _of_having(rest: Sequence[Word], verb: Verb, score: float) -> float:
+    """Return what "I have …" adds: "I had a stroke" lasts, "I had a coffee" does not."""
+    if verb.form in (PAST, PERFECT):
+        ill = any(MARKS_OF.get(word.low) == "health" for word in rest)
+        score = _A_STATE_OF_ONES_OWN if ill else _DONE_ONCE + _A_KIND
+    return score - 1.5 if verb.negated else score
+
+
 def _of_class(rest: Sequence[Word], verb: Verb, kind: VerbClass) -> float:
     """Return what the verb's class adds in this form, with what is said directly of it."""
     score = kind.weights[verb.form]
     if kind.name == "thinking":
         return score
     if kind.name == "having":
-        score = (_DONE_ONCE + _A_KIND if verb.form in (PAST, PERFECT) else score) - (1.5 if verb.negated else 0)
+        score = _of_having(rest, verb, score)
     if verb.form == PERFECT and _lasts(rest):
         score = max(score, _A_STATE_OF_ONES_OWN)
     if not rest:
@@ -177,7 +188,7 @@ def _predicate(rest: Sequence[Word], verb: Verb, whose: str) -> float:
     """Return what "I'm …" or "my … is …" adds."""
     if not rest or verb.modal in ("would", "'d", "could", "might", "should", "may"):
         return _NEVER_SAID
-    if rest[0].low in ("a", "an") and len(rest) > 1:
+    if rest[0].low in ("a", "an") and len(rest) > 1 and whose != "there":
         return _of_kind(rest, verb)
     known = _of_table(rest)
     if known:
@@ -211,21 +222,25 @@ def _of_table(rest: Sequence[Word]) -> str:
 
 def _of_first_word(rest: Sequence[Word], verb: Verb, whose: str) -> float:
     low, mark = rest[0].low, mark_of(rest, 0)
-    if mark in ("often", "date") and whose not in ("i", "we"):
-        return _A_STATE_OF_ONES_OWN
-    if low in ("on", "in") and any(MARKS_OF.get(word.low) == "member" for word in rest[1:4]):
+    if whose == "there":  # "there's six hives at the bottom of our garden"
+        return _NEVER_SAID if low in ("no", "nothing", "always") else _A_STATE_OF_ONES_OWN
+    member = low in ("on", "in") and any(MARKS_OF.get(word.low) == "member" for word in rest[1:4])
+    dated = any(MARKS_OF.get(word.low) == "date" for word in rest)
+    often = mark in ("often", "date") and whose not in ("i", "we")
+    if (
+        often or member or (low in WORDS["mended"] and whose in ("mine", "kin") and dated)
+    ):  # "my hip was replaced in March"
         return _A_STATE_OF_ONES_OWN
     if low in WORDS["prepositions"]:
         if verb.form == PAST or whose not in ("kin", "mine", "thing"):
             return -1.0 if verb.form == PAST else _LITTLE
         return _A_STATE_OF_ONES_OWN if any(MARKS_OF.get(word.low) == "place" for word in rest) else 1.0
     if low in ("the", "my", "our"):
-        known = low == "the" and whose in ("i", "we", "kin", "favourite")
-        return _A_STATE_OF_ONES_OWN if known else _LITTLE
+        return _A_STATE_OF_ONES_OWN if low == "the" and whose in ("i", "we", "kin", "favourite") else _LITTLE
     return 1.0 if whose in ("mine", "kin", "favourite") and low.isalpha() and not mark else _NOT_SAID
 
 
-def _marks(words: Sequence[Word], verb: Verb, verb_at: int) -> float:
+def _marks(words: Sequence[Word], verb: Verb, verb_at: int, whose: str) -> float:
     """Return what the words around the verb add: how often, since when, with whom, this or that."""
     rest = words[verb.rest :]
     if rest and rest[-1].low in ("one", "ones"):
@@ -234,7 +249,7 @@ def _marks(words: Sequence[Word], verb: Verb, verb_at: int) -> float:
     seen = {mark_of(rest, at) for at in range(len(rest)) if not _is_other(rest, at)}
     seen |= {MARKS_OF.get(adverb, "") for adverb in verb.adverbs}
     seen |= before & {"often", "since", "date", "moment", "kin", "member"}
-    score = sum(MARK_WEIGHTS[name] for name in seen - _without_weight(rest, verb, before) if name)
+    score = sum(MARK_WEIGHTS[name] for name in seen - _without_weight(rest, verb, before, whose) if name)
     if any(word.text[0].isupper() and word.low != "i" and len(word.text) > 1 for word in rest):
         score += 1  # a name
     if any(word.low[0].isdigit() or word.low in WORDS["counts"] for word in rest):
@@ -249,19 +264,23 @@ def _is_other(rest: Sequence[Word], at: int) -> bool:
         (low == "since" and after in ("we", "you", "then", "last"))
         or (low == "each" and after == "other")
         or (low == "this" and MARKS_OF.get(after) == "date")
+        or (low == "these" and after == "days")
     )
 
 
-def _without_weight(rest: Sequence[Word], verb: Verb, before: set[str]) -> set[str]:
+def _without_weight(rest: Sequence[Word], verb: Verb, before: set[str], whose: str) -> set[str]:
     """Return the marks that say nothing beside this verb."""
     void = set()
     name = classes_of_verb(verb.lemma)[0].name
     if "member" in before:  # "in our team we do code review": their work is what they tell of
         void.add("task")
     if name != "having":
-        void.add("odd")
-    if name in ("living", "working", "raising", "event", "deciding", "project"):
+        void |= {"odd", "stock"}
+    dated = name == "turning" and any(MARKS_OF.get(word.low) == "date" or word.low[0].isdigit() for word in rest)
+    if dated or name in ("living", "working", "raising", "event", "deciding", "project"):
         void.add("the")
+    if whose == "owned":
+        void.add("deixis")
     trait = verb.lemma == "be" and rest and PREDICATES_OF.get(rest[0].low) == "trait"
     if trait and "deixis" not in (mark_of(rest, 1), mark_of(rest, 2)):
         void.add("deixis")  # "I'm allergic to wool and avoid it"

@@ -25,7 +25,8 @@ _NO_NAMES = WORDS["prepositions"] | WORDS["adverbs"] | WORDS["no nouns"]
 class Subject(NamedTuple):
     """Where the verb's group begins, what the subject adds, and whose it is.
 
-    whose: "i", "we", "kin", "mine" (my bike), "thing" (our server, the bike I ride), "favourite" or "omitted".
+    whose: "i", "we", "kin", "mine" (my bike), "thing" (our server, the bike I ride), "owned" (the truck … I own it),
+    "there" (there are hives in our garden), "favourite" or "omitted".
     """
 
     verb_at: int
@@ -56,9 +57,27 @@ def read_subject(words: Sequence[Word]) -> Subject | None:
     low = words[first].low
     if low in ("i", "we"):
         return Subject(first + 1, _I if low == "i" else _WE, low)
+    if low == "there" and _low_at(words, first + 1) in WORDS["be"]:
+        return (
+            Subject(first + 1, 0.0, "there") if any(word.low in WORDS["own"] for word in words[first + 2 :]) else None
+        )
+    if low in ("he", "she") and _is_own_kin(words[first + 1 :]):  # "she's my stepdaughter"
+        return Subject(first + 1, _KIN, "kin")
+    if low in WORDS["bare kin"] and (kin := _noun(words, first - 1, "kin")):
+        return kin
     return _persons(words, first) or (
         _noun(words, first, "") if low in ("my", "our", "the") else _omitted(words, first) or _bare_noun(words, low)
     )
+
+
+def _is_own_kin(words: Sequence[Word]) -> bool:
+    """Return whether "is my stepdaughter" follows."""
+    own = len(words) > 2 and words[0].low in WORDS["be"] and words[1].low in ("my", "our")  # noqa: PLR2004 - is my aunt
+    return own and any(MARKS_OF.get(word.low) == "kin" for word in words[2:4])
+
+
+def _low_at(words: Sequence[Word], at: int) -> str:
+    return words[at].low if at < len(words) else ""
 
 
 def _opens(low: str, after: str) -> bool:
@@ -88,7 +107,8 @@ def _persons(words: Sequence[Word], first: int) -> Subject | None:
 def _omitted(words: Sequence[Word], first: int) -> Subject | None:
     """Read "Been playing the cello …", "Moved to Lisbon …"."""
     low = words[first].low
-    told = first == 0 and any(classes_of_verb(lemma)[0].name in ("living", "event") for lemma in lemmas(low, PAST))
+    names = {each.name for lemma in lemmas(low, PAST) for each in classes_of_verb(lemma)} if first == 0 else set()
+    told = names & {"living", "event"} or ("turning" in names and _low_at(words, 1) in ("my", "our"))
     return Subject(first, _OMITTED, "omitted") if told or low in WORDS["without subject"] else None
 
 
@@ -101,6 +121,9 @@ def _bare_noun(words: Sequence[Word], low: str) -> Subject | None:
         or low in _NO_NOUNS
         or classes_of_verb(low)[0].name != "doing"
     )
+    if low in WORDS["bills"] and _dated(words[1:], ("often", "date")):
+        bill = _noun(words, -1, "other")
+        return bill if bill and _is_scheduled(words, bill.verb_at) else None
     own = any(word.low in WORDS["own"] for word in words[2:])
     return _noun(words, -1, "other") if not no_noun and own and _dated(words[2:], ("often", "date")) else None
 
@@ -116,14 +139,16 @@ def _noun(words: Sequence[Word], first: int, whose: str) -> Subject | None:
     relative = any(noun in WORDS["relatives"] for noun in nouns[1:] if noun not in ("where", "that"))
     if verb_at < 0 or verb_at + 1 >= len(words) or not nouns or WORDS["others"] & set(nouns) or relative:
         return None
-    weight = min((_NOUN_WEIGHTS[_NOUNS[noun]] for noun in nouns if noun in _NOUNS), default=0.0)
+    partner = nouns[:2] == ["other", "half"]
+    weight = min((_NOUN_WEIGHTS[_NOUNS[noun]] for noun in nouns if noun in _NOUNS and not partner), default=0.0)
     if first < 0:
-        return Subject(verb_at, _BARE + weight, "thing") if verb_at <= _LONGEST_NOUN else None
+        bare = Subject(verb_at, _KIN + weight, whose) if whose == "kin" else Subject(verb_at, _BARE + weight, "thing")
+        return bare if verb_at <= _LONGEST_NOUN else None
     if words[first].low == "the":
         return _the_noun(words, verb_at, nouns, weight)
     if any(noun in WORDS["favourites"] for noun in nouns):
         return Subject(verb_at, _FAVOURITE, "favourite")
-    if whose or any(MARKS_OF.get(noun) == "kin" for noun in nouns):
+    if whose or partner or any(MARKS_OF.get(noun) == "kin" for noun in nouns):
         return Subject(verb_at, _KIN + weight, whose or "kin")
     return Subject(verb_at, _MINE + weight, "thing" if words[first].low == "our" else "mine")
 
@@ -132,17 +157,38 @@ def _the_noun(words: Sequence[Word], verb_at: int, nouns: Sequence[str], weight:
     """Read "the bike I ride", "the staging server", "the insurance renews in May"; no other thing."""
     if "i" in nouns or "we" in nouns:
         return Subject(verb_at, _RELATIVE + weight, "thing")
+    mine = _low_at(words, verb_at + 1) in ("mine", "ours")
+    if weight >= 0 and words[verb_at].low in WORDS["be"] and (mine or _owns(words[verb_at + 1 :])):
+        return Subject(verb_at, _RELATIVE, "owned")
     if weight > 0:
         return Subject(verb_at, _OF_WORK + weight, "thing")
     own = any(word.low in ("my", "our", "us") for word in words[verb_at:])
     return Subject(verb_at, _THE + weight, "thing") if own or _scheduled(words, verb_at) else None
 
 
+def _owns(words: Sequence[Word]) -> bool:
+    """Return whether "I own it", "we keep them" follows."""
+    return any(
+        words[at].low in ("i", "we")
+        and any(word.low in WORDS["possessing"] for word in words[at + 1 : at + 3])
+        and any(word.low in ("it", "them") for word in words[at + 2 : at + 4])
+        for at in range(1, len(words) - 2)
+    )
+
+
+def _is_scheduled(words: Sequence[Word], at: int) -> bool:
+    low, after = words[at].low, _low_at(words, at + 1)
+    return any(
+        each.name == "scheduling"
+        for lemma in lemmas(low, PRESENT)
+        for known in (lemma, f"{lemma} {after}")
+        for each in classes_of_verb(known)
+    )
+
+
 def _scheduled(words: Sequence[Word], at: int) -> bool:
     """Return whether "the insurance" renews, ends or is due on a day."""
-    known = any(
-        each.name == "scheduling" for lemma in lemmas(words[at].low, PRESENT) for each in classes_of_verb(lemma)
-    )
+    known = _is_scheduled(words, at)
     return (known or any(word.low == "due" for word in words[at : at + 3])) and _dated(words[at:], ("date",))
 
 
@@ -158,6 +204,8 @@ def _verb_behind(words: Sequence[Word], first: int) -> int:
         -1,
     )
     known = next((at for at in range(first + 2, last) if is_verb(words, at) and not _is_noun(words, at, last)), -1)
+    if auxiliary > known > 0 and words[known - 1].low in ("i", "we"):
+        return auxiliary  # "the pup we got after is called …"
     return known if known > 0 and (auxiliary < 0 or known < auxiliary - 1) else auxiliary
 
 

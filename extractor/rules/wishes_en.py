@@ -17,10 +17,12 @@ _MARKS, _WEIGHTS = weights_of(WISH_MARKS)
 _WORDS: Final = sets_of(WISH_SETS)
 # A clause that tells or asks; not worth more reading.
 _TELLS = re.compile(
-    r"(?:he|she|they|this|that|these|those|there|what|who|how|why|which|is|are|was|were|does|did|has|have|let's|thanks?"
+    r"(?:he|she|they|this|that(?!'s (?:how|the way) (?:i|we) (?:like|want|prefer|need))|these|those|there|what|who"
+    r"|how|why|which|is|are|was|were|does|did|has|have|let's|thanks?"
     r"|i(?:'m|'ve|'ll)?|we(?:'re|'ve|'ll)?|it(?:'s)?)\b"
-    r"(?!(?:'d| would) (?:like|prefer|rather|appreciate|love|be nice)| (?:want|need|expect|prefer|hate it|dislike it)"
-    r"| don't (?:want|need)| (?:like|love) it when| can't stand it| annoys me| bugs me)",
+    r"(?!(?:'d| would) (?:rather (?:have|get|see|you)|sooner you|like|prefer|rather|appreciate|love|be nice)"
+    r"| (?:want|need|expect|prefer|hate it|dislike it)"
+    r"| (?:don't|never) (?:want|need)| (?:like|love) it when| can't stand it| annoys me| bugs me)",
     re.IGNORECASE,
 )
 # A message that says much else may still say "always".
@@ -34,9 +36,10 @@ _ALL: Final = _WORDS["of a task"]
 _WISHERS: Final = tuple(tuple(f"{wish} you to".split()) for wish in _WORDS["wanted"])
 _FEWEST_IN_CONDITION: Final = 3  # words
 _FEWEST_BEFORE_MAIN: Final = 4  # words
-_LONGEST_LABEL: Final = 16  # characters
+_LONGEST_LABEL: Final = 24  # characters
 _LONGEST: Final = 30  # words
 _LONGEST_NOUN: Final = 9  # words
+_LONGEST_MANNER: Final = 5  # words of "short plain sentences"
 _LONGEST_CONDITIONAL_NOUN: Final = 11  # words
 _PLAIN, _FORBIDS, _STOPS, _HATES, _PRAISES = 1.5, 2.0, 3.0, 4.0, 6.0  # what a form weighs
 _WEAK, _SCARCELY = 1.0, 0.5
@@ -68,11 +71,11 @@ def read_wish(
     if wish is None:
         return None
     form = _form(wish)
-    if form is None or not (leads or condition or wish.bonus or _stands_alone(wish.main)):
+    if form is None or not (leads or condition or wish.bonus or _stands_alone(wish.main, reasoned=reasoned)):
         return None
-    if _ORDERS.get(wish.main[0]) == "task":
+    if _order_class(wish.main) == "task":
         reasoned = min(0.0, reasoned)  # "I live in Rome, suggest restaurants"
-        if not wish.usual and not (_LASTING - _ALL) & set(_pairs(wish.main)) and not _bounded(wish.main):
+        if not wish.usual and not (_LASTING - _ALL) & set(_pairs(wish.whole)) and not _bounded(wish.main):
             return None  # "give me some examples"
     score = form + wish.usual + wish.bonus + reasoned + _marked(wish, reasoned=reasoned)
     return Reading("instruction", "O", "high", min(0.9, 0.75 + 0.04 * (score - KEPT))) if score >= KEPT else None
@@ -81,7 +84,7 @@ def read_wish(
 def _condition(plain: str, start: int, end: int) -> tuple[tuple[int, int] | None, int]:
     """Return the bounds of a condition at a clause's start, and where the rest begins: "Recipes: no dairy"."""
     colon = plain.find(": ", start, min(end, start + _LONGEST_LABEL))
-    if colon > 0 and plain[start:colon].isalpha():
+    if colon > 0 and (plain[start:colon].isalpha() or plain[start : start + 4].lower() == "for "):
         return (start, colon), colon
     comma = plain.find(",", start, end)
     if comma > 0 and plain[start : start + 3].lower() in ("in ", "for"):
@@ -91,9 +94,7 @@ def _condition(plain: str, start: int, end: int) -> tuple[tuple[int, int] | None
 
 def _cut(plain: str, start: int, end: int, condition: tuple[int, int] | None) -> _Wish | None:
     """Cut a clause into what is wished and when; None where it tells of the one who reads it, or says too much."""
-    words = _plain_words(words_of_clause(plain, start, end))
-    if words[:2] == ["you", "don't"] and words[3:4] == ["to"] and _WORDS["mine"] & set(_pairs(words)):
-        words = ["no", "need", *words[3:]]  # "you don't have to be polite with me"
+    words = _without_you(_plain_words(words_of_clause(plain, start, end)))
     if words[:1] == ["you"] and words[1:2] not in (["should"], ["must"], ["can"], ["could"]):
         return None
     bonus = _SCARCELY if words[:1] == ["please"] else 0.0
@@ -101,11 +102,11 @@ def _cut(plain: str, start: int, end: int, condition: tuple[int, int] | None) ->
         words = words[1:]
     if not words or len(words) > _LONGEST:
         return None
+    before, words = (_plain_words(words_of_clause(plain, *condition)), words) if condition else _without_case(words)
     main, after = _without_condition(words, leads=words[0] in _WORDS["when"] and condition is None)
-    before = _plain_words(words_of_clause(plain, *condition)) if condition else []
     unless = _WHERE if {"unless i", "unless told"} & set(_pairs(words)) else 0.0
     usual = max(_usual(before), _usual(after), unless)
-    if not usual and (words[0] in _WORDS["when"] or condition):
+    if not usual and (words[0] in _WORDS["when"] or before):
         return None
     for wisher in _WISHERS:
         if tuple(words[: len(wisher)]) == wisher:  # "I'd like you to address me as …"
@@ -113,6 +114,21 @@ def _cut(plain: str, start: int, end: int, condition: tuple[int, int] | None) ->
     if words[0] in _WORDS["own wish"] and main[:1] == words[:1]:
         main = words
     return _Wish(main, [*before, *words], usual, bonus) if main else None
+
+
+def _without_you(words: list[str]) -> list[str]:
+    """Return "you don't have to …", "you needn't …" as "no need to …"."""
+    if not _WORDS["mine"] & set(_pairs(words)):
+        return words
+    if words[:2] == ["you", "needn't"]:
+        return ["no", "need", "to", *words[2:]]
+    return ["no", "need", *words[3:]] if words[:2] == ["you", "don't"] and words[3:4] == ["to"] else words
+
+
+def _without_case(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the case of "in recipes swap butter for oil", and what is wished for it."""
+    cased = words[0] in ("in", "for") and words[3:] and words[2] in _ORDERS
+    return (words[:2], words[2:]) if cased else ([], words)
 
 
 def _without_condition(words: Sequence[str], *, leads: bool) -> tuple[Sequence[str], Sequence[str]]:
@@ -127,9 +143,19 @@ def _without_condition(words: Sequence[str], *, leads: bool) -> tuple[Sequence[s
             len(words),
         )
         return words[at + (words[at : at + 1] in (["just"], ["please"], ["then"])) :], words[:at]
+    if words[0] == "only" and words[1:] and (words[1] == "ever" or words[1] in _ORDERS):
+        words = words[1 + (words[1] == "ever") :]  # "only ever book aisle seats"
     at = next((at for at in range(1, len(words)) if words[at] in _WORDS["when"]), len(words))
-    because = next((at for at in range(2, at) if words[at] in _WORDS["because"]), at)
+    because = next((at for at in range(2, at) if _gives_reason(words, at)), at)
     return words[:because], words[at:]
+
+
+def _gives_reason(words: Sequence[str], at: int) -> bool:
+    """Return whether a reason begins at an index: "so I can …", not "so polite"."""
+    return words[at] in _WORDS["because"] and (words[at] != "so" or words[at + 1 : at + 2] in _SO)
+
+
+_SO: Final = [[word] for word in _WORDS["speakers"] | _WORDS["determiners"]]
 
 
 def _plain_words(words: Sequence[Word]) -> list[str]:
@@ -138,6 +164,8 @@ def _plain_words(words: Sequence[Word]) -> list[str]:
     for word in words:
         if word.low in ("n't", "'d") and plain:
             plain[-1] += word.low
+        elif word.low == "not" and plain[-1:] == ["do"]:
+            plain[-1] = "don't"
         elif word.low == "time" and plain[-1:] in (["every"], ["each"], ["any"]):
             plain[-1] = "whenever"
         elif word.low[0].isalnum() or word.low[0] == "'":
@@ -152,22 +180,35 @@ def _pairs(words: Sequence[str]) -> list[str]:
 
 def _usual(condition: Sequence[str]) -> float:
     """Return what "when you plan a trip" adds: a case that comes again, not "when you're done"."""
-    named = condition[:1] if len(condition) == 1 else condition[1:2] if condition[:1] in (["for"], ["in"]) else []
-    if named:  # "Recipes: …", "for my workouts, …"
-        return _WHERE if named[0] in ("my", "our", "your", "all", "any") or is_plural(named[0]) else 0.0
+    named = condition[:1] if len(condition) == 1 else condition[1:4] if condition[:1] in (["for"], ["in"]) else []
+    if named:  # "Recipes: …", "for my workouts, …", "for lesson plans, …"
+        return _WHERE if named[0] in ("my", "our", "your", "all", "any") or is_plural(named[-1]) else 0.0
+    if _of_any_case(condition):
+        return _IF
     if len(condition) < _FEWEST_IN_CONDITION or condition[0] not in _WORDS["when"]:
         return 0.0
     who, what = condition[1], condition[2]
     # "when suggesting films", "whenever my mum comes up"
     if (who.endswith("ing") and _is_task(who)) or (condition[0] == "whenever" and who in ("my", "our")):
         return _WHENEVER
-    if who in ("a", "an", "any") or (who == "it" and {"for", "about"} & set(condition[2:4])):
-        return _IF
     ours = who == "we" and condition[0] != "if"
     once = what in _WORDS["no task"] or _WORDS["not usual"] & set(condition[2:])
     if once or not (ours or who in ("you", "i")) or not any(_is_task(word) for word in condition[2:5]):
         return 0.0
     return _IF if condition[0] == "if" else _WHENEVER
+
+
+_EVERY_THING: Final = frozenset({"anything", "everything", "anywhere", "everywhere"})
+
+
+def _of_any_case(condition: Sequence[str]) -> bool:
+    """Return whether a condition is "anything over fifty pounds", "if a shop is closed", "if it involves driving"."""
+    if len(condition) < _FEWEST_IN_CONDITION:
+        return False
+    first, who = condition[0], condition[1]
+    kind = (first == "if" and who in _WORDS["unnamed"]) or who in ("a", "an", "any")
+    involving = who == "it" and bool((_WORDS["involving"] | {"for", "about"}) & set(condition[2:4]))
+    return first in _EVERY_THING or (first in _WORDS["when"] and (kind or involving))
 
 
 def _is_task(word: str) -> bool:
@@ -179,38 +220,56 @@ def _form(wish: _Wish) -> float | None:
     words = [*wish.main, ""]
     if words[0] in _WORDS["own wish"]:
         return _wished(wish.main)
-    for form in (_strict, _lacking, _every):
+    for form in (_strict, _lacking, _every, _for_me, _sufficing, _traded, _of_mine):
         known, weight = form(words, wish)
         if known:
             return weight
-    order = next((each for each in (f"{words[0]} {words[1]}", words[0]) if each in _ORDERS), None)
+    order = _order_class(words)
     if order:
-        return None if words[0] == "be" and words[1] in ("a", "an") else _ORDER_WEIGHTS[_ORDERS[order]]
+        return None if words[0] == "be" and words[1] in ("a", "an") else _ORDER_WEIGHTS[order]
     return _noun(wish.main, conditional=wish.usual > 0)
+
+
+def _order_class(words: Sequence[str]) -> str:
+    """Return the class of the order that a clause begins with: "go easy" before "go"; "" for none."""
+    return _ORDERS.get(" ".join(words[:2])) or _ORDERS.get(words[0], "")
 
 
 def _strict(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
     """Read "always …", "never …", "don't …", "stop …ing"."""
     first, second = words[0], words[1]
-    if second.endswith("s") and second not in _ORDERS and second[-2:] != "ss":  # "never eats meat"
+    if first != "avoid" and second.endswith("s") and second not in _ORDERS and second[-2:] != "ss":  # "never eats meat"
         return first == "always" or first in _WORDS["prohibitions"], None
     if first == "always" and second:
         named = second not in _WORDS["after always"] and words[2] in _WORDS["determiners"] if words[2:] else False
         return True, _WEAK if second in _ORDERS or named else None
-    if first not in _WORDS["prohibitions"] or not second:
-        return False, None
-    if first == "stop" and second.endswith("ing"):
-        return True, _STOPS
-    return True, None if second in _NO_ORDER or _told(second) else _FORBIDS
+    known = first in _WORDS["prohibitions"] and bool(second)
+    return known, _forbidden(words) if known else None
+
+
+def _forbidden(words: Sequence[str]) -> float | None:
+    """Return what "don't …", "never …", "stop …ing", "avoid …s" weighs."""
+    first, second = words[0], words[1]
+    if first == "avoid" and is_plural(second):
+        return _FORBIDS
+    if first == "never" and lemmas(second, PAST)[:1] not in ((), (second,)) and second not in _ORDERS:
+        return None  # "never thought I'd see snow"
+    general = words[2] == "me" and (words[3] in ("a", "an", "any") or is_plural(words[3])) if words[3:] else False
+    titled = second == "call" and words[2:3] == ["me"] and bool(words[3])
+    if (first == "stop" and second.endswith("ing")) or titled or (general and second in _WORDS["given to"]):
+        return _STOPS  # "don't call me sir", "don't wish me a nice day"
+    return None if second in _NO_ORDER or _told(second) else _FORBIDS
 
 
 def _lacking(words: Sequence[str], wish: _Wish) -> tuple[bool, float | None]:
     """Read "no emojis", "no need to …", "nothing with …", "not before …"."""
     first, second = words[0], words[1]
     if first == "no" and second == "need":
-        return True, _FORBIDS if words[2] == "to" else None
+        return True, _FORBIDS if words[2] == "to" or (words[2] == "for" and is_plural(words[3])) else None
     if first == "no":
-        return True, _PLAIN if second and second not in _WORDS["no thing"] and not set(words) & _FINITE else None
+        doing = _WEAK if second.endswith("ing") and second != "thing" else 0.0  # "no swearing"
+        known = second and second not in _WORDS["no thing"] and not set(words) & _FINITE
+        return True, _PLAIN + doing if known else None
     if first == "nothing":
         somewhere = wish.usual or {"in", "for"} & set(words)
         rest = _PLAIN if somewhere and second and second[-1] not in "sd" else None
@@ -229,6 +288,51 @@ def _every(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
     return True, _PLAIN if not {"i", "we"} & set(words[:modal]) else None
 
 
+def _for_me(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
+    """Read "hotels for me should have a lift", "weather for me means Celsius"."""
+    at = next((at for at in range(2, len(words) - 2) if words[at - 1 : at + 1] in _FOR_ME), 0)
+    verb = next((at for at in range(at + 1, min(at + 3, len(words) - 1)) if words[at] in _ASKS_FOR), 0) if at else 0
+    if not verb or words[0] in _WORDS["speakers"]:
+        return False, None
+    unit = any(_MARKS.get(word) == "unit" for word in words[verb:])
+    return True, _PLAIN if words[verb] != "means" or unit else None
+
+
+_FOR_ME: Final = [["for", word] for word in ("me", "us", "my", "our")]
+_ASKS_FOR: Final = _WORDS["must"] | _WORDS["needs"]
+
+
+def _sufficing(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
+    """Read "plain paragraphs will do", "a few sentences are enough"."""
+    at = next((at for at in range(1, len(words) - 1) if words[at] in ("will", "'ll", "is", "are")), 0)
+    known = at and words[at + 1] in _WORDS["suffices"] and words[at + 2 :] == [""]
+    return bool(known), _PLAIN if known and _of_answers(words[:at]) else None
+
+
+def _traded(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
+    """Read "less chat, more facts"."""
+    known = (
+        words[0] in _WORDS["traded"] and bool(_WORDS["traded"] & set(words[2:4])) and len(words) <= _LONGEST_MANNER + 1
+    )
+    return known, _STOPS if known else None
+
+
+def _of_mine(words: Sequence[str], _wish: _Wish) -> tuple[bool, float | None]:
+    """Read "my mails should never sound angry", "dinner ideas should never include mushrooms"."""
+    at = next((at for at in range(1, min(5, len(words) - 2)) if words[at] in _WORDS["must"]), 0)
+    own = words[0] in ("my", "our") or words[at - 1] in _WORDS["outputs"]
+    unit = words[at + 1] == "be" and is_plural(words[at - 1]) and any(_MARKS.get(word) == "unit" for word in words)
+    known = bool(at) and ((own and words[at + 1] in ("never", "always", "only")) or unit)
+    return known, _PLAIN if known else None
+
+
+def _of_answers(words: Sequence[str]) -> bool:
+    """Return whether a noun names the manner of an answer: "short sentences", "a few plain words"."""
+    return any(
+        a in _WORDS["manner"] and (b in _WORDS["answers"] or b in _WORDS["manner"]) for a, b in pairwise(words[:5])
+    ) and any(word in _WORDS["answers"] for word in words[:5])
+
+
 _NO_ORDER: Final = _WORDS["speakers"] | _WORDS["around"] | _WORDS["no order"] | {"on", "at", "again"}
 _FINITE: Final = _WORDS["finite"]
 _NO_NOUN: Final = _FINITE | {"i", "he", "she", "they", "you", "it"}
@@ -236,23 +340,37 @@ _NO_NOUN: Final = _FINITE | {"i", "he", "she", "they", "you", "it"}
 
 def _noun(words: Sequence[str], *, conditional: bool) -> float | None:
     """Read a wish without a verb: "Celsius only", "metric units please", "prices in pounds"."""
-    if conditional and " ".join(words[-2:]) in _WORDS["mine"]:  # "…, define it for me"
+    for_mine = conditional and " ".join(words[-2:]) in _WORDS["mine"]  # "…, define it for me"
+    if for_mine or (words[1:] and (_sorted(words) or (words[0] == "one" and words[-3:] == ["at", "a", "time"]))):
         return _PLAIN
     longest = _LONGEST_CONDITIONAL_NOUN if conditional else _LONGEST_NOUN
     told = any(_told(word) for word in words[1:])  # "that sounds good to me"
     if len(words) > longest or told or {word.removesuffix("n't") for word in words} & _NO_NOUN:
         return None
     noun = [word for word in words if word not in ("please", "pls", "plz", "thanks", "only", "always")]
+    contrasted = "not" in words[1:-1] and any(_MARKS.get(word) == "unit" for word in words)  # "kilometres, not miles"
+    if contrasted or (words[-1] == "always" and noun[:1] == ["the"] and _WORDS["answers"] & set(noun)):
+        return _PLAIN  # "just the facts, always"
     pointed = bool(noun) and _MARKS.get(noun[0]) in ("the", "this", "nth", "more", "lasting")
     if not noun or noun[0] in _WORDS["around"] or (pointed and not {"a time", "at most"} & set(_pairs(words))):
         return None
     for_me = " ".join(noun[-2:]) in _WORDS["mine"] or "only" in (words[0], words[-1]) or "nothing" in words[1:]
-    in_form = any(map(is_plural, words[:2])) and {"in", "as"} & set(words[1:4])
+    portion = any(a == "for" and (b in _WORDS["times"] or b[0].isdigit()) for a, b in pairwise(words))
+    in_form = any(map(is_plural, words[:2])) and (portion or {"in", "as"} & set(words[1:4]))
     asked = words[-1] in ("please", "pls", "plz", "always")
-    if for_me or (in_form and not asked) or (asked and len(noun) > 1):
+    manner = _of_answers(noun) and len(noun) <= _LONGEST_MANNER
+    if manner or for_me or (in_form and not asked) or (asked and len(noun) > 1):
         return _PLAIN
     compared = asked or words[-1] == "ever" or {"rather", "instead", "most"} & set(words)
     return _WEAK if asked or (compared and not conditional) else _SCARCELY if conditional else None
+
+
+def _sorted(words: Sequence[str]) -> bool:
+    """Return whether parts of an answer are put in order: "answer first, reasons after", "bad news first"."""
+    at = next((at for at in range(1, len(words)) if words[at] in ("first", "then", "last")), 0)
+    named = any(word in _WORDS["answers"] for word in words[max(0, at - 4) : at])
+    last = words[-1] in _WORDS["last"] or bool(_WORDS["last"] & {" ".join(words[-2:]), " ".join(words[-3:])})
+    return named and (last or at < len(words) - 1)
 
 
 def _told(word: str) -> bool:
@@ -267,11 +385,12 @@ def _told(word: str) -> bool:
 def _wished(words: Sequence[str]) -> float | None:
     """Read "I'd like …", "I hate it when …"; "I want to …" is the speaker's own plan."""
     text = " ".join(words[:5])
-    if "to" in words[2:4] and "you" not in words[:4] and not text.startswith("i don't want to"):
+    if "to" in words[2:4] and "you" not in words[:4] and not text.startswith(("i don't want to", "i never want to")):
         return None
     if text.startswith(tuple(_WORDS["wanted"])):
-        return _SCARCELY
-    if text.startswith("i don't want") and any(is_plural(word) for word in (*words[3:4], words[-1])):
+        every = words[2:3] and (words[2] in _ALL or _of_answers(words[2:]))  # "I want every list sorted"
+        return _FORBIDS if every else _SCARCELY
+    if text.startswith(("i don't want", "i never want")) and any(is_plural(word) for word in (*words[3:4], words[-1])):
         return _FORBIDS
     for kind, weight in (("pleased", _PRAISES), ("appreciated", _HATES + _WEAK), ("annoyed", _HATES)):
         if text.startswith(tuple(_WORDS[kind])):
@@ -279,15 +398,21 @@ def _wished(words: Sequence[str]) -> float | None:
     return None
 
 
-def _stands_alone(words: Sequence[str]) -> bool:
+def _stands_alone(words: Sequence[str], *, reasoned: float) -> bool:
     """Return whether a clause inside a sentence is a wish of its own: an order, or with "please", "always", "me"."""
+    if words[0] == "that" or (
+        reasoned > 0 and (_of_answers(words) or words[0] in ("no", "nothing") or "a time" in _pairs(words))
+    ):
+        return True  # "I read slowly, so short sentences"
     return words[0] in _ORDERS or words[0] in _WORDS["prohibitions"] or bool(_WORDS["for good"] & set(words))
 
 
 def _marked(wish: _Wish, *, reasoned: float) -> float:
     """Return what the words add: for me, every, plain plurals; the, this, first, a."""
     words, whole = wish.main, wish.whole
-    seen = {_MARKS.get(word, "") for word in words} | {_MARKS[pair] for pair in _pairs(whole) if pair in _COUPLES}
+    seen = {_MARKS.get(word, "") for at, word in enumerate(words) if not _counts(words, at)} | {
+        _MARKS[pair] for pair in _pairs(whole) if pair in _COUPLES
+    }
     seen |= {_MARKS.get(word, "") for word in whole} & {"lasting", "only", "my"}
     if "my" in seen and words[0] in _WORDS["prohibitions"]:
         seen.add("please")
@@ -295,9 +420,22 @@ def _marked(wish: _Wish, *, reasoned: float) -> float:
         seen.add("your")
     if _names_in_general(words):
         seen.add("plural")
+    if _sorted(words):
+        seen.add("sorted")
+    if any(a in _WORDS["numbered"] and b[0].isdigit() for a, b in pairwise(words)):
+        seen.add("nth")
     if words[1:2] in (["a"], ["an"]) or words[1:3] in (["me", "a"], ["me", "an"]):
         seen.add("a")
     return sum(_WEIGHTS[name] for name in seen - _without_weight(wish, seen, reasoned=reasoned) if name)
+
+
+def _counts(words: Sequence[str], at: int) -> bool:
+    """Return whether "one", "that" points at nothing: "one question", "recipes that take long"."""
+    if words[at] == "one":
+        return (
+            words[at + 1 : at + 2] != [] and words[at + 1] in _WORDS["answers"] | _WORDS["numbered"] | _WORDS["manner"]
+        )
+    return words[at] == "that" and at > 0 and is_plural(words[at - 1])
 
 
 _COUPLES: Final = frozenset(word for word in _MARKS if " " in word)
@@ -310,7 +448,7 @@ def _bounded(words: Sequence[str]) -> bool:
 
 def _names_in_general(words: Sequence[str]) -> bool:
     """Return whether something is named in the plural without "the"; what one can do without may have it."""
-    sparing = _ORDERS.get(words[0]) == "sparing"
+    sparing = _order_class(words) == "sparing"
     return any(
         is_plural(words[at]) and words[at] not in _MARKS and (sparing or "the" not in words[max(0, at - 2) : at])
         for at in range(1 if words[0] in _ORDERS else 0, len(words))
@@ -321,9 +459,14 @@ def _without_weight(wish: _Wish, seen: set[str], *, reasoned: float) -> set[str]
     """Return the marks that say nothing here: "the" behind "skip", "it" in a case that comes again."""
     words = wish.main
     void = {"me"} if "mine" in seen else {"more"} if "than" in words else set()
+    void |= {"more"} if words[0] in _WORDS["traded"] else set()
+    void |= {"a"} if words[0] in _WORDS["prohibitions"] and words[2:3] == ["me"] else set()
+    void |= {"task"} if words[:2] == ["i", "want"] and words[2:3] and words[2] in _ALL else set()
     if any(a == "first" and b in _WORDS["names"] for a, b in pairwise(words)):
         void.add("nth")
-    if _ORDERS.get(words[0]) == "sparing":
+    if "sorted" in seen:
+        void |= {"nth", "the"}
+    if _order_class(words) == "sparing":
         void.add("the")
     gone = words[-1] == "available" or any(_MARKS.get(word) == "gone" for word in words[1:3])
     if words[0] != "no" or not gone:
@@ -332,11 +475,22 @@ def _without_weight(wish: _Wish, seen: set[str], *, reasoned: float) -> set[str]
         void.add("bound")
     if wish.usual:
         void |= {"the", "a", "nth", "more", "task"}
-    named = wish.usual or (reasoned > 0 and _ORDERS.get(words[0]) == "sparing")  # "no salt for me, so leave it out"
-    if (
-        (named and not {"this", "here", "now", "that"} & set(words))
-        or words[0] in ("nothing", "i", "it")
-        or {"here on", "a time"} & set(_pairs(words))
-    ):
+    if _points_at_nothing(wish, seen, reasoned=reasoned):
         void.add("this")
     return void
+
+
+def _points_at_nothing(wish: _Wish, seen: set[str], *, reasoned: float) -> bool:
+    """Return whether "it", "that" mean nothing of the moment: "no salt for me, so leave it out"."""
+    words = wish.main
+    pointing = {word for at, word in enumerate(words) if not _counts(words, at) and _MARKS.get(word) == "this"}
+    lasting = pointing <= {"it"} and bool(seen & {"lasting", "mine"})
+    told = words[:2] in (["mind", "that"], ["remember", "that"]) and pointing == {"that"}
+    named = wish.usual or (reasoned > 0 and _ORDERS.get(words[0]) == "sparing")
+    return (
+        lasting
+        or told
+        or (bool(named) and not {"this", "here", "now", "that"} & set(words))
+        or words[0] in ("nothing", "i", "it")
+        or bool({"here on", "a time"} & set(_pairs(words)))
+    )

@@ -17,7 +17,7 @@ _INSIDE: Final = re.compile("|".join(entry for entry in _ENTRIES if entry[0] != 
 _MARKS: Final = classes_of(WISH_MARKS)
 _CONDITIONS: Final = ("的话", "时候", "时")
 _FOR_GOOD: Final = re.compile("[每凡总永以今一]|都|别|不要|给我|跟我|对我")
-_SAID: Final = re.compile(r"[^，。,我你就]{1,6}(?:说|规定|要求)(?=[^，。,])")  # somebody else's wish
+_SAID: Final = re.compile(r"[^，。,我你就]{1,6}(?:(?<![只别要少直])说|规定|要求)(?=[^，。,])")  # somebody else's wish
 _SECOND: Final = 0.5  # what each further form adds
 _POINTS: Final = re.compile(r"这[个些]$")
 _LONGEST: Final = 80  # characters
