@@ -23,6 +23,7 @@ RIDGE = 0.004
 TALK = 3000  # sentences of each file
 LENGTHS = range(8, 120)  # characters of a sentence
 LINE = 100  # characters
+ABOUT = "The direction of a change in the bundled encoder's space. Made by benchmarks/train_changes.py; do not edit."
 TARGET = Path(__file__).parent.parent / "extractor" / "merge" / "direction.py"
 
 Vectors = NDArray[np.float64]
@@ -38,9 +39,11 @@ def talk(path: Path) -> list[str]:
 
 
 def encode(encoder: BundledEncoder, texts: list[str]) -> Vectors:
+    """The unit vectors of texts."""
     parts = [encoder.encode(texts[start : start + 64]) for start in range(0, len(texts), 64)]
     vectors = np.concatenate(parts).astype(np.float64)
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return unit
 
 
 def fit(vectors: Vectors, changes: NDArray[np.bool_], weights: Vectors) -> tuple[Vectors, float]:
@@ -49,7 +52,7 @@ def fit(vectors: Vectors, changes: NDArray[np.bool_], weights: Vectors) -> tuple
     centred = vectors - mean
     weighted = centred * weights[:, None]
     ridge = RIDGE * np.eye(vectors.shape[1])
-    direction = np.linalg.solve(weighted.T @ centred + ridge, weighted.T @ np.where(changes, 1.0, -1.0))
+    direction: Vectors = np.linalg.solve(weighted.T @ centred + ridge, weighted.T @ np.where(changes, 1.0, -1.0))
     return direction, float(-mean @ direction)
 
 
@@ -57,19 +60,16 @@ def module(direction: Vectors, intercept: float) -> Iterator[str]:
     """The lines of the module that holds the result, a byte a weight."""
     step = float(np.abs(direction).max()) / 127
     packed = base64.b64encode(np.rint(direction / step).astype(np.int8).tobytes()).decode()
-    yield '"""The direction of a change in the bundled encoder\'s space. Made by benchmarks/train_changes.py; do not edit."""'
+    yield f'"""{ABOUT}"""'
     yield from ("", '__all__ = ["ENCODER", "INTERCEPT", "PACKED", "STEP"]', "")
-    yield from (
-        f'ENCODER = "{BundledEncoder.name}"',
-        f"INTERCEPT = {intercept:.4f}",
-        f"STEP = {step:.6f}",
-        "PACKED = (",
-    )
+    yield from (f'ENCODER = "{BundledEncoder.name}"', f"INTERCEPT = {intercept:.4f}", f"STEP = {step:.6f}")
+    yield "PACKED = ("
     yield from (f'    "{packed[start : start + LINE]}"' for start in range(0, len(packed), LINE))
     yield ")"
 
 
 def main() -> None:
+    """Fit the direction and write its module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=Path, nargs="+", required=True)
     parser.add_argument("--talk", type=Path, nargs="+", required=True)

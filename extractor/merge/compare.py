@@ -50,7 +50,7 @@ _TELLING: Final = {True: 0.3, False: -0.6}
 _RELATED: Final = 0.45
 _FAR, _LEAST, _CLOSE = 0.2, 0.3, 0.7
 """Cosines: none is nearer than `_CLOSE`, farther than `_FAR`, or unless far below `_LEAST`."""
-_PERHAPS, _FIRM, _SURELY = -0.4, -0.4, 0.95
+_PERHAPS, _FIRM, _SURELY = -0.7, -0.5, 1.2
 
 # A repeat: the cosine and what supports it, or tells against it.
 _SAME: Final = 0.82

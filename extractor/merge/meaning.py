@@ -1,6 +1,7 @@
 """Tells from a sentence's vector whether it tells of a change, where no table knows its words: "hung up my boots"."""
 
 import base64
+import math
 from array import array
 from collections.abc import Sequence
 from operator import mul
@@ -20,4 +21,4 @@ def telling_of_change(vector: Sequence[float], encoder: str) -> float | None:
     """
     if encoder != ENCODER or len(vector) != len(_DIRECTION):
         return None
-    return STEP * sum(map(mul, vector, _DIRECTION)) + INTERCEPT
+    return STEP * math.fsum(map(mul, vector, _DIRECTION)) + INTERCEPT
