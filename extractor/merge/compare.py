@@ -29,13 +29,13 @@ _WEIGHTS: Final = {
     "unrelated": -0.45,
     "back": 0.55,
     "change": 0.75,
-    "given_up": 0.3,
+    "given_up": 1.2,
     "named": 0.3,
     "denied": 0.8,
     "other_value": 0.85,
     "first_quantity": -0.8,
-    "other_thing": -0.3,
-    "other_person": -0.45,
+    "other_thing": -1.2,
+    "other_person": -4.4,
     "both_speak": -0.9,
     "old_happened": -0.9,
     "old_length": -0.155,
@@ -50,7 +50,7 @@ _TELLING: Final = {True: 0.3, False: -0.6}
 _RELATED: Final = 0.45
 _FAR, _LEAST, _CLOSE = 0.2, 0.3, 0.7
 """Cosines: none is nearer than `_CLOSE`, farther than `_FAR`, or unless far below `_LEAST`."""
-_PERHAPS, _FIRM, _SURELY = -0.7, -0.5, 1.2
+_PERHAPS, _FIRM, _SURELY = -0.3, -0.3, 2.2
 
 # A repeat: the cosine and what supports it, or tells against it.
 _SAME: Final = 0.82
@@ -60,7 +60,8 @@ _MOST_NUMBERS: Final = 2
 
 _COUNTED = re.compile(r"[每周月年天点个一二三四五六七八九十\d]|(?:week|month|year|day|every|each)$")
 _TODAY = re.compile(
-    r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b|今[天晚早]|明天|下午|刚才|(?<!每天)晚上", re.IGNORECASE
+    r"\b(?:today|tonight|yesterday|last night|this (?:morning|afternoon|evening))\b|今[天晚早]|昨[天晚]|明天|下午|刚才|(?<!每天)[早晚]上(?!每)",
+    re.IGNORECASE,
 )
 _OF_TIME = frozenset({"day", "date", "hour", "share"})
 _OF_ONE_QUANTITY = frozenset({"home", "price", "rising"})
