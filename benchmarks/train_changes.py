@@ -52,8 +52,8 @@ def fit(vectors: Vectors, changes: NDArray[np.bool_], weights: Vectors) -> tuple
     centred = vectors - mean
     weighted = centred * weights[:, None]
     ridge = RIDGE * np.eye(vectors.shape[1])
-    direction: Vectors = np.linalg.solve(weighted.T @ centred + ridge, weighted.T @ np.where(changes, 1.0, -1.0))
-    return direction, float(-mean @ direction)
+    direction = np.linalg.solve(weighted.T @ centred + ridge, weighted.T @ np.where(changes, 1.0, -1.0))
+    return np.asarray(direction, np.float64), float(-mean @ direction)
 
 
 def module(direction: Vectors, intercept: float) -> Iterator[str]:

@@ -60,7 +60,8 @@ _MOST_NUMBERS: Final = 2
 
 _COUNTED = re.compile(r"[每周月年天点个一二三四五六七八九十\d]|(?:week|month|year|day|every|each)$")
 _TODAY = re.compile(
-    r"\b(?:today|tonight|yesterday|last night|this (?:morning|afternoon|evening))\b|今[天晚早]|昨[天晚]|明天|下午|刚才|(?<!每天)[早晚]上(?!每)",
+    r"\b(?:today|tonight|yesterday|last night|this (?:morning|afternoon|evening))\b"
+    r"|今[天晚早]|昨[天晚]|明天|下午|刚才|(?<!每天)[早晚]上(?!每)",
     re.IGNORECASE,
 )
 _OF_TIME = frozenset({"day", "date", "hour", "share"})
