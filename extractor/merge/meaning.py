@@ -1,4 +1,4 @@
-"""Tells from a sentence's vector whether it tells of a change, where no table knows its words: "hung up my boots"."""
+"""Tells from a sentence's vector whether it tells of a change, where no table knows its words: "flogged the Canon for a Fuji"."""
 
 import base64
 import math

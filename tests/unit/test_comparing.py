@@ -22,6 +22,7 @@ from extractor import (
     unsure,
     with_changes,
 )
+from extractor.merge.compare import tells_of_change
 from recall import text_overlap
 from recall.encoding.encoder import bundled_encoder
 
@@ -92,6 +93,20 @@ def test_changes_neighbours_and_repeats_are_told_apart(language: str) -> None:
     ],
 )
 def test_a_change_in_ordinary_words_is_told(before: str, after: str) -> None:
+    assert kind_of(told(after, before)) == "change"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I use a Canon R6", "flogged the Canon for a Fuji X-T5"),
+        ("I'm a sous chef at Brat", "took the head chef job at Lyle's"),
+        ("客厅是米黄色的", "客厅刷了一遍，雾霾蓝"),
+        ("我弹钢琴", "钢琴出二手了，弹不动"),
+    ],
+)
+def test_the_vector_tells_of_a_change_of_which_no_known_word_does(before: str, after: str) -> None:
+    assert not tells_of_change(after)
     assert kind_of(told(after, before)) == "change"
 
 
