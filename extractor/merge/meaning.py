@@ -1,4 +1,4 @@
-"""Tells from a sentence's vector whether it tells of a change, where no table knows its words: "flogged the Canon for a Fuji"."""
+"""Tells from a vector whether its sentence tells of a change in words that no table knows: "flogged the Canon"."""
 
 import base64
 import math
