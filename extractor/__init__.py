@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .language.vocabulary import polarity, same_words
     from .merge.decide import OPEN, decide, says, settled, unsure
     from .merge.doubt import ReviewMode, doubt_of
+    from .merge.meaning import telling_of_change
     from .merge.statement import still_told
     from .merge.told import stands_alone, with_changes
     from .model.breaker import Breaker
@@ -78,6 +79,7 @@ __all__ = [
     "still_told",
     "summarize",
     "telling",
+    "telling_of_change",
     "traits_of",
     "unsure",
     "with_changes",
@@ -136,6 +138,7 @@ _HOMES = {
     "stands_alone": "merge.told",
     "still_told": "merge.statement",
     "summarize": "model.summary",
+    "telling_of_change": "merge.meaning",
     "unsure": "merge.decide",
     "with_changes": "merge.told",
     "without_commands": "cleaning.injection",

@@ -73,6 +73,7 @@ class Candidate:
     doubt: what was found doubtful when it was read.
     said: the sentence in which it was told, which may tell of a change of which the content does not; "" if unknown.
     only_as_change: it is kept only where it changes a known memory, whose category it then has.
+    telling: how much its vector tells of a change, None where it is unknown.
     """
 
     content: str
@@ -89,6 +90,7 @@ class Candidate:
     doubt: Doubt = ""
     said: str = ""
     only_as_change: bool = False
+    telling: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,9 @@ from recall.text.entry_text import LONGEST_EMBEDDED
 from recall.types import Entry, FileChange, FileEntries, Filter, Near, Recall, Stamp, Stored, Vectors
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from recall.encoding.encoder import Encoder
     from recall.encoding.server import Breaker
     from recall.index.index import Index
@@ -243,6 +246,10 @@ class Recaller:
     def expect(self, text: str) -> None:
         """Start to encode a text for which `nearest` will be called."""
         self._searcher.expect(text)
+
+    def vector(self, text: str) -> "tuple[str, NDArray[np.float32]] | None":
+        """Return the encoder's name and the vector of a text that it encoded lately, for `nearest` for instance."""
+        return self._searcher.vector(text)
 
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None

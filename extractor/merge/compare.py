@@ -20,28 +20,37 @@ __all__ = ["Comparison", "compared", "length_of", "tells_of_change", "terms"]
 
 # The log-odds that a statement changes an older one, by what both say: fitted on pairs of both languages, and rounded.
 _WEIGHTS: Final = {
-    "always": -4.1,
-    "marked": 1.5,
-    "near": 3.6,
-    "far": -1.3,
-    "exclusive": 1.1,
-    "unrelated": -1.0,
-    "back": 0.6,
-    "change": 0.5,
-    "happened": 0.75,
+    "always": -1.15,
+    "telling": 2.3,
+    "marked": 1.75,
+    "near": 1.25,
+    "far": -1.15,
+    "exclusive": 0.65,
+    "unrelated": -0.45,
+    "back": 0.55,
+    "change": 0.75,
     "given_up": 1.2,
-    "named": 1.55,
-    "other_value": 1.0,
-    "other_name": 0.5,
-    "first_quantity": -1.0,
-    "other_thing": -1.1,
-    "other_person": -2.2,
+    "named": 0.3,
+    "denied": 0.8,
+    "other_value": 0.85,
+    "first_quantity": -0.8,
+    "other_thing": -1.2,
+    "other_person": -4.4,
+    "both_speak": -0.9,
+    "old_happened": -0.9,
+    "old_length": -0.155,
+    "muse": -1.0,
+    "add": -0.6,
+    "today": -1.1,
 }
 _OF_CHANGE: Final = frozenset({"back", "change", "begin"})
 _STRONG: Final = frozenset({"back", "change"})
+_TELLING: Final = {True: 0.3, False: -0.6}
+"""How much a statement with a word of change, or without one, tells of a change where its vector is unknown."""
+_RELATED: Final = 0.45
 _FAR, _LEAST, _CLOSE = 0.2, 0.3, 0.7
 """Cosines: none is nearer than `_CLOSE`, farther than `_FAR`, or unless far below `_LEAST`."""
-_PERHAPS, _FIRM, _SURELY = -0.8, -0.5, 0.95
+_PERHAPS, _FIRM, _SURELY = -0.3, -0.3, 2.2
 
 # A repeat: the cosine and what supports it, or tells against it.
 _SAME: Final = 0.82
@@ -50,6 +59,11 @@ _NOT_THE_SAME: Final = -0.1
 _MOST_NUMBERS: Final = 2
 
 _COUNTED = re.compile(r"[每周月年天点个一二三四五六七八九十\d]|(?:week|month|year|day|every|each)$")
+_TODAY = re.compile(
+    r"\b(?:today|tonight|yesterday|last night|this (?:morning|afternoon|evening))\b"
+    r"|今[天晚早]|昨[天晚]|明天|下午|刚才|(?<!每天)[早晚]上(?!每)",
+    re.IGNORECASE,
+)
 _OF_TIME = frozenset({"day", "date", "hour", "share"})
 _OF_ONE_QUANTITY = frozenset({"home", "price", "rising"})
 _LATIN = re.compile(r"[A-Za-zÀ-ɏ0-9](?:(?![\u3400-\u9fff])[\w'.-])*")
@@ -70,18 +84,19 @@ class Comparison:
     firm: bool = False
 
 
-def compared(new: str, old: str, cosine: float | None) -> Comparison:
+def compared(new: str, old: str, cosine: float | None, telling: float | None = None) -> Comparison:
     """Compare a statement with an older one in the same language. Pure.
 
-    cosine: of both, None if it is unknown: then only the words tell.
+    cosine: of both, and telling: how much the new one's vector tells of a change (`meaning.py`), None if they are
+    unknown: then only the words tell.
     """
     told, before = read(new), read(old)
     if length_of(new) > _LONGEST or length_of(old) > _LONGEST_OLD or told.asks or _only_muses(told):
         return Comparison()
-    found = terms(told, before, cosine)
+    found = terms(told, before, cosine, telling)
     odds = sum(_WEIGHTS[name] * value for name, value in found.items())
     if odds >= _PERHAPS:
-        firm = odds >= _FIRM and (found["exclusive"] > 0 or (found["named"] > 0 and bool(told.marks & _STRONG)))
+        firm = odds >= _FIRM and (found["exclusive"] > 0 or found["named"] > 0 or (cosine or 0.0) >= _RELATED)
         return Comparison("changed" if odds >= _SURELY else "perhaps", odds, firm)
     return Comparison("same" if _repeats(told, before, cosine) else "", odds)
 
@@ -101,7 +116,7 @@ def tells_of_change(text: str) -> bool:
     return bool(marks & _OF_CHANGE) and "muse" not in marks and ("add" not in marks or "back" in marks)
 
 
-def terms(new: Statement, old: Statement, cosine: float | None) -> dict[str, float]:
+def terms(new: Statement, old: Statement, cosine: float | None, telling: float | None = None) -> dict[str, float]:
     """Return what tells for a change, or against it, by the names in `_WEIGHTS`."""
     near = _LEAST if cosine is None else cosine
     shared, strong = new.relations & old.relations, bool(new.marks & _STRONG)
@@ -112,6 +127,7 @@ def terms(new: Statement, old: Statement, cosine: float | None) -> dict[str, flo
     marked = not adds and (bool(new.marks & _OF_CHANGE) or _has_another_value(new, old))
     return {
         "always": 1.0,
+        "telling": _TELLING[marked] if telling is None else telling,
         "marked": float(marked),
         "near": marked * (min(max(near, _FAR), _CLOSE) - _FAR),
         "far": float(near < _LEAST and not named),
@@ -119,14 +135,19 @@ def terms(new: Statement, old: Statement, cosine: float | None) -> dict[str, flo
         "unrelated": float(not shared and bool(new.relations and old.relations)),
         "back": float("back" in new.marks),
         "change": float("change" in new.marks),
-        "happened": float(marked and new.happened),
         "given_up": len(new.given_up & old.words) / max(1, len(old.words)),
         "named": float(named),
+        "denied": float(named and polarity(new.text) is False and polarity(old.text) is not False),
         "other_value": float(any(_differ(new.values.get(name, set()), old.values.get(name, set())) for name in shared)),
         "first_quantity": float(named and bool(new.quantities) and not old.quantities),
-        "other_name": float(bool(new.thing & old.thing) and _differ(new.names, old.names)),
         "other_thing": _is_of_another_thing(new, old) * (3.0 if _differ(new.thing, old.thing | old.words) else 1.0),
         "other_person": float(_is_of_another_person(new, old)),
+        "both_speak": float(new.speaker and old.speaker),
+        "old_happened": float(old.happened),
+        "old_length": length_of(old.text),
+        "muse": float("muse" in new.marks),
+        "add": float("add" in new.marks),
+        "today": float(bool(_TODAY.search(new.text))),
     }
 
 

@@ -124,9 +124,9 @@ def _found(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> _Fi
         return ruled
     if candidate.quote or memory.told_with:  # a model's entry is the model's to compare: `unsure`
         return ruled
-    weighed = compared(candidate.content, memory.text, memory.cosine)
+    weighed = compared(candidate.content, memory.text, memory.cosine, candidate.telling)
     if candidate.said and weighed.verdict != "same":  # "I gave it up, I play … now": the content may be a part of it
-        told = compared(candidate.said, memory.text, memory.cosine)
+        told = compared(candidate.said, memory.text, memory.cosine, candidate.telling)
         weighed = max(weighed, told, key=lambda each: each.odds)
     if weighed.verdict == "changed":
         return _Finding("supersede", memory, "changed_mind", weighed.odds)

@@ -1,4 +1,4 @@
-"""Finds the sentences of a message that tell of a change, also where no rule keeps them: "had it painted green"."""
+"""Finds the sentences of a message that may tell of a change, where no rule keeps them: "had it painted green"."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from extractor.rules.borrowed import own_words
 from extractor.types import Candidate, Turn
 
 from .changes import predicate
-from .compare import length_of, tells_of_change
+from .compare import length_of
 from .relations import MARKS
 from .statement import read
 
@@ -30,7 +30,7 @@ _LATE: Final = 5  # characters: a Chinese sentence whose word of change comes la
 
 
 def with_changes(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
-    """Return what the rules kept of a message, each with its sentence, and its other sentences that tell of a change.
+    """Return what the rules kept of a message, each with its sentence, and its other statements, which may change one.
 
     The latter are `only_as_change`.
     """
@@ -39,7 +39,7 @@ def with_changes(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
         return candidates
     found: list[Candidate] = []
     for sentence in sentences(own_words(turn.user[:LONGEST_READ])):
-        if not _tells(sentence):
+        if not _states(sentence):
             continue
         language = patterns_zh if has_han(sentence.plain) else patterns_en
         filler = language.FILLER.match(sentence.plain)
@@ -78,8 +78,8 @@ def stands_alone(text: str, changed: str) -> str:
     return _POINTS.sub(lambda _: named, text, count=1)
 
 
-def _tells(sentence: Sentence) -> bool:
-    """Return whether a sentence is the user's own, lasting statement, and has a word of change."""
+def _states(sentence: Sentence) -> bool:
+    """Return whether a sentence is the user's own, lasting statement."""
     language = patterns_zh if has_han(sentence.plain) else patterns_en
     plain = sentence.plain
     if sentence.question or QUOTED in plain or not SHORTEST <= len(plain) <= LONGEST:
@@ -92,4 +92,4 @@ def _tells(sentence: Sentence) -> bool:
     if language.ORDER.match(plain, said.end() if said else 0) or language.ONE_OFF.search(plain):
         return False
     asks = language.QUESTION.search(plain) if language is patterns_zh else language.QUESTION.match(plain)
-    return not asks and not language.BLOCKED.search(plain) and tells_of_change(plain)
+    return not asks and not language.BLOCKED.search(plain)

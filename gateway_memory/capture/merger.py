@@ -6,7 +6,7 @@ from heapq import nlargest
 from operator import attrgetter
 from typing import Final
 
-from extractor import OPEN, Candidate, Decision, Known, decide, same_words, says, stands_alone
+from extractor import OPEN, Candidate, Decision, Known, decide, same_words, says, stands_alone, telling_of_change
 from gateway_memory.capture.doubts import Doubts, record_of_candidate
 from gateway_memory.capture.draft import Draft, drafted, known
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
@@ -56,6 +56,8 @@ class Merger:
         found: what `near` returned.
         """
         text = one_line(candidate.content)
+        if (made := self._storage.recaller.vector(text)) is not None:
+            candidate = replace(candidate, telling=telling_of_change(made[1].tolist(), made[0]))
         near = {item.stored.entry.id: item for item in found}
         reworded = [memory for memory in draft.by_rules if await self._rewords(scope, candidate, turn, memory, near)]
         gone = {item.memory.id for item in draft.retired} | {memory.id for memory in reworded}

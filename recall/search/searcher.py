@@ -109,6 +109,14 @@ class Searcher:
         if self._embedder is not None:
             _ = self._embedder.request(clean_text(text, LONGEST_EMBEDDED))
 
+    def vector(self, text: str) -> "tuple[str, Vector] | None":
+        """See `Recaller.vector`."""
+        embedder = self._embedder
+        if embedder is None or embedder.encoder is None:
+            return None
+        vector = embedder.cached(clean_text(text, LONGEST_EMBEDDED))
+        return None if vector is None else (embedder.encoder.name, vector)
+
     async def nearest(
         self, scope: str, texts: "Sequence[str]", limit: int, timeout_seconds: float
     ) -> list[tuple[Near, ...]]:
