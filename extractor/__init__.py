@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .gate.judge import judge, statements, telling
     from .language.dates import is_over
     from .language.script import has_han, is_mostly_chinese
+    from .language.sentences import without_quotations
     from .language.small_talk import is_greeting, is_small_talk
     from .language.vocabulary import polarity, same_words
     from .merge.decide import OPEN, decide, says, settled, unsure
@@ -84,6 +85,7 @@ __all__ = [
     "unsure",
     "with_changes",
     "without_commands",
+    "without_quotations",
     "written",
 ]
 
@@ -142,6 +144,7 @@ _HOMES = {
     "unsure": "merge.decide",
     "with_changes": "merge.told",
     "without_commands": "cleaning.injection",
+    "without_quotations": "language.sentences",
     "written": "model.summary",
 }
 

@@ -62,8 +62,9 @@ class Entry:
     """A searchable part of a file: a memory line ("item") or a paragraph; or a passage of what was said ("episode").
 
     at: epoch seconds. heading, speaker, reply: indexed with the text, and not shown. type: S entries (stage summaries)
-    are stored and never recalled. importance, confidence: 0 to 1; an importance below .5 marks
-    an episode that the assistant said. until: the last day on which it holds, YYYY-MM-DD;
+    are stored and never recalled. importance, confidence: 0 to 1; an importance below .5 marks an episode that the
+    assistant said, one of 0 or .5 an episode that is borrowed: a translation, a story. until: the last day on which it
+    holds, YYYY-MM-DD;
     "" where it has none. standing: a preference or an instruction, whatever its words; stored as a part of its traits.
     turn: the number of the turn that it is a passage of, or that it was extracted from; 0 for none.
     """

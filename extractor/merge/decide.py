@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from extractor.language.script import is_chinese
+from extractor.language.script import is_chinese, length_in_letters
 from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 from extractor.types import Action, Candidate, Decision, Known
 
@@ -41,6 +41,8 @@ _ANSWER = re.compile(
     r"\b(?:answer|reply|respond|replies|responses?|answers|explanations?)\b|回答|回复|答复|解释", re.IGNORECASE
 )
 _I = re.compile(r"(?:现在|如今|目前|最近)?我(?!们|家|的)|i\b", re.IGNORECASE)
+_LEAST_NEAR, _LEAST_OVERLAP = 0.45, 0.2
+_SAYS_MUCH = 60  # letters; a Han character counts as three
 _RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2, "add": 3}
 
 
@@ -116,6 +118,12 @@ def _perhaps(memory: Known) -> Decision:
     return Decision(action="add", target=None, reason="perhaps_changed", outdates=memory.id)
 
 
+def _is_near(memory: Known) -> bool:
+    """Return whether a memory is about what the candidate is about: one that says much need not be for one word."""
+    says_much = length_in_letters(memory.text) > _SAYS_MUCH
+    return not says_much or memory.cosine is None or memory.cosine >= _LEAST_NEAR or memory.overlap >= _LEAST_OVERLAP
+
+
 def _found(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> _Finding | None:
     """Return what a candidate does to a memory: by the rules, and where they leave it open, by what was weighed."""
     met = _same_language(candidate, memory) or _other_language(candidate, memory, ordered)
@@ -128,6 +136,8 @@ def _found(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> _Fi
     if candidate.said and weighed.verdict != "same":  # "I gave it up, I play … now": the content may be a part of it
         told = compared(candidate.said, memory.text, memory.cosine, candidate.telling)
         weighed = max(weighed, told, key=lambda each: each.odds)
+    if weighed.verdict in ("changed", "perhaps") and not _is_near(memory):
+        return ruled
     if weighed.verdict == "changed":
         return _Finding("supersede", memory, "changed_mind", weighed.odds)
     if ruled or not weighed.verdict or (candidate.only_as_change and not weighed.firm):

@@ -4,11 +4,12 @@ Wishes come first, since they concern every reply; then what else is remembered;
 first that tell most. They stand for what no memory has been made of.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Final, Protocol
 
-from extractor import is_greeting, is_over, is_small_talk, statements, traits_of
+from extractor import has_han, is_greeting, is_over, is_small_talk, statements, traits_of
 from gateway_memory.context.opening_text import LastTalk, OpeningMemory
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.ports.episodes import Episode, Told
@@ -25,6 +26,7 @@ _MOST_WISHES: Final = 24
 """More wishes than these stand behind everything else."""
 BEGINNING: Final = 5
 """The exchanges of a session among which the first words are that say something."""
+_SELF: Final = re.compile(r"\b(?:i|i'[a-z]+|me|my|mine|we|we'[a-z]+|us|our|ours)\b", re.IGNORECASE)
 _LONGEST: Final = 200
 """Characters of a passage: of more, its first sentences are told."""
 _SHORTEST: Final = 12
@@ -78,7 +80,7 @@ def profile(
         told = [
             sentence
             for sentence in statements(passage.text)
-            if _letters(sentence) in _letters(side) and not is_over(sentence, said, now)
+            if _is_of_user(sentence) and _letters(sentence) in _letters(side) and not is_over(sentence, said, now)
         ]
         text = _beginning(told)
         if len(text) >= _SHORTEST:
@@ -106,6 +108,11 @@ def last_talk(first: Sequence[Episode], told: Told, day_of: Callable[[float], st
         at = f"{datetime.fromtimestamp(episode.at, UTC):%Y-%m-%dT%H:%M:%SZ}"
         return LastTalk(session_id=episode.session_id, at=at, day=day_of(episode.at), said=one_line(said))
     return None
+
+
+def _is_of_user(sentence: str) -> bool:
+    """Return whether a sentence says of whom it is: "Don't let on!" means nothing alone. Chinese leaves "I" out."""
+    return has_han(sentence) or _SELF.search(sentence) is not None
 
 
 def _beginning(sentences: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from extractor import own_words, telling
+from extractor import own_words, telling, without_quotations
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.tasks import compute
@@ -26,8 +26,13 @@ _MOST_SCOPES: Final = 1000
 _RETRY_SECONDS: Final = 5.0
 _PAGES_AT_ONCE: Final = 16
 _REPLY_IMPORTANCE: Final = 0.3
-_LEAST_IMPORTANCE: Final = 0.5
+_LEAST_IMPORTANCE: Final = 0.51
 """Of what the user said; the more it tells of the user, the higher it is. See `Entry`."""
+_BORROWED_IMPORTANCE: Final = 0.5
+_BORROWED_REPLY_IMPORTANCE: Final = 0.0
+"""Of texts to be translated, stories, parts to play, and the replies to messages that are nothing else."""
+_MOST_QUOTED: Final = 0.3
+"""The share of a passage that may stand in quotation marks."""
 
 
 def is_episode_page(file: str) -> bool:
@@ -150,24 +155,28 @@ def _entries(episodes: Sequence[Episode]) -> list[Entry]:
             turn=episode.turn,
         )
         for episode in episodes
-        for speaker, weighted in zip(SPEAKERS, (_weighted(episode.user), _replied(episode.reply)), strict=True)
+        for speaker, weighted in zip(SPEAKERS, _weighted(episode.user, episode.reply), strict=True)
         for number, (passage, importance) in enumerate(weighted)
     ]
 
 
-def _weighted(said: str) -> list[tuple[str, float]]:
-    """Return the passages of a user's message with their importance. What is borrowed tells nothing of the user."""
-    passages = passages_of(said)
-    own = _letters(own_words(said)) if passages else ""
+def _weighted(user: str, reply: str) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    """Return the passages of both sides with their importance. What is borrowed tells nothing of the user."""
+    passages = passages_of(user)
+    own = _letters(own_words(user))
     most = 1 - _LEAST_IMPORTANCE
-    return [
-        (passage, _LEAST_IMPORTANCE + (most * telling(passage) if _letters(passage) in own else 0.0))
+    of_user = [
+        (passage, _LEAST_IMPORTANCE + most * telling(passage) if _is_own(passage, own) else _BORROWED_IMPORTANCE)
         for passage in passages
     ]
+    borrowed = bool(passages) and not own
+    importance = _BORROWED_REPLY_IMPORTANCE if borrowed else _REPLY_IMPORTANCE
+    return of_user, [(passage, importance) for passage in passages_of(reply)]
 
 
-def _replied(said: str) -> list[tuple[str, float]]:
-    return [(passage, _REPLY_IMPORTANCE) for passage in passages_of(said)]
+def _is_own(passage: str, own: str) -> bool:
+    quoted = sum(left != right for left, right in zip(passage, without_quotations(passage), strict=True))
+    return _letters(passage) in own and quoted <= _MOST_QUOTED * len(passage)
 
 
 def _letters(text: str) -> str:

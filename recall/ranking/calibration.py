@@ -33,7 +33,7 @@ FOREIGN_EVIDENCE = 1.04
 NAMED_EVIDENCE = 3.7
 TERMS_EVIDENCE = 0.4
 
-NO_WORTH = -4.97
+NO_WORTH = -5.03
 COSINE_WORTH = 3.41
 COVERAGE_WORTH = 1.33
 BEHIND_WORTH = -1.96
@@ -43,6 +43,7 @@ LECTURE_WORTH = -1.09
 PASSAGE_WORTH = 0.4  # a sentence of what was said costs less than a memory that does not belong
 TELLING_WORTH = 1.26
 REPLY_WORTH = 1.68
+BORROWED_WORTH = -3.0  # by hand: a translation or a story is not to be taken for the user's own words
 REMINDED_WORTH = 0.67
 ASSISTED_WORTH = -0.8
 ASSISTED_COSINE_WORTH = 2.11
@@ -98,6 +99,7 @@ class Lines(NamedTuple):
 
     cosine: 0 or more. behind: how far the rank is behind the best one's. lecture: a part of a long reply. passage: of
     what was said. telling: how much a passage of the user tells of them, 0 to 1. reply: the assistant said it.
+    borrowed: a text to be translated, a story and the like, or the reply to it.
     """
 
     cosine: "Floats"
@@ -107,6 +109,7 @@ class Lines(NamedTuple):
     passage: "Flags"
     telling: "Floats"
     reply: "Flags"
+    borrowed: "Flags"
 
 
 def evidence(message: Message) -> float:
@@ -137,6 +140,7 @@ def worth(message: Message, lines: Lines) -> "Floats":
         + LECTURE_WORTH * lines.lecture
         + PASSAGE_WORTH * lines.passage
         + TELLING_WORTH * lines.telling
+        + BORROWED_WORTH * (message.leans == 0) * lines.borrowed
         + (REPLY_WORTH + REMINDED_WORTH * math.log1p(message.leans)) * lines.reply
         + ASSISTED_COSINE_WORTH * message.assisted * lines.cosine
     )

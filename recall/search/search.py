@@ -326,6 +326,7 @@ def _worth(
             passage=episodes,
             telling=np.where(episodes, telling, 0),
             reply=episodes & (importance < REPLIES_BELOW),
+            borrowed=episodes & ((importance == REPLIES_BELOW) | (importance == 0)),
         ),
     )
     # What was extracted from words that are found is of as much use as they are.
