@@ -42,6 +42,7 @@ _ANSWER = re.compile(
 )
 _I = re.compile(r"(?:现在|如今|目前|最近)?我(?!们|家|的)|i\b", re.IGNORECASE)
 _LEAST_NEAR, _LEAST_OVERLAP = 0.45, 0.2
+_WORDS_DENY = -3.5  # log-odds
 _SAYS_MUCH = 60  # letters; a Han character counts as three
 _RANK: dict[Action, int] = {"supersede": 0, "skip": 1, "update": 2, "add": 3}
 
@@ -118,6 +119,15 @@ def _perhaps(memory: Known) -> Decision:
     return Decision(action="add", target=None, reason="perhaps_changed", outdates=memory.id)
 
 
+def _of_other_things(new: str, old: str) -> bool:
+    """Return whether two statements have subjects that share no word: "the lamp is new" and "the bell is broken"."""
+    met, met_old = predicate(new), predicate(old)
+    if met is None or met_old is None:
+        return False
+    subject, old_subject = statement_words(new[: met.start()]), statement_words(old[: met_old.start()])
+    return bool(subject) and bool(old_subject) and not set(subject) & set(old_subject)
+
+
 def _is_near(memory: Known) -> bool:
     """Return whether a memory is about what the candidate is about: one that says much need not be for one word."""
     says_much = length_in_letters(memory.text) > _SAYS_MUCH
@@ -132,9 +142,13 @@ def _found(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> _Fi
         return ruled
     if candidate.quote or memory.told_with:  # a model's entry is the model's to compare: `unsure`
         return ruled
-    weighed = compared(candidate.content, memory.text, memory.cosine, candidate.telling)
+    telling = candidate.telling
+    by_words = compared(candidate.content, memory.text, memory.cosine)
+    if by_words.odds < _WORDS_DENY or _of_other_things(candidate.content, memory.text):
+        telling = None  # another locker, another lamp: that it sounds like a change says nothing of this one
+    weighed = compared(candidate.content, memory.text, memory.cosine, telling)
     if candidate.said and weighed.verdict != "same":  # "I gave it up, I play … now": the content may be a part of it
-        told = compared(candidate.said, memory.text, memory.cosine, candidate.telling)
+        told = compared(candidate.said, memory.text, memory.cosine, telling)
         weighed = max(weighed, told, key=lambda each: each.odds)
     if weighed.verdict in ("changed", "perhaps") and not _is_near(memory):
         return ruled
