@@ -144,10 +144,13 @@ def _found(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> _Fi
         return ruled
     telling = candidate.telling
     by_words = compared(candidate.content, memory.text, memory.cosine)
-    if by_words.odds < _WORDS_DENY or _of_other_things(candidate.content, memory.text):
+    denied = by_words.odds < _WORDS_DENY or _of_other_things(candidate.content, memory.text)
+    if denied:
         telling = None  # another locker, another lamp: that it sounds like a change says nothing of this one
     weighed = compared(candidate.content, memory.text, memory.cosine, telling)
-    if candidate.said and weighed.verdict != "same":  # "I gave it up, I play … now": the content may be a part of it
+    if (
+        candidate.said and weighed.verdict != "same" and not denied
+    ):  # "I gave it up, I play … now": the content may be a part of it
         told = compared(candidate.said, memory.text, memory.cosine, telling)
         weighed = max(weighed, told, key=lambda each: each.odds)
     if weighed.verdict in ("changed", "perhaps") and not _is_near(memory):
