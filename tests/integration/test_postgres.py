@@ -179,9 +179,9 @@ async def test_what_arrives_while_a_reply_is_prepared_is_told(
         await here.flush()
         await until(lambda: len(listener.inbox))
         monkeypatch.setattr(recaller, "search", slow_search)
-        told = list((await there.before_reply(listener, "hello")).updates)
+        told = list((await there.before_reply(listener, "which port do we use?")).updates)
         again = await elsewhere.start_session("listener", user=OWNER)
-        told += (await elsewhere.before_reply(again, "hello")).updates
+        told += (await elsewhere.before_reply(again, "which port do we use?")).updates
         assert ["8443" in change.text for change in told] == [True, False]
 
 
