@@ -147,7 +147,7 @@ def _found(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> _Fi
     denied = by_words.odds < _WORDS_DENY or _of_other_things(candidate.content, memory.text)
     if denied:
         telling = None  # another locker, another lamp: that it sounds like a change says nothing of this one
-    weighed = compared(candidate.content, memory.text, memory.cosine, telling)
+    weighed = by_words if telling is None else compared(candidate.content, memory.text, memory.cosine, telling)
     if (
         candidate.said and weighed.verdict != "same" and not denied
     ):  # "I gave it up, I play … now": the content may be a part of it

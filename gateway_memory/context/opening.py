@@ -26,7 +26,7 @@ from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.withheld import canonical
 from gateway_memory.sync.storage import Storage
-from recall import Entry, Filter
+from recall import Entry, Filter, RecallError
 
 __all__ = ["OpeningBuilder"]
 
@@ -61,7 +61,11 @@ class OpeningBuilder:
         scope, settings = session.scope, session.settings.opening
         last = await self._storage.records.last(scope)
         outdated = await self._storage.ledger.outdated(scope.key)
-        lines, about = await self._memory(scope), await self._about(session, now)
+        lines = await self._memory(scope)
+        try:
+            about = await self._about(session, now)
+        except RecallError:  # another process may have the index locked: MEMORY.md is told all the same
+            about = None
         memory = [block for block in with_marks(lines, outdated) if not told(block.id, block.text)]
         records = await self._storage.ledger.memories(scope.key, [block.id for block in memory])
         found = await self._found(scope, queries_of(last), settings.max_found, now)
@@ -71,7 +75,7 @@ class OpeningBuilder:
                 identity: Known(category=record.category, high=record.importance == "high", at=record.at)
                 for identity, record in records.items()
             },
-            about=[each for each in with_marks(about, outdated) if not told(each.id, each.text)],
+            about=[each for each in with_marks(about or (), outdated) if not told(each.id, each.text)],
             last=last,
             talk=await self._talk(session),
             found=[each for each in with_marks(found or (), outdated) if not told(each.id, each.text)],
@@ -83,7 +87,7 @@ class OpeningBuilder:
             include_memory=settings.include_memory_md,
             left_out="left_out_chat",
         )
-        return opening, found is None
+        return opening, found is None or about is None
 
     async def _memory(self, scope: Scope) -> list[Block]:
         read = await self._storage.documents.read(scope, MEMORY_FILE)

@@ -86,8 +86,8 @@ def compose(
 ) -> Opening:
     """Return the opening within `max_tokens` over all its blocks.
 
-    profile_tokens: for MEMORY.md and what else is told about the user; what MEMORY.md takes beyond a part of it is not
-    counted.
+    profile_tokens: for MEMORY.md and what else is told about the user together. However long MEMORY.md is, the rest has
+    a quarter of the opening.
     include_memory: False where the host shows MEMORY.md itself; its memories count as shown all the same.
     left_out: the phrase that says how many lines of MEMORY.md are not shown.
     """

@@ -32,24 +32,21 @@ _LONGEST: Final = 200
 _SHORTEST: Final = 12
 
 
-class _Memory(Protocol):
+class _Line(Protocol):
     @property
     def id(self) -> str: ...
     @property
     def text(self) -> str: ...
     @property
     def at(self) -> float: ...
+
+
+class _Memory(_Line, Protocol):
     @property
     def category(self) -> str: ...
 
 
-class _Passage(Protocol):
-    @property
-    def id(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def at(self) -> float: ...
+class _Passage(_Line, Protocol):
     @property
     def turn(self) -> int: ...
 

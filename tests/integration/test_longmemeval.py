@@ -68,7 +68,7 @@ def test_the_authors_form_is_measured_by_the_type_of_the_question(tmp_path: Path
     names = ("sessions any", "sessions all", "exchanges any", "exchanges all", "exchanges R@5", "told")
     assert [found[name] for name in names] == [1, 1, 1, 1, 1, 1]
     assert found["sessions listed"] == 0, "one of them has nothing to find"
-    assert found["tokens"] >= 0, "the opening may tell it all"
+    assert "tokens" in found
     assert json.loads(run.read_text("utf-8"))["lme:q1"][:2] in (
         ["lme:q1/5/0", "lme:q1/0/1"],
         ["lme:q1/0/1", "lme:q1/5/0"],

@@ -5,10 +5,12 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from editor import hook
 from ending import CONFIG, WORTH, Clock, opened, said
 
 from gateway_memory import OWNER, Config, GatewayMemory
+from recall.types import RowsBusyError
 
 
 async def test_the_next_session_knows_where_the_last_one_stopped(tmp_path: Path) -> None:
@@ -143,3 +145,20 @@ async def test_what_the_last_session_left_open_is_found_by_a_process_that_has_ju
         gateway = (await memory.start_session("chat", user=OWNER)).opening
     for opening in (gateway, hook("sessionStart", tmp_path)["additional_context"]):
         assert "Zephyr needs a client certificate" in opening.partition("[Related Memory]")[2]
+
+
+async def test_a_locked_index_leaves_memory_md_in_the_opening(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("- 我的工位在三楼\n", "utf-8")
+    async with opened(tmp_path, Clock()) as memory:
+        await memory.start_session("first", user=OWNER)
+
+        async def locked(*_: object) -> tuple[()]:
+            raise RowsBusyError
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(memory._opened().storage.recaller, "listed", locked)
+            session = await memory.start_session("second", user=OWNER)
+            assert "三楼" in session.opening
+            assert session.opening_partial
+        assert "三楼" in await memory.opening(session)
+        assert not session.opening_partial, "what was missing is looked for again"
