@@ -66,6 +66,7 @@ _TODAY = re.compile(
 )
 _OF_TIME = frozenset({"day", "date", "hour", "share"})
 _OF_ONE_QUANTITY = frozenset({"home", "price", "rising"})
+_CODE = re.compile(r"[a-z][-_.]?\d")  # "b53": no number that may be written otherwise
 _LATIN = re.compile(r"[A-Za-zÀ-ɏ0-9](?:(?![\u3400-\u9fff])[\w'.-])*")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _LONGEST, _LONGEST_OLD = 20, 14
@@ -214,6 +215,7 @@ def _tells_more(new: Statement, old: Statement) -> bool:
         or bool(new.told and old.told and not new.told & old.told)
         or "taste" in new.told ^ old.told
         or not new.numbers <= old.numbers
+        or any(_CODE.search(word) for word in new.words - old.words)
         or bool(_OF_TIME & (new.quantities.keys() - old.quantities.keys()))
         or any(name not in old.text.lower() for name in new.names)
     )

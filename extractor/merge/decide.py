@@ -19,6 +19,7 @@ from .changes import changed, happened, predicate, same_verb, says_now
 from .compare import compared, tells_of_change
 from .order import swapped, turned
 from .slots import slots
+from .statement import read
 
 __all__ = ["OPEN", "decide", "says", "settled", "unsure"]
 
@@ -36,6 +37,7 @@ SAID_WORDS, SAID_COSINE = 0.6, 0.5  # share of a line's content words, or cosine
 OPEN = ("new", "perhaps_changed")  # reasons for adding a candidate of which a model may know better
 
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
+_DIGIT = re.compile(r"\d")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
 _ANSWER = re.compile(
     r"\b(?:answer|reply|respond|replies|responses?|answers|explanations?)\b|回答|回复|答复|解释", re.IGNORECASE
@@ -120,12 +122,15 @@ def _perhaps(memory: Known) -> Decision:
 
 
 def _of_other_things(new: str, old: str) -> bool:
-    """Return whether two statements have subjects that share no word: "the lamp is new" and "the bell is broken"."""
+    """Return whether two statements have subjects that share no word, or other codes: "locker b53", "locker a53"."""
+    codes, old_codes = ({word for word in read(text).thing if _DIGIT.search(word)} for text in (new, old))
+    if codes and old_codes and not codes & old_codes:
+        return True
     met, met_old = predicate(new), predicate(old)
     if met is None or met_old is None:
         return False
     subject, old_subject = statement_words(new[: met.start()]), statement_words(old[: met_old.start()])
-    return bool(subject) and bool(old_subject) and not set(subject) & set(old_subject)
+    return bool(subject) and bool(old_subject) and not subject & old_subject
 
 
 def _is_near(memory: Known) -> bool:
@@ -142,9 +147,11 @@ def _found(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> _Fi
         return ruled
     if candidate.quote or memory.told_with:  # a model's entry is the model's to compare: `unsure`
         return ruled
+    if _of_other_things(candidate.content, memory.text):
+        return ruled
     telling = candidate.telling
     by_words = compared(candidate.content, memory.text, memory.cosine)
-    denied = by_words.odds < _WORDS_DENY or _of_other_things(candidate.content, memory.text)
+    denied = by_words.odds < _WORDS_DENY
     if denied:
         telling = None  # another locker, another lamp: that it sounds like a change says nothing of this one
     weighed = by_words if telling is None else compared(candidate.content, memory.text, memory.cosine, telling)

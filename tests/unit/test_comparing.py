@@ -119,6 +119,8 @@ def test_the_vector_tells_of_a_change_of_which_no_known_word_does(before: str, a
         ("I work at the bakery", "You start at the post office on Monday"),
         ("I work at the bakery", "Do I start at the post office on Monday?"),
         ("I drive an old Fiesta", "I washed the Fiesta yesterday"),  # an event changes nothing
+        ("locker a53 opens with 9420", "locker b53 opens with 9420"),  # another code, another thing
+        ("locker a53 opens with 9420", "locker b53 now opens with 4444"),
         ("我住五楼", "楼下的邻居搬走了"),
         ("我在学吉他", "我还在学尤克里里"),
     ],
