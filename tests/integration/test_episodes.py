@@ -48,6 +48,28 @@ async def told(memory: GatewayMemory, key: str, question: str = QUESTION, user: 
     return "\n".join([session.opening, context.text, *commands, *(hit.text for hit in (*hits, *around))])
 
 
+@pytest.mark.parametrize(
+    ("opened", "invited", "told_then", "question"),
+    [
+        (
+            "I ran into some trouble with the orchestra today",
+            "Sure, tell me what happened, maybe I can help.",
+            "The conductor gave my solo to somebody else, a week before the concert",
+            "which trouble did I have with the orchestra?",
+        ),
+        ("今天乐团那边遇到点麻烦", "没问题，你可以跟我讲一讲。", "指挥把我的独奏给了别人", "乐团那次是什么麻烦？"),
+    ],
+)
+async def test_an_exchange_that_asks_for_more_is_quoted_with_what_was_told_then(
+    tmp_path: Path, opened: str, invited: str, told_then: str, question: str
+) -> None:
+    async with GatewayMemory(load_config(), tmp_path, clock=lambda: START) as memory:
+        await say(memory, "one", (opened, invited), (told_then, "That is hard."))
+        context = await memory.before_reply(await memory.start_session("two", user=OWNER), question)
+        line = next(line for line in context.text.splitlines() if opened in line)
+        assert line.index(opened) < line.index(told_then)
+
+
 async def test_what_was_said_is_quoted_with_its_day_and_its_speaker(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), tmp_path, clock=lambda: START) as memory:
         await say(memory, "one", ("hm", "hm"), (BIKE, "Congratulations! Enjoy the first ride."))
