@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from .language.sentences import without_quotations
     from .language.small_talk import is_greeting, is_small_talk
     from .language.vocabulary import polarity, same_words
+    from .meaning import Meaning, meaning_of, understood
     from .merge.decide import OPEN, decide, says, settled, unsure
     from .merge.doubt import ReviewMode, doubt_of
-    from .merge.meaning import telling_of_change
     from .merge.statement import still_told
-    from .merge.told import stands_alone, with_changes
+    from .merge.told import stands_alone, with_unread
     from .model.breaker import Breaker
     from .model.model import Extraction, Model
     from .model.permission import permitted, permitted_fact, permitted_summary
@@ -45,6 +45,7 @@ __all__ = [
     "ExtractorSettings",
     "Kept",
     "Known",
+    "Meaning",
     "Model",
     "ModelError",
     "ReviewMode",
@@ -67,6 +68,7 @@ __all__ = [
     "is_over",
     "is_small_talk",
     "judge",
+    "meaning_of",
     "own_words",
     "permitted",
     "permitted_fact",
@@ -80,10 +82,10 @@ __all__ = [
     "still_told",
     "summarize",
     "telling",
-    "telling_of_change",
     "traits_of",
+    "understood",
     "unsure",
-    "with_changes",
+    "with_unread",
     "without_commands",
     "without_quotations",
     "written",
@@ -140,9 +142,11 @@ _HOMES = {
     "stands_alone": "merge.told",
     "still_told": "merge.statement",
     "summarize": "model.summary",
-    "telling_of_change": "merge.meaning",
+    "Meaning": "meaning",
+    "meaning_of": "meaning",
+    "understood": "meaning",
     "unsure": "merge.decide",
-    "with_changes": "merge.told",
+    "with_unread": "merge.told",
     "without_commands": "cleaning.injection",
     "without_quotations": "language.sentences",
     "written": "model.summary",

@@ -247,9 +247,14 @@ class Recaller:
         """Start to encode a text for which `nearest` will be called."""
         self._searcher.expect(text)
 
-    def vector(self, text: str) -> "tuple[str, NDArray[np.float32]] | None":
-        """Return the encoder's name and the vector of a text that it encoded lately, for `nearest` for instance."""
-        return self._searcher.vector(text)
+    async def encoded(
+        self, texts: Sequence[str], timeout_seconds: float
+    ) -> "tuple[str, list[NDArray[np.float32] | None]]":
+        """Return the encoder's name, and the vectors of texts; None for those that are not there in time.
+
+        An encoder that loads is waited for. The name is "" without one.
+        """
+        return await self._searcher.encoded(texts, timeout_seconds)
 
     async def nearest(
         self, scope: str, text: str, limit: int, *, timeout_seconds: float | None = None

@@ -145,9 +145,8 @@ def _found(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> _Fi
     ruled = _Finding(met[0], memory, met[1]) if met else None
     if (ruled and ruled.action != "update") or is_chinese(candidate.content) != is_chinese(memory.text):
         return ruled
-    if candidate.quote or memory.told_with:  # a model's entry is the model's to compare: `unsure`
-        return ruled
-    if _of_other_things(candidate.content, memory.text):
+    # A model's entry is the model's to compare: `unsure`.
+    if candidate.quote or memory.told_with or _of_other_things(candidate.content, memory.text):
         return ruled
     telling = candidate.telling
     by_words = compared(candidate.content, memory.text, memory.cosine)
@@ -164,7 +163,7 @@ def _found(candidate: Candidate, memory: Known, ordered: Sequence[Known]) -> _Fi
         return ruled
     if weighed.verdict == "changed":
         return _Finding("supersede", memory, "changed_mind", weighed.odds)
-    if ruled or not weighed.verdict or (candidate.only_as_change and not weighed.firm):
+    if ruled or not weighed.verdict or (candidate.only_as and not weighed.firm):
         return ruled
     return _Finding("skip" if weighed.verdict == "same" else "add", memory, "known", weighed.odds)
 

@@ -1,4 +1,4 @@
-"""Finds the sentences of a message that may tell of a change, where no rule keeps them: "had it painted green"."""
+"""Finds the sentences of a message that no rule reads, and that may yet say something: "had it painted green"."""
 
 import re
 from collections.abc import Sequence
@@ -7,9 +7,11 @@ from typing import Final
 
 from extractor.language.script import has_han
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
+from extractor.language.small_talk import is_greeting
 from extractor.language.vocabulary import statement_words
 from extractor.rules import patterns_en, patterns_zh
 from extractor.rules.borrowed import own_words
+from extractor.rules.extract import MASK
 from extractor.types import Candidate, Turn
 
 from .changes import predicate
@@ -17,29 +19,40 @@ from .compare import length_of
 from .relations import MARKS
 from .statement import read
 
-__all__ = ["stands_alone", "with_changes"]
+__all__ = ["stands_alone", "with_unread"]
 
 MOST: Final = 4  # of one message: more of them come from a pasted document
-LONGEST_MESSAGE: Final = 40  # words: a longer one tells a story, in which much changes
+LONGEST_MESSAGE: Final = 40  # words: a longer one tells a story, or sets a task
 SHORTEST, LONGEST = 3, 200  # characters of a sentence
 CONFIDENCE: Final = 0.8
 
 _POINTS = re.compile(r"\b(?:it|them|that one|this one)\b(?!'s\b)")
+_STANDS_FOR = re.compile(  # what was said before
+    r"(?:it|that|this|these|those|they|them|he|she|there)\b(?! (?:is|are) (?:a|an|no|\w+s)\b)|[它这那他她]",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(
+    r"(?:yes|yeah|yep|yup|no|nope|nah|thanks|thank you|wow|great|cool|sure|exactly|agreed|sounds|glad|sorry|congrats"
+    r"|oh|aw+|haha\w*|lol|same)\b|[对是嗯哦啊哈好行]|谢|没事|不客气|当然|确实|真的",
+    re.IGNORECASE,
+)
 _OF_A_THING = re.compile(r"(?:my|our|the|his|her|their) .+|(?:.+的)?[^我咱的\x00-\x7f]+", re.IGNORECASE)
 _LATE: Final = 5  # characters: a Chinese sentence whose word of change comes later has a subject before it
 
 
-def with_changes(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
-    """Return what the rules kept of a message, each with its sentence, and its other statements, which may change one.
-
-    The latter are `only_as_change`.
-    """
+def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
+    """Return what the rules kept of a message, each with its sentence, and its other sentences: see `only_as`."""
     candidates = list(kept)
     if length_of(turn.user[:LONGEST_READ]) > LONGEST_MESSAGE:
         return candidates
     found: list[Candidate] = []
-    for sentence in sentences(own_words(turn.user[:LONGEST_READ])):
-        if not _states(sentence):
+    said = sentences(own_words(turn.user[:LONGEST_READ]))
+    chats = _answers_or_tells_much(said)
+    for sentence in said:
+        only_as = _only_as(sentence)
+        if chats:
+            only_as -= {"statement"}
+        if not only_as:
             continue
         language = patterns_zh if has_han(sentence.plain) else patterns_en
         filler = language.FILLER.match(sentence.plain)
@@ -55,7 +68,7 @@ def with_changes(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
                     type="B",
                     importance="normal",
                     confidence=CONFIDENCE,
-                    only_as_change=True,
+                    only_as=only_as,
                 )
             )
     return candidates + found
@@ -78,18 +91,26 @@ def stands_alone(text: str, changed: str) -> str:
     return _POINTS.sub(lambda _: named, text, count=1)
 
 
-def _states(sentence: Sentence) -> bool:
-    """Return whether a sentence is the user's own, lasting statement."""
+def _answers_or_tells_much(said: Sequence[Sentence]) -> bool:
+    """Return whether a message goes on with a talk, whose exchanges are remembered as they are."""
+    stated = [sentence for sentence in said if not sentence.question and not is_greeting(sentence.text)]
+    return len(stated) > 1 or any(_GOES_ON.match(sentence.plain) for sentence in said[:1])
+
+
+def _only_as(sentence: Sentence) -> frozenset[str]:
+    """Return what a sentence may be; nothing where it asks, or repeats another's words."""
     language = patterns_zh if has_han(sentence.plain) else patterns_en
     plain = sentence.plain
-    if sentence.question or QUOTED in plain or not SHORTEST <= len(plain) <= LONGEST:
-        return False
-    if language.ATTRIBUTED.match(sentence.clauses[-1].plain) or language.CONDITION.match(plain):
-        return False
-    if any(language.ASIDE.search(clause.plain) for clause in sentence.clauses):
-        return False
+    if sentence.question or MASK in plain or not SHORTEST <= len(plain) <= LONGEST:
+        return frozenset()
+    if language.ATTRIBUTED.match(sentence.clauses[-1].plain) or language.BLOCKED.search(plain):
+        return frozenset()
+    if any(language.ASIDE.search(clause.plain) for clause in sentence.clauses) or language.ONE_OFF.search(plain):
+        return frozenset()
     said = language.FILLER.match(plain)
-    if language.ORDER.match(plain, said.end() if said else 0) or language.ONE_OFF.search(plain):
-        return False
+    start = said.end() if said else 0
     asks = language.QUESTION.search(plain) if language is patterns_zh else language.QUESTION.match(plain)
-    return not asks and not language.BLOCKED.search(plain)
+    quotes = QUOTED in plain
+    if asks or quotes or language.ORDER.match(plain, start) or language.CONDITION.match(plain):
+        return frozenset({"wish"})
+    return frozenset({"change"} if _STANDS_FOR.match(plain, start) else {"change", "statement", "wish"})

@@ -15,7 +15,7 @@ from . import patterns_en, patterns_zh
 from .borrowed import own_words, told_in_verse
 from .stated import Kept, after, asks, clauses_of, reading_at, stated
 
-__all__ = ["extract_rules", "gives_instructions"]
+__all__ = ["MASK", "extract_rules", "gives_instructions"]
 
 MOST_CANDIDATES = 12  # of one message; more of them come from a pasted document
 LONGEST_CONTENT = 400  # characters
@@ -26,7 +26,7 @@ MOST_LINES_SAID = 20  # likewise
 SHORTEST_CONTENT = 3
 LONGEST_TRAIL = 40  # characters of "please, thanks" or 吧、谢谢 that are cut from the end
 
-_MASK = "[masked: "
+MASK = "[masked: "
 _TO_ASSISTANT = re.compile(r"(?:you|your|you're)\b|[你您]", re.IGNORECASE)
 _OF_SELF = re.compile(r"(?:i|my|i'm|we|our)\b|[我咱]", re.IGNORECASE)
 # "Try again. Remember that …" is about the current task.
@@ -188,7 +188,7 @@ def _candidate(sentence: Sentence, kept: Kept, language: ModuleType) -> Candidat
     reading = kept.reading
     wish = traits_of(reading.category).directive  # "please" belongs to it
     content = _content(sentence, kept.start, kept.end, language, wish=wish)
-    if content is None or _MASK in content or (reading.category == "decision" and _says_little(content)):
+    if content is None or MASK in content or (reading.category == "decision" and _says_little(content)):
         return None
     if reading.category == "preference" and _OF_TWO.search(content):
         return None

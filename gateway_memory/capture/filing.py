@@ -51,12 +51,14 @@ class Filing:
         draft = Draft(by_rules=list(by_rules), settled=settled or {})
         kept: list[tuple[PendingTurn, Candidate]] = []
         for turn, candidates in found:
-            if not candidates:
+            understood = await self._merger.understood(candidates) if stage == "rules" else candidates
+            meant = [candidate for candidate in understood if candidate]
+            if not meant:
                 draft.outcomes.append(CandidateOutcome(turn=turn.id, action="skipped", reason=empty))
             if stage == "rules" and asks_to_keep_masked(turn.user):
                 draft.outcomes.append(CandidateOutcome(turn=turn.id, action="masked", reason="secret"))
             read = read_turn(turn, self._runtime.zone)
-            for candidate in candidates:
+            for candidate in meant:
                 allowed = await compute(permitted, candidate, read, by_owner=scope.key == OWNER_KEY)
                 if allowed is None:
                     draft.outcomes.append(CandidateOutcome(turn=turn.id, action="skipped", reason="not_permitted"))

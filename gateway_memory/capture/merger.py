@@ -6,7 +6,7 @@ from heapq import nlargest
 from operator import attrgetter
 from typing import Final
 
-from extractor import OPEN, Candidate, Decision, Known, decide, same_words, says, stands_alone, telling_of_change
+from extractor import OPEN, Candidate, Decision, Known, decide, meaning_of, same_words, says, stands_alone, understood
 from gateway_memory.capture.doubts import Doubts, record_of_candidate
 from gateway_memory.capture.draft import Draft, drafted, known
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
@@ -24,6 +24,8 @@ from recall import Near, Stored
 
 __all__ = ["LINE_OVERHEAD", "Merger"]
 
+_LOADING_SECONDS: Final = 10
+"""How long a sentence that no rule reads waits for its vector: an encoder takes long to load on a busy machine."""
 _LOOKED_BACK: Final = 200
 """The newest changes among which a retraction looks for what the memory had replaced."""
 
@@ -43,6 +45,25 @@ class Merger:
         """Start to encode a candidate for which `near` will be called."""
         self._storage.recaller.expect(one_line(candidate.content))
 
+    async def understood(self, candidates: Sequence[Candidate]) -> list[Candidate | None]:
+        """Return candidates of the rules as what their vectors tell; None for those that say nothing lasting.
+
+        Without a vector, what the rules have read stands alone.
+        """
+        unread = any(candidate.only_as for candidate in candidates)
+        contents = [one_line(candidate.content) for candidate in candidates]
+        said = [one_line(candidate.said) or text for candidate, text in zip(candidates, contents, strict=True)]
+        texts = list(dict.fromkeys([*contents, *said]))
+        encoder, vectors = await self._storage.recaller.encoded(texts, _LOADING_SECONDS if unread else NEAREST_SECONDS)
+        meanings = {
+            text: None if vector is None else meaning_of(text, vector.tolist(), encoder)
+            for text, vector in zip(texts, vectors, strict=True)
+        }
+        return [
+            understood(candidate, meanings[content], meanings[sentence])
+            for candidate, content, sentence in zip(candidates, contents, said, strict=True)
+        ]
+
     async def near(self, scope: Scope, candidates: Sequence[Candidate]) -> list[tuple[Near, ...]]:
         """Return the memories to compare each candidate with."""
         texts = [one_line(candidate.content) for candidate in candidates]
@@ -56,8 +77,6 @@ class Merger:
         found: what `near` returned.
         """
         text = one_line(candidate.content)
-        if (made := self._storage.recaller.vector(text)) is not None:
-            candidate = replace(candidate, telling=telling_of_change(made[1].tolist(), made[0]))
         near = {item.stored.entry.id: item for item in found}
         reworded = [memory for memory in draft.by_rules if await self._rewords(scope, candidate, turn, memory, near)]
         gone = {item.memory.id for item in draft.retired} | {memory.id for memory in reworded}
@@ -66,7 +85,7 @@ class Merger:
             NEAREST, (drafted(memory, text, turn.id) for memory in draft.added), key=attrgetter("overlap")
         )
         decision = await compute(self._decision, candidate, compared, reworded, draft)
-        if candidate.only_as_change:
+        if candidate.only_as:
             changed = _changed(decision, near, draft)
             if changed is None:
                 _nothing_changed(turn, draft)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from extractor import Candidate, Turn, extract_rules, judge, with_changes
+from extractor import Candidate, Turn, extract_rules, judge, with_unread
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.draft import by_scope, read_turn
 from gateway_memory.capture.filing import Filing
@@ -54,8 +54,8 @@ class RulesStage:
                 forgotten = what is not None and (  # what was asked of another program concerns no memory of ours
                     turn.imported or await self._changes.forget_named(scope, turn, what)
                 )
-                read = extract_rules if turn.imported else _candidates
-                candidates = () if forgotten else await compute(read, read_turn(turn, self._runtime.zone))
+                read = read_turn(turn, self._runtime.zone)
+                candidates = () if forgotten else await compute(_candidates, read, imported=turn.imported)
                 found.append((turn, candidates))
             await self._filing.file(scope, "rules", found, empty="nothing_to_keep")
             await self._index_episodes(key, group)
@@ -129,9 +129,14 @@ class BatchStage:
             del self._told[next(iter(self._told))]
 
 
-def _candidates(turn: Turn) -> list[Candidate]:
-    """Return what the rules keep of a turn, and what may change a memory: nothing of a past that was imported does."""
-    return with_changes(turn, extract_rules(turn))
+def _candidates(turn: Turn, *, imported: bool) -> list[Candidate]:
+    """Return what the rules keep of a turn, and what else may say something; an imported past changes nothing."""
+    kept = extract_rules(turn)
+    found = with_unread(turn, kept)
+    if not imported:
+        return found
+    unread = (replace(candidate, only_as=candidate.only_as - {"change"}) for candidate in found[len(kept) :])
+    return [*kept, *(candidate for candidate in unread if candidate.only_as)]
 
 
 def _without(turn: PendingTurn, hidden: Withheld) -> PendingTurn:

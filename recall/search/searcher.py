@@ -109,13 +109,11 @@ class Searcher:
         if self._embedder is not None:
             _ = self._embedder.request(clean_text(text, LONGEST_EMBEDDED))
 
-    def vector(self, text: str) -> "tuple[str, Vector] | None":
-        """See `Recaller.vector`."""
-        embedder = self._embedder
-        if embedder is None or embedder.encoder is None:
-            return None
-        vector = embedder.cached(clean_text(text, LONGEST_EMBEDDED))
-        return None if vector is None else (embedder.encoder.name, vector)
+    async def encoded(self, texts: "Sequence[str]", timeout_seconds: float) -> "tuple[str, list[Vector | None]]":
+        """See `Recaller.encoded`."""
+        made = await self._vectors(texts, time.perf_counter() + timeout_seconds, patient=True)
+        loaded = self._embedder and self._embedder.encoder
+        return loaded.name if loaded else "", made
 
     async def nearest(
         self, scope: str, texts: "Sequence[str]", limit: int, timeout_seconds: float

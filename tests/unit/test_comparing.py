@@ -16,11 +16,11 @@ from extractor import (
     Turn,
     decide,
     extract_rules,
+    meaning_of,
     stands_alone,
     still_told,
-    telling_of_change,
     unsure,
-    with_changes,
+    with_unread,
 )
 from extractor.merge.compare import tells_of_change
 from recall import text_overlap
@@ -42,7 +42,8 @@ def cosine(one: str, other: str) -> float:
 @cache
 def telling(text: str) -> float | None:
     encoder = bundled_encoder()
-    return telling_of_change(encoder.encode([text])[0].tolist(), encoder.name)
+    meaning = meaning_of(text, encoder.encode([text])[0].tolist(), encoder.name)
+    return meaning.change if meaning else None
 
 
 def told(new: str, old: str, *, said: str = "", near: float | None = None, protected: bool = False) -> Decision:
@@ -176,13 +177,13 @@ def test_a_model_is_asked_about_a_word_of_change_from_afar() -> None:
 )
 def test_sentences_that_may_tell_of_a_change_are_found(message: str, told_of: list[str]) -> None:
     turn = Turn(id=1, user=message, reply="", at=datetime(2026, 1, 5, tzinfo=UTC))
-    assert [candidate.content for candidate in with_changes(turn, ()) if candidate.only_as_change] == told_of
+    assert [candidate.content for candidate in with_unread(turn, ()) if "change" in candidate.only_as] == told_of
 
 
 def test_what_the_rules_keep_is_not_told_twice() -> None:
     turn = Turn(id=1, user="I've switched from vim to helix", reply="", at=datetime(2026, 1, 5, tzinfo=UTC))
-    (kept,) = with_changes(turn, extract_rules(turn))
-    assert (kept.only_as_change, kept.said) == (False, turn.user)
+    (kept,) = with_unread(turn, extract_rules(turn))
+    assert (kept.only_as, kept.said) == (frozenset(), turn.user)
 
 
 @pytest.mark.parametrize(
