@@ -93,6 +93,11 @@ class Query:
     alone: bool
     wide: bool
 
+    @property
+    def wants(self) -> bool:
+        """Whether the message asks for something, rather than only to tell."""
+        return bool(self.asks or self.topics or self.looks_back or self.task)
+
 
 def prepare_query(message: str, preceding: Sequence[str], now: float, zone: tzinfo | None) -> Query:
     """Return the features of a message. The turns before it add terms of less weight, the last turn the most."""

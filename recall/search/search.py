@@ -33,8 +33,9 @@ _CANDIDATES = 50
 _RERANKED_FIRST = 10
 _APPLYING = 3
 _FIRST_FEW = 3
-_MUCH_LESS_WORTH = 1.9
-"""In log-odds."""
+# How much less than the best row a row may be worth to be told, in log-odds: to who asks for something, and to who only
+# tells, and so waits for nothing.
+_MUCH_LESS_WORTH, _LESS_WORTH = 1.9, 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +157,8 @@ def best_hits(index: Index, lexical: LexicalScores, request: SearchRequest) -> F
     order = np.argsort(-ranks, kind="stable")
     if worth is not None and min_score > 0:
         # To a reply the most useful rows are told, and none that is much less useful than the best of them.
-        shown &= (worth >= worth.max() - _MUCH_LESS_WORTH) | np.isin(looked_at, list(applying))
+        gap = _MUCH_LESS_WORTH if lexical.query.wants else _LESS_WORTH
+        shown &= (worth >= worth.max() - gap) | np.isin(looked_at, list(applying))
         order = np.argsort(-worth, kind="stable")
     found: list[CandidateRow] = []
     below: list[CandidateRow] = []

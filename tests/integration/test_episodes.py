@@ -70,6 +70,27 @@ async def test_an_exchange_that_asks_for_more_is_quoted_with_what_was_told_then(
         assert line.index(opened) < line.index(told_then)
 
 
+async def test_who_only_tells_is_told_less_than_who_asks(tmp_path: Path) -> None:
+    async with GatewayMemory(load_config(), tmp_path, clock=lambda: START) as memory:
+        for number, said in enumerate(
+            (
+                "The allotment up at Rivelin is overgrown, but the soil is good.",
+                "I dug over half of the allotment and found my mum's old trowel.",
+                "Put the garlic in at the allotment today, two long rows.",
+                "A fox has been at the compost of the allotment again.",
+            )
+        ):
+            await say(memory, f"day {number}", (said, "I see."))
+        told = [
+            len((await memory.before_reply(await memory.start_session(key, user=OWNER), message)).recalled)
+            for key, message in (
+                ("asks", "what have I done at the allotment so far?"),
+                ("tells", "I'm off to the allotment with a flask and the radio"),
+            )
+        ]
+        assert told[0] > told[1] >= 1
+
+
 async def test_what_was_said_is_quoted_with_its_day_and_its_speaker(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), tmp_path, clock=lambda: START) as memory:
         await say(memory, "one", ("hm", "hm"), (BIKE, "Congratulations! Enjoy the first ride."))
