@@ -36,8 +36,8 @@ _REDO = re.compile(
 )
 # "Remember this profile for later:" does not contain the profile.
 _NAMED_ONLY = re.compile(r"(?:[\w'-]+ ){1,5}for (?:later|now|reference|future use)$", re.IGNORECASE)
-# "Don't forget the milk" is for the speaker's own day.
-_THING_ONLY = re.compile(r"the [\w'-]+(?: [\w'-]+)?\W*$", re.IGNORECASE)
+# "Don't forget the milk" is for the speaker's own day; "that the milkman sings" is a statement.
+_THING_ONLY = re.compile(r"(?<!that )the [\w'-]+(?: [\w'-]+)?\W*$", re.IGNORECASE)
 # "Let's go with option 1" means nothing without the options.
 _CHOSEN_FROM = re.compile(
     r"\b(?:option|choice|(?<=with )number) ?#?(?:\d{1,2}|[a-e]|one|two|three|four|five)\b(?! ?[:(—-]+ ?\w.{5})"
@@ -167,7 +167,12 @@ def _remembered(sentence: Sentence, start: int, end: int | None = None) -> Itera
     end = len(sentence.text) if end is None else end
     content = _content(sentence, start, end, language)
     attributed = language.ATTRIBUTED.match(sentence.clauses[-1].plain)  # "…, is what my teacher says"
-    if content is None or attributed or _THING_ONLY.match(content) or language.ONE_OFF.search(sentence.plain, start):
+    if (
+        content is None
+        or attributed
+        or _THING_ONLY.match(sentence.plain, start)
+        or language.ONE_OFF.search(sentence.plain, start)
+    ):
         return
     shape = reading_at(sentence.plain, after(language.FILLER, sentence.plain, start), end, language)
     if shape is None and _TO_ASSISTANT.match(sentence.plain, start):  # "remember, you are a pirate"

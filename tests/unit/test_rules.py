@@ -43,6 +43,7 @@ def test_what_is_plainly_said_is_kept(message: str, category: str, content: str)
     ("message", "content"),
     [
         ("Remember that the spare key is under the blue pot.", "the spare key is under the blue pot"),
+        ("Remember that the owner sings.", "the owner sings"),
         ("请记住：车停在 B2 层", "车停在 B2 层"),
         ("记住我妈妈的生日是三月五号", "我妈妈的生日是三月五号"),
         ("The wifi is slow on Mondays. Remember that.", "The wifi is slow on Mondays"),
