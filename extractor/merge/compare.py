@@ -14,7 +14,7 @@ from extractor.language.vocabulary import polarity
 
 from .quantities import exclude_each_other
 from .relations import ONE_AT_A_TIME, ROLES
-from .statement import Statement, read
+from .statement import Statement, clauses, read
 
 __all__ = ["Comparison", "compared", "length_of", "tells_of_change", "terms"]
 
@@ -69,7 +69,7 @@ _OF_ONE_QUANTITY = frozenset({"home", "price", "rising"})
 _CODE = re.compile(r"[a-z][-_.]?\d")  # "b53": no number that may be written otherwise
 _LATIN = re.compile(r"[A-Za-zÀ-ɏ0-9](?:(?![\u3400-\u9fff])[\w'.-])*")
 _HAN = re.compile(r"[\u3400-\u9fff]")
-_LONGEST, _LONGEST_OLD = 20, 14
+_LONGEST, _LONGEST_OLD = 22, 14
 """Words: a longer text tells of several things, of which words and vectors do not tell which one has changed."""
 
 
@@ -91,8 +91,9 @@ def compared(new: str, old: str, cosine: float | None, telling: float | None = N
     cosine: of both, and telling: how much the new one's vector tells of a change (`meaning.py`), None if they are
     unknown: then only the words tell.
     """
-    told, before = read(new), read(old)
-    if length_of(new) > _LONGEST or length_of(old) > _LONGEST_OLD or told.asks or _only_muses(told):
+    told, before = _without_reason(read(new), read(old)), read(old)
+    longest = _LONGEST if told.marks & _STRONG else _LONGEST_OLD
+    if length_of(new) > _LONGEST or length_of(old) > longest or told.asks or _only_muses(told):
         return Comparison()
     found = terms(told, before, cosine, telling)
     odds = sum(_WEIGHTS[name] * value for name, value in found.items())
@@ -100,6 +101,14 @@ def compared(new: str, old: str, cosine: float | None, telling: float | None = N
         firm = odds >= _FIRM and (found["exclusive"] > 0 or found["named"] > 0 or (cosine or 0.0) >= _RELATED)
         return Comparison("changed" if odds >= _SURELY else "perhaps", odds, firm)
     return Comparison("same" if _repeats(told, before, cosine) else "", odds)
+
+
+def _without_reason(new: Statement, old: Statement) -> Statement:
+    """Return a statement that changes another without what it says of somebody else: 改到十九号，老婆那周才能调班."""
+    if not _is_of_another_person(new, old):
+        return new
+    own = read(", ".join(clause for clause in clauses(new.text) if not read(clause).persons))
+    return own if own.marks & _STRONG and own.words & old.words else new
 
 
 def _only_muses(statement: Statement) -> bool:
@@ -180,7 +189,8 @@ def _is_of_another_person(new: Statement, old: Statement) -> bool:
     if new.whose and old.whose and new.whose != old.whose and not {new.whose, old.whose} & (new.words & old.words):
         return True
     others = new.persons - old.people - ROLES
-    return bool(others) or (bool(old.persons - new.people - ROLES) and (new.speaker or bool(new.persons)))
+    of_others = bool(old.persons - new.people - ROLES) and not (old.speaker and new.marks & _STRONG)
+    return bool(others) or (of_others and (new.speaker or bool(new.persons)))
 
 
 def _is_of_another_thing(new: Statement, old: Statement) -> bool:
@@ -198,11 +208,16 @@ def _repeats(new: Statement, old: Statement, cosine: float | None) -> bool:
         return False
     named = is_chinese(new.text) and any(word[0] < "\u3400" and not word[0].isdigit() for word in both)
     other = bool(new.thing - old.words and old.thing - new.words)
-    score = (cosine or 0.0) + _WORDS * len(both) / max(1, min(len(new.core), len(old.core)))
+    score = (cosine or 0.0) + _WORDS * len(both) / max(1, min(_content(new, old), _content(old, new)))
     score += (
         _A_NUMBER * min(numbers, _MOST_NUMBERS) + _A_NAME * named + _A_RELATION * bool(new.relations & old.relations)
     )
     return score + _NOT_THE_SAME * (len(new.marks) + other) >= _SAME
+
+
+def _content(one: Statement, other: Statement) -> int:
+    """Return how many words a statement has beside those for what both are about: "paints" counts against "sings"."""
+    return len(one.words if one.told - other.relations else one.core)
 
 
 def _tells_more(new: Statement, old: Statement) -> bool:

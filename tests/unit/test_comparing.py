@@ -89,6 +89,7 @@ def test_changes_neighbours_and_repeats_are_told_apart(language: str) -> None:
         ("我在学吉他", "吉他放弃了，改弹尤克里里"),
         ("我住五楼", "我们搬到一楼了"),
         ("我喝乌龙茶", "改喝无咖啡因的拿铁了"),
+        ("我们十二月十二号去三亚", "三亚我们改时间了，改成十二月十九号出发，老婆那周才能调班"),
         ("The logo will be blue", "scratch the blue logo"),
         ("The staging database is called heron42", "The staging database is called bittern7 since today, not heron42"),
     ],
@@ -122,6 +123,7 @@ def test_the_vector_tells_of_a_change_of_which_no_known_word_does(before: str, a
         ("I drive an old Fiesta", "I washed the Fiesta yesterday"),  # an event changes nothing
         ("locker a53 opens with 9420", "locker b53 opens with 9420"),  # another code, another thing
         ("locker a53 opens with 9420", "locker b53 now opens with 4444"),
+        ("the owner paints", "the owner fences"),  # a word that names a relation counts where only one has it
         ("我住五楼", "楼下的邻居搬走了"),
         ("我在学吉他", "我还在学尤克里里"),
     ],
