@@ -15,8 +15,9 @@ class ExtractorError(Exception):
 class ModelError(ExtractorError):
     """The model returned no usable answer.
 
-    kind: "timeout", "connection", "overloaded", "rate_limit", "refused" (a key, a model, a request), "truncated",
-    "unreadable" or "circuit_open". usage: the cost of the failed attempts. Its text never quotes a message.
+    kind: "timeout", "connection", "overloaded", "rate_limit", "refused" (a key, a model, a request), "too_long" (for
+    the model's context), "truncated", "unreadable" or "circuit_open".
+    usage: the cost of the failed attempts. Its text never quotes a message.
     """
 
     def __init__(

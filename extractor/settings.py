@@ -70,6 +70,7 @@ class ExtractorSettings:
     )
     api_key_env: str = ""
     timeout_seconds: Annotated[float, Gt(0), Le(_A_DAY_SECONDS)] = 60
+    context_tokens: Annotated[int, Ge(0), Le(_MOST)] = 0
     min_conversation_length: Annotated[int, Ge(0), Le(_MOST)] = 50
     max_daily_extractions: Annotated[int, Ge(0), Le(_MOST)] = 100
     max_daily_tokens: Annotated[int, Ge(0), Le(_MOST_TOKENS)] = 400000

@@ -5,12 +5,12 @@ import json
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from extractor.cleaning.clean import clean
 from extractor.errors import ModelError
@@ -22,6 +22,7 @@ from .evidence import candidates_of, merges_of, read_object, retracted_of
 from .prompt import (
     EXTRACTION_SCHEMA,
     EXTRACTION_SYSTEM,
+    LONGEST_MESSAGE,
     MERGE_SCHEMA,
     MERGE_SYSTEM,
     REPAIR,
@@ -41,6 +42,9 @@ T = TypeVar("T")
 ATTEMPTS: Final = 4
 FIRST_WAIT_SECONDS: Final = 0.5
 LONGEST_WAIT_SECONDS: Final = 20.0
+_ANSWER_SHARE: Final = 4
+"""The part of a model's context that is left for the answer: one in this many, and MAX_OUTPUT_TOKENS at most."""
+_SHORTEST_HALF: Final = 200  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +58,10 @@ class Extraction:
 
 
 class Model:
-    """A model behind one provider. Every call ends within `timeout_seconds`, in an answer or a ModelError.
+    """A model behind one provider. Every call ends in an answer or a ModelError.
+
+    A request lasts at most `timeout_seconds`, and no further attempt begins that long after the first. The repair of an
+    answer has a time of its own.
 
     open: makes the provider. sleep: waits between attempts. clock: monotonic, in seconds.
     """
@@ -113,9 +120,41 @@ class Model:
 
         earlier: turns of the conversation before the batch. The model is not given them; they are evidence.
 
+        A batch that is too long for the model's context is read in halves.
+
         Raises:
             ModelError: there is no usable answer.
         """
+        try:
+            return await self._extract(turns, known, kept, now=now, speaker=speaker, earlier=earlier)
+        except ModelError as error:
+            halves = _halves(turns)
+            if error.kind != "too_long" or halves is None:
+                raise
+        first, second = halves
+        found = await self.extract(first, known, kept, now=now, speaker=speaker, earlier=earlier)
+        before = [*earlier, *first]
+        try:
+            rest = await self.extract(second, known, kept, now=now, speaker=speaker, earlier=before)
+        except ModelError as error:
+            raise _with_usage(error, found.usage + error.usage) from None
+        return Extraction(
+            candidates=found.candidates + rest.candidates,
+            left_out=found.left_out + rest.left_out,
+            retracted=found.retracted | rest.retracted,
+            usage=found.usage + rest.usage,
+        )
+
+    async def _extract(
+        self,
+        turns: Sequence[Turn],
+        known: Sequence[Known],
+        kept: Sequence[Kept],
+        *,
+        now: datetime,
+        speaker: str,
+        earlier: Sequence[Turn],
+    ) -> Extraction:
         message = extraction_message(turns, known, kept, now=now, speaker=speaker)
         read = partial(candidates_of, turns=turns, known=known, now=now, earlier=earlier, speaker=speaker)
         ((found, left_out), retracted), usage = await self._ask(
@@ -151,15 +190,13 @@ class Model:
     ) -> tuple[T, Usage]:
         if not self._breaker.allows(self._clock()):
             raise ModelError("circuit_open")
+        if self._is_too_long(system, message, schema):
+            raise ModelError("too_long")
         spent = _Spent()
         try:
-            async with asyncio.timeout(self._settings.timeout_seconds):
-                found = await self._read(system, message, schema, read, spent)
-        except TimeoutError:
-            self._breaker.failed(self._clock())
-            raise ModelError("timeout", usage=spent.usage) from None
+            found = await self._read(system, message, schema, read, spent)
         except ModelError as error:
-            if error.kind not in ("truncated", "unreadable"):  # a provider that answers is alive
+            if error.kind not in ("truncated", "unreadable", "too_long"):  # a provider that answers is alive
                 self._breaker.failed(self._clock())
             raise _with_usage(error, spent.usage) from None
         self._breaker.succeeded()
@@ -213,17 +250,32 @@ class Model:
         schema: Mapping[str, object],
         form: Format,
     ) -> Answer:
-        told = list(messages)
-        if form != "schema":
-            told[0] = ("user", f"{messages[0][1]}\n{SCHEMA_IN_WORDS.format(schema=json.dumps(schema))}")
+        if form != "schema":  # in the system message, which servers keep from request to request
+            system = f"{system}\n{SCHEMA_IN_WORDS.format(schema=json.dumps(schema))}"
+        seconds = self._settings.timeout_seconds
+        last = self._clock() + seconds
+
+        async def ask() -> Answer:
+            try:
+                async with asyncio.timeout(seconds):
+                    return await provider.ask(system, messages, schema, form)
+            except TimeoutError:
+                raise ModelError("timeout") from None
+
         retrying = AsyncRetrying(
             retry=retry_if_exception(lambda error: isinstance(error, ModelError) and error.retryable),
-            stop=stop_after_attempt(ATTEMPTS),
+            stop=lambda state: state.attempt_number >= ATTEMPTS or self._clock() + state.upcoming_sleep > last,
             wait=_wait,
             sleep=self._sleep,
             reraise=True,
         )
-        return await retrying(provider.ask, system, told, schema, form)
+        return await retrying(ask)
+
+    def _is_too_long(self, system: str, message: str, schema: Mapping[str, object]) -> bool:
+        """Return whether a request exceeds the context that the settings state, with room for the answer."""
+        window = self._settings.context_tokens
+        answer = min(MAX_OUTPUT_TOKENS, window // _ANSWER_SHARE)
+        return 0 < window < estimate_tokens(system + json.dumps(schema) + message) + answer
 
     async def _opened(self) -> Provider:
         async with self._opening:
@@ -258,6 +310,18 @@ def _wait(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     asked = error.retry_after_seconds if isinstance(error, ModelError) else None
     return max(asked or 0.0, step * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, no secret
+
+
+def _halves(turns: Sequence[Turn]) -> tuple[Sequence[Turn], Sequence[Turn]] | None:
+    """Return the halves of a batch, or of the text of its only turn without the reply; None where that is short."""
+    middle = len(turns) // 2
+    if middle:
+        return turns[:middle], turns[middle:]
+    (turn,) = turns
+    at = min(len(turn.user), LONGEST_MESSAGE) // 2
+    if at < _SHORTEST_HALF:
+        return None
+    return [replace(turn, user=turn.user[:at], reply="")], [replace(turn, user=turn.user[at : 2 * at], reply="")]
 
 
 def _with_usage(error: ModelError, usage: Usage) -> ModelError:

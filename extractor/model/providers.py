@@ -6,10 +6,12 @@ The SDKs' own retries are off, because `Model` retries. Their errors are transla
 import email.utils
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeGuard
+from urllib.parse import urlsplit
 
 from extractor.errors import ModelError
 from extractor.settings import ExtractorSettings, provider_of
@@ -23,10 +25,15 @@ Message: TypeAlias = tuple[Literal["user", "assistant"], str]
 Format: TypeAlias = Literal["schema", "json", "text"]
 
 MAX_OUTPUT_TOKENS: Final = 2_000
-ATTEMPT_SECONDS: Final = 30.0
 _RETRYABLE: Final = frozenset({408, 409, 429})
 _SERVER_ERROR: Final = 500
 _BAD_REQUEST: Final = frozenset({400, 422})
+_FORMAT_WORDS: Final = ("response format", "json schema", "output config", "output format", "grammar")
+"""What an error names that is about the format of an answer; some servers send it with a status of 500."""
+_TOO_LONG: Final = re.compile(r"context (?:size|length|window)|too long|too many tokens")
+"""What servers (llama.cpp, LM Studio, vLLM, OpenAI, Anthropic) say of a request that exceeds the model's context."""
+_UNCOUNTED: Final = frozenset({"maxItems"})
+"""The words of a schema that Anthropic's API refuses."""
 _RATE_LIMIT: Final = 429
 _TIMES_ESTIMATED: Final = 8
 """The factor by which a plausible token count may differ from our estimate. Beyond it, the count is not believed."""
@@ -61,7 +68,7 @@ def has_model(settings: ExtractorSettings) -> bool:
 def open_provider(settings: ExtractorSettings) -> Provider:
     """Return the provider of `settings.model`. It imports the SDK, which blocks for a second or so."""
     name, model, key = access_of(settings)
-    return (_Anthropic if name == "anthropic" else _OpenAI)(model, key, settings.base_url or None)
+    return (_Anthropic if name == "anthropic" else _OpenAI)(model, key, settings)
 
 
 def access_of(settings: ExtractorSettings) -> tuple[str, str, str]:
@@ -76,27 +83,37 @@ def _provider_of(settings: ExtractorSettings) -> tuple[str, str]:
 
 
 def _key(settings: ExtractorSettings) -> str:
+    """Return the key in the variable that the settings name. The provider's usual one goes to its own address alone."""
     name, _ = _provider_of(settings)
+    if not settings.api_key_env and settings.base_url:
+        host = urlsplit(settings.base_url).hostname or ""
+        if host != f"{name}.com" and not host.endswith(f".{name}.com"):
+            return ""
     return os.environ.get(settings.api_key_env or f"{name.upper()}_API_KEY", "").strip()
 
 
 class _OpenAI:
     formats: tuple[Format, ...] = ("schema", "json", "text")
 
-    def __init__(self, model: str, key: str, base_url: str | None) -> None:
+    def __init__(self, model: str, key: str, settings: ExtractorSettings) -> None:
         import openai
 
         self._sdk: Any = openai
         self._model = model
-        self._client = openai.AsyncOpenAI(api_key=key, base_url=base_url, max_retries=0, timeout=ATTEMPT_SECONDS)
-        # Other servers know only the older name.
-        self._limit = "max_tokens" if base_url else "max_completion_tokens"
+        self._client = openai.AsyncOpenAI(
+            api_key=key, base_url=settings.base_url or None, max_retries=0, timeout=settings.timeout_seconds
+        )
+        # Other servers know only the older name. Small models follow a prompt best at a temperature of 0, which some
+        # of OpenAI's own models refuse.
+        self._limit = "max_tokens" if settings.base_url else "max_completion_tokens"
+        self._sampling = {"temperature": 0} if settings.base_url else {}
 
     async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:
         asked: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": "system", "content": system}, *({"role": r, "content": t} for r, t in messages)],
             self._limit: MAX_OUTPUT_TOKENS,
+            **self._sampling,
         }
         if form == "schema":
             form_of = {"name": "memory", "strict": True, "schema": schema}
@@ -114,6 +131,9 @@ class _OpenAI:
                 usage=_usage(_number(said, "prompt_tokens"), _number(said, "completion_tokens"), str(asked), text),
             )
         except self._sdk.OpenAIError as error:
+            if self._sampling and "temperature" in str(getattr(error, "body", "")):
+                self._sampling = {}
+                return await self.ask(system, messages, schema, form)
             raise _translated(error, self._sdk, form) from None
         except Exception:  # noqa: BLE001 - see _text_of: an answer may be anything
             raise ModelError("unreadable", retryable=True) from None
@@ -125,12 +145,14 @@ class _OpenAI:
 class _Anthropic:
     formats: tuple[Format, ...] = ("schema", "text")  # it has no mode between the two
 
-    def __init__(self, model: str, key: str, base_url: str | None) -> None:
+    def __init__(self, model: str, key: str, settings: ExtractorSettings) -> None:
         import anthropic
 
         self._sdk: Any = anthropic
         self._model = model
-        self._client = anthropic.AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0, timeout=ATTEMPT_SECONDS)
+        self._client = anthropic.AsyncAnthropic(
+            api_key=key, base_url=settings.base_url or None, max_retries=0, timeout=settings.timeout_seconds
+        )
 
     async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:
         asked: dict[str, Any] = {
@@ -140,7 +162,7 @@ class _Anthropic:
             "max_tokens": MAX_OUTPUT_TOKENS,
         }
         if form == "schema":
-            asked["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+            asked["output_config"] = {"format": {"type": "json_schema", "schema": _uncounted(schema)}}
         try:
             done = await self._client.messages.create(**asked)
             text = _text_of(done.content)
@@ -157,6 +179,13 @@ class _Anthropic:
 
     async def close(self) -> None:
         await self._client.close()
+
+
+def _uncounted(schema: object) -> object:
+    """Return a schema without the words that Anthropic's API refuses."""
+    if isinstance(schema, Mapping):
+        return {word: _uncounted(meaning) for word, meaning in schema.items() if word not in _UNCOUNTED}
+    return schema
 
 
 # The SDKs do not validate answers: each field may be missing, or of any type.
@@ -202,17 +231,23 @@ def _may_be(tokens: int, estimated: int, at_most: int) -> bool:
 
 def _translated(error: Any, sdk: Any, form: Format) -> ModelError:  # noqa: PLR0911 - one return a kind
     """Translate an SDK's error; both SDKs use the same names."""
-    if isinstance(error, sdk.APITimeoutError):
-        return ModelError("timeout", retryable=True)
+    if isinstance(error, sdk.APITimeoutError):  # a model that is too slow is as slow when it is asked again
+        return ModelError("timeout")
     if isinstance(error, sdk.APIConnectionError):
         return ModelError("connection", retryable=True)
     if not isinstance(error, sdk.APIStatusError):
         return ModelError("unreadable")
     status: int = error.status_code
     said = str(getattr(error, "body", "") or "").lower()
+    words = said.replace("_", " ")
+    if status in _BAD_REQUEST or status >= _SERVER_ERROR:
+        if _TOO_LONG.search(words):
+            return ModelError("too_long")
+        of_formats = ("schema", "format", "json") if status in _BAD_REQUEST else _FORMAT_WORDS
+        if form != "text" and any(word in words for word in of_formats):
+            return ModelError("refused", format_refused=True)
     if status in _BAD_REQUEST:
-        words = ("response_format", "json_schema", "schema", "output_config", "output_format", "format", "json")
-        return ModelError("refused", format_refused=form != "text" and any(word in said for word in words))
+        return ModelError("refused")
     if status == _RATE_LIMIT and "insufficient_quota" in said:  # waiting does not refill an exhausted quota
         return ModelError("refused")
     if status in _RETRYABLE or status >= _SERVER_ERROR or "overloaded" in said:

@@ -60,7 +60,7 @@ class ServerEncoder:
         breaker: Breaker | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        key = os.environ.get(settings.api_key_env or "OPENAI_API_KEY", "").strip()
+        key = _key(settings)
         if not key and not settings.base_url:
             raise EmbeddingError("no_key")
         import openai
@@ -166,6 +166,15 @@ class ServerEncoder:
         if isinstance(error, self._sdk.APITimeoutError):
             return EmbeddingError("timeout")
         return EmbeddingError("connection" if isinstance(error, self._sdk.APIConnectionError) else "unreadable")
+
+
+def _key(settings: EmbedderSettings) -> str:
+    """Return the key in the variable that the settings name. OpenAI's usual one goes to OpenAI's address alone."""
+    if not settings.api_key_env and settings.base_url:
+        host = urlsplit(settings.base_url).hostname or ""
+        if host != "openai.com" and not host.endswith(".openai.com"):
+            return ""
+    return os.environ.get(settings.api_key_env or "OPENAI_API_KEY", "").strip()
 
 
 def _unit(row: NDArray[np.float64]) -> NDArray[np.float32] | None:

@@ -433,3 +433,12 @@ async def test_no_memory_and_no_key_stands_in_a_log(
     assert "recall.encoder_failed" in text
     for needle in (*LINES, ASKED, "k3y-of-mine"):
         assert needle not in text
+
+
+@pytest.mark.parametrize(("named", "sent"), [("", "none"), ("OPENAI_API_KEY", "sk-own")])
+async def test_openais_key_goes_to_no_other_server_unless_it_is_named(
+    server: EmbeddingServer, settings: EmbedderSettings, monkeypatch: pytest.MonkeyPatch, named: str, sent: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-own")
+    await in_thread(encode_once, replace(settings, api_key_env=named), ["x"])
+    assert set(server.keys) == {sent}

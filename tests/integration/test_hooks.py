@@ -64,7 +64,9 @@ def test_a_session_of_an_editor_from_start_to_the_next_start(tmp_path: Path) -> 
 
 def test_an_end_alone_saves_from_the_transcript(tmp_path: Path) -> None:
     workspace = tmp_path / ".memory"
-    path = transcript(tmp_path / "t.jsonl", ("user", WORTH + " <private>geheimes Losungswort</private>"), ("assistant", "好的"))
+    path = transcript(
+        tmp_path / "t.jsonl", ("user", WORTH + " <private>geheimes Losungswort</private>"), ("assistant", "好的")
+    )
     assert hook("sessionEnd", workspace, transcript_path=path, reason="window_close") == {}
     assert hook("sessionEnd", workspace, transcript_path=path, reason="window_close") == {}
     (record,) = records(workspace)

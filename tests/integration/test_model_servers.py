@@ -1,0 +1,172 @@
+"""Servers as they are: slow ones, ones of a small context, ones that refuse a part of a request, and foreign ones."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from patience import seconds
+from scripted_provider import Fail, Hang, Provider, Say, Step, entry, found, serving
+
+from extractor import ExtractorSettings, Model, ModelError, Turn
+from extractor.model.providers import access_of
+
+NOW = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
+TOO_LONG = "request (5012 tokens) exceeds the available context size (4096 tokens)"
+SAID = {
+    41: "I moved to Lisbon with my sister Marta last spring",
+    42: "We bought a red canoe from my uncle Bernd",
+    43: "My cello teacher is called Ferreira",
+}
+TURNS = [Turn(id=number, user=text, reply="How nice!", at=NOW) for number, text in SAID.items()]
+
+
+async def no_sleep(_: float) -> None:
+    """Do not wait between attempts."""
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[Provider]:
+    async with serving() as provider:
+        yield provider
+
+
+def settings_of(provider: Provider, **changed: Any) -> ExtractorSettings:
+    settings = ExtractorSettings(
+        model="openai/small", base_url=f"{provider.url}/v1", timeout_seconds=seconds(20), max_daily_tokens=10**9
+    )
+    return replace(settings, **changed)
+
+
+@asynccontextmanager
+async def asking(settings: ExtractorSettings) -> AsyncIterator[Model]:
+    model = Model(settings, sleep=no_sleep)
+    try:
+        yield model
+    finally:
+        await model.close()
+
+
+async def read(model: Model, turns: list[Turn] = TURNS) -> list[tuple[int, str]]:
+    done = await model.extract(turns, [], now=NOW, speaker="the owner")
+    return [(candidate.turn, candidate.content) for candidate in done.candidates]
+
+
+def reader(most: int) -> "Any":
+    """A server that keeps what it is told, and takes at most `most` of the turns at once."""
+
+    def answer(asked: dict[str, Any]) -> Step:
+        told = asked["messages"][-1]["content"]
+        given = [text for text in SAID.values() if text[:20] in told]
+        if len(given) > most:
+            return Fail(status=400, message=TOO_LONG)
+        return Say(text=found(*(entry(f"The user says: {text}", text, turn=n) for n, text in enumerate(given, 1))))
+
+    return answer
+
+
+async def test_a_batch_that_is_too_long_is_read_in_halves(provider: Provider) -> None:
+    provider.always = reader(1)
+    async with asking(settings_of(provider)) as model:
+        assert [turn for turn, _ in await read(model)] == [41, 42, 43]
+        assert not model.rests, "a server that answers is alive"
+
+
+async def test_the_halves_of_one_long_message_are_read(provider: Provider) -> None:
+    def answer(asked: dict[str, Any]) -> Step:
+        told = asked["messages"][-1]["content"]
+        return Fail(status=400, message=TOO_LONG) if len(told) > 3_000 else Say(text=found())
+
+    provider.always = answer
+    async with asking(settings_of(provider)) as model:
+        long = replace(TURNS[0], user="The weather was fine. " * 180)
+        assert await read(model, [long]) == []
+    assert len(provider.asked) > 2
+
+
+async def test_what_never_fits_is_a_failure_with_its_reason(provider: Provider) -> None:
+    provider.always = lambda _: Fail(status=400, message=TOO_LONG)
+    async with asking(settings_of(provider)) as model:
+        with pytest.raises(ModelError) as failed:
+            await read(model)
+    assert failed.value.kind == "too_long"
+
+
+async def test_a_known_context_is_not_exceeded(provider: Provider) -> None:
+    provider.always = reader(3)
+    turns = [replace(turn, reply="一" * 500) for turn in TURNS]
+    async with asking(settings_of(provider)) as model:
+        await read(model, turns)
+    assert len(provider.asked) == 1
+    provider.asked.clear()
+    async with asking(settings_of(provider, context_tokens=4_096)) as model:
+        assert [turn for turn, _ in await read(model, turns)] == [41, 42, 43]
+    assert len(provider.asked) > 1
+
+
+@pytest.mark.parametrize("message", ["Unsupported response format", "json_schema is not implemented", "bad grammar"])
+async def test_a_server_error_that_names_the_format_refuses_the_format(provider: Provider, message: str) -> None:
+    provider.always = lambda asked: (
+        Fail(status=500, message=message)
+        if asked.get("response_format", {}).get("type") == "json_schema"
+        else Say(text=found(entry("The user moved to Lisbon", SAID[41])))
+    )
+    async with asking(settings_of(provider)) as model:
+        assert await read(model) == [(41, "The user moved to Lisbon")]
+        assert await read(model) == [(41, "The user moved to Lisbon")]
+    kinds = [asked["response_format"]["type"] for asked in provider.asked]
+    assert kinds == ["json_schema", "json_object", "json_object"], "it is asked once"
+
+
+async def test_a_server_of_ones_own_is_asked_at_temperature_0(provider: Provider) -> None:
+    async with asking(settings_of(provider)) as model:
+        await read(model)
+    assert provider.asked[-1]["temperature"] == 0
+
+
+async def test_a_refused_temperature_is_left_out(provider: Provider) -> None:
+    refused = Fail(status=400, message="Unsupported value: 'temperature' does not support 0 with this model.")
+    provider.always = lambda asked: refused if "temperature" in asked else Say(text=found())
+    async with asking(settings_of(provider)) as model:
+        await read(model)
+        await read(model)
+    assert ["temperature" in asked for asked in provider.asked] == [True, False, False]
+
+
+async def test_a_model_that_is_too_slow_is_not_asked_again(provider: Provider) -> None:
+    provider.always = lambda _: Hang()
+    async with asking(settings_of(provider, timeout_seconds=0.3)) as model:
+        with pytest.raises(ModelError) as failed:
+            await read(model)
+    assert (failed.value.kind, len(provider.asked)) == ("timeout", 1)
+
+
+async def test_nobody_waits_longer_than_the_timeout_for_another_attempt(provider: Provider) -> None:
+    provider.always = lambda _: Fail(status=429, kind="rate_limit_error", headers={"retry-after": "3600"})
+    async with asking(settings_of(provider)) as model:
+        with pytest.raises(ModelError) as failed:
+            await read(model)
+    assert (failed.value.kind, len(provider.asked)) == ("rate_limit", 1)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "named", "sent"),
+    [
+        ("", "", "sk-own"),
+        ("https://api.openai.com/v1", "", "sk-own"),
+        ("https://eu.api.openai.com/v1", "", "sk-own"),
+        ("http://127.0.0.1:11434/v1", "", "none"),
+        ("https://openai.com.example.org/v1", "", "none"),
+        ("https://llm.example.org/v1", "OPENAI_API_KEY", "sk-own"),
+        ("https://llm.example.org/v1", "OTHER_KEY", "sk-other"),
+    ],
+)
+def test_a_key_goes_to_its_own_provider_or_where_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, base_url: str, named: str, sent: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-own")
+    monkeypatch.setenv("OTHER_KEY", "sk-other")
+    settings = ExtractorSettings(model="openai/gpt-4o-mini", base_url=base_url, api_key_env=named)
+    assert access_of(settings)[2] == sent
