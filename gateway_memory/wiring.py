@@ -220,13 +220,14 @@ def _open_capture(
     changes = MemoryChanges(runtime, storage, merger, executor)
     filing = Filing(runtime, storage, merger, executor)
     settings = runtime.settings.auto_extract
+    debouncer = Debouncer[str](settings.debounce_seconds, settings.max_wait_seconds)
     processor = TurnProcessor(
         runtime,
         storage,
         executor,
         RulesStage(runtime, storage, filing, changes),
-        BatchStage(runtime, storage, filing, reader),
-        Debouncer(settings.debounce_seconds, settings.max_wait_seconds),
+        BatchStage(runtime, storage, filing, reader, debouncer),
+        debouncer,
     )
     run_beside(stack, storage.recaller.run(), "embed")
     run_beside(stack, processor.run(), "worker")

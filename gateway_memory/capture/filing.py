@@ -1,6 +1,6 @@
 """Turn candidates into memories: check permission, merge with existing memories, build a plan, and execute it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from extractor import Candidate, Decision, permitted
@@ -39,31 +39,19 @@ class Filing:
         by_rules: Collection[MemoryRecord] = (),
         settled: Mapping[Candidate, Decision] | None = None,
         retracted: Collection[str] = (),
-    ) -> None:
-        """Execute a plan for turns and the candidates that were found in each.
+        holds: Callable[[], Awaitable[bool]] | None = None,
+    ) -> bool:
+        """Execute a plan for turns and the candidates that were found in each. Return False if that no longer holds.
 
         empty: the reason to record for a turn without candidates.
         failed: the model gave no answer, so that the turns wait for `retry`, or to be read again.
         by_rules: the memories that the rules extracted from these turns.
         settled: the model's decisions about doubtful candidates.
         retracted: the ids of those of `by_rules` that the model found to be wrong.
+        holds: returns whether what was found still holds; asked when nothing else can write any more.
         """
         draft = Draft(by_rules=list(by_rules), settled=settled or {})
-        kept: list[tuple[PendingTurn, Candidate]] = []
-        for turn, candidates in found:
-            understood = await self._merger.understood(candidates) if stage == "rules" else candidates
-            meant = [candidate for candidate in understood if candidate]
-            if not meant:
-                draft.outcomes.append(CandidateOutcome(turn=turn.id, action="skipped", reason=empty))
-            if stage == "rules" and asks_to_keep_masked(turn.user):
-                draft.outcomes.append(CandidateOutcome(turn=turn.id, action="masked", reason="secret"))
-            read = read_turn(turn, self._runtime.zone)
-            for candidate in meant:
-                allowed = await compute(permitted, candidate, read, by_owner=scope.key == OWNER_KEY)
-                if allowed is None:
-                    draft.outcomes.append(CandidateOutcome(turn=turn.id, action="skipped", reason="not_permitted"))
-                else:
-                    kept.append((turn, allowed))
+        kept = await self._permitted(scope, stage, found, draft, empty)
         plan = Plan(
             scope=scope.key,
             folder=scope.folder,
@@ -75,8 +63,10 @@ class Filing:
         )
         if not kept and not retracted:
             await self._executor.execute(replace(plan, outcomes=tuple(draft.outcomes)))
-            return
+            return True
         async with self._storage.documents.writing(scope):
+            if holds and not await holds():
+                return False
             await self._storage.follower.refresh(scope)
             room = await self._merger.room(scope)
             for memory in by_rules:
@@ -96,3 +86,30 @@ class Filing:
                     settled=tuple(draft.closed),
                 )
             )
+        return True
+
+    async def _permitted(
+        self,
+        scope: Scope,
+        stage: Stage,
+        found: Sequence[tuple[PendingTurn, Sequence[Candidate]]],
+        draft: Draft,
+        empty: str,
+    ) -> list[tuple[PendingTurn, Candidate]]:
+        """Return what may be kept, and note in the draft why the rest is not."""
+        kept: list[tuple[PendingTurn, Candidate]] = []
+        for turn, candidates in found:
+            understood = await self._merger.understood(candidates) if stage == "rules" else candidates
+            meant = [candidate for candidate in understood if candidate]
+            if not meant:
+                draft.outcomes.append(CandidateOutcome(turn=turn.id, action="skipped", reason=empty))
+            if stage == "rules" and asks_to_keep_masked(turn.user):
+                draft.outcomes.append(CandidateOutcome(turn=turn.id, action="masked", reason="secret"))
+            read = read_turn(turn, self._runtime.zone)
+            for candidate in meant:
+                allowed = await compute(permitted, candidate, read, by_owner=scope.key == OWNER_KEY)
+                if allowed is None:
+                    draft.outcomes.append(CandidateOutcome(turn=turn.id, action="skipped", reason="not_permitted"))
+                else:
+                    kept.append((turn, allowed))
+        return kept

@@ -45,6 +45,8 @@ class Stage(Protocol):
 class TurnProcessor:
     """A background worker, which runs until it is cancelled. A turn on which a stage fails stays in the store.
 
+    The rules and the recovery of plans hold one lock, batches another: nothing waits for a model but the next batch.
+
     rules: processes accepted turns at once.
     batch: processes the turns of one session after the debounce.
     """
@@ -68,6 +70,7 @@ class TurnProcessor:
         self._wake_batch = asyncio.Event()
         self._caught_up = asyncio.Event()
         self._working = asyncio.Lock()
+        self._reading = asyncio.Lock()
 
     def wake(self) -> None:
         """Report that a turn was accepted."""
@@ -111,11 +114,20 @@ class TurnProcessor:
         Raises:
             StoreError: something could not be written. It stays in the store.
         """
-        async with self._work():
-            while turns := await self._storage.turns.claim("accepted", limit=_BATCH):
-                await self._carefully(self._rules, turns)
-            while turns := await self._storage.turns.claim("ruled"):
+        await self._rule()
+        async with self._reading:
+            while turns := await self._storage.turns.claim("ruled", limit=1):
                 await self._batch_of(turns[0].session_id)
+
+    async def read(self, session_id: str) -> None:
+        """Process the waiting turns of a session now, after the batches that are due before it.
+
+        Raises:
+            StoreError: something could not be written. It stays in the store.
+        """
+        if await self._storage.turns.claim("accepted", session_id=session_id, limit=1):
+            await self._rule()
+        await self._batch_once(session_id)
 
     @asynccontextmanager
     async def _work(self) -> AsyncIterator[None]:
@@ -129,7 +141,7 @@ class TurnProcessor:
         await self._until_it_works("recover", self._recover)
         while True:
             await self._burst()
-            await self._until_it_works("rules", self._rules_once, sleep=self._rest)
+            await self._until_it_works("rules", self._rule, sleep=self._rest)
 
     async def _burst(self) -> None:
         """Wait for turns, and briefly for more: filing a few at a time would slow down the rest."""
@@ -155,7 +167,8 @@ class TurnProcessor:
         self._wake.set()
         self._wake_batch.set()
 
-    async def _rules_once(self) -> None:
+    async def _rule(self) -> None:
+        """Run the rules over all accepted turns."""
         while True:
             async with self._work():
                 turns = await self._storage.turns.claim("accepted", limit=_BATCH)
@@ -179,13 +192,21 @@ class TurnProcessor:
                     await self._until_it_works("batch", partial(self._batch_once, session_id))
 
     async def _batch_once(self, session_id: str) -> None:
-        async with self._work():
+        async with self._reading:
             await self._batch_of(session_id)
 
     async def _batch_of(self, session_id: str) -> None:
         self._debouncer.drop(session_id)
-        if turns := await self._storage.turns.claim("ruled", session_id=session_id):
-            await self._carefully(self._batch, turns)
+        try:
+            async with self._work():  # plans first: their turns are not to be read again
+                turns = await self._storage.turns.claim("ruled", session_id=session_id)
+            if turns:
+                await self._carefully(self._batch, turns)
+        except BaseException:  # also a cancelled flush: the turns are due again
+            self._debouncer.touch(session_id, _now())
+            raise
+        finally:
+            self._wake_batch.set()
 
     async def _carefully(self, stage: Stage, turns: Sequence[PendingTurn]) -> None:
         """Run a stage. On an error, run it turn by turn, so that one bad turn does not block the others."""

@@ -54,8 +54,9 @@ _SUMMARY_TOKENS: Final = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """The result of reading a batch. failed: the model gave no answer, so that the turns wait for `retry`.
+    """The result of reading a batch. answered: the model gave an answer.
 
+    failed: it was asked and gave none, so that the turns wait until it answers again.
     settled: the model's decisions about candidates of which the rules were unsure.
     retracted: the ids of memories that the rules kept from these turns and that the model found to be wrong.
     """
@@ -63,6 +64,7 @@ class Reading:
     candidates: Sequence[Candidate] = ()
     reason: str = "nothing_to_keep"
     failed: bool = False
+    answered: bool = False
     settled: Mapping[Candidate, Decision] = field(default_factory=dict)
     retracted: frozenset[str] = frozenset()
 
@@ -138,6 +140,7 @@ class Reader:
         for reason in found.left_out:
             self._runtime.metrics.count(f"extraction.batch.left_out.{reason}")
         return Reading(
+            answered=True,
             candidates=found.candidates,
             settled=await self._settled(scope, settings, [each for each in found.candidates if not each.doubt], hidden),
             retracted=found.retracted,

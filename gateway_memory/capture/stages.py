@@ -1,19 +1,21 @@
 """The two stages of a turn: the rules at once, and after a debounce the prefilter and the model over a batch."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from extractor import Candidate, Turn, extract_rules, judge, with_unread
+from extractor import Candidate, Debouncer, Turn, extract_rules, judge, with_unread
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.draft import by_scope, read_turn
 from gateway_memory.capture.filing import Filing
 from gateway_memory.capture.forgetting import asked_to_forget
-from gateway_memory.capture.reader import OVER_BUDGET, Reader
+from gateway_memory.capture.reader import OVER_BUDGET, Reader, Reading
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
+from gateway_memory.scope import Scope
 from gateway_memory.store.ports.turns import PendingTurn, TurnState
 from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.storage import Storage
@@ -78,11 +80,16 @@ class BatchStage:
     name = "batch"
     state: TurnState = "ruled"
 
-    def __init__(self, runtime: Runtime, storage: Storage, filing: Filing, reader: Reader) -> None:
+    def __init__(
+        self, runtime: Runtime, storage: Storage, filing: Filing, reader: Reader, debouncer: Debouncer[str]
+    ) -> None:
         self._runtime = runtime
         self._storage = storage
         self._filing = filing
         self._reader = reader
+        self._debouncer = debouncer
+        self._failed = True  # what an earlier process left behind is read again, too
+        self._again: set[int] = set()
         self._told: dict[str, list[PendingTurn]] = {}
         """The last turns, shortened, by session. Later messages answer them, and refer to names and facts in them."""
 
@@ -90,36 +97,59 @@ class BatchStage:
         """Judge whether the turns contain anything to remember, and if so read them."""
         for key, group in by_scope(turns):
             scope = self._runtime.scope_of(key)
-            settings = self._runtime.settings_of(group[0].session_key).auto_extract
-            hidden = await self._storage.ledger.withheld(scope.key)
             told = self._told.get(group[0].session_id, [])
-            earlier, read = (
-                [read_turn(_without(turn, hidden), self._runtime.zone) for turn in part] for part in (told, group)
-            )
-            verdict = await compute(judge, read, settings, earlier[-1].reply[-_REPLY_READ:] if earlier else "")
+            while not await self._read(scope, group, told):
+                log.info("batch.read_again", turns=len(group))
             self._keep_told([*told, *group])
-            if not verdict.keep:
-                await self._filing.file(scope, "batch", [(turn, ()) for turn in group], empty=verdict.reason)
-                continue
-            by_rules = await self._storage.ledger.of_turns(scope.key, [turn.id for turn in group])
-            asked, context = ([turn for turn in part if not asked_to_forget(turn.user)] for part in (read, earlier))
-            reading = await self._reader.read(scope, settings, asked, by_rules, earlier=context)
-            # File a candidate that names no turn under the batch's last one: the batch is one piece of evidence.
-            ids = {turn.id for turn in group}
-            of_turn: dict[int, list[Candidate]] = {turn.id: [] for turn in group}
-            for candidate in reading.candidates:
-                of_turn[candidate.turn if candidate.turn in ids else group[-1].id].append(candidate)
-            found = [(turn, of_turn[turn.id]) for turn in group]
-            await self._filing.file(
-                scope,
-                "batch",
-                found,
-                empty=reading.reason,
-                failed=reading.failed or (group[0].imported and reading.reason == OVER_BUDGET),
-                by_rules=by_rules,
-                settled=reading.settled,
-                retracted=reading.retracted,
-            )
+
+    async def _read(self, scope: Scope, group: Sequence[PendingTurn], told: Sequence[PendingTurn]) -> bool:
+        """Read the turns of a session, and file the result. Return False if text of theirs was forgotten meanwhile."""
+        settings = self._runtime.settings_of(group[0].session_key).auto_extract
+        hidden = await self._storage.ledger.withheld(scope.key)
+        given = [[_without(turn, hidden) for turn in part] for part in (told, group)]
+        earlier, read = ([read_turn(turn, self._runtime.zone) for turn in part] for part in given)
+        verdict = await compute(judge, read, settings, earlier[-1].reply[-_REPLY_READ:] if earlier else "")
+        if not verdict.keep:
+            await self._filing.file(scope, "batch", [(turn, ()) for turn in group], empty=verdict.reason)
+            return True
+        by_rules = await self._storage.ledger.of_turns(scope.key, [turn.id for turn in group])
+        asked, context = ([turn for turn in part if not asked_to_forget(turn.user)] for part in (read, earlier))
+        reading = await self._reader.read(scope, settings, asked, by_rules, earlier=context)
+        # File a candidate that names no turn under the batch's last one: the batch is one piece of evidence.
+        ids = {turn.id for turn in group}
+        of_turn: dict[int, list[Candidate]] = {turn.id: [] for turn in group}
+        for candidate in reading.candidates:
+            of_turn[candidate.turn if candidate.turn in ids else group[-1].id].append(candidate)
+
+        async def holds() -> bool:
+            hidden = await self._storage.ledger.withheld(scope.key)
+            return given == [[_without(turn, hidden) for turn in part] for part in (told, group)]
+
+        filed = await self._filing.file(
+            scope,
+            "batch",
+            [(turn, of_turn[turn.id]) for turn in group],
+            empty=reading.reason,
+            failed=reading.failed or (group[0].imported and reading.reason == OVER_BUDGET),
+            by_rules=by_rules,
+            settled=reading.settled,
+            retracted=reading.retracted,
+            holds=holds,
+        )
+        if filed:
+            await self._note(reading, [turn.id for turn in group])
+        return filed
+
+    async def _note(self, reading: Reading, turns: Sequence[int]) -> None:
+        """Let the turns on which the model failed be read again once it answers, each once."""
+        if reading.failed:
+            self._failed = self._failed or not self._again.issuperset(turns)
+        elif reading.answered and self._failed:
+            self._failed = False
+            for session_id in await self._storage.turns.retry():
+                waiting = await self._storage.turns.claim("ruled", session_id=session_id)
+                self._again.update(turn.id for turn in waiting)
+                self._debouncer.touch(session_id, asyncio.get_running_loop().time())
 
     def _keep_told(self, turns: Sequence[PendingTurn]) -> None:
         self._told[turns[-1].session_id] = [
