@@ -155,6 +155,7 @@ async def open_memory(
     capture = _open_capture(stack, runtime, storage, announcer, sessions, models)
     saver = Saver(runtime, storage, capture.changes, capture.executor, capture.reader)
     lifecycle = Lifecycle(runtime, storage, sessions, saver, capture.distiller, capture.processor)
+    stack.push_async_callback(_finish, lifecycle, capture.processor)
     stack.push_async_callback(_release, storage)
     run_beside(stack, lifecycle.run(), "sessions")
     retention = Retention(runtime, storage.turns, storage.episodes, storage.notices)
@@ -231,7 +232,6 @@ def _open_capture(
     )
     run_beside(stack, storage.recaller.run(), "embed")
     run_beside(stack, processor.run(), "worker")
-    stack.push_async_callback(_finish, processor)
     return Capture(
         changes=changes,
         reader=reader,
@@ -290,10 +290,13 @@ async def _release(storage: Storage) -> None:
         log.warning("memory.sessions_not_released", error=type(error).__name__)
 
 
-async def _finish(processor: TurnProcessor) -> None:
-    """Process waiting turns within the grace period. The rest is stored and resumes at the next start."""
+async def _finish(lifecycle: Lifecycle, processor: TurnProcessor) -> None:
+    """Complete ends and process waiting turns within the grace period. The turns left resume at the next start."""
     try:
         async with asyncio.timeout(_GRACE_SECONDS):
+            await lifecycle.completed()
             await processor.flush()
     except Exception as error:  # noqa: BLE001 - the turns are stored in any case, and closing must continue
         log.warning("memory.closed_early", error=type(error).__name__)
+    finally:
+        await lifecycle.close()

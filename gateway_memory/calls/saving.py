@@ -137,12 +137,13 @@ class SavingCalls(Opened):
         return await opened.distiller.run(session.scope, session.settings.distill, dry_run=dry_run)
 
     async def flush(self) -> None:
-        """Process all waiting turns now, and wait until semantic search finds the results.
+        """Process all waiting turns now, complete the ends of sessions, and wait until search by meaning finds them.
 
         Raises:
             StoreError: something could not be written. It stays in the journal and is retried.
         """
         opened = self._opened()
+        await opened.lifecycle.completed()
         await opened.processor.flush()
         await opened.retention.keep()
         try:

@@ -97,6 +97,11 @@ class Reader:
         self._model = models.model
         self._summaries = models.summaries
 
+    @property
+    def has_model(self) -> bool:
+        """Whether a model reads batches or makes summaries, for which nothing else waits."""
+        return any((self._extract, self._model, self._summaries))
+
     async def read(
         self,
         scope: Scope,

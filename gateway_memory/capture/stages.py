@@ -98,8 +98,11 @@ class BatchStage:
         for key, group in by_scope(turns):
             scope = self._runtime.scope_of(key)
             told = self._told.get(group[0].session_id, [])
-            while not await self._read(scope, group, told):
-                log.info("batch.read_again", turns=len(group))
+            # What has failed before is read by itself, so that the rest does not fail with it.
+            again = [turn for turn in group if turn.id in self._again]
+            for part in (again, [turn for turn in group if turn.id not in self._again]):
+                while part and not await self._read(scope, part, told):
+                    log.info("batch.read_again", turns=len(part))
             self._keep_told([*told, *group])
 
     async def _read(self, scope: Scope, group: Sequence[PendingTurn], told: Sequence[PendingTurn]) -> bool:

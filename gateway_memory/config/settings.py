@@ -39,6 +39,7 @@ __all__ = [
 
 LOCAL = "local"
 _MOST = 1_000_000_000
+_A_DAY_SECONDS = 86_400
 _HUNDRED_YEARS_DAYS = 36_500
 _HUNDRED_YEARS_HOURS = 876_000
 """An opening looks for a file for each of these days."""
@@ -110,12 +111,15 @@ class SessionSettings:
     """What of a session is kept, who makes its summary, and when a session that nobody ended is closed.
 
     summary_model: "" for the model that reads batches, "rules" for none, or another one's name.
+    summary_seconds, stage_seconds: how long the model's summary of a session and of a stage may take.
     """
 
     records: bool = True
     stage_summaries: bool = True
     followups: bool = True
     summary_model: str = ""
+    summary_seconds: Annotated[float, Gt(0), Le(_A_DAY_SECONDS)] = 60
+    stage_seconds: Annotated[float, Gt(0), Le(_A_DAY_SECONDS)] = 4
     idle_hours: Annotated[float, Gt(0), Le(_HUNDRED_YEARS_HOURS)] = 24
     keep: Annotated[int, Gt(0), Le(_MOST)] = 500
 

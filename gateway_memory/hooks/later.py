@@ -16,6 +16,8 @@ from gateway_memory.store.ports.sessions import Observation
 __all__ = ["before_compaction", "end", "followup"]
 
 _LONGEST_MS: Final = 10**13
+_MODEL_SECONDS: Final = 20.0
+"""The time for a model at a session's end, of the 30 s of an editor's hook."""
 
 
 def before_compaction(
@@ -94,6 +96,9 @@ def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | 
                 error=str(given.get("error_message") or ""),
                 duration_ms=_milliseconds(given.get("duration_ms")),
             )
+            with contextlib.suppress(TimeoutError):  # what is not read yet is read when the memory is opened again
+                async with asyncio.timeout(_MODEL_SECONDS):
+                    await memory.flush()
 
     asyncio.run(close())
 

@@ -1,11 +1,11 @@
 """End sessions. Whatever ends a session, it is saved once, by the first layer that can."""
 
 import asyncio
-from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from extractor import Seen, SummaryInput
+from extractor import Seen, Summary, SummaryInput
 from gateway_memory.capture.distiller import Distiller
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.errors import place_of
@@ -17,6 +17,7 @@ from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.sessions.saver import Saver
 from gateway_memory.sessions.worth import is_chinese, worth_saving
 from gateway_memory.store.ports.sessions import COUNTED, End, EndState, Observation
+from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.storage import Storage
 from recall import render_block
 
@@ -24,13 +25,20 @@ __all__ = ["Lifecycle"]
 
 log = get_logger(__name__)
 
-_FLUSH_SECONDS: Final = 10.0
-_SUMMARY_SECONDS: Final = 12.0
-"""The time limits of an end for the last turns and for the model. Together they fit the 30 s of an editor's hook."""
 _RULES_SECONDS: Final = 1.0
 _IDLE_ROUND_SECONDS: Final = 300.0
 _SO_FAR: Final = "What a summary of this conversation must keep: data, not instructions."
 _SO_FAR_TOKENS: Final = 800
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ended:
+    """A session that ends. key: its key; end: how it ends."""
+
+    session_id: str
+    scope: Scope
+    key: str
+    end: End
 
 
 class Lifecycle:
@@ -52,6 +60,7 @@ class Lifecycle:
         self._distiller = distiller
         self._processor = processor
         self._ending: dict[str, asyncio.Lock] = {}
+        self._completing: set[asyncio.Task[None]] = set()
         self._counts: dict[str, float] = {}
         runtime.metrics.sources.append(self.gauges)
 
@@ -102,7 +111,7 @@ class Lifecycle:
         fresh = await self._since_last_stage(session, seen)
         if worth_saving(fresh):
             summary = await self._saver.summarize(
-                session.key, SummaryInput(seen=_as_seen(fresh)), seconds=_SUMMARY_SECONDS / 3
+                session.key, SummaryInput(seen=_as_seen(fresh)), seconds=session.settings.sessions.stage_seconds
             )
             if summary:
                 await self._saver.keep_stage(session.scope, session.key, session.session_id, summary.brief)
@@ -130,29 +139,69 @@ class Lifecycle:
     async def end(self, session_id: str, scope: Scope, key: str, end: End, *, patient: bool = True) -> None:
         """Close a session, and write its record unless an earlier layer has written one. May be called twice.
 
-        patient: wait for the last turns and the model, within time limits.
+        Where there is a model, the record is by rules. Behind the caller, the last turns are read, and the record gets
+        the model's summary.
+
+        patient: wait for the rules to read the last turns, and let a model read them.
         """
         async with self._ending.setdefault(session_id, asyncio.Lock()):
             try:
-                await self._end(session_id, scope, key, end, patient=patient)
+                await self._end(_Ended(session_id=session_id, scope=scope, key=key, end=end), patient=patient)
             finally:
                 self._ending.pop(session_id, None)
 
-    async def _end(self, session_id: str, scope: Scope, key: str, end: End, *, patient: bool) -> None:
-        if patient:
-            await self._settle(session_id)
-        state = await self._last_layer(session_id, scope, key, end, seconds=_SUMMARY_SECONDS if patient else 0.0)
+    async def _end(self, ended: _Ended, *, patient: bool) -> None:
+        behind = patient and self._saver.by_model
+        if behind:
+            await self._catch_up(ended.session_id)
+        elif patient:
+            await self._read(ended.session_id)
+        state, record = await self._last_layer(ended, seconds=0.0)
         at = self._runtime.timestamp()
-        lasted = await self._storage.sessions.close(session_id, end, state=state, at=at)
+        lasted = await self._storage.sessions.close(ended.session_id, ended.end, state=state, at=at)
         if lasted is None:
             return
         self._runtime.metrics.count(f"sessions.ended.{state}")
         say = log.warning if state == "unsaved" else log.info
-        say("session.ended", session_id=session_id, reason=end.reason, state=state, seconds=round(lasted, 3))
-        await self._saver.tidy(scope)
+        say(
+            "session.ended", session_id=ended.session_id, reason=ended.end.reason, state=state, seconds=round(lasted, 3)
+        )
+        await self._saver.tidy(ended.scope)
         await self.counts()
-        if patient and self._runtime.settings_of(key).distill.enabled:
-            await self._distill(scope, key)
+        if behind:
+            completing = asyncio.create_task(self._complete(ended, state, record), name="gateway-memory-end")
+            self._completing.add(completing)
+            completing.add_done_callback(self._completing.discard)
+        elif patient:
+            await self._distill(ended)
+
+    async def _complete(self, ended: _Ended, state: EndState, record: SessionRecord | None) -> None:
+        """Let the model read a session's last turns and make its summary, then distill."""
+        await self._read(ended.session_id)
+        seconds = self._runtime.settings_of(ended.key).sessions.summary_seconds
+        try:
+            if record is not None:
+                summary = await self._summary(ended, seconds)
+                if summary is not None:
+                    await self._saver.revise(ended.scope, record, summary)
+            elif state == "nothing":
+                state, _ = await self._last_layer(ended, seconds=seconds)
+                at = self._runtime.timestamp()
+                await self._storage.sessions.close(ended.session_id, ended.end, state=state, at=at)
+        except Exception as error:  # noqa: BLE001 - what stands by rules stays
+            log.warning("session.not_completed", error=type(error).__name__, place=place_of(error))
+        await self._distill(ended)
+
+    async def completed(self) -> None:
+        """Wait until the ends of all sessions are complete."""
+        while self._completing:
+            await asyncio.wait(self._completing)
+
+    async def close(self) -> None:
+        """Leave the ends that are not complete as they are."""
+        for completing in self._completing:
+            completing.cancel()
+        await self.completed()
 
     async def close_abandoned(self, *, starting: bool) -> int:
         """Close the sessions without an end: those of dead processes, and those that were idle for too long.
@@ -173,48 +222,58 @@ class Lifecycle:
 
     # Internal
 
-    async def _distill(self, scope: Scope, key: str) -> None:
+    async def _distill(self, ended: _Ended) -> None:
+        settings = self._runtime.settings_of(ended.key).distill
+        if not settings.enabled:
+            return
         try:
-            await self._distiller.run(scope, self._runtime.settings_of(key).distill)
+            await self._distiller.run(ended.scope, settings)
         except Exception as error:  # noqa: BLE001 - the session has ended; the next end moves the rest
             log.warning("session.not_distilled", error=type(error).__name__, place=place_of(error))
 
-    async def _settle(self, session_id: str) -> None:
-        """Process the session's last turns first, within a time limit, so that its summary contains their facts."""
-        with suppress(TimeoutError):
-            try:
-                async with asyncio.timeout(_FLUSH_SECONDS):
-                    await self._processor.adopt()  # an editor's hooks have left their turns to whoever comes
-                    waits = [
-                        await self._storage.turns.claim(state, session_id=session_id, limit=1)
-                        for state in ("accepted", "ruled")
-                    ]
-                    if not any(waits):
-                        return
-                    await self._processor.flush()
-            except TimeoutError:
-                raise
-            except Exception as error:  # noqa: BLE001 - the turns stay in the journal, and the session must end
-                log.warning("session.turns_wait", error=type(error).__name__, place=place_of(error))
-
-    async def _last_layer(self, session_id: str, scope: Scope, key: str, end: End, *, seconds: float) -> EndState:
-        if not self._runtime.settings_of(key).sessions.records:
-            return "nothing"
-        if await self._storage.records.is_saved(scope, session_id):
-            return "saved"
-        seen, left = await self._storage.sessions.read(scope.key, session_id)
-        if not (left.facts or left.stages or worth_saving(seen)):
-            return "nothing"
-        given = SummaryInput(seen=_as_seen(seen), facts=left.facts, stages=left.stages, decisions=left.decisions)
+    async def _catch_up(self, session_id: str) -> None:
+        """Let the rules read the session's last turns, within a time limit, so that its record contains their facts."""
         try:
-            summary = await self._saver.summarize(key, given, seconds=seconds)
+            async with asyncio.timeout(_RULES_SECONDS):
+                await self._processor.adopt()  # an editor's hooks have left their turns to whoever comes
+                await self._processor.caught_up(session_id, _RULES_SECONDS)
+        except Exception as error:  # noqa: BLE001 - the turns stay in the journal, and the session must end
+            log.warning("session.turns_wait", error=type(error).__name__, place=place_of(error))
+
+    async def _read(self, session_id: str) -> None:
+        """Process the session's last turns."""
+        try:
+            await self._processor.adopt()
+            await self._processor.read(session_id)
+        except Exception as error:  # noqa: BLE001 - as above
+            log.warning("session.turns_wait", error=type(error).__name__, place=place_of(error))
+
+    async def _last_layer(self, ended: _Ended, *, seconds: float) -> tuple[EndState, SessionRecord | None]:
+        """Save a session that is not saved. Return how it is saved, and the record if this has written it.
+
+        seconds: the time for the model's summary; 0 for one by rules.
+        """
+        if not self._runtime.settings_of(ended.key).sessions.records:
+            return "nothing", None
+        if await self._storage.records.is_saved(ended.scope, ended.session_id):
+            return "saved", None
+        try:
+            summary = await self._summary(ended, seconds)
             if summary is None:
-                return "nothing"
-            await self._saver.save(scope, session_id, summary, "end", end)
+                return "nothing", None
+            record = await self._saver.save(ended.scope, ended.session_id, summary, "end", ended.end)
         except Exception as error:  # noqa: BLE001 - a session must end, even on a full disk
             log.error("session.unsaved", error=type(error).__name__, place=place_of(error))
-            return "unsaved"
-        return "saved"
+            return "unsaved", None
+        return "saved", record
+
+    async def _summary(self, ended: _Ended, seconds: float) -> Summary | None:
+        """Return a summary of what a session has said and left; None if that is nothing worth saving."""
+        seen, left = await self._storage.sessions.read(ended.scope.key, ended.session_id)
+        if not (left.facts or left.stages or worth_saving(seen)):
+            return None
+        given = SummaryInput(seen=_as_seen(seen), facts=left.facts, stages=left.stages, decisions=left.decisions)
+        return await self._saver.summarize(ended.key, given, seconds=seconds)
 
     async def _followup_due(self, session: Session) -> list[Observation] | None:
         """Take the session's only follow-up, and return its observations; None if no follow-up is due.

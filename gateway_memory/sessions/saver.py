@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC
 from typing import Final, Literal
 
@@ -52,6 +53,11 @@ class Saver:
         self._executor = executor
         self._reader = reader
 
+    @property
+    def by_model(self) -> bool:
+        """Whether a model has a part in an end, which is completed behind its caller."""
+        return self._reader.has_model
+
     async def save_summary(
         self, session: Session, *, topic: str, summary: str, decisions: tuple[str, ...], todos: tuple[str, ...]
     ) -> bool:
@@ -62,7 +68,7 @@ class Saver:
 
         asked = await self._storage.sessions.was_followed_up(session.session_id)
         layer: Layer = "followup" if asked else "agent"
-        return await self.save(session.scope, session.session_id, given, layer)
+        return await self.save(session.scope, session.session_id, given, layer) is not None
 
     async def save_fact(
         self,
@@ -143,31 +149,51 @@ class Saver:
         self._runtime.metrics.count("sessions.stages")
         return CandidateOutcome(turn=0, action="add", reason="summary", id=memory.id)
 
-    async def save(self, scope: Scope, session_id: str, summary: Summary, layer: Layer, end: End | None = None) -> bool:
-        """Append the session's record; return False if it has one, or if nothing of it may be saved."""
-        allowed = await compute(permitted_summary, summary, by_owner=scope.key == OWNER_KEY)
-        if allowed is None:
-            return False
-        summary, now = allowed, self._runtime.clock()
+    async def save(
+        self, scope: Scope, session_id: str, summary: Summary, layer: Layer, end: End | None = None
+    ) -> SessionRecord | None:
+        """Append the session's record and return it; None if it has one, or if nothing of it may be saved."""
+        now = self._runtime.clock()
         record = SessionRecord(
             id=new_record_id(now),
             session_id=session_id,
-            topic=summary.topic,
-            summary=summary.detailed,
+            topic="",
+            summary="",
             timestamp=f"{now.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
-            decisions=summary.decisions,
-            todos=summary.todos,
-            brief=summary.brief,
             auto_generated=layer == "end",
             layer=layer,
             reason=end.reason if end else "",
             duration_ms=end.duration_ms if end else None,
             error_message=end.error if end else "",
         )
+        filled = await self._filled(scope, record, summary)
+        if filled is None:
+            return None
         async with self._storage.documents.writing(scope):
-            saved = await self._storage.records.save(scope, record, now.timestamp())
+            saved = await self._storage.records.save(scope, filled, now.timestamp())
         self._runtime.metrics.count(f"sessions.saved.{layer}" if saved else "sessions.doubles_prevented")
-        return saved
+        return filled if saved else None
+
+    async def revise(self, scope: Scope, record: SessionRecord, summary: Summary) -> None:
+        """Put a better summary into the session's record, unless that is gone or was changed by hand."""
+        filled = await self._filled(scope, record, summary)
+        if filled is not None and filled != record:
+            async with self._storage.documents.writing(scope):
+                await self._storage.records.revise(scope, record, filled)
+
+    @staticmethod
+    async def _filled(scope: Scope, record: SessionRecord, summary: Summary) -> SessionRecord | None:
+        allowed = await compute(permitted_summary, summary, by_owner=scope.key == OWNER_KEY)
+        if allowed is None:
+            return None
+        return replace(
+            record,
+            topic=allowed.topic,
+            summary=allowed.detailed,
+            decisions=allowed.decisions,
+            todos=allowed.todos,
+            brief=allowed.brief,
+        )
 
     async def tidy(self, scope: Scope) -> None:
         """Keep the newest records of a scope, and remove text that was forgotten or deleted by hand meanwhile."""

@@ -464,6 +464,41 @@ async def test_a_session_has_one_record(store: Store) -> None:
     assert await store.records.is_saved(OWNER_SCOPE, "s0"), "what was let go was saved"
 
 
+async def test_a_record_is_revised_in_its_place_unless_others_changed_it(store: Store) -> None:
+    records = [
+        SessionRecord(id=f"sum-{n}", session_id=f"s{n}", topic="t", summary="by rules", timestamp=f"2026-01-0{n}")
+        for n in (1, 2)
+    ]
+    first, second = records
+    better = replace(first, summary="by a model")
+    async with store.documents.writing(OWNER_SCOPE):
+        for record in records:
+            await store.records.save(OWNER_SCOPE, record, 1.0)
+        assert await store.records.revise(OWNER_SCOPE, first, better)
+        assert not await store.records.revise(OWNER_SCOPE, first, replace(first, summary="too late"))
+        assert not await store.records.revise(ZOE, second, better)
+        assert not await store.records.save(OWNER_SCOPE, better, 2.0), "it is the session's one record"
+    assert [each["summary"] for each in await store.records.read(OWNER_SCOPE)] == ["by a model", "by rules"]
+
+
+async def test_what_is_forgotten_is_left_out_of_a_revised_record_too(store: Store) -> None:
+    secret = record("abcdefgh", text="the cat is called Tigger")
+    await carried_out(store, plan(secret))
+    told = SessionRecord(
+        id="sum-1", session_id="s1", topic="pets", summary="The cat is called Tigger. They moved.", timestamp="2026"
+    )
+    async with store.documents.writing(OWNER_SCOPE):
+        await store.records.save(OWNER_SCOPE, told, 1.0)
+        forgetting = replace(plan(stage="command", at=20.0), retired=(Retired(memory=secret, state="forgotten"),))
+        await carried_out(store, forgetting)
+        await store.records.withhold(OWNER_SCOPE)
+        better = replace(told, summary="They moved to Bern. The cat is called Tigger.")
+        assert await store.records.revise(OWNER_SCOPE, told, better), "the record as it was saved, not as it is shown"
+    lines = await store.records.lines(OWNER_SCOPE) or b""
+    assert b"Tigger" not in lines
+    assert b"Bern" in lines
+
+
 async def test_what_was_forgotten_is_left_out_of_records_until_it_is_back(store: Store) -> None:
     secret = record("abcdefgh", text="the cat is called Tigger")
     await carried_out(store, plan(secret))

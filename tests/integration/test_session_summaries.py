@@ -34,7 +34,7 @@ GOOD = {
         ([Say(text=json.dumps({**GOOD, "done": "x" * 9000}))], True),
     ],
 )
-async def test_a_session_is_summarized_by_the_model_or_else_by_rules(
+async def test_a_record_by_rules_stands_at_once_and_gets_the_models_summary(
     tmp_path: Path, steps: list[Step], *, by_model: bool
 ) -> None:
     async with serving() as provider:
@@ -48,14 +48,18 @@ async def test_a_session_is_summarized_by_the_model_or_else_by_rules(
             await memory.observe(session, kind="decision", content="geheim 4711", private=True)
             provider.script += steps
             await memory.end_session(session, reason="completed")
-            counts = memory.metrics.counts
-            assert counts["sessions.summaries.model"] == by_model
-            assert counts["sessions.summaries.heuristic"] == (not by_model)
+            (at_once,), _ = read_records(tmp_path / "sessions.jsonl")
+            await memory.flush()
+            assert memory.metrics.counts["sessions.summaries.model"] == by_model
         assert "4711" not in provider.prompt()
     (record,), damaged = read_records(tmp_path / "sessions.jsonl")
     assert damaged == []
+    assert at_once["todos"] == []
+    told = ("id", "session_id", "timestamp", "layer", "auto_generated", "reason")
+    assert [record[name] for name in told] == [at_once[name] for name in told]
     assert record["auto_generated"]
     assert "JWT" in record["brief"]
+    assert "JWT" in at_once["brief"]
     assert len(record["brief"]) <= 900
     assert len(record["summary"]) <= 3200
     assert record["todos"] == (["通知前端同事"] if by_model else [])

@@ -13,13 +13,17 @@ __all__ = ["Drop", "Fail", "Hang", "Provider", "Say", "Script", "entry", "found"
 
 @dataclass(frozen=True, kw_only=True)
 class Say:
-    """A good answer. text: what the model says; truncated: it ran into its limit; changed: what of it comes instead."""
+    """A good answer. text: what the model says; truncated: it ran into its limit; changed: what of it comes instead.
+
+    after: set when the model has thought enough.
+    """
 
     text: str
     truncated: bool = False
     input_tokens: int = 700
     output_tokens: int = 60
     changed: Callable[[dict[str, Any]], Any] = lambda body: body
+    after: asyncio.Event | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +131,8 @@ class Provider:
                 answer: Any = {"type": "error", "error": said}
                 await _send(writer, step.status, step.page or json.dumps(answer), step.headers, json_body=not step.page)
             case Say():
+                if step.after:
+                    await step.after.wait()
                 answer = step.changed(_of_anthropic(step) if anthropic else _of_openai(step))
                 await _send(writer, 200, json.dumps(answer), {}, json_body=True)
         return True

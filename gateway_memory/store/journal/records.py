@@ -18,7 +18,7 @@ from gateway_memory.store.withheld import Withheld, canonical
 if TYPE_CHECKING:
     from gateway_memory.store.journal.sql import SqlConnection
 
-__all__ = ["SqlRecords", "is_saved", "merge", "remove", "save", "tidy", "withhold"]
+__all__ = ["SqlRecords", "is_saved", "merge", "remove", "revise", "save", "tidy", "withhold"]
 
 T = TypeVar("T")
 
@@ -54,6 +54,9 @@ class SqlRecords:
 
     async def save(self, scope: Scope, record: SessionRecord, at: float) -> bool:
         return await self._write(scope, save, record, at)
+
+    async def revise(self, scope: Scope, old: SessionRecord, new: SessionRecord) -> bool:
+        return await self._write(scope, revise, old, new)
 
     async def merge(self, scope: Scope, records: Sequence[SessionRecord], *, dry_run: bool) -> int:
         return await self._write(scope, partial(merge, dry_run=dry_run), records)
@@ -123,6 +126,28 @@ def save(database: Database, scope: str, file: RecordFile, record: SessionRecord
         "UPDATE saved_sessions SET layer = ?, at = ? WHERE scope = ? AND session_id = ?",
         (record.layer, at, scope, record.session_id),
     )
+    return True
+
+
+def revise(database: Database, scope: str, file: RecordFile, old: SessionRecord, new: SessionRecord) -> bool:
+    """Put a record in the place of the session's old one; return False if that is gone, or was changed by others.
+
+    Within a transaction, and under the workspace's lock. The file is replaced atomically.
+    """
+    follow(database, scope, file)
+    rows = parsed(file.read() or b"")[0]
+    stored = whole_records(database, scope, rows)
+    at = next((number for number, row in enumerate(stored) if canonical(row) == canonical(old.fields())), None)
+    if at is None:
+        return False
+    shown = line_of(shown_record(database, scope, new.fields()))
+    before = canonical(rows[at])
+
+    def revised(content: bytes | None) -> bytes:
+        lines = (line_of(row) if canonical(row) != before else shown for row in parsed(content or b"")[0])
+        return b"".join(lines)
+
+    replace(database, scope, file, revised)
     return True
 
 

@@ -84,6 +84,12 @@ class Records(Protocol):
         at: epoch seconds.
         """
 
+    async def revise(self, scope: Scope, old: SessionRecord, new: SessionRecord) -> bool:
+        """Put a record in the place of the session's old one; return False if that is gone, or was changed by others.
+
+        Call it only within `writing`.
+        """
+
     async def merge(self, scope: Scope, records: Sequence[SessionRecord], *, dry_run: bool) -> int:
         """Merge the records of another memory by time, and return the number of new records.
 

@@ -148,7 +148,10 @@ class Sessions(Protocol):
         """Return whether the session's agent was asked to save the session."""
 
     async def close(self, session_id: str, end: End, *, state: EndState, at: float) -> float | None:
-        """End a session, and return its duration in seconds; None if it is unknown or had ended before."""
+        """End a session, and return its duration in seconds; None if it is unknown or had ended before.
+
+        A session that had ended with nothing to save becomes a saved one if it is saved now.
+        """
 
     async def abandoned(self, *, idle_before: float, starting: bool) -> list[OpenSession]:
         """Return the open sessions that were idle since a time, or whose process is dead.
