@@ -95,6 +95,11 @@ class Model:
         """Whether the model is not asked for a while, after repeated failures."""
         return self._breaker.is_open
 
+    @property
+    def form(self) -> Format:
+        """The strictest format of an answer that the server has not refused."""
+        return self._provider.formats[self._form] if self._provider else "schema"
+
     def cost_at_most(self, turns: Sequence[Turn], known: Sequence[Known], kept: Sequence[Kept] = ()) -> int:
         """Return the most tokens that an extraction can take, a repair included. They are reserved before the call."""
         texts = [turn.user + turn.reply for turn in turns] + [memory.text for memory in known]

@@ -253,9 +253,9 @@ class ConversationCalls(Opened):
     ) -> None:
         """End a session and save its summary if it has none. The next message under its key opens a new session.
 
-        The call takes a second at most, and never raises because a summary could not be made. With a model, the record is
-        by rules at first; `flush` waits for the model's. Ending a session twice has no effect. An end that was cancelled
-        or that raised can be repeated.
+        The call takes a second at most, and never raises because a summary could not be made. With a model, the record
+        is by rules at first; `flush` waits for the model's. Ending a session twice has no effect. An end that was
+        cancelled or that raised can be repeated.
 
         reason: completed, aborted, error, window_close, user_close, reset (`/new`), or a reason of the host's own.
         error: what went wrong, in the host's words. It is stored without secrets, and not stored for an incognito

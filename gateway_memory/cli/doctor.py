@@ -42,6 +42,10 @@ def run(args: argparse.Namespace) -> int:
         from gateway_memory.cli.mqtt import run_doctor
 
         return run_doctor(args)
+    if args.part == "model":
+        from gateway_memory.cli.model import examine_model
+
+        return examine_model(args)
     if no_folder(args.workspace):
         return 1
     try:

@@ -38,7 +38,7 @@ def _listen(parser: ArgumentParser) -> None:
 
 
 def _doctor(parser: ArgumentParser) -> None:
-    parser.add_argument("part", choices=["mqtt", "episodes"])
+    parser.add_argument("part", choices=["mqtt", "episodes", "model"])
     add_place(parser)
 
 
@@ -84,8 +84,8 @@ COMMANDS: Final = (
     ShellCommand(
         name="doctor",
         help=(
-            "say in words what is wrong with a connection, or with what was said and its index",
-            "用文字说明连接、或对话原话及其索引哪里出了问题",
+            "say in words what is wrong with a connection, with the model, or with what was said and its index",
+            "用文字说明连接、模型、或对话原话及其索引哪里出了问题",
         ),
         add_arguments=_doctor,
         run="gateway_memory.cli.doctor:run",

@@ -7,7 +7,7 @@ from gateway_memory.commands.answers import iso_time, phrase, readable_time
 from gateway_memory.commands.feedback import counted
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.context.digest import waiting_reviews
-from gateway_memory.edge.phrases import Language, say
+from gateway_memory.edge.phrases import PHRASES, Language, say
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.session import FEATURES, Session
 from gateway_memory.sync.health import WorkspaceHealth
@@ -165,7 +165,8 @@ async def status(ports: CommandPorts, session: Session, _: str) -> str:
         *_model_lines(language, facts["model"]),
     ]
     if facts["model"]["failed_turns"]:
-        lines.append(say(language, "status_failed", **facts["model"]))
+        why = say(language, _model_failure(facts["failures"]))
+        lines.append(say(language, "status_failed", why=why, **facts["model"]))
     if unreadable["rows"] or unreadable["index"]:
         lines.append(say(language, "status_unreadable", **unreadable))
     return "\n".join(lines)
@@ -189,6 +190,12 @@ def _failure_lines(language: Language, failures: list[dict[str, Any]]) -> list[s
         kinds = [f"{each['place']} {each['error']} ×{each['count']}" for each in failures[:_KINDS]]
         lines.append(say(language, "status_failures", kinds=say(language, "comma").join(kinds)))
     return lines
+
+
+def _model_failure(failures: list[dict[str, Any]]) -> str:
+    """Return how the model failed last, but for its rest after failures."""
+    kinds = (f"model_{each['place'].removeprefix('model.')}" for each in failures if each["place"].startswith("model."))
+    return next((kind for kind in kinds if kind in PHRASES), "model_unknown")
 
 
 def _model_lines(language: Language, model: dict[str, Any]) -> list[str]:
