@@ -4,8 +4,9 @@ A session is one batch. An entry names the turn that its label names, and quotes
 message, the sentence that shares most words with the fact, or nothing. The known memories are the facts of earlier
 sessions that share most words with a turn, as many as a model is given. Then each fact is moved to a turn of another
 conversation, where nobody said it: to a random one, and to the one that shares most words with it. Last, a tenth of the
-facts is falsified where it was said: another number, another name, another object, or the opposite. Of each group it
-tells the share that is kept, waits for a review, and is refused.
+facts is falsified where it was said: another number, another name, another object, the opposite, a wish of what must
+be (or a duty of a wish), or a fact of somebody else as the user's. Of each group it tells the share that is kept, waits
+for a review, and is refused.
 
 Of two people who chat, the one whom a fact is about is the user, and the other one's messages are the replies.
 """
@@ -27,11 +28,18 @@ __all__ = ["evidence"]
 
 Row = dict[str, Any]
 
-NEAREST, ASKED_ABOUT, AT_ONCE = 5, 4, 20  # as the reader asks a model
+NEAREST, ASKED_ABOUT, AT_ONCE = 5, 4, 12  # as the reader asks a model
 LONGEST_TEXT, LONGEST_FACT = 1195, 295  # characters; RealMem's rows are cut soon after
 _COUNTED = ("facts", "refused", "waits")
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 _OPPOSITE = re.compile(r"\b(?:is|are|was|were|has|will|can|does)\b(?! not)")
+_MUST = re.compile(r"\b(?:must|has to|have to|needs to|need to|is required to)\b")
+_SUBJECT = re.compile(
+    r"\A(?:The user's|User's|[A-Z]\w+'s|Her|His) "
+    r"(?P<who>mother|mom|mum|father|dad|sister|brother|son|daughter|wife|husband|friend|colleague|boss|partner|cousin"
+    r"|uncle|aunt|grandma|grandmother|grandpa|dog|cat|kids|family)(?: [A-Z]\w+)? (?=\w)"
+)
+_RARE = ("must", "subject")
 SOME_DAY = "2026-01-05"  # for rows without a day
 
 
@@ -112,10 +120,12 @@ def _add_falsified(report: dict[str, Any], sessions: Sequence[Session], random: 
         [(one, fact, one, fact.number) for at, (one, fact) in enumerate(facts) if at not in chosen],
         "sentence",
     )
-    for way in ("number", "name", "object", "opposite"):
+    for way in ("number", "name", "object", "opposite", "must", "subject"):
         wrong = []
-        for at in sorted(chosen):
+        for at in range(len(facts)) if way in _RARE else sorted(chosen):
             one, fact = facts[at]
+            if way == "subject" and not _tells_of_another(fact, one):
+                continue
             content = _falsified(fact.content, way, names, nouns, random)
             if content != fact.content:
                 wrong.append((one, Fact(content, fact.number, fact.by, fact.words), one, fact.number))
@@ -136,7 +146,17 @@ def _falsified(content: str, way: str, names: Sequence[str], nouns: Sequence[str
         if places:
             words[places[-1]] = random.choice(nouns).lower()
         return " ".join(words)
+    if way == "must":
+        return _MUST.sub("wants to", content, count=1)
+    if way == "subject":
+        return _SUBJECT.sub("The user ", content, count=1)
     return _OPPOSITE.sub(lambda found: f"{found[0]} not", content, count=1)
+
+
+def _tells_of_another(fact: Fact, one: Session) -> bool:
+    """Return whether a fact is about one of the user's people, and its message has the same words for them."""
+    found = _SUBJECT.match(fact.content)
+    return found is not None and found["who"].lower() in one.turns[fact.number - 1].user.lower()
 
 
 def _add(report: dict[str, Any], name: str, placed: Iterable[tuple[Session, Fact, Session, int]], mode: str) -> None:
@@ -144,13 +164,13 @@ def _add(report: dict[str, Any], name: str, placed: Iterable[tuple[Session, Fact
     answers: dict[tuple[Session, bool, str], list[Row]] = defaultdict(list)
     for home, fact, place, number in placed:
         quote = _quote(fact, place.turns[number - 1].user, mode)
-        answers[place, home.whole, fact.by].append(_entry(fact.content, number, quote))
+        answers[place, home.whole, fact.by].append(_entry(fact.content, quote))
     groups: dict[str, Counter[str]] = defaultdict(Counter)
     for (place, whole, by), entries in answers.items():
         for start in range(0, len(entries), AT_ONCE):
             some = entries[start : start + AT_ONCE]
             now = place.turns[-1].at
-            answer = {"shouldStore": True, "entries": some}
+            answer = {"entries": some}
             kept, left_out = candidates_of(answer, place.turns, place.known, now, speaker=place.user)
             waits = sum(bool(each.doubt) for each in kept)
             texts = "whole texts" if whole else "cut texts"
@@ -176,16 +196,8 @@ def _quote(fact: Fact, message: str, mode: str) -> str:
     return max(said, key=lambda text: len(fact.words & statement_words(text)), default=message)
 
 
-def _entry(content: str, number: int, quote: str) -> Row:
-    fixed = {
-        "category": "fact",
-        "type": "B",
-        "importance": "normal",
-        "target": "daily",
-        "confidence": 0.9,
-        "expires": "",
-    }
-    return {**fixed, "content": content, "turn": number, "quote": quote, "entities": [], "supersedes": []}
+def _entry(content: str, quote: str) -> Row:
+    return {"quote": quote, "content": content, "category": "fact", "importance": "normal"}
 
 
 def _remember(sessions: Sequence[Session]) -> None:

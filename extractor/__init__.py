@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .language.script import has_han, is_mostly_chinese
     from .language.sentences import without_quotations
     from .language.small_talk import is_greeting, is_small_talk
-    from .language.vocabulary import polarity, same_words
+    from .language.vocabulary import polarity
     from .meaning import Meaning, meaning_of, understood
     from .merge.decide import OPEN, decide, says, settled, unsure
     from .merge.doubt import ReviewMode, doubt_of
@@ -74,7 +74,6 @@ __all__ = [
     "permitted_fact",
     "permitted_summary",
     "polarity",
-    "same_words",
     "says",
     "settled",
     "stands_alone",
@@ -136,7 +135,6 @@ _HOMES = {
     "permitted_fact": "model.permission",
     "permitted_summary": "model.permission",
     "polarity": "language.vocabulary",
-    "same_words": "language.vocabulary",
     "says": "merge.decide",
     "settled": "merge.decide",
     "stands_alone": "merge.told",

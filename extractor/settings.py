@@ -70,6 +70,7 @@ class ExtractorSettings:
     )
     api_key_env: str = ""
     timeout_seconds: Annotated[float, Gt(0), Le(_A_DAY_SECONDS)] = 60
+    prompt: Literal["auto", "small", "full"] = "auto"
     context_tokens: Annotated[int, Ge(0), Le(_MOST)] = 0
     min_conversation_length: Annotated[int, Ge(0), Le(_MOST)] = 50
     max_daily_extractions: Annotated[int, Ge(0), Le(_MOST)] = 100
@@ -80,6 +81,11 @@ class ExtractorSettings:
     max_wait_seconds: Annotated[float, Ge(0), Le(_A_YEAR_SECONDS)] = 300
     exclude_session_types: tuple[str, ...] = ("group",)
     memory_md_threshold: Literal["high", "normal"] = "high"
+
+    @property
+    def may_retract(self) -> bool:
+        """Whether the model may take back what the rules kept: a small one takes back what is true."""
+        return self.prompt == "full" or (self.prompt == "auto" and not self.base_url)
 
     def __post_init__(self) -> None:
         check_model(self.model, self.base_url)

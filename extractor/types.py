@@ -68,7 +68,7 @@ class Candidate:
 
     content: one line. explicit: the user said "remember". importance "high" earns a line in MEMORY.md
     (`memory_md_threshold`); "normal" goes to the day's log. confidence: 0..1.
-    supersedes: ids of memories that it replaces, according to a model. expires: the last day on which it holds.
+    supersedes: ids of memories that it replaces, according to a host. expires: the last day on which it holds.
     turn, quote: the turn and the user's words from which a model read it; 0 and "" with the rules.
     doubt: what was found doubtful when it was read.
     said: the sentence in which it was told, which may tell of a change of which the content does not; "" if unknown.

@@ -69,6 +69,7 @@ def dates_of(text: str, day: date) -> list[frozenset[Span]]:
     return [spans for _, spans in _written(text, day)]
 
 
+_YEAR_BEFORE: Final = re.compile(r"\b(next|last)[\s-]+\Z", re.IGNORECASE)
 _YEARLY: Final = re.compile(
     r"\b(?:birthdays?|born|anniversary|every|each|always|usually)\b|生日|出生|纪念日|每", re.IGNORECASE
 )
@@ -110,6 +111,12 @@ def _written(text: str, day: date) -> list[tuple[tuple[int, int], frozenset[Span
 def _spans(match: re.Match[str], day: date) -> Iterator[Span]:
     parts = match.groupdict()
     years = [int(parts["year"])] if parts.get("year") else [day.year - 1, day.year, day.year + 1]
+    named = match.start("month") if parts.get("month") else match.start()
+    which = _YEAR_BEFORE.search(match.string, 0, named)
+    if which and not parts.get("year"):  # "next September" is no September that has begun
+        month = _month(parts["month"]) if parts.get("month") else day.month
+        first = day.year + (month <= day.month)
+        years = [first] if which[1].lower() == "next" else [first - 2, first - 1]
     for year in years:
         try:
             if not parts.get("month"):
@@ -280,7 +287,7 @@ _RELATIVE: Final = tuple(
         (rf"{_HAN_COUNT}(?:以?后|之后)", _away),
         (rf"{_HAN_COUNT}(?P<back>以?前|之前)", _away),
         (r"(?<![\d./-])(?P<one>\d{1,2})[/.-](?P<two>\d{1,2})(?:[/.-](?P<year>\d{4}|\d\d))?(?![\d/.-]*\d)", _in_figures),
-        (r"\bthe (?P<day>\d{1,2})(?:st|nd|rd|th)\b", _day_of_month),
+        (r"\bthe (?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! of [A-Za-z])", _day_of_month),
         (rf"{_HAN_WHICH}月(?P<day>{_NUMERAL})[日号]", _day_of_month),
         (rf"(?<![月\d零一二三四五六七八九十])(?P<day>{_NUMERAL})[日号](?![线楼房院])", _day_of_month),
         (r"\bchristmas\b|圣诞", _feast(12, 24, 26)),

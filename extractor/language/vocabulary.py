@@ -12,7 +12,6 @@ __all__ = [
     "left_behind",
     "names_of_kind",
     "polarity",
-    "same_words",
     "statement_words",
     "stem",
     "without_kind",
@@ -109,8 +108,6 @@ _CONTRAST = re.compile(
 
 _SEVERAL = re.compile(r"[.!?;]\s+\S|[。！？；]\s*\S")
 
-_SAME = 0.5  # Jaccard from which two quotations are the same piece
-
 # Function words: they carry the form of a statement, not its content.
 _FORM = words_of(
     """
@@ -169,18 +166,6 @@ def statement_words(text: str) -> frozenset[str]:
         elif (word := token.strip(".'-")) and word not in _FORM:
             found.add(stem(word))
     return frozenset(found)
-
-
-def same_words(quote: str, text: str) -> bool:
-    """Return whether two quotations are the same piece of a message.
-
-    One holds the other, or half of the words that either has are in both (Jaccard).
-    """
-    a, b = ("".join(character for character in part.casefold() if character.isalnum()) for part in (quote, text))
-    if not a or not b:
-        return False
-    words, others = statement_words(quote), statement_words(text)
-    return a in b or b in a or (bool(words) and len(words & others) >= _SAME * len(words | others))
 
 
 def stem(word: str) -> str:

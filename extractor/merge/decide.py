@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from extractor.language.script import is_chinese, length_in_letters
+from extractor.language.tables import words_of
 from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
 from extractor.types import Action, Candidate, Decision, Known
 
@@ -32,13 +33,21 @@ STANDS_OUT = 0.09
 FEW = 3  # words
 NEAR, OVERLAPPING = 0.62, 0.34  # cosine, Jaccard: from these on a model is asked, if there is one
 NEAR_A_CHANGE = 0.45  # cosine, where the new statement has a word of change
-SAID_WORDS, SAID_COSINE = 0.6, 0.5  # share of a line's content words, or cosine, from which on a text says the line
+SAID_WORDS = 0.6  # share of a line's content words, of two at least, from which on a text says the line …
+NEAR_WORDS, SAID_COSINE = 0.5, 0.5  # … or share of any number of them, where the cosine of both is high too
 
 OPEN = ("new", "perhaps_changed")  # reasons for adding a candidate of which a model may know better
 
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
 _DIGIT = re.compile(r"\d")
+_LATIN = re.compile(r"[a-zà-ÿ]+")
 _NAME = re.compile(r"(?<![A-Za-z])[A-Z][A-Za-z]*")
+_NO_NAMES = words_of(
+    """
+    i monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december
+    """
+)
 _ANSWER = re.compile(
     r"\b(?:answer|reply|respond|replies|responses?|answers|explanations?)\b|回答|回复|答复|解释", re.IGNORECASE
 )
@@ -77,14 +86,20 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Decision:
 
 
 def says(content: str, text: str, cosine: float | None) -> bool:
-    """Return whether a content says what a line says, in other words or in another language, with all its numbers.
+    """Return whether a content says what a line says, with its names and numbers, in any words or language.
 
     cosine: of both, None if it is unknown.
     """
-    if not set(_NUMBER.findall(text)) <= set(_NUMBER.findall(content)):
+    if not set(_NUMBER.findall(text)) <= set(_NUMBER.findall(content)) or _denies(content, text):
+        return False
+    near = (cosine or 0.0) >= SAID_COSINE
+    if is_chinese(content) != is_chinese(text):
+        return near and _are_named(text, content)
+    if not _are_named(text, content) or _names_others(text, content):
         return False
     words = statement_words(text)
-    return len(words & statement_words(content)) >= max(1, SAID_WORDS * len(words)) or (cosine or 0.0) >= SAID_COSINE
+    share = len(words & statement_words(content)) / max(1, len(words))
+    return share >= SAID_WORDS if len(words) > 1 and not near else share >= NEAR_WORDS and near
 
 
 def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:
@@ -97,7 +112,10 @@ def unsure(candidate: Candidate, known: Sequence[Known]) -> list[Known]:
 
 
 def settled(candidate: Candidate, known: Sequence[Known], action: Action, target: str) -> Decision:
-    """Return the decision for a model's answer, which may neither lose numbers nor change protected lines."""
+    """Return the decision for a model's answer, which may neither lose what a memory says nor change protected lines.
+
+    What neither says it nor tells of a change stands beside it, and marks it as perhaps outdated.
+    """
     memory = next((each for each in known if each.id == target), None)
     if action == "add" or memory is None:
         return Decision(action="add", target=None, reason="new")
@@ -105,6 +123,12 @@ def settled(candidate: Candidate, known: Sequence[Known], action: Action, target
     loses = not numbers <= known_numbers if action == "skip" else action == "update" and not known_numbers <= numbers
     if loses:
         return Decision(action="add", target=None, reason="new")
+    told = candidate.said or candidate.content
+    related = tells_of_change(told) and bool(statement_words(told) & statement_words(memory.text))
+    if action == "update" and not says(candidate.content, memory.text, memory.cosine):
+        return Decision(action="add", target=None, reason="new")
+    if action == "supersede" and not (related or says(candidate.content, memory.text, memory.cosine)):
+        return _perhaps(memory)
     if action != "skip" and memory.protected and not _may_change(candidate):
         return _beside(memory, action)
     return Decision(action=action, target=target, reason="model")
@@ -331,6 +355,24 @@ def _names(text: str) -> set[str]:
     """Return capitalized words and known things: if they differ, so do the statements."""
     named = {name.lower() for name in _NAME.findall(text[1:])}
     return named.union(*names_of_kind(text).values())
+
+
+def _are_named(text: str, content: str) -> bool:
+    """Return whether a content has the Latin names of a text."""
+    names = {name.lower() for name in _NAME.findall(text[1:])} - _NO_NAMES
+    return names <= set(_LATIN.findall(content.lower()))
+
+
+def _names_others(text: str, content: str) -> bool:
+    """Return whether two statements name other things of one kind: tea, and coffee."""
+    kinds, others = names_of_kind(text), names_of_kind(content)
+    return any(kinds[kind].isdisjoint(others[kind]) for kind in kinds.keys() & others.keys())
+
+
+def _denies(content: str, text: str) -> bool:
+    """Return whether one of two statements is negated, and the other is not."""
+    side, other = polarity(content), polarity(text)
+    return side is not None and other is not None and side != other
 
 
 @lru_cache(maxsize=512)  # a statement is compared with several others

@@ -2,45 +2,46 @@
 
 An entry needs evidence: a quotation of the user in a turn of the batch, outside of code, logs, what others say and text
 that addresses the machine. An entry that some quoted text has prompted has none. What it says must have been said in
-the conversation, in part by the user. An entry of which the user said only a part is doubtful.
+the conversation, in part by the user, and be about the user and not about the chat. An entry is doubtful if the user
+said only a part of it, or of somebody else, or as what must be and not as a wish.
 """
 
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, Final, get_args
 
-from extractor.categories import CATEGORIES
+from extractor.categories import CATEGORIES, traits_of
 from extractor.cleaning.clean import clean
 from extractor.cleaning.injection import commands_the_machine
 from extractor.language.script import is_chinese
-from extractor.language.sentences import is_machine_line, without_code_blocks
-from extractor.types import Action, Candidate, Doubt, Importance, Kept, Known, MemoryType, Turn
+from extractor.language.vocabulary import statement_words
+from extractor.rules.extract import entities_of
+from extractor.types import Action, Candidate, Importance, Kept, Known, MemoryType, Turn
 
-from .prompt import given_turns
-from .support import Said, support
-from .voice import adds_a_denial, denies, is_of_another
+from .prompt import MOST_ENTRIES, agrees, given_turns, own_part, prose
+from .reports import is_a_question, is_first_person, without_report
+from .support import Said, Support, expiry_of, support, support_across_languages
+from .voice import adds_a_denial, asks, denies, is_borrowed, is_of_another, is_standing_wish, sentence_of
+from .whose import changes_who, turns_must_and_wish
 
 __all__ = ["candidates_of", "merges_of", "read_object", "retracted_of"]
 
-MOST_ENTRIES: Final = 20
 LONGEST_CONTENT: Final = 400  # characters
 SHORTEST_CONTENT: Final = 3  # letters
+CONFIDENCE: Final = 0.8
+"""Of an entry that nothing speaks against: a model's own number tells nothing."""
 
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?```\s*\Z", re.DOTALL | re.IGNORECASE)
-# What the assistant said just before becomes the user's own by such an answer.
-_AGREES = re.compile(
-    r"\W*(?:(?:oh|ah|well|hmm|hi|hey|hello|haha)\W+)*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|alright|right|exactly|correct"
-    r"|indeed|agreed|sounds|perfect|great|good|confirmed|absolutely|definitely|of course|let's|go ahead"
-    r"|that(?:'s| is| sounds| works| looks)|i agree|i like (?:it|that))\b(?! (?:now|morning|afternoon|evening|night)\b)"
-    r"|\W*(?:(?:是的|对的?|嗯+|好[的吧啊]?|行|可以|没错|同意|确认|当然|就这样|没问题)(?!\w)|就按)",
+_OF_USER = re.compile(r"(?:the )?user\b|用户", re.IGNORECASE)
+_WISHED = re.compile(
+    r"\b(?:want|wish|prefer|like|ask(?! the user)|request|need|should|must|always|never|do(?:es)?n['’]t|do not|not to"
+    r"|use(?!r)|call|answer|repl|respond|speak|write|keep|avoid|hate)\w*\b|希望|要|想|请|让|喜欢|不|别|用|叫|回答|称呼|写",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W\d_\u3400-\u9fff]{2,}")
-_LEAST_WORDS: Final = 4  # beside Chinese; fewer are names and terms
 _ELLIPSIS = re.compile(r"\s*(?:\.{3,}|…+)\s*")
 
 
@@ -71,7 +72,7 @@ def candidates_of(
 ) -> tuple[list[Candidate], list[str]]:
     """Return the candidates of an answer that have evidence, and for each other entry why it was left out.
 
-    A candidate that says more than its evidence has the doubt "not_said".
+    A candidate that says more than its evidence has the doubt "not_said". Its turn is the one that it quotes.
 
     turns: the batch. earlier: turns of the same conversation before it, which may hold names and facts.
     speaker: says who the user is. Their name is no invention.
@@ -79,26 +80,40 @@ def candidates_of(
     Raises:
         ValueError: the answer does not have the requested format.
     """
-    entries = _field(answer, "entries", list)
-    if not _field(answer, "shouldStore", bool):
-        return [], ["should_not_store"] * len(entries)
-    kept: list[Candidate] = []
+    kept: dict[str, Candidate] = {}
     left_out: list[str] = []
     given = given_turns(turns)
     conversation = _Conversation([*earlier, *given.values()], known, now, speaker)
-    for entry in entries[:MOST_ENTRIES]:
+    for entry in _field(answer, "entries", list)[:MOST_ENTRIES]:
         if not isinstance(entry, dict):
             raise ValueError("an entry is no object")  # noqa: TRY004 - one kind for the caller
-        candidate = _candidate(entry, {memory.id for memory in known}, now)
-        problem = _problem(candidate, given.get(candidate.turn), conversation)
-        said = support(candidate.content, conversation.own, conversation.exchanges, conversation.today)
-        if problem or said == "none":
+        candidate = _candidate(entry)
+        told = without_report(candidate.content, wish=traits_of(candidate.category).directive)
+        if not told or is_a_question(told):
+            left_out.append("about_the_chat")
+            continue
+        if not _WISHED.search(told):  # a small model calls an order what is none
+            candidate = replace(candidate, category=_told_category(candidate.category))
+        turn = _quoted_turn(candidate.quote, list(given.values()))
+        problem = _problem(told, candidate.quote, turn, conversation)
+        said = "none" if problem or turn is None else _said(told, candidate.quote, turn, conversation)
+        if turn is None or said == "none":
             left_out.append(problem or "not_said")
             continue
-        denial = adds_a_denial(candidate.quote, given[candidate.turn].user, candidate.content)
-        doubt: Doubt = "not_said" if denial or said == "part" else ""
-        kept.append(replace(candidate, turn=turns[candidate.turn - 1].id, doubt=doubt))
-    return kept, left_out
+        doubtful = said == "part" or _is_doubtful(told, candidate, turn)
+        kept.setdefault(
+            told,
+            replace(
+                candidate,
+                content=told,
+                type=_type(candidate.category, told),
+                entities=entities_of(told),
+                expires=expiry_of(told, now.date()),
+                turn=turn.id,
+                doubt="not_said" if doubtful else "",
+            ),
+        )
+    return list(kept.values()), left_out
 
 
 def retracted_of(answer: dict[str, Any], kept: Sequence[Kept]) -> frozenset[str]:
@@ -127,26 +142,27 @@ def merges_of(answer: dict[str, Any], count: int) -> list[tuple[Action, str]]:
     return found
 
 
-def _candidate(entry: dict[str, Any], ids: set[str], now: datetime) -> Candidate:
-    importance: Importance = _choice(entry, "importance", get_args(Importance))
-    target = _choice(entry, "target", ("MEMORY.md", "daily"))
-    confidence = _field(entry, "confidence", (int, float))
-    if not 0 <= confidence <= 1:
-        raise ValueError("confidence is not from 0 to 1")
+def _candidate(entry: dict[str, Any]) -> Candidate:
     category: str = _choice(entry, "category", tuple(CATEGORIES))
-    kind: MemoryType = _choice(entry, "type", get_args(MemoryType))
+    importance: Importance = _choice(entry, "importance", get_args(Importance))
     return Candidate(
         content=" ".join(_field(entry, "content", str).split()),
         category=category,
-        type=kind,
-        importance="high" if importance == "high" and target == "MEMORY.md" else "normal",
-        confidence=float(confidence),
-        entities=tuple(dict.fromkeys(name for name in _strings(entry, "entities") if name.strip()))[:8],
-        supersedes=tuple(identity for identity in dict.fromkeys(_strings(entry, "supersedes")) if identity in ids),
-        expires=_expiry(_field(entry, "expires", str), now),
-        turn=_field(entry, "turn", int),
+        type="B",
+        importance=importance,
+        confidence=CONFIDENCE,
         quote=_field(entry, "quote", str),
     )
+
+
+def _told_category(category: str) -> str:
+    return "fact" if traits_of(category).directive else category
+
+
+def _type(category: str, content: str) -> MemoryType:
+    if traits_of(category).standing:
+        return "O"
+    return "B" if _OF_USER.match(content) else "W"
 
 
 class _Conversation:
@@ -163,63 +179,61 @@ class _Conversation:
         exchanges = [*own, (speaker, self.today)]
         before = ""
         for turn in heard:
-            prose, day = _prose(turn.user), turn.at.date()
-            own.append((f"{before}\n{prose}" if _AGREES.match(prose) else prose, day))
-            exchanges.append((f"{before}\n{prose}\n{turn.reply}", day))
+            said, day = prose(turn.user), turn.at.date()
+            own.append((f"{before}\n{said}" if agrees(said) else said, day))
+            exchanges.append((f"{before}\n{said}\n{turn.reply}", day))
             before = turn.reply
         self.own, self.exchanges = Said(own), Said(exchanges)
-        self.languages = {chinese for turn in heard for chinese in _languages(turn.user)}
 
 
-def _problem(  # noqa: PLR0911 - one return a reason
-    candidate: Candidate, turn: Turn | None, said: _Conversation
-) -> str:
+def _problem(content: str, quote: str, turn: Turn | None, said: _Conversation) -> str:
     """Return why an entry is no memory; "" when it is one."""
-    content = candidate.content
     letters = sum(character.isalnum() for character in content)
     if letters < SHORTEST_CONTENT or len(content) > LONGEST_CONTENT:
         return "no_content"
-    cleaned = clean(content)
-    if cleaned.text != content or "[masked:" in content or any(clean(name).text != name for name in candidate.entities):
+    if clean(content).text != content or "[masked:" in content:
         return "unclean"
     if commands_the_machine(content):
         return "instruction_to_the_machine"
-    if turn is None or not _is_quoted(candidate.quote, turn.user) or is_of_another(candidate.quote, turn.user, content):
+    if turn is None or is_of_another(quote, turn.user, content):
         return "no_evidence"
     if turn.id in said.orders:
         return "instruction_to_the_machine"
-    if is_chinese(content) not in said.languages:
-        return "other_language"
-    return "denied" if denies(candidate.quote, content) else ""
+    return "denied" if denies(quote, content) else ""
 
 
-def _languages(message: str) -> Iterator[bool]:
-    """Yield True for a message with Chinese, False for one with another language; some have both."""
-    chinese = is_chinese(message)
-    if chinese:
-        yield True
-    if len(_WORD.findall(message)) >= (_LEAST_WORDS if chinese else 1):
-        yield False
+def _said(content: str, quote: str, turn: Turn, said: _Conversation) -> Support:
+    if is_chinese(content) == is_chinese(quote) or is_chinese(content) == is_chinese(turn.user):
+        found = support(content, said.own, said.exchanges, said.today)
+        return "part" if found == "none" and statement_words(content) & statement_words(quote) else found
+    return support_across_languages(content, Said([(quote, turn.at.date())]), said.exchanges, said.today)
 
 
-def _prose(message: str) -> str:
-    return "\n".join(line for line in without_code_blocks(message).split("\n") if not is_machine_line(line))
+def _is_doubtful(content: str, candidate: Candidate, turn: Turn) -> bool:
+    """Return whether an entry says something else than its quotation, though most of its words were said."""
+    quote, message = candidate.quote, turn.user
+    sentence, is_wish = sentence_of(quote, message), traits_of(candidate.category).directive
+    return (
+        is_first_person(content)
+        or adds_a_denial(sentence, content)
+        or changes_who(quote, message, content)
+        or turns_must_and_wish(sentence, content)
+        or (bool(_OF_USER.match(content)) and not _is_quoted(quote, own_part(message)))
+        or (not is_standing_wish(sentence) if is_wish else asks(quote, message, content))
+        or (not is_wish and is_borrowed(quote, message))
+    )
+
+
+def _quoted_turn(quote: str, turns: Sequence[Turn]) -> Turn | None:
+    """Return the newest turn that holds a quotation: a model copies words well, and counts badly."""
+    return next((turn for turn in reversed(turns) if _is_quoted(quote, turn.user)), None)
 
 
 def _is_quoted(quote: str, message: str) -> bool:
     """Return whether a quotation, maybe shortened by ellipses, is the user's own prose in a message."""
     parts = [plain for part in _ELLIPSIS.split(quote) if any(map(str.isalnum, plain := _plain(part)))]
-    prose = _plain(_prose(message))
-    return bool(parts) and all(part in prose for part in parts)
-
-
-def _expiry(text: str, now: datetime) -> date | None:
-    """Return an entry's last day; None where there is none, or it has passed, or is invalid."""
-    try:
-        day = date.fromisoformat(text.strip()) if text.strip() else None
-    except ValueError:
-        return None
-    return day if day and now.date() <= day else None
+    said = _plain(prose(message))
+    return bool(parts) and all(part in said for part in parts)
 
 
 def _plain(text: str) -> str:

@@ -21,14 +21,15 @@ from .breaker import Breaker
 from .evidence import candidates_of, merges_of, read_object, retracted_of
 from .prompt import (
     EXTRACTION_SCHEMA,
-    EXTRACTION_SYSTEM,
     LONGEST_MESSAGE,
     MERGE_SCHEMA,
     MERGE_SYSTEM,
     REPAIR,
+    RETRACTION_SCHEMA,
     SCHEMA_IN_WORDS,
     estimate_tokens,
     extraction_message,
+    extraction_system,
     merge_message,
 )
 from .providers import MAX_OUTPUT_TOKENS, Answer, Format, Message, Provider, open_provider
@@ -100,11 +101,9 @@ class Model:
         """The strictest format of an answer that the server has not refused."""
         return self._provider.formats[self._form] if self._provider else "schema"
 
-    def cost_at_most(self, turns: Sequence[Turn], known: Sequence[Known], kept: Sequence[Kept] = ()) -> int:
+    def cost_at_most(self, turns: Sequence[Turn], kept: Sequence[Kept] = ()) -> int:
         """Return the most tokens that an extraction can take, a repair included. They are reserved before the call."""
-        texts = [turn.user + turn.reply for turn in turns] + [memory.text for memory in known]
-        texts += [memory.text for memory in kept]
-        asked = EXTRACTION_SYSTEM + json.dumps(EXTRACTION_SCHEMA) + "".join(texts)
+        asked = extraction_system(turns) + json.dumps(RETRACTION_SCHEMA) + extraction_message(turns, kept)
         answered = 2 * MAX_OUTPUT_TOKENS  # the repair request includes the first answer
         return 2 * estimate_tokens(asked) + MAX_OUTPUT_TOKENS + answered
 
@@ -120,10 +119,11 @@ class Model:
     ) -> Extraction:
         """Extract the memories of a batch, in one call.
 
-        kept: what the rules kept from the batch, and the model may take back.
         now: in the user's time zone. speaker: says who "the user" is.
 
-        earlier: turns of the conversation before the batch. The model is not given them; they are evidence.
+        kept: what the rules kept from the batch, and the model may take back.
+        known: the nearest memories. earlier: turns of the conversation before the batch. The model is given neither,
+        but the last reply if the batch begins by agreeing to it: they are evidence.
 
         A batch that is too long for the model's context is read in halves.
 
@@ -160,12 +160,12 @@ class Model:
         speaker: str,
         earlier: Sequence[Turn],
     ) -> Extraction:
-        message = extraction_message(turns, known, kept, now=now, speaker=speaker)
+        message = extraction_message(turns, kept, before=earlier[-1].reply if earlier else "")
         read = partial(candidates_of, turns=turns, known=known, now=now, earlier=earlier, speaker=speaker)
         ((found, left_out), retracted), usage = await self._ask(
-            EXTRACTION_SYSTEM,
+            extraction_system(turns),
             message,
-            EXTRACTION_SCHEMA,
+            RETRACTION_SCHEMA if kept else EXTRACTION_SCHEMA,
             lambda answer: (read(answer), retracted_of(answer, kept)),
         )
         return Extraction(candidates=tuple(found), left_out=tuple(left_out), retracted=retracted, usage=usage)
@@ -188,7 +188,7 @@ class Model:
         Raises:
             ModelError: there is no usable answer.
         """
-        return await self._ask(SUMMARY_SYSTEM, summary_message(given), SUMMARY_SCHEMA, summary_of)
+        return await self._ask(SUMMARY_SYSTEM, summary_message(given), SUMMARY_SCHEMA, partial(summary_of, given=given))
 
     async def _ask(
         self, system: str, message: str, schema: Mapping[str, object], read: Callable[[dict[str, Any]], T]

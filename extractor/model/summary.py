@@ -8,12 +8,14 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Final, Literal
 
 from extractor.cleaning.clean import clean
 from extractor.language.script import is_mostly_chinese
 
 from .exchanges import exchanges_of, told_by
+from .support import Said
 
 __all__ = [
     "BRIEF_LENGTH",
@@ -142,30 +144,43 @@ def _deeds(seen: Sequence[Seen]) -> list[str]:
     return [f"{each.tool}: {each.content}" if each.tool else each.content for each in kept]
 
 
-def summary_of(answer: Mapping[str, Any]) -> Summary:
+def summary_of(answer: Mapping[str, Any], given: SummaryInput) -> Summary:
     """Read a model's answer: topic, wanted, done, open and next as text, decisions and todos as lists.
 
+    A line with a name, a number or a code that stands nowhere in what was given is left out.
+
     Raises:
-        ValueError: the answer has another format, or is empty.
+        ValueError: the answer has another format, or nothing in it can be believed.
     """
     names: tuple[Section, ...] = ("wanted", "done", "open", "next")
     for name in ("topic", *names):
         if not isinstance(answer.get(name), str):
             raise ValueError(f"{name} must be a string")  # noqa: TRY004 - the caller repairs what ValueError says
+    said = Said((text, date.min) for text in _given(given))
     lists: dict[str, list[str]] = {}
     for name in ("decisions", "todos"):
         value = answer.get(name)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise ValueError(f"{name} must be a list of strings")
-        lists[name] = _distinct(_cleaned(value))
-    sections: dict[Section, Sequence[str]] = {name: _cleaned(answer[name].split("\n")) for name in names}
-    told = _cleaned([answer["topic"]])
+        lists[name] = _distinct(_said(value, said))
+    sections: dict[Section, Sequence[str]] = {name: _said(answer[name].split("\n"), said) for name in names}
+    told = _said([answer["topic"]], said)
     topic = told[0] if told else next(iter(sections["wanted"]), "")
     chinese = is_mostly_chinese(" ".join([topic, *(line for lines in sections.values() for line in lines)]))
     found = _summary(topic, sections, lists["decisions"], lists["todos"], chinese=chinese)
     if found is None:
         raise ValueError("the summary is empty")
     return found
+
+
+def _given(given: SummaryInput) -> list[str]:
+    seen = [f"{each.tool} {each.content}" for each in _public(given.seen)]
+    return _cleaned([*seen, *given.facts, *given.stages, *given.decisions])
+
+
+def _said(texts: Iterable[str], said: Said) -> list[str]:
+    """Return the texts of which every name, number and code was said."""
+    return [text for text in _cleaned(texts) if said.has_what_is_named(text)]
 
 
 def written(topic: str, summary: str, decisions: Sequence[str], todos: Sequence[str]) -> Summary:

@@ -6,6 +6,7 @@ supports the date of the day after. Words are compared by their stems, Chinese o
 
 import re
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from datetime import date
 from functools import cached_property
 from typing import Final, Literal
@@ -16,7 +17,7 @@ from extractor.language.script import has_han
 from extractor.language.tables import words_of
 from extractor.language.vocabulary import names_of_kind, statement_words
 
-__all__ = ["Said", "Support", "support"]
+__all__ = ["Said", "Support", "expiry_of", "support", "support_across_languages"]
 
 # The share of a statement's words that one exchange or known memory must hold, and the share that the user must have
 # said: what only the assistant claims has less. Chinese characters recur more often than words.
@@ -60,6 +61,17 @@ _HAN_NAME: Final = re.compile(
     r"|(?:住在|搬到|搬去|来自|出生于|前往|定居)(?:了|在)?(?P<place>[\u4e00-\u9fff]{2})"
 )
 
+_ENDS: Final = re.compile(
+    r"\b(?:trip|flights?|fl(?:y|ies|ying)|travel\w*|visit\w*|stay(?:s|ing)|deadline|due|until|by (?:the )?\d"
+    r"|appointment|interview|exam|conference|holidays?|vacation|hand over|renew)\b"
+    r"|出差|航班|飞往|旅行|旅游|考试|面试|截止|预约|复查|之前|前要|住几天",
+    re.IGNORECASE,
+)
+
+_CODE: Final = re.compile(r"(?=[\w.:/-]*\d)[A-Za-z0-9][\w.:/-]*", re.ASCII)
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_PLAIN_NUMBER: Final = re.compile(r"\d[\d.,]*(?:k|m|st|nd|rd|th|s|am|pm)?[.,]?", re.IGNORECASE)
+
 
 class Said:
     """What was said, read once. pieces: exchanges, messages or memories, each with its day."""
@@ -96,6 +108,17 @@ class Said:
         """Return whether all names in a statement were said."""
         return all(name in self._text if has_han(name) else _bare(name) in self._names for name in _names_of(content))
 
+    def has_what_is_named(self, text: str) -> bool:
+        """Return whether all names, numbers and codes of a text were said: "heron-stg-01" in these very letters."""
+        said, text = self._text.casefold(), _THOUSANDS.sub("", text)
+        codes = [code for code in _CODE.findall(text) if code.casefold().strip(".-:/") not in said]
+        stated = numbers_of(" ".join(codes)) | numbers_stated(_CODE.sub(" ", text))
+        return all(map(_PLAIN_NUMBER.fullmatch, codes)) and stated <= self._numbers and self.has_names(text)
+
+    def has_things(self, things: AbstractSet[str]) -> bool:
+        """Return whether all of these kinds of things were named."""
+        return things <= {thing for names in names_of_kind(self._text).values() for thing in names}
+
     def share(self, content: str, *, together: bool) -> float:
         """Return the share of a statement's words that were said, from 0 to 1. together: in one piece."""
         words = _words_of(content)
@@ -120,6 +143,33 @@ def support(content: str, own: Said, exchanges: Said, day: date) -> Support:
         and exchanges.share(plain, together=True) >= least_said
     )
     return "whole" if whole else "part"
+
+
+def support_across_languages(content: str, quote: Said, exchanges: Said, day: date) -> Support:
+    """Return how far a conversation supports a statement in another language, of which no word can be compared.
+
+    "whole" if it names something that the quotation names too (a name, a number, a date, a kind of thing), and nothing
+    that was not said; else "part".
+    """
+    plain = without_dates(content, day)
+    things = {thing for names in names_of_kind(content).values() for thing in names}
+    named = bool(_names_of(plain) or numbers_stated(plain) or dates_of(content, day) or things)
+    whole = (
+        named
+        and quote.has_dates_and_numbers(content, day)
+        and quote.has_names(plain)
+        and quote.has_things(things)
+        and exchanges.has_dates_and_numbers(content, day)
+    )
+    return "whole" if whole else "part"
+
+
+def expiry_of(content: str, today: date) -> date | None:
+    """Return the last day on which a statement is of use: the last date of a trip or a deadline that is to come."""
+    if not _ENDS.search(content):
+        return None
+    last = max((span.last for spans in dates_of(content, today) for span in spans), default=None)
+    return last if last and last >= today else None
 
 
 def _names_of(content: str) -> set[str]:

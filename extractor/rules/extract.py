@@ -15,7 +15,7 @@ from . import patterns_en, patterns_zh
 from .borrowed import own_words, told_in_verse
 from .stated import Kept, after, asks, clauses_of, reading_at, stated
 
-__all__ = ["MASK", "extract_rules", "gives_instructions"]
+__all__ = ["MASK", "entities_of", "extract_rules", "gives_instructions"]
 
 MOST_CANDIDATES = 12  # of one message; more of them come from a pasted document
 LONGEST_CONTENT = 400  # characters
@@ -184,7 +184,7 @@ def _remembered(sentence: Sentence, start: int, end: int | None = None) -> Itera
         type=shape.type if shape else ("B" if about_self else "W"),
         importance="high",
         confidence=0.95,
-        entities=_entities(content),
+        entities=entities_of(content),
         explicit=True,
     )
 
@@ -203,7 +203,7 @@ def _candidate(sentence: Sentence, kept: Kept, language: ModuleType) -> Candidat
         type=reading.type,
         importance=reading.importance,
         confidence=reading.confidence,
-        entities=_entities(content),
+        entities=entities_of(content),
     )
 
 
@@ -224,6 +224,7 @@ def _content(sentence: Sentence, start: int, end: int, language: ModuleType, *, 
     return content[:LONGEST_CONTENT].rstrip()
 
 
-def _entities(content: str) -> tuple[str, ...]:
+def entities_of(content: str) -> tuple[str, ...]:
+    """Return the names in a statement, at most eight."""
     names = (match[1] or match[0] for match in _ENTITY.finditer(content))
     return tuple(dict.fromkeys(name for name in names if name.lower() not in _NO_ENTITY))[:8]

@@ -6,7 +6,7 @@ from heapq import nlargest
 from operator import attrgetter
 from typing import Final
 
-from extractor import OPEN, Candidate, Decision, Known, decide, meaning_of, same_words, says, stands_alone, understood
+from extractor import OPEN, Candidate, Decision, Known, decide, meaning_of, says, stands_alone, understood
 from gateway_memory.capture.doubts import Doubts, record_of_candidate
 from gateway_memory.capture.draft import Draft, drafted, known
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
@@ -187,11 +187,11 @@ class Merger:
         memory: MemoryRecord,
         near: Mapping[str, Near],
     ) -> bool:
-        """Return whether a candidate rewords an unedited memory that the rules read from the same turn.
+        """Return whether a candidate of a model rewords an unedited memory that the rules read from the same turn.
 
-        Its quotation alone does not tell: a model may quote a whole message for one fact of it.
+        Its content tells, and never its quotation: a model may quote a whole message for one fact of it.
         """
-        if not candidate.quote or memory.turn != turn.id or not same_words(candidate.quote, memory.text):
+        if not candidate.quote or memory.turn != turn.id:
             return False
         cosine = near[memory.id].cosine if memory.id in near else None
         return says(candidate.content, memory.text, cosine) and await self._is_unedited(scope, memory)

@@ -127,8 +127,8 @@ class Reader:
             return await self._hosts(settings, turns, [stored for stored, _ in near])
         assert self._model is not None
         told = [memory for _, memory in near]
-        kept = await compute(_retractable, scope, turns, by_rules)
-        wanted = self._model.cost_at_most(turns, told, kept)
+        kept = await compute(_retractable, scope, turns, by_rules) if settings.may_retract else ()
+        wanted = self._model.cost_at_most(turns, kept)
         if not await self._reserve(settings, wanted):
             return Reading(reason=OVER_BUDGET)
         usage = Usage()

@@ -17,7 +17,7 @@ from scripted_provider import Provider, Say, Script, entry, found, serving
 
 from extractor import ExtractorSettings, Known, Model, ModelError, Turn
 from extractor.model.evidence import candidates_of, merges_of, read_object
-from extractor.model.summary import summary_of
+from extractor.model.summary import Seen, SummaryInput, summary_of
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from recall import EmbedderSettings
 
@@ -37,7 +37,7 @@ NUMBERS: list[Any] = [
 CONTENTS: list[Any] = [
     None, [], [None], [[]], {}, {"text": found(GOOD)}, 7, 1.5, True, DEEP, [{"type": "text", "text": 7}],
     [{"type": "text", "text": None}], [{"type": "image"}], [7], "", "\ud800", "[" * 100_000,
-    '{"a":' * 50_000, "9" * 5000,    '{"shouldStore": true, "entries": [NaN]}', MISSING,
+    '{"a":' * 50_000, "9" * 5000,    '{"entries": [NaN]}', MISSING,
 ]  # fmt: skip
 
 
@@ -164,14 +164,14 @@ JSON = st.recursive(
 
 @given(st.sampled_from(sorted(GOOD)), JSON)
 def test_an_entry_with_anything_in_a_field_is_read_or_refused(name: str, value: Any) -> None:
-    answer = {"shouldStore": True, "entries": [{**GOOD, name: value}]}
+    answer = {"entries": [{**GOOD, name: value}]}
     assert_read_or_refused(json.dumps(answer))
 
 
-@given(st.sampled_from(["shouldStore", "entries", "actions", "topic", "wanted", "todos"]), JSON)
+@given(st.sampled_from(["entries", "actions", "topic", "wanted", "todos"]), JSON)
 def test_an_answer_with_anything_in_a_field_is_read_or_refused(name: str, value: Any) -> None:
     summary = dict.fromkeys(("topic", "wanted", "done", "open", "next"), "text")
-    answer = {"shouldStore": True, "entries": [], "actions": [], **summary, "decisions": [], "todos": [], name: value}
+    answer = {"entries": [], "actions": [], **summary, "decisions": [], "todos": [], name: value}
     assert_read_or_refused(json.dumps(answer))
 
 
@@ -186,7 +186,7 @@ def assert_read_or_refused(text: str) -> None:
     for read in (
         lambda answer: candidates_of(answer, TURNS, KNOWN, NOW),
         lambda answer: merges_of(answer, 1),
-        summary_of,
+        lambda answer: summary_of(answer, SummaryInput(seen=[Seen(kind="user", content="text")])),
     ):
         try:
             read(read_object(text))

@@ -96,7 +96,7 @@ async def test_what_never_fits_is_a_failure_with_its_reason(provider: Provider) 
 
 async def test_a_known_context_is_not_exceeded(provider: Provider) -> None:
     provider.always = reader(3)
-    turns = [replace(turn, reply="一" * 500) for turn in TURNS]
+    turns = [replace(turn, user=f"{turn.user}. " + "It was a long day. " * 140) for turn in TURNS]
     async with asking(settings_of(provider)) as model:
         await read(model, turns)
     assert len(provider.asked) == 1

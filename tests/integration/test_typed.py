@@ -181,9 +181,9 @@ async def test_what_is_no_session_is_refused_in_our_words(tmp_path: Path, wrong:
 
 async def test_a_models_halves_of_characters_break_no_storage(tmp_path: Path) -> None:
     said = "我打算每周三晚上去游泳馆学蝶泳，教练是个四川人，已经交了半年的学费。"
-    wrong = entry(said, said, entities=["\ud800", "游泳"], category="fact")
+    wrong = entry(f"{said}\ud800", f"{said}\ud800")
     async with serving() as provider:
-        provider.script += [Say(text=json.dumps({"shouldStore": True, "entries": [wrong]}))]
+        provider.script += [Say(text=json.dumps({"entries": [wrong]}))]
         extraction = ExtractorSettings(base_url=f"{provider.url}/v1", min_conversation_length=0)
         words_alone = RecallSettings(embedder=EmbedderSettings(provider="none"))
         config = Config(defaults=MemorySync(auto_extract=extraction, auto_recall=words_alone))

@@ -56,24 +56,17 @@ Script = Callable[[dict[str, Any]], Step]
 
 def found(*entries: dict[str, Any], retract: Sequence[str] = ()) -> str:
     """The text of an answer with these entries, which takes back memories of the rules."""
-    answer = {"shouldStore": bool(entries), "entries": list(entries), "retract": list(retract)}
+    answer = {"entries": list(entries), "retract": list(retract)}
     return json.dumps(answer, ensure_ascii=False)
 
 
 def entry(content: str, quote: str, **changed: Any) -> dict[str, Any]:
     """An entry as the schema wants it."""
     return {
-        "category": "fact",
-        "type": "B",
-        "content": content,
-        "entities": [],
-        "importance": "high",
-        "target": "MEMORY.md",
-        "confidence": 0.9,
-        "turn": 1,
         "quote": quote,
-        "supersedes": [],
-        "expires": "",
+        "content": content,
+        "category": "fact",
+        "importance": "high",
         **changed,
     }
 

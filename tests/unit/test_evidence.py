@@ -18,18 +18,15 @@ def turn(number: int, user: str, reply: str = "") -> Turn:
     return Turn(id=number, user=user, reply=reply, at=NOW)
 
 
-def entry(content: str, quote: str, number: int) -> dict[str, Any]:
-    return {
-        "category": "fact", "type": "B", "content": content, "entities": [], "importance": "normal", "target": "daily",
-        "confidence": 0.9, "turn": number, "quote": quote, "supersedes": [], "expires": "",
-    }  # fmt: skip
+def entry(content: str, quote: str) -> dict[str, Any]:
+    return {"quote": quote, "content": content, "category": "fact", "importance": "normal"}
 
 
 def problem(
     content: str, *batch: Turn, quote: str = "", earlier: tuple[Turn, ...] = (), known: tuple[str, ...] = ()
 ) -> str:
     """Why an entry from the last turn is refused or doubtful; "" if it is kept. quote: of that turn, or all of it."""
-    answer = {"shouldStore": True, "entries": [entry(content, quote or batch[-1].user, len(batch))]}
+    answer = {"entries": [entry(content, quote or batch[-1].user)]}
     memories = [Known(id="k7f3q2a1", text=text, cosine=None, overlap=0.0, importance="normal") for text in known]
     kept, left_out = candidates_of(answer, batch, memories, NOW, earlier=earlier)
     assert len(kept) + len(left_out) == 1
@@ -94,7 +91,7 @@ def test_what_was_said_earlier_in_the_conversation_is_evidence(content: str, bef
 
 
 def test_the_users_own_name_is_known() -> None:
-    answer = {"shouldStore": True, "entries": [entry("Zoe moved to Lisbon", "I moved to Lisbon", 1)]}
+    answer = {"entries": [entry("Zoe moved to Lisbon", "I moved to Lisbon")]}
     said = [turn(1, "I moved to Lisbon")]
     assert [found.doubt for found in candidates_of(answer, said, [], NOW)[0]] == ["not_said"]
     assert [found.doubt for found in candidates_of(answer, said, [], NOW, speaker='a guest called "Zoe"')[0]] == [""]

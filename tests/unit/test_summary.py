@@ -166,7 +166,41 @@ def test_nothing_seen_is_no_summary() -> None:
 )
 def test_an_answer_of_another_form_is_refused(answer: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"must be|is empty"):
-        summary_of(answer)
+        summary_of(answer, SummaryInput(seen=[Seen(kind="user", content="w")]))
+
+
+def summary_about(done: str, *said: str) -> str:
+    answer = {"topic": "t", "wanted": "", "done": f"it was done\n{done}", "open": "", "next": "", "decisions": [],
+              "todos": []}  # fmt: skip
+    return summary_of(answer, SummaryInput(seen=[Seen(kind="user", content=text) for text in said])).detailed
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        ("The staging box moved to heron-stg-02", "move staging to heron-stg-02"),
+        ("Ana raised the limit to 12,000", "ana: please raise it to 12k"),
+        ("把三个节点迁到 k8s", "3个节点都放到 K8S"),
+        ("moved it on 2026-03-02", "on 2026-03-02 we move"),
+    ],
+)
+def test_a_summary_keeps_what_was_said(done: str, said: str) -> None:
+    assert done in summary_about(done, said)
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        ("The staging box moved from heron-stg-01 to heron-stg-02", "move staging to heron-stg-02"),
+        ("The limit was raised to 13,000", "please raise it to 12k"),
+        ("It was agreed with Viktor", "it was agreed"),
+        ("把五个节点迁到 k8s", "3个节点都放到 K8S"),
+        ("moved it on 2026-03-03", "on 2026-03-02 we move"),
+    ],
+)
+def test_a_summary_leaves_out_names_and_numbers_that_nobody_said(done: str, said: str) -> None:
+    assert done not in summary_about(done, said)
+    assert "it was done" in summary_about(done, said)
 
 
 def test_a_long_session_keeps_its_beginning_and_its_end() -> None:
