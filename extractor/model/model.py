@@ -30,6 +30,7 @@ from .prompt import (
     estimate_tokens,
     extraction_message,
     extraction_system,
+    given_turns,
     merge_message,
 )
 from .providers import MAX_OUTPUT_TOKENS, Answer, Format, Message, Provider, open_provider
@@ -160,6 +161,8 @@ class Model:
         speaker: str,
         earlier: Sequence[Turn],
     ) -> Extraction:
+        if len(given_turns(turns)) < len(turns):  # after an absence, when much waits
+            raise ModelError("too_long")
         message = extraction_message(turns, kept, before=earlier[-1].reply if earlier else "")
         read = partial(candidates_of, turns=turns, known=known, now=now, earlier=earlier, speaker=speaker)
         ((found, left_out), retracted), usage = await self._ask(

@@ -204,7 +204,7 @@ def given_turns(turns: Sequence[Turn]) -> dict[int, Turn]:
     left = LONGEST_BATCH
     for number, turn in reversed(list(enumerate(turns, 1))):
         shortened = replace(turn, user=turn.user[:LONGEST_MESSAGE], reply=turn.reply[:LONGEST_MESSAGE])
-        left -= len(shortened.user) + len(shortened.reply)
+        left -= len(shortened.user) + min(len(shortened.reply), LONGEST_REPLY)
         if left < 0 and given:
             break
         given[number] = shortened

@@ -86,6 +86,19 @@ async def test_the_halves_of_one_long_message_are_read(provider: Provider) -> No
     assert len(provider.asked) > 2
 
 
+async def test_all_turns_of_a_long_absence_are_read(provider: Provider) -> None:
+    turns = [
+        Turn(id=number, user=f"Line {number}. " + "It was a long day at the harbour. " * 60, reply="", at=NOW)
+        for number in range(40)
+    ]
+    async with asking(settings_of(provider)) as model:
+        await read(model, turns)
+    told = [asked["messages"][-1]["content"] for asked in provider.asked]
+    assert len(told) > 1
+    for turn in turns:
+        assert sum(f"Line {turn.id}." in text for text in told) == 1
+
+
 async def test_what_never_fits_is_a_failure_with_its_reason(provider: Provider) -> None:
     provider.always = lambda _: Fail(status=400, message=TOO_LONG)
     async with asking(settings_of(provider)) as model:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -173,11 +173,10 @@ async def test_what_is_forgotten_while_the_model_reads_it_is_not_learnt_again(
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that failed three times is asked again after an instant, and attempts follow each other at once."""
     monkeypatch.setattr(extractor.model.model, "Breaker", partial(Breaker, open_seconds=0.0))
     monkeypatch.setattr(extractor.model.model, "FIRST_WAIT_SECONDS", 0.001)
-    return
 
 
 @pytest.mark.usefixtures("impatient")
