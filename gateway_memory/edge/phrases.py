@@ -117,8 +117,8 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         ),
     ),
     "status_failed": (
-        "Turns that wait, since the model failed: {failed_turns} ({why}); `gateway-memory doctor model` tries it",
-        "模型失败的对话：{failed_turns} 轮（{why}）；等模型恢复后重新提取（`gateway-memory doctor model` 可检查）",
+        "Turns that wait since the model failed: {failed_turns} ({why}); see `gateway-memory doctor model` and `retry`",
+        "模型失败的对话：{failed_turns} 轮（{why}）；见 `gateway-memory doctor model` 和 `retry`",
     ),
     "model_timeout": ("it took longer than timeoutSeconds", "用时超过 timeoutSeconds"),
     "model_connection": ("it could not be reached", "无法连接"),

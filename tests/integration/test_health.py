@@ -205,7 +205,7 @@ async def test_a_model_that_is_not_asked_for_a_while_is_told_of(
             assert facts["model"]["rests"], "another process tells it too"
             told = str(await memory.command(session, "/memory status"))
             assert "asked again in some minutes" in told
-            assert "the model failed: 3 (its server refused the key, the model or the request)" in told
+            assert "since the model failed: 3 (its server refused the key, the model or the request)" in told
             session.language = "zh"
             assert "过几分钟再试" in str(await memory.command(session, "/memory status"))
 

@@ -147,11 +147,12 @@ async def test_a_hosts_own_model_and_files_edited_by_hand_are_cleaned_too(tmp_pa
         workspace = tmp_path / "second"
         workspace.mkdir()
         (workspace / "MEMORY.md").write_text(f"- The three of us ended up in Porto and {told} there\n", "utf-8")
+        said = "the three of us, Marta, the dog and I, ended up in Porto and stayed there"
+        again = found(entry("The user, Marta and the dog, the three of them, ended up in Porto there", said))
+        provider.always = lambda asked: Say(text='{"actions": []}' if "<memories>" in str(asked) else again)
         async with GatewayMemory(configured(provider), workspace) as memory:
             session = await memory.start_session("one", user=OWNER)
-            await memory.after_reply(
-                session, user="The three of us ended up in Porto with my sister Marta and her old dog", reply="Nice"
-            )
+            await memory.after_reply(session, user=f"What a journey: {said}", reply="Nice")
             await memory.flush()
         asked = [provider.prompt(number) for number in range(len(provider.asked))]
     assert any("ended up in Porto and" in prompt for prompt in asked), "the memory was told"
