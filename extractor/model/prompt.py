@@ -2,8 +2,8 @@
 
 What a small model does well decides the form: it copies words, and says one line again as a sentence. So the
 conversation is short plain lines, an entry has four fields, the quotation stands before the sentence, and everything
-that the code can find out itself (turn, type, names, what is known already) is not asked. Lists of ids are not asked
-either: a small model named every id that it was shown.
+that the code can find out itself (turn, type, names, what is known already) is not asked. What the rules kept wrongly
+is asked of large models alone: a small one named every id that it was shown.
 
 The conversation is data: JSON strings within a fence, with `<` escaped, so that no text in it can close the fence.
 """
