@@ -7,7 +7,8 @@ small machine, and no part of CI.
 traps: what looks like a fact and is none. They were written by somebody who had not seen the prompt. Each goes through
 the very calls of a gateway twice, by the rules alone and with the model, with the clock at its days. Printed:
 
-    batches   per call of the model: tokens in and out, seconds; entries kept, held for a review and refused, and why
+    batches   per call of the model: tokens in and out, seconds; entries that were believed or point at a sentence of
+              the user, those held for a review and those refused, and why
     facts     of 25, those that a standing memory says; said: by half of the fact's content words and all its numbers
     held      facts that only a candidate says which waits for a review
     traps     standing memories that say what a trap says
@@ -113,7 +114,8 @@ def report(week: Row, rules: Run, model: Run) -> dict[str, Any]:
         "tokens_in": sum(each.usage.input_tokens for each in done) / max(1, len(done)),
         "tokens_out": sum(each.usage.output_tokens for each in done) / max(1, len(done)),
         "seconds_median": seconds[len(seconds) // 2] if seconds else 0.0,
-        "entries_kept": len(candidates) - len(held),
+        "entries_kept": sum(not (each.doubt or each.only_as) for each in candidates),
+        "entries_pointing": sum(bool(each.only_as) for each in candidates),
         "entries_held": len(held),
         "entries_refused": dict(Counter(reason for each in done for reason in each.left_out)),
         "stored": len(model.stored),
@@ -144,7 +146,8 @@ def sheet(name: str, week: Row, rules: Run, model: Run) -> str:
             continue
         usage = result.usage
         lines.append(f"- {seconds:.0f} s, {usage.input_tokens}/{usage.output_tokens} tokens")
-        entries = ((each, "held" if each.doubt else "kept") for each in result.candidates)
+        outcomes = {"": "kept", "not_said": "held"}
+        entries = ((each, "points at" if each.only_as else outcomes[each.doubt]) for each in result.candidates)
         lines += [f"  - {outcome}: {each.content} (“{each.quote}”)" for each, outcome in entries]
         lines += [f"  - refused: {reason}" for reason in result.left_out]
     return "\n".join(lines) + "\n"

@@ -15,7 +15,7 @@ from .categories import traits_of
 from .directions import DIRECTIONS, ENCODER
 from .types import Candidate
 
-__all__ = ["WORDS", "Meaning", "meaning_of", "understood", "words_of"]
+__all__ = ["SPEAKER", "WORDS", "Meaning", "meaning_of", "understood", "words_of"]
 
 Kind: TypeAlias = Literal["change", "statement", "wish"]
 
@@ -37,7 +37,8 @@ _WISH: Final = 0.2
 _STATEMENT: Final = 1.2
 _STATEMENT_OF_OTHERS: Final = 3.0
 _NO_STATEMENT: Final = -2.0
-_SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IGNORECASE)
+_STATEMENT_POINTED_AT: Final = -0.8
+SPEAKER = re.compile(r"\b(?:i|my|me|we|our|us|mine)\b|[我咱俺]|本人", re.IGNORECASE)
 _CONFIDENCE: Final = 0.75
 _LONGEST_WHOLE: Final = 160  # characters
 
@@ -93,10 +94,12 @@ def understood(candidate: Candidate, meaning: Meaning | None, of_said: Meaning |
     what the rules have read stands alone.
     """
     if meaning is None:
+        if candidate.only_as and candidate.quote:  # what a model pointed at waits, unless it worded it rightly
+            return replace(candidate, only_as=frozenset(), doubt="" if candidate.said else "not_said")
         return _only_as_change(candidate) if candidate.only_as else candidate
     candidate = replace(candidate, telling=meaning.change)
     if candidate.only_as:
-        return _as_meant(candidate, meaning)
+        return _as_meant(candidate, meaning, of_said or meaning)
     return candidate if candidate.explicit else _confirmed(candidate, meaning, of_said or meaning)
 
 
@@ -114,11 +117,14 @@ def _confirmed(candidate: Candidate, meaning: Meaning, whole: Meaning) -> Candid
     return candidate
 
 
-def _as_meant(candidate: Candidate, meaning: Meaning) -> Candidate | None:
-    if "wish" in candidate.only_as and meaning.wish >= _WISH:
+def _as_meant(candidate: Candidate, meaning: Meaning, whole: Meaning) -> Candidate | None:
+    statement, wish = meaning.statement, meaning.wish
+    least = _STATEMENT if SPEAKER.search(candidate.content) else _STATEMENT_OF_OTHERS
+    if candidate.quote:  # a model found it worth keeping
+        statement, wish, least = max(statement, whole.statement), max(wish, whole.wish), _STATEMENT_POINTED_AT
+    if "wish" in candidate.only_as and wish >= _WISH:
         return _wish(candidate, candidate.content)
-    least = _STATEMENT if _SPEAKER.search(candidate.content) else _STATEMENT_OF_OTHERS
-    if "statement" in candidate.only_as and meaning.statement >= least:
+    if "statement" in candidate.only_as and statement >= least:
         return replace(candidate, confidence=_CONFIDENCE, only_as=frozenset())
     return _only_as_change(candidate)
 

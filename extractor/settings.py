@@ -83,9 +83,9 @@ class ExtractorSettings:
     memory_md_threshold: Literal["high", "normal"] = "high"
 
     @property
-    def may_retract(self) -> bool:
-        """Whether the model may take back what the rules kept: a small one takes back what is true."""
-        return self.prompt == "full" or (self.prompt == "auto" and not self.base_url)
+    def is_small(self) -> bool:
+        """Whether the model is a small one, which words wrongly what it finds, and takes back what is true."""
+        return self.prompt == "small" or (self.prompt == "auto" and bool(self.base_url))
 
     def __post_init__(self) -> None:
         check_model(self.model, self.base_url)

@@ -19,16 +19,18 @@ from .compare import length_of
 from .relations import MARKS
 from .statement import read
 
-__all__ = ["stands_alone", "with_unread"]
+__all__ = ["may_be", "points_back", "stands_alone", "text_of", "with_unread"]
 
 MOST: Final = 4  # of one message: more of them come from a pasted document
 LONGEST_MESSAGE: Final = 40  # words: a longer one tells a story, or sets a task
 SHORTEST, LONGEST = 3, 200  # characters of a sentence
+MOST_QUOTED: Final = 0.25
 CONFIDENCE: Final = 0.8
 
 _POINTS = re.compile(r"\b(?:it|them|that one|this one)\b(?!'s\b)")
 _STANDS_FOR = re.compile(  # what was said before
-    r"(?:it|that|this|these|those|they|them|he|she|there)\b(?! (?:is|are) (?:a|an|no|\w+s)\b)|[它这那他她]",
+    r"(?:it|that|this|these|those|they|them|he|she|there|(?:he|she|that)s|its|theyre)\b"
+    r"(?! (?:is|are) (?:a|an|no|\w+s)\b)|[它这那他她]",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
@@ -49,14 +51,12 @@ def with_unread(turn: Turn, kept: Sequence[Candidate]) -> list[Candidate]:
     said = sentences(own_words(turn.user[:LONGEST_READ]))
     chats = _answers_or_tells_much(said)
     for sentence in said:
-        only_as = _only_as(sentence)
+        only_as = may_be(sentence)
         if chats:
             only_as -= {"statement"}
         if not only_as:
             continue
-        language = patterns_zh if has_han(sentence.plain) else patterns_en
-        filler = language.FILLER.match(sentence.plain)
-        text = " ".join(sentence.text[filler.end() if filler else 0 :].split())
+        text = text_of(sentence)
         of_it = [number for number, candidate in enumerate(candidates) if candidate.content in text]
         for number in of_it:
             candidates[number] = replace(candidates[number], said=text)
@@ -97,8 +97,19 @@ def _answers_or_tells_much(said: Sequence[Sentence]) -> bool:
     return len(stated) > 1 or any(_GOES_ON.match(sentence.plain) for sentence in said[:1])
 
 
-def _only_as(sentence: Sentence) -> frozenset[str]:
-    """Return what a sentence may be; nothing where it asks, or repeats another's words."""
+def text_of(sentence: Sentence) -> str:
+    """Return a sentence as one line, without the words that only lead to it ("by the way, …")."""
+    filler = (patterns_zh if has_han(sentence.plain) else patterns_en).FILLER.match(sentence.plain)
+    return " ".join(sentence.text[filler.end() if filler else 0 :].split())
+
+
+def points_back(text: str) -> bool:
+    """Return whether a sentence begins with a word for what was told before it: "she", "that", 它."""
+    return bool(_STANDS_FOR.match(text))
+
+
+def may_be(sentence: Sentence) -> frozenset[str]:
+    """Return what a sentence may be (see `only_as`); nothing where it asks, or repeats another's words."""
     language = patterns_zh if has_han(sentence.plain) else patterns_en
     plain = sentence.plain
     if sentence.question or MASK in plain or not SHORTEST <= len(plain) <= LONGEST:
@@ -110,7 +121,7 @@ def _only_as(sentence: Sentence) -> frozenset[str]:
     said = language.FILLER.match(plain)
     start = said.end() if said else 0
     asks = language.QUESTION.search(plain) if language is patterns_zh else language.QUESTION.match(plain)
-    quotes = QUOTED in plain
+    quotes = plain.count(QUOTED) > MOST_QUOTED * len(plain)  # a title is no other's words
     if asks or quotes or language.ORDER.match(plain, start) or language.CONDITION.match(plain):
         return frozenset({"wish"})
     return frozenset({"change"} if _STANDS_FOR.match(plain, start) else {"change", "statement", "wish"})

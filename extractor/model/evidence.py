@@ -22,6 +22,7 @@ from extractor.language.vocabulary import statement_words
 from extractor.rules.extract import entities_of
 from extractor.types import Action, Candidate, Importance, Kept, Known, MemoryType, Turn
 
+from .pointing import pointed_at, repeats
 from .prompt import MOST_ENTRIES, agrees, given_turns, own_part, prose
 from .reports import is_a_question, is_first_person, without_report
 from .support import Said, Support, expiry_of, support, support_across_languages
@@ -69,6 +70,7 @@ def candidates_of(
     *,
     earlier: Sequence[Turn] = (),
     speaker: str = "",
+    pointing: bool = False,
 ) -> tuple[list[Candidate], list[str]]:
     """Return the candidates of an answer that have evidence, and for each other entry why it was left out.
 
@@ -76,6 +78,8 @@ def candidates_of(
 
     turns: the batch. earlier: turns of the same conversation before it, which may hold names and facts.
     speaker: says who the user is. Their name is no invention.
+    pointing: the model's wording is not believed, and a candidate is the sentence of the user at which its entry points
+    (`only_as` says as what it may be kept).
 
     Raises:
         ValueError: the answer does not have the requested format.
@@ -88,31 +92,14 @@ def candidates_of(
         if not isinstance(entry, dict):
             raise ValueError("an entry is no object")  # noqa: TRY004 - one kind for the caller
         candidate = _candidate(entry)
-        told = without_report(candidate.content, wish=traits_of(candidate.category).directive)
-        if not told or is_a_question(told):
-            left_out.append("about_the_chat")
-            continue
-        if not _WISHED.search(told):  # a small model calls an order what is none
-            candidate = replace(candidate, category=_told_category(candidate.category))
         turn = _quoted_turn(candidate.quote, list(given.values()))
-        problem = _problem(told, candidate.quote, turn, conversation)
-        said = "none" if problem or turn is None else _said(told, candidate.quote, turn, conversation)
-        if turn is None or said == "none":
-            left_out.append(problem or "not_said")
-            continue
-        doubtful = said == "part" or _is_doubtful(told, candidate, turn)
-        kept.setdefault(
-            told,
-            replace(
-                candidate,
-                content=told,
-                type=_type(candidate.category, told),
-                entities=entities_of(told),
-                expires=expiry_of(told, now.date()),
-                turn=turn.id,
-                doubt="not_said" if doubtful else "",
-            ),
-        )
+        problem, read = _read(candidate, turn, conversation)
+        if pointing and turn:
+            problem, read = _pointing(candidate, read, turn, conversation)
+        if read is None:
+            left_out.append(problem)
+        else:
+            kept.setdefault(read.content, read)
     return list(kept.values()), left_out
 
 
@@ -184,6 +171,50 @@ class _Conversation:
             exchanges.append((f"{before}\n{said}\n{turn.reply}", day))
             before = turn.reply
         self.own, self.exchanges = Said(own), Said(exchanges)
+
+
+def _read(candidate: Candidate, turn: Turn | None, conversation: _Conversation) -> tuple[str, Candidate | None]:
+    """Return an entry as what it tells; or None, and why it tells nothing."""
+    told = without_report(candidate.content, wish=traits_of(candidate.category).directive)
+    if not told or is_a_question(told):
+        return "about_the_chat", None
+    if not _WISHED.search(told):  # a small model calls an order what is none
+        candidate = replace(candidate, category=_told_category(candidate.category))
+    problem = _problem(told, candidate.quote, turn, conversation)
+    if problem or turn is None:
+        return problem, None
+    said = _said(told, candidate.quote, turn, conversation)
+    if said == "none":
+        return "not_said", None
+    doubtful = said == "part" or _is_doubtful(told, candidate, turn)
+    read = replace(
+        candidate,
+        content=told,
+        type=_type(candidate.category, told),
+        entities=entities_of(told),
+        expires=expiry_of(told, conversation.today),
+        turn=turn.id,
+        doubt="not_said" if doubtful else "",
+    )
+    return "", read
+
+
+def _pointing(
+    candidate: Candidate, read: Candidate | None, turn: Turn, conversation: _Conversation
+) -> tuple[str, Candidate | None]:
+    """Return the sentence at which an entry points, in the entry's words if they say just that.
+
+    read: the entry as what it tells, if it may tell something.
+    """
+    own = pointed_at(candidate, turn)
+    if own is None:
+        return "instruction_to_the_machine" if turn.id in conversation.orders else "no_statement", None
+    problem = _problem(own.content, candidate.quote, turn, conversation)
+    if problem:
+        return problem, None
+    if read and not read.doubt and repeats(read.content, own.content, conversation.today):
+        return "", replace(read, said=own.content, only_as=own.only_as)
+    return "", own
 
 
 def _problem(content: str, quote: str, turn: Turn | None, said: _Conversation) -> str:

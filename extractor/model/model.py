@@ -164,7 +164,15 @@ class Model:
         if len(given_turns(turns)) < len(turns):  # after an absence, when much waits
             raise ModelError("too_long")
         message = extraction_message(turns, kept, before=earlier[-1].reply if earlier else "")
-        read = partial(candidates_of, turns=turns, known=known, now=now, earlier=earlier, speaker=speaker)
+        read = partial(
+            candidates_of,
+            turns=turns,
+            known=known,
+            now=now,
+            earlier=earlier,
+            speaker=speaker,
+            pointing=self._settings.is_small,
+        )
         ((found, left_out), retracted), usage = await self._ask(
             extraction_system(turns),
             message,

@@ -17,7 +17,7 @@ from extractor.language.script import has_han
 from extractor.language.tables import words_of
 from extractor.language.vocabulary import names_of_kind, statement_words
 
-__all__ = ["Said", "Support", "expiry_of", "support", "support_across_languages"]
+__all__ = ["Said", "Support", "expiry_of", "share_repeated", "support", "support_across_languages"]
 
 # The share of a statement's words that one exchange or known memory must hold, and the share that the user must have
 # said: what only the assistant claims has less. Chinese characters recur more often than words.
@@ -28,6 +28,7 @@ COMPARED: Final = 6  # letters of a word; they survive inflection ("organize", "
 Support = Literal["whole", "part", "none"]
 
 _NO_MATTER: Final = words_of("user users 用户")
+_OF_PERSONS: Final = words_of("their they them theirs his her hers him she he my our your themselves")
 _SAFE_NAMES: Final = words_of(
     """
     the user user's i a an this that these those their his her its he she they it on in at by from for to as when if
@@ -37,7 +38,7 @@ _SAFE_NAMES: Final = words_of(
     """
 )
 _FORM_CHARACTERS: Final = frozenset(
-    "用户的了是在有要会想和与及并也都不没将把被给对于以为从到这那其他她它们个很更最喜欢使去来我你"
+    "用户的叫了是在有要会想和与及并也都不没将把被给对于以为从到这那其他她它们个很更最喜欢使去来我你"
 )
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _BORDER: Final = re.compile(r"(?<=[\u3400-\u9fff])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=[\u3400-\u9fff])")
@@ -127,6 +128,13 @@ class Said:
         return most / len(words) if words else 1.0
 
 
+def share_repeated(text: str, of: str) -> float:
+    """Return the share of a text's words, from 0 to 1, that another one has, maybe inflected; persons do not count."""
+    words, others = _single(text), _single(of)
+    repeated = sum(any(each.startswith(word) or word.startswith(each) for each in others) for word in words)
+    return repeated / len(words) if words else 1.0
+
+
 def support(content: str, own: Said, exchanges: Said, day: date) -> Support:
     """Return how far a conversation supports a statement: "part" if the user has said some of it, and not the rest.
 
@@ -189,6 +197,13 @@ def _is_in_chinese(content: str) -> bool:
 
 def _bare(name: str) -> str:
     return name.casefold().rstrip("s")
+
+
+def _single(text: str) -> frozenset[str]:
+    """Return the words of a text by their first letters, and its Han characters alone."""
+    words = statement_words(_BORDER.sub(" ", text)) - _NO_MATTER - _OF_PERSONS
+    characters = frozenset(_HAN.findall(text)) - _FORM_CHARACTERS
+    return frozenset(word[:COMPARED] for word in words if word.isascii()) | characters
 
 
 def _words_of(text: str) -> frozenset[str]:

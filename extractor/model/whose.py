@@ -8,7 +8,7 @@ from extractor.language.sentences import sentences
 from extractor.language.vocabulary import names_of_kind, statement_words, stem
 from extractor.merge.relations import PEOPLE
 
-__all__ = ["changes_who", "turns_must_and_wish"]
+__all__ = ["adds_must_or_wish", "changes_who", "turns_must_and_wish"]
 
 _USER: Final = re.compile(r"\A(?:the )?user\b(?!['’]s)", re.IGNORECASE)
 _USER_ZH: Final = re.compile(r"\A用户(?!的|们)")
@@ -83,6 +83,11 @@ def turns_must_and_wish(sentence: str, content: str) -> bool:
     must, wish = bool(_MUST.search(sentence)), bool(_WISH.search(sentence))
     says_must, says_wish = bool(_MUST.search(content)), bool(_WISH.search(content))
     return (must and not wish and says_wish and not says_must) or (wish and not must and says_must and not says_wish)
+
+
+def adds_must_or_wish(sentence: str, content: str) -> bool:
+    """Return whether a statement tells a duty or a wish, and the sentence does not."""
+    return any(pattern.search(content) and not pattern.search(sentence) for pattern in (_MUST, _WISH))
 
 
 def _clauses(quote: str, message: str) -> list[str]:

@@ -99,7 +99,8 @@ class Filing:
         """Return what may be kept, and note in the draft why the rest is not."""
         kept: list[tuple[PendingTurn, Candidate]] = []
         for turn, candidates in found:
-            understood = await self._merger.understood(candidates) if stage == "rules" else candidates
+            unread = stage == "rules" or any(candidate.only_as for candidate in candidates)
+            understood = await self._merger.understood(candidates) if unread else candidates
             meant = [candidate for candidate in understood if candidate]
             if not meant:
                 draft.outcomes.append(CandidateOutcome(turn=turn.id, action="skipped", reason=empty))

@@ -127,7 +127,7 @@ class Reader:
             return await self._hosts(settings, turns, [stored for stored, _ in near])
         assert self._model is not None
         told = [memory for _, memory in near]
-        kept = await compute(_retractable, scope, turns, by_rules) if settings.may_retract else ()
+        kept = () if settings.is_small else await compute(_retractable, scope, turns, by_rules)
         wanted = self._model.cost_at_most(turns, kept)
         if not await self._reserve(settings, wanted):
             return Reading(reason=OVER_BUDGET)
@@ -144,10 +144,11 @@ class Reader:
             await self._settle(wanted, usage)
         for reason in found.left_out:
             self._runtime.metrics.count(f"extraction.batch.left_out.{reason}")
+        certain = [each for each in found.candidates if not (each.doubt or each.only_as)]
         return Reading(
             answered=True,
             candidates=found.candidates,
-            settled=await self._settled(scope, settings, [each for each in found.candidates if not each.doubt], hidden),
+            settled=await self._settled(scope, settings, certain, hidden),
             retracted=found.retracted,
         )
 

@@ -50,7 +50,8 @@ def examine_model(args: argparse.Namespace) -> int:
         return _bad(str(error))
     if not has_model(settings):
         return _bad(_NONE)
-    return asyncio.run(_examine(replace(settings, context_tokens=0)))
+    # Its own wording is shown, not the sentence at which a small one points.
+    return asyncio.run(_examine(replace(settings, context_tokens=0, prompt="full")))
 
 
 async def _examine(settings: ExtractorSettings) -> int:

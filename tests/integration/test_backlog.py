@@ -171,7 +171,11 @@ async def test_what_the_model_could_not_read_waits_for_the_next_time(tmp_path: P
         "The user moved to Lisbon with their sister Marta", "My sister Marta and I moved to Lisbon last spring"
     )
     async with serving() as provider:
-        extraction: dict[str, Any] = {"base_url": f"{provider.url}/v1", "min_conversation_length": 0}
+        extraction: dict[str, Any] = {
+            "base_url": f"{provider.url}/v1",
+            "prompt": "full",
+            "min_conversation_length": 0,
+        }
         async with GatewayMemory(config(**extraction), tmp_path / "w") as memory:
             await take_in(memory, source)
             provider.script.append(Fail(status=401, kind="authentication_error"))

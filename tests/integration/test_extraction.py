@@ -47,7 +47,11 @@ def opened(provider: Provider, tmp_path: Path, clock: Clock) -> Open:
     async def opened(**extraction: Any) -> AsyncIterator[GatewayMemory]:
         defaults = load_config().defaults
         settings = replace(
-            defaults.auto_extract, base_url=f"{provider.url}/v1", min_conversation_length=0, **extraction
+            defaults.auto_extract,
+            base_url=f"{provider.url}/v1",
+            prompt="full",
+            min_conversation_length=0,
+            **extraction,
         )
         recall = replace(defaults.auto_recall, embedder=EmbedderSettings(provider="none"))
         config = Config(defaults=replace(defaults, auto_extract=settings, auto_recall=recall, time_zone="UTC"))

@@ -40,7 +40,9 @@ async def provider() -> AsyncIterator[Provider]:
 @pytest.fixture(params=["openai/gpt-4o-mini", "anthropic/claude-haiku"])
 def settings(request: pytest.FixtureRequest, provider: Provider) -> ExtractorSettings:
     wire = "/v1" if request.param.startswith("openai") else ""
-    return ExtractorSettings(model=request.param, base_url=f"{provider.url}{wire}", timeout_seconds=seconds(20))
+    return ExtractorSettings(
+        model=request.param, base_url=f"{provider.url}{wire}", prompt="full", timeout_seconds=seconds(20)
+    )
 
 
 @pytest.fixture

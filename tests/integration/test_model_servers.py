@@ -35,7 +35,11 @@ async def provider() -> AsyncIterator[Provider]:
 
 def settings_of(provider: Provider, **changed: Any) -> ExtractorSettings:
     settings = ExtractorSettings(
-        model="openai/small", base_url=f"{provider.url}/v1", timeout_seconds=seconds(20), max_daily_tokens=10**9
+        model="openai/small",
+        base_url=f"{provider.url}/v1",
+        prompt="full",
+        timeout_seconds=seconds(20),
+        max_daily_tokens=10**9,
     )
     return replace(settings, **changed)
 

@@ -45,7 +45,7 @@ def opened(provider: Provider, tmp_path: Path) -> Open:
     @asynccontextmanager
     async def opened(**extraction: Any) -> AsyncIterator[GatewayMemory]:
         defaults = load_config().defaults
-        given = {"base_url": f"{provider.url}/v1", "debounce_seconds": 0.05, **extraction}
+        given = {"base_url": f"{provider.url}/v1", "prompt": "full", "debounce_seconds": 0.05, **extraction}
         config = Config(defaults=replace(defaults, auto_extract=replace(defaults.auto_extract, **given)))
         async with GatewayMemory(config, tmp_path) as memory:
             yield memory
