@@ -158,9 +158,10 @@ async def open_memory(
     stack.push_async_callback(_finish, lifecycle, capture.processor)
     stack.push_async_callback(_release, storage)
     run_beside(stack, lifecycle.run(), "sessions")
-    retention = Retention(runtime, storage.turns, storage.episodes, storage.notices)
+    retention = Retention(runtime, storage)
     await retention.keep()
     run_beside(stack, retention.run(), "retention")
+    storage.episode_follower.look_again(await storage.sessions.scopes())  # a process that was killed left some behind
     run_beside(stack, storage.episode_follower.run(), "episodes")
     if storage.signals:
         neighbours = Neighbours(

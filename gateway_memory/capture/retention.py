@@ -6,9 +6,7 @@ from typing import Final
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.store.ports.episodes import Episodes
-from gateway_memory.store.ports.notices import Notices
-from gateway_memory.store.ports.turns import Turns
+from gateway_memory.sync.storage import Storage
 
 __all__ = ["Retention"]
 
@@ -22,13 +20,11 @@ _DAY_SECONDS: Final = 86400.0
 class Retention:
     """Tidies one store once an hour by the runtime's clock, which may be adjusted."""
 
-    def __init__(self, runtime: Runtime, turns: Turns, episodes: Episodes, notices: Notices) -> None:
+    def __init__(self, runtime: Runtime, storage: Storage) -> None:
         settings = runtime.settings
         notify = settings.notify
         self._runtime = runtime
-        self._turns = turns
-        self._episodes = episodes
-        self._notices = notices
+        self._storage = storage
         self._episodes_seconds = settings.episodes.keep_days * _DAY_SECONDS
         self._observations_seconds = settings.observations.keep_days * _DAY_SECONDS
         self._events_seconds = max(
@@ -50,10 +46,10 @@ class Retention:
                 return
             now = self._runtime.timestamp()
             try:
-                await self._turns.tidy(before=now - self._observations_seconds)
-                if self._episodes_seconds:
-                    await self._episodes.delete_before(now - self._episodes_seconds)
-                await self._notices.tidy(before=now - self._events_seconds)
+                await self._storage.turns.tidy(before=now - self._observations_seconds)
+                if self._episodes_seconds and await self._storage.episodes.delete_before(now - self._episodes_seconds):
+                    self._storage.episode_follower.look_again(await self._storage.sessions.scopes())
+                await self._storage.notices.tidy(before=now - self._events_seconds)
             except StoreError as error:
                 log.warning("journal.not_tidied", error=type(error).__name__)
                 self._runtime.on_error("retention", error)

@@ -24,7 +24,7 @@ _SLACK_SECONDS: Final = 7200.0
 """A running gateway deletes what is overdue once an hour."""
 _SHOWN: Final = 10
 _CATCHING_UP: Final = (
-    "A gateway follows within a minute of the next reply in that scope: ask again then. If it stays so, close all "
+    "A gateway follows within a minute of its start: ask again then. If it stays so, close all "
     f"gateways and delete {INDEX_FILE}: it is built again from the journal."
 )
 _UNREADABLE: Final = (

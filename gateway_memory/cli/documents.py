@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_workspace, no_folder
 from gateway_memory.errors import UsageError
+from gateway_memory.store.disk.private import write_private
 
 if TYPE_CHECKING:
     from gateway_memory.config.settings import MemorySync
@@ -91,8 +92,7 @@ def run_edit(args: argparse.Namespace) -> int:
     folder = Path(tempfile.mkdtemp(prefix="gateway-memory-"))  # of this user alone; an editor may leave its own copies
     path, kept = folder / Path(args.document).name, False
     try:
-        path.touch(mode=0o600)
-        path.write_bytes(base.encode("utf-8", "surrogateescape"))
+        write_private(path, base.encode("utf-8", "surrogateescape"))
         mine = _edited(editor, path)
         if mine is None:
             return 1

@@ -19,6 +19,7 @@ from gateway_memory.config.load import load_config
 from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER, is_name
+from gateway_memory.store.disk.private import write_private
 
 __all__ = ["Report", "TranscriptTurn", "read_transcript", "replay", "run"]
 
@@ -166,6 +167,6 @@ def run(args: argparse.Namespace) -> int:
 
     report = asyncio.run(replayed())
     if args.turns:
-        args.turns.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in report.rows), "utf-8")
+        write_private(args.turns, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in report.rows).encode())
     print("\n".join(report.lines()))  # noqa: T201
     return 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_whose, add_workspace, check_output, no_folder, owner_unless_named
 from gateway_memory.cli.reading import read_backlog
+from gateway_memory.store.disk.private import write_private
 from gateway_memory.transfer.layouts import LAYOUTS
 
 if TYPE_CHECKING:
@@ -197,8 +198,7 @@ async def _give(args: argparse.Namespace) -> int:
             rows = [row async for row in exported]
             lines = [to_line(row) for row in rows]
             if args.output:
-                args.output.touch(mode=0o600)
-                args.output.write_text("".join(lines), "utf-8")
+                write_private(args.output, "".join(lines).encode())
             else:
                 sys.stdout.writelines(lines)
             said = f"{len(lines)} lines"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.places import MEMORY_FOLDER, limit_of, project_of, workspace_of
+from gateway_memory.store.disk.private import private_folder
 
 if TYPE_CHECKING:
     from gateway_memory.hooks.hook import Hook
@@ -34,7 +35,7 @@ def answer(hook: "Hook") -> str:
         hook.allow(limit_of("claude-code" if claude else "cursor", hook.event, project_of(given)))
     workspace = hook.workspace = workspace_of(given, hook.options.get("--workspace"))
     if not workspace.is_dir():
-        workspace.mkdir(parents=True, exist_ok=True)
+        private_folder(workspace)
         if workspace.name == MEMORY_FOLDER:  # in a project: keep the memory out of version control
             (workspace / ".gitignore").write_text("*\n", "utf-8")
     told, text = _answered(hook, given, workspace, Path(config) if config else None, claude=claude)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gateway_memory.errors import place_of
 from gateway_memory.hooks.hook import InterruptedHook
 from gateway_memory.hooks.places import workspace_of
+from gateway_memory.store.disk.private import private_file, private_folder
 from gateway_memory.store.disk.workspace import STATE_FOLDER
 
 if TYPE_CHECKING:
@@ -97,11 +98,12 @@ def _described(error: BaseException) -> dict[str, Any]:
 
 def _append(path: Path, row: dict[str, Any], *, full: int | None) -> None:
     """Append a line in one write. full: the size in bytes at which the file gives way to a new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     if full:
         with contextlib.suppress(FileNotFoundError):  # it is new, or another process was faster
             if path.stat().st_size >= full:
                 path.replace(_older(path))
+    private_file(path)
     with path.open("ab", buffering=0) as stream:
         stream.write(json.dumps(row).encode() + b"\n")
 

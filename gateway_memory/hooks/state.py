@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateway_memory.errors import UsageError
+from gateway_memory.store.disk.private import private_folder, write_private
 from gateway_memory.store.disk.workspace import STATE_FOLDER
 
 if TYPE_CHECKING:
@@ -54,9 +55,9 @@ def settings_of(workspace: Path, config: Path | None) -> dict[str, Any]:
     compiled = _compiled(workspace, config)
     temporary = compiled.with_name(f"{compiled.name}.{os.getpid()}.tmp")
     with contextlib.suppress(OSError):
-        compiled.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(compiled.parent)
         try:
-            temporary.write_text(json.dumps(settings), "utf-8")
+            write_private(temporary, json.dumps(settings).encode())
             temporary.replace(compiled)
         except BaseException:
             temporary.unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from typing import Any, Final, Literal
 
 from gateway_memory.errors import UsageError, WorkspaceError
 from gateway_memory.scope import Scope
+from gateway_memory.store.disk.private import private_folder
 from gateway_memory.store.disk.workspace import STATE_FOLDER, locked
 
 __all__ = ["Client", "ClientTokens", "Grant", "Keys", "host_token", "host_token_path"]
@@ -68,7 +69,7 @@ def host_token(workspace: Path) -> str:
     """
     path = host_token_path(workspace)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
         _create(path, f"{_PREFIX}{secrets.token_urlsafe(_BYTES)}\n")
         if path.stat().st_mode & _OTHERS:
             raise UsageError(

@@ -72,6 +72,11 @@ class EpisodeFollower:
             self._behind.add(scope)
             self._wake.set()
 
+    def look_again(self, scopes: Iterable[str]) -> None:
+        """Compare scopes with the index in the background, whatever was compared before."""
+        self._behind.update(scopes)
+        self._wake.set()
+
     async def follow(self, scope: str) -> None:
         """Return when the index has what was said in a scope: a restored or new index has nothing of it yet.
 

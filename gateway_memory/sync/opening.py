@@ -17,6 +17,7 @@ from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.files import MarkdownFiles
 from gateway_memory.store.disk.in_memory import DocumentsInMemory, RecordsInMemory
+from gateway_memory.store.disk.private import private_folder
 from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.disk.slots import NoSlot, Slot
 from gateway_memory.store.disk.workspace import INDEX_FILE, SPOOL_FILE, STATE_FOLDER
@@ -196,7 +197,7 @@ def _store(documents: Documents, journal: Journal) -> Store:
 
 def _prepare(workspace: Path, state: Path, slot: Slot) -> None:
     try:
-        state.mkdir(parents=True, exist_ok=True)
+        private_folder(state)
         next(workspace.iterdir(), None)
         slot.take()
     except OSError as error:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.scope import Scope, scope_named
+from gateway_memory.store.disk.private import private_folder
 from gateway_memory.store.documents import MEMORY_FILE, is_document
 from gateway_memory.store.ports.store import Store
 from gateway_memory.transfer.by_hand import delete_by_hand, save_by_hand
@@ -176,7 +177,7 @@ class Checkout:
 
 def _make_empty(folder: Path) -> None:
     with _written(folder):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(folder)
         if folder.is_symlink() or next(folder.iterdir(), None) is not None:
             raise UsageError(f"{folder}: expected an empty folder, or none")
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from gateway_memory.errors import UsageError
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import OWNER_SCOPE, Scope, resolve_scope
+from gateway_memory.store.disk.private import private_folder, write_private
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.markdown import parse
 from gateway_memory.store.review import Review
@@ -150,14 +151,13 @@ def _told(review: Review) -> dict[str, Any]:
 
 
 def _write(target: Path, files: Sequence[tuple[str, bytes, int]]) -> int:
-    target.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(target)
     if next(target.iterdir(), None) is not None:
         raise UsageError(f"{target}: expected an empty folder, or none")
     for name, content, saved in files:
         path = target / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        path.chmod(0o600)
+        private_folder(path.parent)
+        write_private(path, content)
         if saved:
             os.utime(path, ns=(saved, saved))
     return len(files)

@@ -10,7 +10,7 @@ from recall.log import get_logger
 from recall.rows.errors import kind_of, translated
 from recall.rows.port import Opening, Poll
 from recall.rows.schema import FORMAT, SCHEMA
-from recall.rows.seal import break_seal, put_seal, seal_of
+from recall.rows.seal import break_seal, opening_lock, private_file, put_seal, seal_of
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
 __all__ = ["Database"]
@@ -61,9 +61,8 @@ class Database:
             self._connect(":memory:")
             self._make()
             return "made"
-        self._path.parent.mkdir(parents=True, exist_ok=True)
         # Two processes that find the same damage must not each remove what the other has just made.
-        with Path(f"{self._path}.lock").open("w", encoding="utf-8") as lock:
+        with opening_lock(self._path) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return self._open_locked(self._path)
 
@@ -118,7 +117,7 @@ class Database:
         """Put an empty file in the place of a damaged one, unless another process has done so."""
         self._disconnect()
         if self._path is not None:
-            with Path(f"{self._path}.lock").open("w", encoding="utf-8") as lock:
+            with opening_lock(self._path) as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 if not self._is_lost():
                     _unlink(self._path)
@@ -147,11 +146,14 @@ class Database:
     @contextmanager
     def erasing(self) -> Iterator[sqlite3.Connection]:
         """A transaction after which no byte of the file holds what it deletes."""
-        self.connection.execute("pragma secure_delete = on")
         with self.writing() as connection:
             yield connection
         self.connection.execute("vacuum")
-        self.connection.execute("pragma wal_checkpoint(truncate)")
+        self.shed()
+
+    def shed(self) -> None:
+        """Empty the write-ahead log, which holds what was deleted, unless somebody is reading from it."""
+        self.connection.execute("pragma wal_checkpoint(truncate)").fetchall()
 
     def is_current(self) -> bool:
         """Return True: a file is there, or raises."""
@@ -170,6 +172,8 @@ class Database:
             return True
 
     def _connect(self, path: Path | str) -> None:
+        if self._path is not None:
+            private_file(self._path)  # its write-ahead log gets the same mode
         # Autocommit: the only transactions are those that `writing` and `reading` begin.
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_BUSY_SECONDS)
         self._connection = connection
@@ -178,6 +182,7 @@ class Database:
         connection.execute("pragma journal_mode = wal")
         # Losing the last writes at a power cut costs nothing: stamps go with the rows, so the files are read again.
         connection.execute("pragma synchronous = normal")
+        connection.execute("pragma secure_delete = on")
         self._data_version = self._read_data_version()
 
     def _disconnect(self) -> None:

@@ -4,14 +4,28 @@ A file without a seal (its process was killed, or it is very large) is accepted 
 """
 
 import fcntl
+import os
 import zlib
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
-__all__ = ["break_seal", "put_seal", "seal_of"]
+__all__ = ["break_seal", "opening_lock", "private_file", "put_seal", "seal_of"]
 
 _LARGEST = 256_000_000  # reads in about a quarter of a second
 _AT_ONCE = 1 << 20
+
+
+def private_file(path: Path) -> None:
+    """Make an empty file that this user alone can read, unless it is there. Raises OSError."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def opening_lock(path: Path) -> IO[bytes]:
+    """Return the file whose lock a process holds while it opens or closes a database."""
+    lock = Path(f"{path}.lock")
+    private_file(lock)
+    return lock.open("r+b")
 
 
 def seal_of(path: Path) -> Path:
@@ -21,9 +35,10 @@ def seal_of(path: Path) -> Path:
 
 def put_seal(path: Path) -> None:
     """Seal a database, unless another process has it open or is opening it, or the disk is full."""
-    with suppress(OSError), Path(f"{path}.lock").open("w", encoding="utf-8") as lock:
+    with suppress(OSError), opening_lock(path) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not _is_open(path) and path.stat().st_size <= _LARGEST:
+            private_file(seal_of(path))
             seal_of(path).write_text(_checksum(path), "ascii")
 
 

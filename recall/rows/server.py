@@ -136,6 +136,9 @@ class Server:
 
     erasing = writing
 
+    def shed(self) -> None:
+        """Do nothing: the log is the server's."""
+
     @contextmanager
     def _sound(self) -> Iterator[None]:
         """Raise recall's errors, which quote nothing that was stored. A connection that may be broken is closed."""

@@ -210,6 +210,8 @@ class SqlRows:
             # The number of a new scope is gone with the transaction.
             self._numbers.pop(scope, None)
             raise
+        if plan.gone or plan.changed:
+            self._database.shed()
         added = self.by_ids(scope, [entry.id for _, entry, _ in plan.fresh])
         return FileChange(added=tuple(sorted(added, key=lambda stored: stored.sequence)), removed=plan.left)
 

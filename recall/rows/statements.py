@@ -58,3 +58,6 @@ class RowsDatabase(Protocol):
 
     def erasing(self) -> AbstractContextManager[Statements]:
         """A transaction after which nothing of what it deletes is left in the storage, as far as that can be had."""
+
+    def shed(self) -> None:
+        """Leave nothing of what was deleted in a log of the storage, as far as that can be had without waiting."""

@@ -20,6 +20,7 @@ from gateway_memory.errors import StoreError, store_failed
 from gateway_memory.runtime.tasks import Threads
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk import replacing
+from gateway_memory.store.disk.private import FILE_MODE
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit, edited
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.ports.documents import Stamps
@@ -41,7 +42,9 @@ class MarkdownFiles:
     def __init__(self, workspace: Path, state: Path) -> None:
         self.folder = workspace
         self._lock = asyncio.Lock()
-        self._file_lock = FileLock(state / "write.lock", timeout=_LOCK_SECONDS, poll_interval=0.005, thread_local=False)
+        self._file_lock = FileLock(
+            state / "write.lock", timeout=_LOCK_SECONDS, mode=FILE_MODE, poll_interval=0.005, thread_local=False
+        )
         self._reader = Threads(1, "gateway-memory-files")
         self._writer = Threads(1, "gateway-memory-write")
         self._looking: asyncio.TimerHandle | None = None

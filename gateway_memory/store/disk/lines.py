@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 from typing import Final
 
+from gateway_memory.store.disk.private import private_folder
+
 __all__ = ["append", "content_of", "read", "read_whole"]
 
 _POLLS: Final = 25
@@ -13,7 +15,7 @@ _POLL_SECONDS: Final = 0.001
 
 def append(path: Path, lines: bytes) -> None:
     """Append whole lines to a file, atomically. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(descriptor).st_size

@@ -20,6 +20,7 @@ from typing import Final
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.store.disk.kernel import is_anothers, is_unwritten, persist, rename
 from gateway_memory.store.disk.lines import append, content_of, read, read_whole
+from gateway_memory.store.disk.private import private_folder
 
 __all__ = ["Gone", "has_leftovers", "is_looked_for", "look", "rewrite", "sweep"]
 
@@ -73,7 +74,7 @@ def rewrite(path: Path, change: Callable[[bytes | None], bytes | type[Gone] | No
     Raises:
         OSError: the file can't be written; the old one is unchanged.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     if time.monotonic() - _swept.get(path.parent, -_SWEEP_SECONDS) >= _SWEEP_SECONDS:
         sweep(path.parent)
     found = basis = read_whole(path)

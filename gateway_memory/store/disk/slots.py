@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError
 from gateway_memory.runtime.tasks import compute
+from gateway_memory.store.disk.private import FILE_MODE, private_folder
 
 __all__ = ["NoSlot", "Slot", "all_slots"]
 
@@ -55,7 +56,7 @@ class Slot:
         Raises:
             StoreError: all slots are held, or another process has been starting for a minute.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
+        private_folder(self._folder)
         try:
             self._starting.acquire()
         except Timeout:
@@ -122,7 +123,7 @@ class Slot:
 @contextlib.contextmanager
 def all_slots(folder: Path) -> Iterator[bool]:
     """Try to hold every slot, and yield whether that succeeded. No other process can then have the workspace open."""
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     with contextlib.ExitStack() as stack:
         for path in dict.fromkeys((folder / "starting.lock", *sorted(folder.glob("slot-*.lock")))):
             lock = _lock(path)
@@ -136,4 +137,4 @@ def all_slots(folder: Path) -> Iterator[bool]:
 
 
 def _lock(path: Path, *, seconds: float = 0.0) -> FileLock:
-    return FileLock(path, timeout=seconds, thread_local=False, is_singleton=False)
+    return FileLock(path, timeout=seconds, mode=FILE_MODE, thread_local=False, is_singleton=False)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from gateway_memory.store.disk.private import FILE_MODE, private_folder
+
 __all__ = ["EPISODE_PAGES", "INDEX_FILE", "SPOOL_FILE", "STATE_FOLDER", "locked"]
 
 STATE_FOLDER: Final = ".gateway-memory"
@@ -27,8 +29,8 @@ def locked(workspace: Path) -> Iterator[None]:
         TimeoutError: another process held it for three seconds.
     """
     path = workspace / STATE_FOLDER / "write.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    private_folder(path.parent)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:
         deadline = time.monotonic() + _LOCK_SECONDS
         while True:

@@ -56,6 +56,7 @@ class Connection(aiosqlite.Connection):
         def connect() -> sqlite3.Connection:
             database = sqlite3.connect(path, isolation_level=None, timeout=busy_seconds)
             database.text_factory = _text
+            database.execute("PRAGMA secure_delete = ON")
             return database
 
         connection = cls(connect, iter_chunk_size=64)
@@ -95,6 +96,20 @@ class Connection(aiosqlite.Connection):
     async def rows(self, query: str, values: Sequence[object] = (), *, of: Named = ()) -> list[Any]:  # noqa: ARG002
         """Return all rows of a query. Raises StoreError."""
         return await self.read(lambda database: database.execute(query, values).fetchall())
+
+    async def shed(self) -> None:
+        """Empty the write-ahead log, which holds what was deleted, unless somebody reads from it. Raises StoreError."""
+
+        def checkpoint() -> None:
+            with self._sound():
+                (patience,) = self._conn.execute("PRAGMA busy_timeout").fetchone()
+                self._conn.execute("PRAGMA busy_timeout = 0")
+                try:
+                    self._conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                finally:
+                    self._conn.execute(f"PRAGMA busy_timeout = {patience:d}")
+
+        await self._in_thread(checkpoint)
 
     async def use(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Run `work` without a transaction or error translation. It begins its own transactions."""

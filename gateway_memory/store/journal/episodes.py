@@ -170,7 +170,9 @@ class SqlEpisodes:
             _touch(database, ((str(scope), int(turn) // PAGE_TURNS) for scope, turn in gone))
             return len(gone)
 
-        return await self._connection.transact(work, of=EVERY)
+        number = await self._connection.transact(work, of=EVERY)
+        await self._connection.shed()
+        return number
 
 
 def _scopes(episodes: Sequence[Episode]) -> list[str]:

@@ -13,6 +13,7 @@ from gateway_memory.errors import UsageError, store_failed
 from gateway_memory.scope import scope_named
 from gateway_memory.store.disk.files import scanned
 from gateway_memory.store.disk.kernel import persist
+from gateway_memory.store.disk.private import private_folder
 from gateway_memory.store.disk.replacing import sweep
 from gateway_memory.store.disk.slots import all_slots
 from gateway_memory.store.disk.workspace import STATE_FOLDER, locked
@@ -271,7 +272,7 @@ def _content(path: Path) -> bytes | None:
 
 def _replace(path: Path, content: bytes, *, saved: int | None = None) -> None:
     """Write a file as a whole or not at all. saved: its time, in ns since the epoch."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     draft = path.parent / f".{os.getpid():x}-{threading.get_ident():x}.tmp"  # swept by others if we die
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as stream:

@@ -73,6 +73,9 @@ class SqlConnection(Protocol):
     async def rows(self, query: str, values: Sequence[object] = (), *, of: Named = ()) -> list[Any]:
         """Return all rows of a query."""
 
+    async def shed(self) -> None:
+        """Leave nothing of what was deleted in a log of the storage, as far as that can be had without waiting."""
+
 
 def upsert(table: str, columns: str, key: str) -> str:
     """Return a statement that inserts a row, or replaces the one of the same key. columns, key: names with commas."""

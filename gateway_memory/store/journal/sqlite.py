@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
+from gateway_memory.store.disk.private import private_file, private_folder
 from gateway_memory.store.disk.workspace import STATE_FOLDER
 from gateway_memory.store.journal.migrations import MIGRATIONS
 
@@ -113,13 +114,11 @@ def open_journal(workspace: Path, *, by_move: bool = False) -> sqlite3.Connectio
         StoreError: a move into this memory was not completed.
         sqlite3.Error: it is damaged, or was locked for too long. The file is unchanged.
     """
-    (workspace / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
+    private_folder(workspace / STATE_FOLDER)
     path = workspace / "journal.sqlite"
-    fresh = not path.exists()
+    private_file(path)
     connection = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_SECONDS)
     try:
-        if fresh:
-            path.chmod(0o600)
         use_write_ahead_log(connection, seconds=_BUSY_SECONDS)
         connection.execute("PRAGMA synchronous = FULL")
         migrate(connection, path, by_move=by_move)

@@ -192,6 +192,7 @@ class SqlTurns:
         await self._change("DELETE FROM receipts WHERE id <= (SELECT max(id) FROM receipts) - ?", (_RECEIPTS_KEPT,))
         await self._change("DELETE FROM changes WHERE receipt <= (SELECT max(id) FROM receipts) - ?", (_CHANGES_KEPT,))
         await self._change("DELETE FROM replies WHERE turn <= (SELECT max(turn) FROM replies) - ?", (_RECEIPTS_KEPT,))
+        await self._connection.shed()
 
     # Plans
 

@@ -218,6 +218,9 @@ class PostgresConnection:
         """Return all rows of a query."""
         return await self._run(lambda: self._rows(query, values, of))
 
+    async def shed(self) -> None:
+        """Do nothing: the log is the server's."""
+
     async def _run(self, work: Callable[[], T]) -> T:
         if not self._breaker.allows(time.monotonic()):
             raise StoreError("PostgreSQL did not answer lately; it is tried again in a moment")

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 from gateway_memory.errors import StoreError, store_failed
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.tasks import Threads
+from gateway_memory.store.disk.private import private_file, private_folder
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.sql import SqlConnection
 from gateway_memory.store.ports.lease import Lease
@@ -47,9 +48,9 @@ class Spool:
         """Open the file, and create it if it is missing. Raises StoreError."""
 
         def work() -> None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(self._path.parent)
+            private_file(self._path)
             database = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, timeout=10)
-            self._path.chmod(0o600)
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = FULL")
             database.execute("PRAGMA secure_delete = ON")
