@@ -25,12 +25,14 @@ from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import Line, lines_of
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.scope import OWNER_KEY
+from gateway_memory.store.disk.own import NotOwnError, Owned, open_own
+from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.ports.episodes import Episode, Told
-from gateway_memory.store.summaries import SESSIONS_FILE, last_record
+from gateway_memory.store.summaries import SESSIONS_FILE
 from recall import Entry, RecallError, peek, related
 
 __all__ = ["opening"]
@@ -92,7 +94,7 @@ def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passage
 
     memory: the ids of the lines of MEMORY.md.
     """
-    last = last_record(workspace / SESSIONS_FILE)
+    last = DiskRecords(workspace / SESSIONS_FILE).last()
     with contextlib.suppress(StoreError, OSError):
         if (workspace / "journal.sqlite").exists():
             with JournalInPlace.open(workspace) as journal:
@@ -114,8 +116,9 @@ def _by_journal(workspace: Path, session_id: str, memory: Sequence[str], passage
 
 def _memory(workspace: Path) -> list[Block]:
     try:
-        return parse((workspace / MEMORY_FILE).read_text("utf-8", "surrogateescape"), file=MEMORY_FILE)
-    except FileNotFoundError:
+        with open_own(Owned(workspace), MEMORY_FILE) as stream:
+            return parse(stream.read().decode("utf-8", "surrogateescape"), file=MEMORY_FILE)
+    except (FileNotFoundError, NotOwnError):
         return []
 
 

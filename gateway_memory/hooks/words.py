@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from gateway_memory.runtime.clock import day_of, noon_of
 from gateway_memory.scope import OWNER_KEY
+from gateway_memory.store.disk.own import Owned, open_own
 from gateway_memory.store.disk.workspace import EPISODE_PAGES, INDEX_FILE
 from gateway_memory.store.markdown import parse
 from recall import RecallError, peek
@@ -98,9 +99,11 @@ def index_follows(workspace: Path) -> bool:
 
 
 def _lines_of_files(workspace: Path, zone: tzinfo | None) -> Iterable[Line]:
+    owned = Owned(workspace)
     for path in [workspace / "MEMORY.md", *sorted((workspace / "memory").glob("*.md"))]:
         try:
-            text, at = path.read_text("utf-8", "surrogateescape"), path.stat().st_mtime
+            with open_own(owned, path.relative_to(workspace).as_posix()) as stream:
+                text, at = stream.read().decode("utf-8", "surrogateescape"), os.fstat(stream.fileno()).st_mtime
         except OSError:
             continue
         noon = noon_of(path.stem, zone)

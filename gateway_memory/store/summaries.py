@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 __all__ = [
     "DAMAGED_FILE",
     "SESSIONS_FILE",
     "SessionRecord",
+    "last_of",
     "last_record",
     "line_of",
     "new_record_id",
@@ -72,9 +73,14 @@ def last_record(path: Path) -> dict[str, Any] | None:
     """
     try:
         with path.open("rb") as stream:
-            return next(_backwards(stream.fileno()), None)
+            return last_of(stream)
     except FileNotFoundError:
         return None
+
+
+def last_of(stream: BinaryIO) -> dict[str, Any] | None:
+    """Return the newest record of an open file, as `last_record` does."""
+    return next(_backwards(stream.fileno()), None)
 
 
 def read_records(path: Path) -> tuple[list[dict[str, Any]], list[bytes]]:

@@ -2,8 +2,10 @@
 
 import os
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -84,7 +86,12 @@ async def open_ports(
     sends, history = notify.enabled and notify.mqtt.enabled, notify.mqtt.history_events
     if settings.store.backend == "postgres":
         return await _open_shared(stack, workspace, settings.store, metrics, sends=sends, history=history)
-    store = await open_store(stack, workspace, sends=sends, history=history)
+
+    def refused(error: OSError) -> None:
+        log.warning("files.not_read", reason=error.strerror)
+        metrics.fail(datetime.now(UTC), "files", error)
+
+    store = await open_store(stack, workspace, sends=sends, history=history, refused=refused)
     return store, None if workspace is None else workspace / INDEX_FILE
 
 
@@ -125,9 +132,18 @@ async def _open_shared(
 
 
 async def open_store(
-    stack: AsyncExitStack, workspace: Path | None, *, sends: bool = False, history: int = 1000
+    stack: AsyncExitStack,
+    workspace: Path | None,
+    *,
+    sends: bool = False,
+    history: int = 1000,
+    refused: Callable[[OSError], None] = lambda _: None,
 ) -> Store:
-    """Open only the ports. sends: events leave this process. history: the number of stored events of each origin."""
+    """Open only the ports.
+
+    sends: events leave this process. history: the number of stored events of each origin.
+    refused: told once of each file of a scope's folder that is not read.
+    """
     if workspace is None:
         files = defaultdict[str, RecordsInMemory](RecordsInMemory)
         journal = await open_journal(
@@ -140,13 +156,13 @@ async def open_store(
     await compute(_prepare, workspace, state, slot)
 
     def file_of(scope: Scope, _: object) -> DiskRecords:
-        return DiskRecords(workspace / scope.folder / SESSIONS_FILE)
+        return DiskRecords(workspace / scope.folder / SESSIONS_FILE, workspace)
 
     path = workspace / "journal.sqlite"
     journal = await open_journal(stack, path, slot, file_of=file_of, sends=sends, history=history)
     await compute(_hide, path)
     slot.started()
-    files_of_workspace = MarkdownFiles(workspace, state)
+    files_of_workspace = MarkdownFiles(workspace, state, refused)
     stack.callback(files_of_workspace.close)
     log.info("store.open", slot=slot.number)
     return _store(files_of_workspace, journal)

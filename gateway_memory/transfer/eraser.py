@@ -184,7 +184,7 @@ def _needles(workspace: Path, scopes: Sequence[Scope], journal: JournalInPlace |
     texts = journal.texts([scope.key for scope in scopes]) if journal else set()
     mine = {path for scope in scopes for path in _files(workspace, scope)}
     rest = b""
-    for path in workspace.rglob("*.md"):
+    for path in _regular(workspace, "*.md"):
         content = path.read_bytes()
         if path in mine:
             texts.update(block.text for block in parse(content.decode("utf-8", "replace"), file=path.name))
@@ -192,7 +192,7 @@ def _needles(workspace: Path, scopes: Sequence[Scope], journal: JournalInPlace |
             rest += content
     theirs = {workspace / scope.folder / SESSIONS_FILE for scope in scopes}
     others: set[str] = set()
-    for path in workspace.rglob(SESSIONS_FILE):
+    for path in _regular(workspace, SESSIONS_FILE):
         for record in read_records(path)[0]:
             told = {str(record.get(key, "")) for key in ("topic", "summary", "session_id")}
             (texts if path in theirs else others).update(told)
@@ -208,10 +208,14 @@ def _needles(workspace: Path, scopes: Sequence[Scope], journal: JournalInPlace |
 
 
 def _look_through(workspace: Path, needles: Sequence[bytes], proof: Proof) -> None:
-    for path in sorted(workspace.rglob("*")):
-        if path.is_file() and not path.is_symlink():
-            content = path.read_bytes()
-            proof.files += 1
-            proof.bytes += len(content)
-            if any(needle in content for needle in needles):
-                proof.found.append(str(path.relative_to(workspace)))
+    for path in _regular(workspace, "*"):
+        content = path.read_bytes()
+        proof.files += 1
+        proof.bytes += len(content)
+        if any(needle in content for needle in needles):
+            proof.found.append(str(path.relative_to(workspace)))
+
+
+def _regular(workspace: Path, pattern: str) -> list[Path]:
+    """Return the files below a workspace that match a pattern, without links, pipes and the like."""
+    return sorted(path for path in workspace.rglob(pattern) if path.is_file() and not path.is_symlink())

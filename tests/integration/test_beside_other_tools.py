@@ -100,7 +100,7 @@ async def test_records_that_another_tool_appends_survive_a_tidying(tmp_path: Pat
 
 
 def edited(path: Path, edit: FileEdit) -> str:
-    _edit(path.parent, [edit])
+    _edit(path, [edit])
     replacing.look(closing=True)
     return path.read_text("utf-8")
 

@@ -12,6 +12,7 @@ from inside import parts
 
 import gateway_memory.store.disk.files
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
+from gateway_memory.store.disk.own import NotOwnError, Owned
 from recall import Stored
 
 
@@ -82,16 +83,16 @@ async def test_who_asks_while_a_refresh_runs_shares_the_next_one(
 ) -> None:
     async with GatewayMemory(load_config(), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
-        began, go_on, scans = Event(), Event(), list[Path]()
-        scan = gateway_memory.store.disk.files.scanned
+        began, go_on, scans = Event(), Event(), list[str]()
+        scan = gateway_memory.store.disk.own.scan_own
 
-        def slow(folder: Path) -> dict[str, tuple[int, int]]:
+        def slow(owned: Owned, folder: str) -> tuple[dict[str, tuple[int, int]], list[NotOwnError]]:
             scans.append(folder)
             began.set()
             go_on.wait(10)
-            return scan(folder)
+            return scan(owned, folder)
 
-        monkeypatch.setattr(gateway_memory.store.disk.files, "scanned", slow)
+        monkeypatch.setattr(gateway_memory.store.disk.files, "scan_own", slow)
         refresh = parts(memory).storage.follower.refresh
         first = asyncio.ensure_future(refresh(session.scope))
         await asyncio.to_thread(began.wait, 10)

@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import wait
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -20,27 +20,30 @@ from gateway_memory.errors import StoreError, store_failed
 from gateway_memory.runtime.tasks import Threads
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk import replacing
+from gateway_memory.store.disk.own import SCOPES, NotOwnError, Owned, open_own, scan_own, writable
 from gateway_memory.store.disk.private import FILE_MODE
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit, edited
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.ports.documents import Stamps
 from recall import Stamp
 
-__all__ = ["MarkdownFiles", "scanned"]
+__all__ = ["MarkdownFiles"]
 
 T = TypeVar("T")
 
 _LOCK_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 1.2
 _LAST_LOOK_SECONDS: Final = 1.0
-_SCOPES: Final = ("people", "rooms")
 
 
 class MarkdownFiles:
     """The port `Documents` over the folder of one workspace."""
 
-    def __init__(self, workspace: Path, state: Path) -> None:
+    def __init__(self, workspace: Path, state: Path, report: Callable[[NotOwnError], None] = lambda _: None) -> None:
         self.folder = workspace
+        self._owned = Owned(workspace)
+        self._report = report
+        self._refused: set[str] = set()
         self._lock = asyncio.Lock()
         self._file_lock = FileLock(
             state / "write.lock", timeout=_LOCK_SECONDS, mode=FILE_MODE, poll_interval=0.005, thread_local=False
@@ -83,19 +86,35 @@ class MarkdownFiles:
 
         def work() -> Stamps:
             replacing.look()  # include late writes of others to a file that was replaced
-            return scanned(self.folder / scope.folder)
+            found, refused = scan_own(self._owned, scope.folder)
+            for error in refused:
+                self._refuse(error)
+            return found
 
         return await self._read(work)
 
+    def _refuse(self, error: NotOwnError) -> None:
+        """Report a file that is not read, once."""
+        if str(error) not in self._refused:
+            self._refused.add(str(error))
+            self._report(error)
+
     async def read(self, scope: Scope, name: str) -> tuple[str, Stamp] | None:
-        return await self._read(lambda: _read(self.folder / scope.folder / name))
+        def work() -> tuple[str, Stamp] | None:
+            try:
+                return _read(self._owned, f"{scope.folder}/{name}".lstrip("/"))
+            except NotOwnError as error:
+                self._refuse(error)
+                return None
+
+        return await self._read(work)
 
     async def edit(self, scope: Scope, edits: Sequence[FileEdit]) -> tuple[Patch, ...]:
 
         def work() -> tuple[Patch, ...]:
             files = dict.fromkeys(change.file for change in edits)
             made = {
-                file: iter(_edit(self.folder / scope.folder, [change for change in edits if change.file == file]))
+                file: iter(_edit(self._place(scope, file), [change for change in edits if change.file == file]))
                 for file in files
             }
             return tuple(next(made[change.file]) for change in edits)
@@ -104,7 +123,7 @@ class MarkdownFiles:
 
     async def create(self, scope: Scope, name: str, text: str) -> None:
         content = text.encode("utf-8", "replace")
-        await self._write(lambda: replacing.rewrite(self.folder / scope.folder / name, lambda _: content))
+        await self._write(lambda: replacing.rewrite(self._place(scope, name), lambda _: content))
 
     async def save(self, scope: Scope, name: str, text: str, *, was: str) -> bool:
         done = False
@@ -114,20 +133,24 @@ class MarkdownFiles:
             done = (content or b"") == was.encode("utf-8", "surrogateescape")
             return text.encode("utf-8", "surrogateescape") if done else None
 
-        await self._write(lambda: replacing.rewrite(self.folder / scope.folder / name, change))
+        await self._write(lambda: replacing.rewrite(self._place(scope, name), change))
         return done
+
+    def _place(self, scope: Scope, name: str) -> Path:
+        """Return where a document is written; what stands there and is not the scope's own is set aside."""
+        return writable(self._owned, f"{scope.folder}/{name}".lstrip("/"))
 
     async def folders(self) -> list[str]:
 
         def work() -> list[str]:
-            return [f"{parent}/{path.name}" for parent in _SCOPES for path in sorted((self.folder / parent).glob("*/"))]
+            return [f"{parent}/{path.name}" for parent in SCOPES for path in sorted((self.folder / parent).glob("*/"))]
 
         return await self._read(work)
 
     async def sweep(self) -> None:
 
         def find() -> list[Path]:
-            folders = ("memory", *(f"{parent}/*{below}" for parent in _SCOPES for below in ("", "/memory")))
+            folders = ("memory", *(f"{parent}/*{below}" for parent in SCOPES for below in ("", "/memory")))
             found = [self.folder, *(path for folder in folders for path in self.folder.glob(folder))]
             return [path for path in found if replacing.has_leftovers(path)]
 
@@ -165,25 +188,9 @@ class MarkdownFiles:
             raise store_failed(self.folder, error) from error
 
 
-def scanned(folder: Path) -> Stamps:
-    """Return the stamps of the documents in a scope's folder."""
-    found: Stamps = {}
-    at = f"{folder}{os.sep}"  # joining paths takes longer than the system call
-    with suppress(FileNotFoundError):
-        state = os.stat(at + MEMORY_FILE)  # noqa: PTH116
-        found[MEMORY_FILE] = (state.st_mtime_ns, state.st_size)
-    with suppress(FileNotFoundError), os.scandir(f"{at}memory") as entries:
-        for entry in entries:
-            name = entry.name
-            if name.endswith(".md") and not name.startswith(".") and entry.is_file():
-                state = entry.stat()
-                found[f"memory/{name}"] = (state.st_mtime_ns, state.st_size)
-    return found
-
-
-def _read(path: Path) -> tuple[str, Stamp] | None:
+def _read(owned: Owned, file: str) -> tuple[str, Stamp] | None:
     try:
-        with path.open("rb") as stream:
+        with open_own(owned, file) as stream:
             state = os.fstat(stream.fileno())
             raw = stream.read()
     except FileNotFoundError:
@@ -192,10 +199,9 @@ def _read(path: Path) -> tuple[str, Stamp] | None:
     return raw.decode("utf-8", "surrogateescape"), Stamp(mtime_ns=state.st_mtime_ns, size=state.st_size, digest=digest)
 
 
-def _edit(folder: Path, changes: Sequence[FileEdit]) -> list[Patch]:
+def _edit(path: Path, changes: Sequence[FileEdit]) -> list[Patch]:
     """Apply edits of one file in order, with one write, and return the patch of each."""
     file = changes[0].file
-    path = (folder / file).resolve()  # replace the target of a link, and keep the link
     title = "Memory" if file == MEMORY_FILE else path.stem
     patches: list[Patch] = []
     made = False

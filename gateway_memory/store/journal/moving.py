@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from gateway_memory.errors import UsageError, store_failed
 from gateway_memory.scope import scope_named
-from gateway_memory.store.disk.files import scanned
 from gateway_memory.store.disk.kernel import persist
+from gateway_memory.store.disk.own import SCOPES, NotOwnError, Owned, open_own, scan_own
 from gateway_memory.store.disk.private import private_folder
 from gateway_memory.store.disk.replacing import sweep
 from gateway_memory.store.disk.slots import all_slots
@@ -37,7 +37,6 @@ _OF_FILES: Final[Mapping[str, frozenset[str]]] = {
     DOCUMENTS: frozenset({"folder", "name", "content", "saved"}),
     RECORD_FILES: frozenset({"scope", "content", "damaged"}),
 }
-_SCOPES: Final = ("people", "rooms")
 _KNOWN: Final = " UNION ".join(
     f"SELECT scope FROM {table}" for table in ("sessions", "memories", "episodes", "reviews")
 )
@@ -68,7 +67,11 @@ class FilesSide:
             UsageError: another process has it open, or there is no memory to read.
             StoreError: its journal can't be opened.
         """
-        if reads and not (workspace / "journal.sqlite").exists() and not any(map(scanned, _places(workspace))):
+        if (
+            reads
+            and not (workspace / "journal.sqlite").exists()
+            and not any(scan_own(Owned(workspace), folder)[0] for folder in _folders(workspace))
+        ):
             raise UsageError(f"{workspace}: there is no memory in this folder")
         with contextlib.ExitStack() as stack:
             with _translated(workspace):
@@ -188,15 +191,14 @@ class FilesSide:
     # Files
 
     def _documents(self, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
-        found = sorted(
-            (folder, name) for folder in _folders(self._workspace) for name in scanned(self._workspace / folder)
-        )
+        owned = Owned(self._workspace)
+        found = sorted((folder, name) for folder in _folders(self._workspace) for name in scan_own(owned, folder)[0])
         for folder, name in found:
             if after and (folder, name) <= tuple(after):
                 continue
             path = self._workspace / folder / name
             _check_name(path, f"{folder}/{name}")
-            with _translated(self._workspace), path.open("rb") as stream:
+            with _translated(self._workspace), open_own(owned, f"{folder}/{name}".lstrip("/")) as stream:
                 saved, content = os.fstat(stream.fileno()).st_mtime_ns, stream.read()
             row = {"folder": folder, "name": name, "content": content, "saved": saved}
             yield tuple(row[column] for column in columns)
@@ -212,7 +214,7 @@ class FilesSide:
                 continue
             _check_name(folder, key)
             with _translated(self._workspace):
-                content, damaged = (_content(folder / name) for name in (SESSIONS_FILE, DAMAGED_FILE))
+                content, damaged = (_content(self._workspace, folder / name) for name in (SESSIONS_FILE, DAMAGED_FILE))
             if content is not None or damaged is not None:
                 row = {"scope": key, "content": content or b"", "damaged": damaged or b""}
                 yield tuple(row[column] for column in columns)
@@ -247,7 +249,7 @@ class FilesSide:
 
 def _folders(workspace: Path) -> list[str]:
     """Return the folders of all scopes, the owner's first."""
-    return ["", *(f"{kind}/{path.name}" for kind in _SCOPES for path in sorted((workspace / kind).glob("*/")))]
+    return ["", *(f"{kind}/{path.name}" for kind in SCOPES for path in sorted((workspace / kind).glob("*/")))]
 
 
 def _places(workspace: Path) -> list[Path]:
@@ -263,10 +265,11 @@ def _check_name(path: Path, name: str) -> None:
         ) from None
 
 
-def _content(path: Path) -> bytes | None:
+def _content(workspace: Path, path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
-    except FileNotFoundError:
+        with open_own(Owned(workspace), path.relative_to(workspace).as_posix()) as stream:
+            return stream.read()
+    except (FileNotFoundError, NotOwnError):
         return None
 
 

@@ -1,0 +1,180 @@
+"""Which files in a scope's folder are its own: regular ones that lie in it and are not too large.
+
+A link, a pipe or a device that somebody has put there is neither followed nor opened. The owner alone may link to files
+out of the workspace, such as notes that they keep elsewhere.
+"""
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from gateway_memory.store.documents import MEMORY_FILE
+from gateway_memory.store.summaries import SESSIONS_FILE
+
+if TYPE_CHECKING:  # hooks start often, and need no index
+    from gateway_memory.store.ports.documents import Stamps
+
+__all__ = ["LARGEST", "SCOPES", "NotOwnError", "Owned", "open_own", "scan_own", "writable"]
+
+LARGEST: Final = 16 << 20
+"""Bytes of a file that is read. A year of memories is less than one tenth of it."""
+SCOPES: Final = ("people", "rooms")
+"""The folders that hold those of other scopes than the owner's."""
+_FILES: Final = (MEMORY_FILE, SESSIONS_FILE)
+_ATTEMPTS: Final = 3
+_MOST_ASIDE: Final = 1000
+
+
+class NotOwnError(OSError):
+    """A file that is not read: it is a link, no regular file, or too large."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        super().__init__(errno.EPERM, f"{file} is not read: {reason}")
+
+
+class Owned:
+    """Tells which files of one workspace are read. Files are named by their path in it, with "/"."""
+
+    def __init__(self, workspace: Path) -> None:
+        self.workspace = workspace
+        self._linked: dict[tuple[str, int, int], bool] = {}
+
+    def look(self, file: str) -> os.stat_result:
+        """Return the state of a file that may be read.
+
+        Raises:
+            FileNotFoundError: there is none.
+            NotOwnError: it is not the scope's own.
+        """
+        path = f"{self.workspace}{os.sep}{file}"
+        found = os.lstat(path)
+        folder = _folder(file)
+        if stat.S_ISLNK(found.st_mode) or self.passes_link(file):
+            if self.leads_out(file):
+                raise NotOwnError(file, "it is a link to a file out of its folder")
+            found = os.lstat(self.real(file))
+        if not stat.S_ISREG(found.st_mode):
+            raise NotOwnError(file, "it is no regular file")
+        if found.st_size > LARGEST:
+            raise NotOwnError(file, f"it has more than {LARGEST >> 20} MiB")
+        if folder and found.st_nlink > 1 and self._is_anothers(file, found):
+            raise NotOwnError(file, "it is another name of a file of somebody else")
+        return found
+
+    def passes_link(self, file: str) -> bool:
+        """Return whether a folder on the way from the workspace to a file is a link."""
+        return any(path.is_symlink() for path in self.way_to(file)[:-1])
+
+    def way_to(self, file: str) -> list[Path]:
+        """Return the folders from the workspace to a file, without the workspace, and the file."""
+        parts = file.split("/")
+        return [self.workspace.joinpath(*parts[:end]) for end in range(1, len(parts) + 1)]
+
+    def real(self, file: str) -> Path:
+        """Return where a file lies, behind links."""
+        return Path(os.path.realpath(self.workspace / file))
+
+    def leads_out(self, file: str) -> bool:
+        """Return whether links lead from a file to where its scope may not read."""
+        folder, real, root = _folder(file), str(self.real(file)), os.path.realpath(self.workspace)
+        if folder:
+            return not real.startswith(f"{root}{os.sep}{folder}{os.sep}")
+        return real.startswith(root + os.sep) and _folder(os.path.relpath(real, root)) != ""
+
+    def _is_anothers(self, file: str, found: os.stat_result) -> bool:
+        """Return whether a file with several names, as backups make them, has one in the folder of another scope."""
+        key = (file, found.st_ino, found.st_nlink)
+        if key not in self._linked:
+            mine = _folder(file)
+            folders = ["", *(f"{kind}/{each.name}" for kind in SCOPES for each in (self.workspace / kind).glob("*/"))]
+            self._linked[key] = any(
+                os.path.samestat(found, state)
+                for folder in folders
+                if folder != mine
+                for state in _states(self.workspace / folder)
+            )
+        return self._linked[key]
+
+
+def open_own(owned: Owned, file: str) -> BinaryIO:
+    """Open a file for reading. See `Owned.look` for what it raises, besides other errors of the system."""
+    for _ in range(_ATTEMPTS):
+        found, real = owned.look(file), owned.real(file)
+        descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        if os.path.samestat(os.fstat(descriptor), found):
+            return os.fdopen(descriptor, "rb")
+        os.close(descriptor)  # it was replaced between the look and the opening
+    raise NotOwnError(file, "it is replaced over and over")
+
+
+def scan_own(owned: Owned, folder: str) -> "tuple[Stamps, list[NotOwnError]]":
+    """Return the stamps of the documents in a scope's folder, and which files in it are none."""
+    found: Stamps = {}
+    refused: list[NotOwnError] = []
+    at = f"{folder}/" if folder else ""
+    plain = not owned.passes_link(f"{at}memory/x")
+
+    def add(name: str, state: os.stat_result) -> None:
+        own = plain and stat.S_ISREG(state.st_mode) and state.st_size <= LARGEST and (not folder or state.st_nlink == 1)
+        try:
+            state = state if own else owned.look(at + name)
+        except FileNotFoundError:  # a link that leads nowhere
+            return
+        except NotOwnError as error:
+            refused.append(error)
+            return
+        found[name] = (state.st_mtime_ns, state.st_size)
+
+    with suppress(FileNotFoundError):
+        add(MEMORY_FILE, os.lstat(owned.workspace / at / MEMORY_FILE))
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(owned.workspace / at / "memory") as entries:
+        for entry in entries:
+            if entry.name.endswith(".md") and not entry.name.startswith("."):
+                add(f"memory/{entry.name}", entry.stat(follow_symlinks=False))
+    return found, refused
+
+
+def writable(owned: Owned, file: str) -> Path:
+    """Return where a file is written, behind links that are followed.
+
+    What stands there, or on the way, and is not the scope's own gets another name beside it, and stays as it is.
+    """
+    while owned.leads_out(file):
+        _set_aside(next(path for path in owned.way_to(file) if path.is_symlink()))
+    real = owned.real(file)
+    with suppress(FileNotFoundError):
+        try:
+            owned.look(file)
+        except NotOwnError:
+            _set_aside(real)
+    return real
+
+
+def _set_aside(path: Path) -> None:
+    for number in range(1, _MOST_ASIDE):
+        aside = path.with_name(f"{path.name}.not-read-{number}")
+        if not os.path.lexists(aside):
+            path.rename(aside)
+            return
+    raise FileExistsError(errno.EEXIST, "too much was set aside here", str(path))
+
+
+def _folder(file: str) -> str:
+    """Return the folder of the scope of a file; "" is the owner's."""
+    parts = file.split("/", 2)
+    return "/".join(parts[:2]) if parts[0] in SCOPES and len(parts) > 1 else ""
+
+
+def _states(folder: Path) -> list[os.stat_result]:
+    names = [folder / name for name in _FILES] + list((folder / "memory").glob("*.md"))
+    return [state for path in names if (state := _lstat(path)) is not None]
+
+
+def _lstat(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except OSError:
+        return None
