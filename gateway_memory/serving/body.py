@@ -8,6 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from gateway_memory.config.serve import LimitSettings
 from gateway_memory.serving.errors import ServiceError
+from gateway_memory.serving.mistakes import mistakes_of
 from gateway_memory.serving.models import Asked
 
 __all__ = ["asked_of", "body_of"]
@@ -15,8 +16,6 @@ __all__ = ["asked_of", "body_of"]
 A = TypeVar("A", bound=Asked)
 
 _JSON: Final = "application/json"
-_SHOWN: Final = 5
-"""Mistakes that an answer tells."""
 
 
 async def asked_of(request: Request, model: type[A], limits: LimitSettings) -> A:
@@ -34,7 +33,8 @@ async def asked_of(request: Request, model: type[A], limits: LimitSettings) -> A
     try:
         return model.model_validate_json(body or b"{}")
     except ValidationError as error:
-        raise _mistakes(error) from None
+        told, where = mistakes_of(error, _names_of(model))
+        raise ServiceError("bad_request", told, where) from None
 
 
 async def body_of(request: Request, limits: LimitSettings) -> bytes:
@@ -63,10 +63,5 @@ def _too_large(limits: LimitSettings) -> ServiceError:
     return ServiceError("too_large", f"a body has at most {limits.body_bytes} bytes (serve.limits.bodyBytes)")
 
 
-def _mistakes(error: ValidationError) -> ServiceError:
-    """Return the mistakes of a body. Their messages quote no value."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    places = [".".join(str(step) for step in each["loc"]) for each in found]
-    told = [f"{place}: {each['msg']}" if place else each["msg"] for place, each in zip(places, found, strict=True)]
-    more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
-    return ServiceError("bad_request", "; ".join(told[:_SHOWN]) + more, places[0])
+def _names_of(model: type[Asked]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]

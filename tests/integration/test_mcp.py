@@ -156,9 +156,22 @@ async def test_an_argument_that_a_tool_does_not_have_is_refused_by_its_name(
         assert result.is_error
         (content,) = result.content
         assert isinstance(content, TextContent)
-        assert f"{tool} has no argument user" in content.text
-        assert all(name in content.text for name in taken)
+        assert content.text.startswith(f"{tool}: unknown: user; ")
+        assert all(name in content.text for name in taken) or "did you mean" in content.text
         assert not (await called(client, "recent"))["items"], "nothing was saved"
+
+
+async def test_an_argument_of_another_kind_is_refused_in_our_words(served: Served) -> None:
+    async with http_client(served) as client:
+        for tool, arguments, told in (
+            ("search_memory", {"query": "tea", "limit": "many"}, "search_memory: limit: expected a whole number"),
+            ("search_memory", {}, "search_memory: query: it is missing"),
+            ("search_memory", {"querry": "tea"}, 'search_memory: unknown: querry; did you mean "query"?'),
+        ):
+            result = await client.call_tool(tool, arguments)
+            (content,) = result.content
+            assert isinstance(content, TextContent)
+            assert (result.is_error, content.text) == (True, told)
 
 
 @MODES

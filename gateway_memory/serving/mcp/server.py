@@ -1,6 +1,6 @@
 """Make an MCP server, and serve it over stdio or as an ASGI application."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from mcp.server.auth.provider import TokenVerifier
@@ -9,7 +9,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import CallToolResult, InputRequiredResult, Tool
-from pydantic import AnyHttpUrl
+from pydantic import AnyHttpUrl, ValidationError
 from starlette.applications import Starlette
 
 from gateway_memory import __version__
@@ -18,6 +18,7 @@ from gateway_memory.scope import Owner
 from gateway_memory.serving.mcp.desk import Desk, FindDesk, desk_of_token, open_desk
 from gateway_memory.serving.mcp.resources import INSTRUCTIONS, add_prompt, add_resources
 from gateway_memory.serving.mcp.tools import add_tools
+from gateway_memory.serving.mistakes import mistakes_of, unknown_names
 
 __all__ = ["PATH", "http_app", "make_server", "memory_server", "serve_stdio"]
 
@@ -38,12 +39,16 @@ class _StrictServer(MCPServer):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        for tool in await super().list_tools():
-            taken = tool.input_schema.get("properties", {})
-            unknown = ", ".join(sorted(arguments.keys() - taken.keys()))
-            if tool.name == name and unknown:
-                raise ToolError(f"{name} has no argument {unknown}; it has {', '.join(taken) or 'none'}")
-        return await super().call_tool(name, arguments, context)
+        tools = {tool.name: tool.input_schema.get("properties", {}) for tool in await super().list_tools()}
+        taken: Mapping[str, Any] = tools.get(name, {})
+        if name in tools and (unknown := sorted(arguments.keys() - taken.keys())):
+            raise ToolError(f"{name}: {unknown_names(unknown, taken)}")
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(f"{name}: {mistakes_of(error.__cause__, taken)[0]}") from None
+            raise
 
 
 def make_server(fill: Callable[[MCPServer], None], *, verifier: TokenVerifier | None = None) -> MCPServer:
