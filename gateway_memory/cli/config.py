@@ -4,9 +4,13 @@ import argparse
 import json
 import sys
 
-from gateway_memory.config.load import config_schema, load_config, reference_text, render_config
-from gateway_memory.config.problem import ConfigFileError
+from gateway_memory.cli.surroundings import doubts
+from gateway_memory.config.check import line_of
+from gateway_memory.config.load import config_schema, load_config, read_text, reference_text, render_config
+from gateway_memory.config.problem import ConfigFileError, ConfigProblem
+from gateway_memory.config.scan import dotted, scan
 from gateway_memory.config.settings import Config
+from gateway_memory.errors import UsageError
 
 __all__ = ["add_arguments", "run"]
 
@@ -37,9 +41,20 @@ def _output(args: argparse.Namespace) -> str:
     if args.action == "schema":
         return json.dumps(config_schema(), indent=2, ensure_ascii=False) + "\n"
     if args.action == "check":
-        load_config(args.file)
+        config = load_config(args.file)
+        lines = scan(read_text(args.file))
+        found = [
+            ConfigProblem(path=dotted(path), line=line_of(lines, path), message=said) for path, said in doubts(config)
+        ]
+        if found:
+            raise ConfigFileError(args.file, sorted(found, key=lambda problem: problem.line or 0))
         return f"{args.file}: no mistakes\n"
     if args.file is None and args.agent is None:
         return reference_text()
     config = load_config(args.file)
-    return render_config(config if args.agent is None else Config(defaults=config.for_agent(args.agent)))
+    if args.agent is None:
+        return render_config(config)
+    if args.agent.lower() not in config.agents:
+        there = ", ".join(config.agents) or "none"
+        raise UsageError(f'there is no agent "{args.agent}" in agents.list ({there}); others have agents.defaults')
+    return render_config(Config(defaults=config.for_agent(args.agent)))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
 
-__all__ = ["adapter", "check_config", "shown"]
+__all__ = ["adapter", "check_config", "line_of", "shown"]
 
 LONGEST_SHOWN = 40  # characters of a wrong value; a longer one may be a key or a token, so only its length is shown
 UNKNOWN_KEY = "unexpected_keyword_argument"
@@ -45,7 +45,7 @@ def check_config(text: str, source: str) -> Config:
     merged = _with_defaults(raw)
     file, errors = _validated(merged)
     problems = {
-        ConfigProblem(path=dotted(path), line=_line(positions, path), message=message)
+        ConfigProblem(path=dotted(path), line=line_of(positions, path), message=message)
         for path, message in (*_duplicates(positions), *_repeated_agents(raw, positions), *_mistakes(errors, positions))
     }
     if file is None or problems:
@@ -119,7 +119,7 @@ def _repeated_agents(raw: Any, positions: Scan) -> Iterator[tuple[KeyPath, str]]
         path = ("agents", "list", index, "id")
         if agent_id.lower() in first:
             yield path, f'the agent "{agent_id}" is given twice, first on line {first[agent_id.lower()]}'
-        first.setdefault(agent_id.lower(), _line(positions, path))
+        first.setdefault(agent_id.lower(), line_of(positions, path))
 
 
 def _mistakes(errors: "list[ErrorDetails]", positions: Scan) -> Iterator[tuple[KeyPath, str]]:
@@ -146,7 +146,7 @@ def _of_key(path: KeyPath, mistake: ValueError) -> tuple[KeyPath, str]:
     return ((*path, key), message) if key in known_keys(path) else (path, said)
 
 
-def _line(positions: Scan, path: KeyPath) -> int | None:
+def line_of(positions: Scan, path: KeyPath) -> int | None:
     """Return the line of a path, or of the nearest enclosing object that the file contains."""
     while path and path not in positions.lines:
         path = path[:-1]

@@ -6,7 +6,7 @@ from typing import Final
 from extractor import clean
 from gateway_memory.scope import Scope
 
-__all__ = ["agent_of", "session_types", "without_secrets"]
+__all__ = ["KINDS", "agent_of", "session_types", "without_secrets"]
 
 _ALSO: Final[dict[str, tuple[str, ...]]] = {
     "direct": (),
@@ -21,6 +21,8 @@ _ALSO: Final[dict[str, tuple[str, ...]]] = {
     "acp": (),
 }
 """The kinds in OpenClaw's session keys, and the additional types of each."""
+KINDS: Final = (*_ALSO, "thread")
+"""The types that a session may have, besides names in its key."""
 _KIND_WITHIN: Final = 3
 """A kind follows at most a channel and an account."""
 

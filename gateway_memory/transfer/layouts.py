@@ -40,6 +40,8 @@ def layout_of(path: Path) -> Layout:
     Raises:
         UsageError: it has none that is known.
     """
+    if not path.exists():
+        raise UsageError(f"{path}: there is no such file or folder")
     try:
         found = detected(path)
         if not found and path.suffix == ".jsonl" and path.is_file():

@@ -74,3 +74,68 @@ def test_show_prints_settings_that_can_be_used_again(
     assert config_command("show", *given) == 0
     Path("shown.json5").write_text(capsys.readouterr().out)
     assert config_command("check", "shown.json5") == 0
+
+
+MISLEADING = [
+    (
+        "autoExtract: {excludeSessionTypes: ['grup']}",
+        'autoExtract.excludeSessionTypes[0]: no session has this type; did you mean "group"?',
+    ),
+    ("identity: {owner: ['12345']}", 'identity.owner[0]: a number alone is nobody; expected "channel:sender"'),
+    ("autoExtract: {maxWaitSeconds: 5}", "autoExtract.maxWaitSeconds: expected at least debounceSeconds (30)"),
+    ("notify: {mqtt: {enabled: true, tls: true, caFile: '/nope.pem'}}", "notify.mqtt.caFile: there is no such file"),
+    (
+        "notify: {mqtt: {enabled: true, secretEnv: 'NOT_SET_HERE'}}",
+        "notify.mqtt.secretEnv: the environment variable that it names is not set here",
+    ),
+    ("autoExtract: {apiKeyEnv: 'NOT_SET_HERE'}", "autoExtract.apiKeyEnv: the environment variable that it names"),
+    ("store: {backend: 'postgres', dsnEnv: 'NOT_SET_HERE'}", "store.dsnEnv: the environment variable that it names"),
+]
+
+
+@pytest.mark.parametrize(("section", "told"), MISLEADING)
+@pytest.mark.parametrize("place", ["agents.defaults.memorySync", "agents.list[0].memorySync"])
+def test_check_refuses_what_would_silently_do_something_else(
+    section: str, told: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "config.json5"
+    inner = f"\n memorySync: {{{section}}}"
+    entry = f"list: [{{id: 'work', {inner}}}]" if "list" in place else f"defaults: {{{inner}}}"
+    path.write_text(f"{{agents: {{{entry}}}}}")
+    assert config_command("check", str(path)) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{path}:2: {place}.{told}")
+
+
+@pytest.mark.parametrize(
+    ("serve", "told"),
+    [
+        ("agents: {one: {workspace: 'm'}, two: {workspace: './m'}}", "two agents have the same folder"),
+        ("host: '0.0.0.0'", "the service needs serve.tls"),
+        ("tls: {certificate: '/nope.pem', key: '/nope.key'}", "serve.tls.certificate: there is no such file"),
+    ],
+)
+def test_check_refuses_a_service_that_would_not_start(
+    serve: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "config.json5"
+    path.write_text(f"{{serve: {{{serve}}}}}")
+    assert config_command("check", str(path)) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_check_accepts_what_only_looks_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "config.json5"
+    excluded = "autoExtract: {excludeSessionTypes: ['thread', 'main', 'discord']}"
+    section = f"{excluded}, identity: {{owner: ['telegram:12345', 'ana']}}"
+    path.write_text(f"{{agents: {{defaults: {{memorySync: {{{section}}}}}}}}}")
+    assert config_command("check", str(path)) == 0, capsys.readouterr().err
+
+
+def test_show_of_an_agent_that_is_not_there_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "config.json5"
+    path.write_text(OVERRIDE)
+    assert config_command("show", str(path), "--agent", "nosuch") != 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert 'there is no agent "nosuch" in agents.list (work)' in captured.err
