@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .meaning import Meaning, meaning_of, understood
     from .merge.decide import OPEN, decide, says, settled, unsure
     from .merge.doubt import ReviewMode, doubt_of
-    from .merge.statement import still_told
+    from .merge.statement import same_text, still_told
     from .merge.told import stands_alone, with_unread
     from .model.breaker import Breaker
     from .model.model import Extraction, Model
@@ -74,6 +74,7 @@ __all__ = [
     "permitted_fact",
     "permitted_summary",
     "polarity",
+    "same_text",
     "says",
     "settled",
     "stands_alone",
@@ -135,6 +136,7 @@ _HOMES = {
     "permitted_fact": "model.permission",
     "permitted_summary": "model.permission",
     "polarity": "language.vocabulary",
+    "same_text": "merge.statement",
     "says": "merge.decide",
     "settled": "merge.decide",
     "stands_alone": "merge.told",

@@ -6,10 +6,8 @@ one as perhaps outdated.
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from extractor.language.script import is_chinese, length_in_letters
 from extractor.language.tables import words_of
@@ -20,7 +18,7 @@ from .changes import changed, happened, predicate, same_verb, says_now
 from .compare import compared, tells_of_change
 from .order import swapped, turned
 from .slots import slots
-from .statement import read
+from .statement import read, same_text
 
 __all__ = ["OPEN", "decide", "says", "settled", "unsure"]
 
@@ -213,7 +211,7 @@ def _may_change(candidate: Candidate) -> bool:
 
 def _same_language(candidate: Candidate, memory: Known) -> tuple[Action, str] | None:
     new, old = candidate.content, memory.text
-    if _normal(new) == _normal(old):
+    if same_text(new) == same_text(old):
         return "skip", "same_text"
     if is_chinese(new) != is_chinese(old):
         return None
@@ -373,9 +371,3 @@ def _denies(content: str, text: str) -> bool:
     """Return whether one of two statements is negated, and the other is not."""
     side, other = polarity(content), polarity(text)
     return side is not None and other is not None and side != other
-
-
-@lru_cache(maxsize=512)  # a statement is compared with several others
-def _normal(text: str) -> str:
-    text = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(character for character in text if character.isalnum() or character in "+#%-")

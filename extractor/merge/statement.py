@@ -1,6 +1,7 @@
 """Reads a statement: of whom it is, what about, which value it tells, and whether it tells of a change."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,7 +13,7 @@ from .changes import predicate
 from .quantities import quantities
 from .relations import CUES, MARKS, PEOPLE, Mark
 
-__all__ = ["Statement", "clauses", "read", "still_told"]
+__all__ = ["Statement", "clauses", "read", "same_text", "still_told"]
 
 _CLAUSE = re.compile(r"[,;:.!?，；：。！？]+(?!\d)\s*|\s[-–—]+\s|\b(?:and|but|so|because)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[a-zÀ-ɏ0-9](?:(?![\u3400-\u9fff])[\w.+#'-])*|[\u3400-\u9fff]+")
@@ -104,6 +105,13 @@ def read(text: str) -> Statement:
 
 
 @lru_cache(maxsize=4096)  # whatever was replaced is looked through for each reply
+@lru_cache(maxsize=4096)  # a statement is compared with several others
+def same_text(text: str) -> str:
+    """Return what is equal for texts that are the same: case, punctuation, width and spaces make no difference."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(character for character in plain if character.isalnum() or character in "+#%-") or plain.strip()
+
+
 def still_told(text: str) -> str:
     """Return a statement without what it takes back: "the port is 9090, not 8080" tells of 9090 alone."""
     for gone in filter(None, left_behind(text).split(" ")):

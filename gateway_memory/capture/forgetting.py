@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from extractor import polarity
+from extractor import polarity, same_text
 from gateway_memory.store.documents import is_writable
 from recall import Near, Stored, text_overlap
 
@@ -79,6 +79,9 @@ def named(what: str, near: Sequence[Near]) -> Named:
     )
     possible = (*possible, *(item.stored for item in alike if item.stored not in possible))[:_SHOWN]
     meant = [pair for pair in scored if not _denies(what, pair[1].entry.text)]
+    if meant:  # twins are one: what says the same goes with it
+        top = same_text(meant[0][1].entry.text)
+        meant = [pair for pair in meant if pair is meant[0] or same_text(pair[1].entry.text) != top]
     if meant and meant[0][0] >= CERTAIN and (len(meant) == 1 or meant[0][0] - meant[1][0] >= STANDS_OUT):
         return Named(certain=meant[0][1], possible=possible)
     return Named(possible=possible)

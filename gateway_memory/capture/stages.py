@@ -54,7 +54,7 @@ class RulesStage:
                     continue
                 what = asked_to_forget(turn.user)
                 forgotten = what is not None and (  # what was asked of another program concerns no memory of ours
-                    turn.imported or await self._changes.forget_named(scope, turn, what)
+                    turn.imported or await self._changes.forgetter.named(scope, turn, what)
                 )
                 read = read_turn(turn, self._runtime.zone)
                 candidates = () if forgotten else await compute(_candidates, read, imported=turn.imported)

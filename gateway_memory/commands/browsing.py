@@ -1,7 +1,6 @@
 """What a person leafs through: memories with where they came from, days, talks and replies of one scope."""
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +17,12 @@ from gateway_memory.store.ports.ledger import HistoryLine, Uses
 from gateway_memory.store.ports.links import root_of
 from gateway_memory.store.ports.turns import Reply
 from gateway_memory.store.record import MemoryRecord
+from gateway_memory.sync.episodes import turn_of
 from gateway_memory.transfer.exporter import scopes_of
 from recall import Filter, Stored
 
 __all__ = ["Browsing", "MemoryDetails", "Said", "Talk", "ToldReply", "digest_of"]
 
-_PASSAGE: Final = re.compile(r"e(\d+)[a-z]\d+")
 _RECEIPTS: Final = 200
 _MOST_OF_A_DAY: Final = 2000
 """Exchanges of one day that are shown."""
@@ -107,7 +106,7 @@ class Browsing:
         scope = session.scope.key
         await self._storage.follower.refresh(session.scope)
         stored = await self._storage.recaller.get(scope, identity)
-        record = (await self._storage.ledger.memories(scope, [identity])).get(identity)
+        record = (await self._storage.ledger.told(scope, [identity])).get(identity)
         if record is None and stored is not None and stored.entry.kind == "item":
             entry = stored.entry
             record = MemoryRecord(id=identity, text=entry.text, file=stored.file, at=entry.at, category=entry.category)
@@ -121,7 +120,7 @@ class Browsing:
             stored=stored,
             said=said[0][1] if said else None,
             history=history,
-            others=await self._storage.ledger.memories(scope, others),
+            others=await self._storage.ledger.told(scope, others),
             uses=await self._storage.ledger.uses_of(scope, identity, zone=self._ports.memory.zone),
         )
 
@@ -171,12 +170,12 @@ class Browsing:
         said = {each.turn: each for _, each in await self._exchanges(scope, [reply.turn for reply in replies])}
         considered = {reply.turn: [row.id for row in reply.report.rows] if reply.report else [] for reply in replies}
         ids = sorted({each for reply in replies for each in (*reply.recalled, *considered[reply.turn])})
-        known = await self._storage.ledger.memories(scope, ids)
-        turns = [turn for turn in map(_turn_of, ids) if turn]
+        known = await self._storage.ledger.told(scope, ids)
+        turns = [turn for turn in map(turn_of, ids) if turn]
         quoted = {each.turn: each for _, each in await self._exchanges(scope, turns)}
 
         def text_of(identity: str) -> str:
-            exchange = quoted.get(_turn_of(identity))
+            exchange = quoted.get(turn_of(identity))
             if exchange:
                 return exchange.user or exchange.reply
             return known[identity].text if identity in known else ""
@@ -216,7 +215,7 @@ class Browsing:
         past = {identity: await ledger.history(scope, identity) for identity in sorted(ids)}
         older = {line.other for lines in past.values() for line in lines if line.other} - ids
         past |= {identity: await ledger.history(scope, identity) for identity in sorted(older)}
-        known = await ledger.memories(scope, sorted(past))
+        known = await ledger.told(scope, sorted(past))
         states = await ledger.states(scope, sorted(past))
         return [
             (_begun(record, past[identity]), *states[identity], _ended(states[identity][0], past[identity]))
@@ -264,9 +263,3 @@ def _ended(state: str, history: Sequence[HistoryLine]) -> float:
 def digest_of(text: str) -> str:
     """Return a digest of a document's text."""
     return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-
-
-def _turn_of(identity: str) -> int:
-    """Return the turn of a passage's id, such as e12u0; 0 for other ids."""
-    found = _PASSAGE.fullmatch(identity)
-    return int(found[1]) if found else 0

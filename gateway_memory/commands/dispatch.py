@@ -5,7 +5,7 @@ from typing import Any, Final
 from extractor import has_han
 from gateway_memory.capture.forgetting import asked_to_forget
 from gateway_memory.commands.answers import Answer, NotDone, phrase, shown
-from gateway_memory.commands.memories import forget_named
+from gateway_memory.commands.forget import forget_named
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.commands.table import find, listed, nearest
 from gateway_memory.edge.phrases import CHAT

@@ -1,9 +1,8 @@
-"""`/memory list`, `forget`, `correct` and `pin`, and "forget that …" said in plain words."""
+"""`/memory list`, `correct` and `pin`."""
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gateway_memory.capture.forgetting import named
 from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, shown
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.context.finder import as_query
@@ -13,12 +12,9 @@ from gateway_memory.store.documents import MEMORY_FILE, is_writable
 from gateway_memory.store.markdown import one_line
 from recall import Entry, Hit, Stored
 
-__all__ = ["correct", "forget", "forget_named", "list_memories", "list_record", "memory_row", "pin"]
+__all__ = ["check_ours", "correct", "list_memories", "list_record", "memory_row", "pin"]
 
 _LISTED: Final = 20
-_CANDIDATES: Final = 5
-_NEAREST: Final = 8
-_POSSIBLE_SCORE: Final = 0.2
 
 
 async def list_memories(ports: CommandPorts, session: Session, _: str) -> str:
@@ -47,28 +43,6 @@ def memory_row(ports: CommandPorts, memory: Entry | Hit, file: str) -> dict[str,
         "category": memory.category,
         "file": file,
     }
-
-
-async def forget(ports: CommandPorts, session: Session, identity: str) -> str:
-    """Take the memory of an id out of its file; if there is no such id, the memory that the words name."""
-    what, identity = identity.strip(), as_id(identity)
-    if not identity:
-        raise NotDone(phrase(session, "forget_usage"))
-    await ports.storage.follower.refresh(session.scope)
-    stored = await ports.storage.recaller.get(session.scope.key, identity)
-    if stored is None:  # words may look like an id
-        answer = await forget_named(ports, session, what)
-        if answer is None:
-            raise NotDone(await _candidates(ports, session, what) or phrase(session, "forget_unknown", id=shown(what)))
-        return answer
-    if stored.entry.kind == "episode":
-        said = await ports.changes.forget_exchange(session.scope, stored.entry.turn)
-        if said is None:
-            raise NotDone(phrase(session, "forget_unknown", id=shown(what)))
-        return phrase(session, "forgotten_exchange", text=shown(said))
-    _check_ours(session, stored)
-    await ports.changes.forget(session.scope, stored)
-    return phrase(session, "forgotten", id=identity, text=stored.entry.text)
 
 
 async def correct(ports: CommandPorts, session: Session, rest: str) -> str:
@@ -106,44 +80,17 @@ async def _named_by_id(ports: CommandPorts, session: Session, identity: str) -> 
     stored = await ports.storage.recaller.get(session.scope.key, as_id(identity))
     if stored is None or stored.entry.kind == "episode":
         raise NotDone(phrase(session, "forget_unknown", id=shown(identity)))
-    _check_ours(session, stored)
+    check_ours(session, stored)
     return stored
 
 
-def _check_ours(session: Session, stored: Stored) -> None:
+def check_ours(session: Session, stored: Stored) -> None:
+    """Raise NotDone for what stands in a file that is never written to."""
     if stored.entry.kind != "item" or not is_writable(stored.file):
         raise NotDone(phrase(session, "forget_not_ours", id=stored.entry.id, file=stored.file))
-
-
-async def forget_named(ports: CommandPorts, session: Session, what: str) -> str | None:
-    """Forget the memory that the words name for certain; None if they name none.
-
-    Raises:
-        NotDone: several memories are possible; the text lists them.
-    """
-    await ports.storage.follower.refresh(session.scope)
-    near = await ports.storage.recaller.nearest(session.scope.key, as_query(what).text, _NEAREST)
-    found = named(what, near)
-    if found.certain:
-        await ports.changes.forget(session.scope, found.certain, reason="asked")
-        return phrase(session, "forgotten", id=found.certain.entry.id, text=found.certain.entry.text)
-    if not found.possible:
-        return None
-    raise NotDone(_which(session, [(stored.entry.id, stored.entry.text) for stored in found.possible]))
 
 
 async def _newest(ports: CommandPorts, session: Session) -> tuple[Sequence[Stored], int]:
     await ports.storage.follower.refresh(session.scope)
     rows = await ports.storage.recaller.newest(session.scope.key, _LISTED)
     return rows, await ports.storage.recaller.count(session.scope.key)
-
-
-async def _candidates(ports: CommandPorts, session: Session, what: str) -> str | None:
-    """List what a search finds for words that name no memory for certain."""
-    hits = await ports.memory.search(session, what, limit=_CANDIDATES)
-    found = [(hit.id, hit.text) for hit in hits if hit.related and hit.score >= _POSSIBLE_SCORE]
-    return _which(session, found) if found else None
-
-
-def _which(session: Session, possible: Sequence[tuple[str, str]]) -> str:
-    return "\n".join([phrase(session, "forget_which"), *(f"- {identity} · {text}" for identity, text in possible)])

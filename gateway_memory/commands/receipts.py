@@ -8,7 +8,7 @@ from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, re
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.edge.phrases import say
 from gateway_memory.session import Session
-from gateway_memory.store.record import UNWRITTEN
+from gateway_memory.store.record import TALK, UNWRITTEN
 
 __all__ = ["history", "history_record", "receipts", "receipts_record", "undo", "why"]
 
@@ -33,15 +33,14 @@ async def why(ports: CommandPorts, session: Session, _: str) -> str:
         elsewhere = [say(language, "why_elsewhere", session=reply.session_key)] if reply else []
     if reply is None:
         return say(language, "why_none")
-    known = await ports.storage.ledger.memories(session.scope.key, reply.recalled)
-    hidden = await ports.storage.ledger.withheld(session.scope.key)
+    known = await ports.storage.ledger.told(session.scope.key, reply.recalled)
     held = say(language, "why_held")
     in_context = {row.id for row in reply.report.rows if row.fate == "held"} if reply.report else set()
     lines = [*elsewhere, say(language, "why_recalled" if reply.recalled else "why_nothing", at=_time(ports, reply.at))]
     for identity in reply.recalled:
         hits = await ports.memory.get(session, identity, around=0)
         text = hits[0].text if hits else known[identity].text if identity in known else ""
-        lines.append(f"- {identity} · {hidden.cut(text)}".rstrip(" ·") + (held if identity in in_context else ""))
+        lines.append(f"- {identity} · {text}".rstrip(" ·") + (held if identity in in_context else ""))
     found = await ports.storage.ledger.receipts(limit=_RECEIPTS, turn=reply.turn)
     lines.append(say(language, "why_kept" if found else "why_waits"))
     for receipt in reversed(found):
@@ -49,7 +48,7 @@ async def why(ports: CommandPorts, session: Session, _: str) -> str:
             if outcome.turn == reply.turn and outcome.action == "masked":
                 lines.append(say(language, "why_masked"))
             elif outcome.turn == reply.turn:
-                named = f" · {outcome.id} · {hidden.cut(outcome.text)}".rstrip(" ·") if outcome.id else ""
+                named = f" · {outcome.id} · {outcome.text}".rstrip(" ·") if outcome.id else ""
                 lines.append(f"- {receipt.stage}: {outcome.action} ({outcome.reason}){named}")
     return "\n".join(lines)
 
@@ -69,6 +68,7 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
         item.memory for item in plan.retired if item.memory.type != "S" and item.memory.category not in UNWRITTEN
     ]
     said = [item.memory for item in plan.retired if item.memory.category in UNWRITTEN]
+    said = [memory for memory in said if memory.category == TALK] or said  # a session stands for its exchanges
     restored = [memory for memory in plan.added if memory.type != "S"]  # stage summaries follow their facts unasked
     lines += [say(language, "undone_removed", id=memory.id, text=memory.text) for memory in removed]
     lines += [say(language, "undone_restored", id=memory.id, text=memory.text) for memory in restored]
@@ -93,7 +93,7 @@ def _refused(ports: CommandPorts, session: Session, refused: Refused) -> str:
 async def history(ports: CommandPorts, session: Session, identity: str) -> str:
     """Answer what became of a memory, oldest first."""
     past = await history_record(ports, session, identity)
-    lines = [f"{past['id']} · {past['text']}", f"{past['file']} · {past['session']}".rstrip(" ·")]
+    lines = [f"{past['id']} · {past['text']}".rstrip(" ·"), f"{past['file']} · {past['session']}".rstrip(" ·")]
     for event in past["events"]:
         other = f" · {event['other']} · {event['other_text']}" if event["other_text"] else ""
         lines.append(f"- {readable_time(event['at'])} · {event['event']}{other}")
@@ -101,7 +101,7 @@ async def history(ports: CommandPorts, session: Session, identity: str) -> str:
 
 
 async def history_record(ports: CommandPorts, session: Session, identity: str) -> dict[str, Any]:
-    """Return what became of a memory as JSON values, oldest first.
+    """Return what became of a memory as JSON values, oldest first. What was forgotten since has no text.
 
     Raises:
         NotDone: nothing is known of it.
@@ -110,10 +110,10 @@ async def history_record(ports: CommandPorts, session: Session, identity: str) -
     if not identity:
         raise NotDone(phrase(session, "history_usage"))
     past = await ports.storage.ledger.history(session.scope.key, identity)
-    memory = (await ports.storage.ledger.memories(session.scope.key, [identity])).get(identity)
+    memory = (await ports.storage.ledger.told(session.scope.key, [identity])).get(identity)
     if not past or memory is None:
         raise NotDone(phrase(session, "history_unknown", id=shown(identity)))
-    others = await ports.storage.ledger.memories(session.scope.key, sorted({line.other for line in past if line.other}))
+    others = await ports.storage.ledger.told(session.scope.key, sorted({line.other for line in past if line.other}))
     return {
         "id": identity,
         "text": memory.text,
@@ -137,7 +137,7 @@ async def receipts(ports: CommandPorts, session: Session, number: str) -> str:
     for receipt in (await receipts_record(ports, session, number))["receipts"]:
         lines.append(f"#{receipt['number']} · {readable_time(receipt['at'])} · {receipt['stage']}")
         for outcome in receipt["outcomes"]:
-            named = f" · {outcome['id']} · {outcome['text']}" if outcome["id"] else ""
+            named = f" · {outcome['id']} · {outcome['text']}".rstrip(" ·") if outcome["id"] else ""
             turn = f"turn {outcome['turn']}: " if outcome["turn"] else ""
             lines.append(f"- {turn}{outcome['action']} ({outcome['reason']}){named}")
     return "\n".join(lines) or phrase(session, "receipts_none")

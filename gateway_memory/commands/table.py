@@ -9,8 +9,9 @@ from typing import Final
 from gateway_memory.commands.command import Command, Shell
 from gateway_memory.commands.digest import digest, digest_record
 from gateway_memory.commands.feedback import useful, wrong
+from gateway_memory.commands.forget import forget
 from gateway_memory.commands.links import link, unlink
-from gateway_memory.commands.memories import correct, forget, list_memories, list_record, pin
+from gateway_memory.commands.memories import correct, list_memories, list_record, pin
 from gateway_memory.commands.option import Option
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.commands.receipts import history, history_record, receipts, receipts_record, undo, why
@@ -78,8 +79,11 @@ COMMANDS: Final = (
     Command(
         name="forget",
         aliases=("忘掉",),
-        argument=("<id or words>", "<编号或内容>"),
-        help=("forget a memory by its id", "按编号忘掉一条记忆"),
+        argument=("<id or words>|session [last|id]", "<编号或内容>|session [last|编号]"),
+        help=(
+            "forget a memory, an exchange or a session (this one, the last, or that of an id), with what it taught",
+            "忘掉一条记忆、一轮对话或一个会话（本次、上一次 last 或某个编号），以及从中记下的内容",
+        ),
         run=forget,
         shell=Shell(words="+", metavar="ID"),
         changes=True,

@@ -96,7 +96,7 @@ def _observations(scope: Scope, kept: Sequence[KeptObservation], hidden: Withhel
     for each in kept:
         content = hidden.cut(each.content, words=words.get((each.session_id, each.at), frozenset())).strip()
         text = f"{each.tool or each.kind}: {content}"
-        if content:
+        if content and not hidden.hides(each.session_id, each.at):
             hits.append(_hit(scope, "observation", f"obs-{each.number}", text, each.at, each.session_key))
     return hits
 

@@ -191,6 +191,18 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "Forgotten, with what was learnt from it: {text}",
         "已忘掉这一轮对话，以及从中记下的内容：{text}",
     ),
+    "forgotten_session": (
+        "Forgotten: session {id} ({exchanges} exchanges), with what was learnt from it ({memories} memories).",
+        "已忘掉会话 {id}（{exchanges} 轮对话），以及从中记下的内容（{memories} 条记忆）。",
+    ),
+    "forget_session_none": (
+        "Nothing is left of a session “{id}”.",
+        "会话“{id}”没有留下任何内容。",
+    ),
+    "forget_this": (
+        "Do you mean “{text}”? {memory} forget {id} forgets it.",
+        "是指“{text}”吗？{memory} forget {id} 会忘掉它。",
+    ),
     "digest_usage": (
         "Of which time? {memory} digest day, week or month.",
         "哪段时间？{memory} digest day、week 或 month。",

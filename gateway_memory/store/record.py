@@ -8,13 +8,15 @@ from typing import Any, Final, Literal
 from extractor import traits_of
 from gateway_memory.store.markdown import MemoryType
 
-__all__ = ["EXCHANGE", "RECORD_FIELDS", "SAID", "UNWRITTEN", "MemoryRecord"]
+__all__ = ["EXCHANGE", "RECORD_FIELDS", "SAID", "TALK", "UNWRITTEN", "MemoryRecord"]
 
 SAID: Final = "said"
 """The category of text that the user said and asked to forget, but that was never a memory. No document contains it."""
 EXCHANGE: Final = "exchange"
 """The category of a turn that was forgotten as a whole. Its text only names the turn."""
-UNWRITTEN: Final = frozenset({SAID, EXCHANGE})
+TALK: Final = "talk"
+"""The category of a session that was forgotten as a whole. Its text is the session's id."""
+UNWRITTEN: Final = frozenset({SAID, EXCHANGE, TALK})
 
 
 _NOT_EXPORTED: Final = ("session_key", "session_id", "turn", "quote")

@@ -1,8 +1,8 @@
 """Remove forgotten text from other places that repeat it: session records, observations, stage summaries.
 
-A user forgets one line. The session's record, or the turn that the line was extracted from, says the same in other
-words. A sentence is therefore removed if it contains most of the significant words of forgotten text. Nothing is lost:
-if the memory is restored, the sentence is restored too. The functions and classes are pure and work on text.
+A user forgets a line, an exchange or a session. The session's record, or the turn that a line was extracted from, says
+the same in other words. A sentence is therefore removed if it contains most of the significant words of forgotten text.
+Nothing is lost: if it is restored, the sentence is restored too. The functions and classes are pure and work on text.
 """
 
 import html
@@ -12,11 +12,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import groupby
 from typing import Any, Final
 
-__all__ = ["SENTENCE_END", "Forgotten", "Withheld", "canonical", "terms_of"]
+__all__ = ["SENTENCE_END", "Forgotten", "Withheld", "canonical", "sentences_of", "terms_of"]
 
 _SHARE: Final = 0.6
 """The minimum share of the significant words of forgotten text that a sentence must contain …"""
@@ -52,6 +53,8 @@ _EMPTY_ENGLISH: Final = frozenset(
 _REMEMBERED: Final = 8192
 """Sentences."""
 _NO_TEXTS: Final = ("id", "session_id", "timestamp", "layer", "deleted_at")
+_LEAST_TERMS: Final = 2
+"""The fewest significant words of a sentence that tells something by itself: "OK, noted." does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +67,13 @@ class Forgotten:
 
 
 class Withheld:
-    """Detects and removes sentences that repeat forgotten text."""
+    """Detects and removes sentences that repeat forgotten text.
 
-    def __init__(self, forgotten: Iterable[Forgotten]) -> None:
+    talks: the ids of the sessions that were forgotten as a whole, each with its time (epoch seconds).
+    """
+
+    def __init__(self, forgotten: Iterable[Forgotten], talks: Mapping[str, float] | None = None) -> None:
+        self._talks = dict(talks or {})
         self._at: list[float] = []
         self._terms: list[frozenset[str]] = []
         self._own: list[frozenset[str]] = []
@@ -82,7 +89,11 @@ class Withheld:
                 self._own.append(own)
 
     def __bool__(self) -> bool:
-        return bool(self._terms)
+        return bool(self._terms or self._talks)
+
+    def hides(self, session_id: str, at: float) -> bool:
+        """Return whether what a session left at a time (epoch seconds) was forgotten with the session."""
+        return at <= self._talks.get(session_id, -1.0)
 
     def says(self, text: str, *, since: float = 0.0, words: frozenset[str] = frozenset()) -> bool:
         """Return whether a text repeats something that was forgotten at a time (epoch seconds) or later.
@@ -108,7 +119,7 @@ class Withheld:
 
     def cut(self, text: str, *, since: float = 0.0, words: frozenset[str] = frozenset()) -> str:
         """Return a text without the sentences that repeat forgotten text, and without lines that do so in several."""
-        if not self:
+        if not self._terms:
             return text
         lines: list[str] = []
         for line in text.split("\n"):
@@ -119,7 +130,12 @@ class Withheld:
         return "\n".join(lines)
 
     def record(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a session record without forgotten text."""
+        """Return a session record without forgotten text; that of a forgotten session as a deleted one."""
+        session_id = str(row.get("session_id", ""))
+        if session_id in self._talks and self.hides(session_id, _instant(row.get("timestamp"))):
+            deleted_at = datetime.fromtimestamp(self._talks[session_id], UTC).isoformat()
+            kept = {name: row[name] for name in _NO_TEXTS if name in row}
+            return {**kept, "topic": "", "summary": "", "deleted_at": row.get("deleted_at") or deleted_at}
         told = {name: value for name, value in row.items() if name not in _NO_TEXTS}
         words = self.words_of(*(text for value in told.values() for text in _texts(value)))
         return {name: self._value(value, words) if name in told else value for name, value in row.items()}
@@ -147,6 +163,20 @@ class Withheld:
             return True
         whole = count >= math.ceil(_SHARE * len(self._terms[number]))
         return whole or (len(terms) >= _FEWEST and count >= _WITHIN * len(terms))
+
+
+def _instant(timestamp: object) -> float:
+    try:
+        return datetime.fromisoformat(str(timestamp)).timestamp()
+    except ValueError:
+        return 0.0
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def sentences_of(text: str) -> tuple[str, ...]:
+    """Return the sentences of what was said in a turn that tell something by themselves."""
+    parts = (part.strip() for line in text.split("\n") for part in SENTENCE_END.split(line))
+    return tuple(dict.fromkeys(part for part in parts if len(terms_of(part)) >= _LEAST_TERMS))
 
 
 def _texts(value: object) -> list[str]:

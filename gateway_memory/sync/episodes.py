@@ -14,13 +14,14 @@ from gateway_memory.store.disk.workspace import EPISODE_PAGES
 from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Episodes
 from recall import Entry, FileEntries, Recaller, RecallError, Stamp, passages_of
 
-__all__ = ["SPEAKERS", "EpisodeFollower", "is_episode_page", "page_of"]
+__all__ = ["SPEAKERS", "EpisodeFollower", "is_episode_page", "page_of", "turn_of"]
 
 log = get_logger(__name__)
 
 SPEAKERS: Final = ("user", "assistant")
 """Who said a passage, as it is indexed; the first letter is in the id of its row."""
 _PAGE: Final = re.compile(rf"{EPISODE_PAGES}(\d+)")
+_OF_TURN: Final = re.compile(r"e(\d{1,18})(?:[a-z]\d+)?")
 _MOST_SCOPES: Final = 1000
 """Scopes that are known to be complete; others are compared again."""
 _RETRY_SECONDS: Final = 5.0
@@ -43,6 +44,12 @@ def is_episode_page(file: str) -> bool:
 def page_of(turn: int) -> str:
     """Return the file of the index that has a turn."""
     return f"{EPISODE_PAGES}{turn // PAGE_TURNS}"
+
+
+def turn_of(identity: str) -> int:
+    """Return the turn that the id of an exchange or of a passage of it names, such as e12 or e12u0; 0 for other ids."""
+    found = _OF_TURN.fullmatch(identity)
+    return int(found[1]) if found else 0
 
 
 class EpisodeFollower:

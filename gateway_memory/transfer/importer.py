@@ -176,7 +176,7 @@ class Importer:
             if standing.is_empty:
                 for row in await self._storage.recaller.newest(scope.key, _ALL):
                     standing.add(row.entry.id, row.entry.text)
-                standing.before()
+                standing.before(await self._storage.ledger.forgotten(scope.key, undone=False))
             ids = await compute(lambda: [item.record.id or content_id(one_line(item.record.text)) for item in items])
             gone = await self._gone(scope, ids)
             room = await self._merger.room(scope)
@@ -249,7 +249,8 @@ class Importer:
         found: list[tuple[MemoryRecord, bool]] = []
         for item, identity in zip(items, ids, strict=True):
             record, text = item.record, one_line(item.record.text)
-            reason = "empty" if not text else "forgotten" if identity in gone else ""
+            is_forgotten = identity in gone or standing.is_forgotten(text, record.at)
+            reason = "empty" if not text else "forgotten" if is_forgotten else ""
             if reason or not standing.takes(identity, text, own_id=bool(record.id)):
                 report.counts[f"memories.{reason or 'known'}"] += 1
                 continue

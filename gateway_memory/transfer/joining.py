@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from extractor import same_text
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
-from gateway_memory.store.markdown import content_id, one_line
 from gateway_memory.store.plan import CandidateOutcome, Plan, Retired
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage, record_of
@@ -76,10 +76,17 @@ class Joining:
 
     async def _forget_alike(self, scope: Scope, other: Scope) -> None:
         """Forget in `other` what was said there before it was forgotten in `scope`."""
-        forgotten = {_same(text): at for text, at in (await self._storage.links.forgotten(scope.key)).items()}
+        forgotten = await self._forgotten(scope)
         for row in await self._items(other) if forgotten else ():
-            if row.entry.at <= forgotten.get(_same(row.entry.text), -1.0):
-                await self._changes.forget(other, row, reason="linked")
+            if row.entry.at <= forgotten.get(same_text(row.entry.text), -1.0):
+                await self._changes.forgetter.memory(other, row, reason="linked")
+
+    async def _forgotten(self, scope: Scope) -> Mapping[str, float]:
+        """Return what was forgotten in a scope, by `same_text`, each with its last time."""
+        found: dict[str, float] = {}
+        for text, at in (await self._storage.ledger.forgotten(scope.key, undone=True)).items():
+            found[same_text(text)] = max(at, found.get(same_text(text), 0.0))
+        return found
 
     async def _bring_memories(self, source: Scope, target: Scope) -> None:
         links = self._storage.links
@@ -88,8 +95,8 @@ class Joining:
         records = [record_of(row, known.get(row.entry.id)) for row in rows]
         async with self._storage.documents.writing(target):
             standing = await self._items(target)
-            ids, texts = {row.entry.id for row in standing}, {_same(row.entry.text) for row in standing}
-            new = [each for each in records if each.id not in ids and _same(each.text) not in texts]
+            ids, texts = {row.entry.id for row in standing}, {same_text(row.entry.text) for row in standing}
+            new = [each for each in records if each.id not in ids and same_text(each.text) not in texts]
             added = {each.id for each in new}
             held = {each.id: _encoded(each, shared=each.id not in added) for each in records}
             await links.hold(source.key, "memory", held)
@@ -117,7 +124,7 @@ class Joining:
     ) -> tuple[list[MemoryRecord], list[MemoryRecord]]:
         """Return the memories that go back, and those that leave the scope that has them."""
         rows = {row.entry.id: row for row in await self._items(source)}
-        forgotten = {_same(text): at for text, at in (await self._storage.links.forgotten(source.key)).items()}
+        forgotten = await self._forgotten(source)
         back: list[MemoryRecord] = []
         leaving: list[MemoryRecord] = []
         for identity, (record, shared) in held.items():
@@ -134,7 +141,7 @@ class Joining:
         self, source: Scope, record: MemoryRecord, *, shared: bool, forgotten: Mapping[str, float]
     ) -> bool:
         """Return whether a memory that is not there under its id was forgotten, or left with whom it belongs to."""
-        if record.at <= forgotten.get(_same(record.text), -1.0):
+        if record.at <= forgotten.get(same_text(record.text), -1.0):
             return True
         if shared:
             return False
@@ -191,10 +198,6 @@ class Joining:
                 outcomes=tuple(outcomes or [CandidateOutcome(turn=0, action=action, reason=name)]),
             )
         )
-
-
-def _same(text: str) -> str:
-    return content_id(one_line(text))
 
 
 def _encoded(record: MemoryRecord, *, shared: bool) -> str:

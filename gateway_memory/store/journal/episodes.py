@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, cast
 
 from gateway_memory.store.journal.sql import AMONG_NUMBERS, EVERY, Database, SqlConnection, upsert
-from gateway_memory.store.journal.withheld import replaced, withheld
+from gateway_memory.store.journal.withheld import forget_for_good, replaced, withheld
 from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Told, Unread
-from gateway_memory.store.record import EXCHANGE
+from gateway_memory.store.record import EXCHANGE, TALK
 
 __all__ = ["SqlEpisodes", "keep_episodes", "latest_of", "take_unread", "told_of", "touch_turns", "wait_for_model"]
 
@@ -128,6 +128,18 @@ class SqlEpisodes:
     async def latest(self, scope: str, besides: str, limit: int) -> list[Episode]:
         return await self._connection.read(lambda database: latest_of(database, scope, besides, limit), of=scope)
 
+    async def of_session(self, scope: str, session_id: str) -> list[int]:
+        query = "SELECT turn FROM episodes WHERE scope = ? AND session_id = ? ORDER BY at, turn"
+        return [int(row[0]) for row in await self._connection.rows(query, (scope, session_id), of=scope)]
+
+    async def session_of(self, scope: str, name: str) -> str:
+        query = (
+            "SELECT session_id FROM episodes WHERE scope = ? AND (session_id = ? OR session_key = ?) "
+            "ORDER BY at DESC, turn DESC LIMIT 1"
+        )
+        rows = await self._connection.rows(query, (scope, name, name), of=scope)
+        return str(rows[0][0]) if rows else ""
+
     async def times(self, scope: str) -> list[float]:
         rows = await self._connection.rows("SELECT at FROM episodes WHERE scope = ? ORDER BY at", (scope,), of=scope)
         return [float(row[0]) for row in rows]
@@ -165,6 +177,7 @@ class SqlEpisodes:
     async def delete_before(self, at: float) -> int:
 
         def work(database: Database) -> int:
+            forget_for_good(database, at)
             query = "DELETE FROM episodes WHERE at < ? RETURNING scope, turn"
             gone = database.execute(query, (at,)).fetchall()
             _touch(database, ((str(scope), int(turn) // PAGE_TURNS) for scope, turn in gone))
@@ -214,4 +227,11 @@ def _is_known(database: Database, each: Episode) -> bool:
         "((\"user\" = ? AND \"user\" <> '') OR (reply = ? AND reply <> ''))"
     )
     values = (each.scope, each.at, each.session_key, each.user, each.reply)
-    return database.execute(query, values).fetchone() is not None
+    if database.execute(query, values).fetchone() is not None:
+        return True
+    query = (
+        "SELECT 1 FROM memories WHERE scope = ? AND state = 'forgotten' AND ((category = ? AND session_key = ? "
+        "AND at = ?) OR (category = ? AND text = ? AND changed_at >= ?)) LIMIT 1"
+    )
+    forgotten = (each.scope, EXCHANGE, each.session_key, each.at, TALK, each.session_id, each.at)
+    return database.execute(query, forgotten).fetchone() is not None

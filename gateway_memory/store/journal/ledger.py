@@ -1,17 +1,17 @@
 """The port `Ledger` in SQLite: the history of memories, the data for undo, and the costs of models."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
-from typing import Any
+from typing import Any, Final
 
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.store.journal.memory_rows import find_memories
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, Database, SqlConnection
 from gateway_memory.store.journal.unreadable import decoded
 from gateway_memory.store.journal.uses import useful, uses_of
-from gateway_memory.store.journal.withheld import outdated, withheld
+from gateway_memory.store.journal.withheld import forgotten, outdated, withheld
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import CandidateOutcome, Plan, Receipt
 from gateway_memory.store.ports.ledger import HistoryLine, Spent, UndoEntry, Uses
@@ -20,6 +20,8 @@ from gateway_memory.store.report import Rated
 from gateway_memory.store.withheld import Withheld
 
 __all__ = ["SqlLedger"]
+
+_GONE: Final = frozenset({"forgotten", "undone", "deleted"})
 
 
 class SqlLedger:
@@ -69,6 +71,34 @@ class SqlLedger:
     async def memories(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         return await self._connection.read(lambda database: find_memories(database, scope, ids), of=scope)
 
+    async def told(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+
+        def work(database: Database) -> dict[str, MemoryRecord]:
+            found = find_memories(database, scope, ids)
+            query = f"SELECT id, state FROM memories WHERE scope = ? AND id IN {AMONG}"
+            states = dict(database.execute(query, (scope, json.dumps(list(ids)))).fetchall())
+            hidden = withheld(database, scope)
+
+            def is_told(memory: MemoryRecord) -> bool:
+                state = states[memory.id]
+                return state == "active" or (state not in _GONE and not hidden.says(memory.text))
+
+            return {
+                identity: memory if is_told(memory) else replace(memory, text="", quote="", entities=())
+                for identity, memory in found.items()
+            }
+
+        return await self._connection.read(work, of=scope)
+
+    async def of_session(self, scope: str, session_id: str) -> list[MemoryRecord]:
+        rows = await self._connection.rows(
+            "SELECT m.id FROM session_memories s JOIN memories m ON m.scope = s.scope AND m.id = s.memory "
+            "WHERE s.scope = ? AND s.session_id = ? AND m.state = 'active'",
+            (scope, session_id),
+            of=scope,
+        )
+        return list((await self.memories(scope, [row[0] for row in rows])).values())
+
     async def of_turns(self, scope: str, turns: Sequence[int]) -> list[MemoryRecord]:
         rows = await self._connection.rows(
             f"SELECT id FROM memories WHERE scope = ? AND state = 'active' AND turn > 0 AND turn IN {AMONG_NUMBERS}",
@@ -110,6 +140,12 @@ class SqlLedger:
     async def withheld(self, scope: str) -> Withheld:
         return await self._connection.read(lambda database: withheld(database, scope), of=scope)
 
+    async def forgotten(self, scope: str, *, undone: bool) -> Mapping[str, float]:
+        def work(database: Database) -> Mapping[str, float]:
+            return forgotten(database, scope, undone=undone)
+
+        return await self._connection.read(work, of=scope)
+
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
         rows = await self._connection.rows(
             "SELECT at, event, other FROM history WHERE scope = ? AND memory = ? ORDER BY id",
@@ -143,13 +179,14 @@ class SqlLedger:
         ]
 
     async def _texts(self, scope: str, ids: Sequence[str]) -> dict[str, str]:
-        """Return the texts of memories and reviews, by id."""
-        query = f"SELECT id, text FROM reviews WHERE scope = ? AND id IN {AMONG}"
+        """Return the texts of memories and reviews, by id: "" for what was forgotten since."""
+        query = f"SELECT id, text FROM reviews WHERE scope = ? AND state <> 'forgotten' AND id IN {AMONG}"
+        hidden = await self.withheld(scope)
         found = {
-            str(identity): str(text)
+            str(identity): "" if hidden.says(str(text)) else str(text)
             for identity, text in await self._connection.rows(query, (scope, json.dumps(ids)), of=scope)
         }
-        return found | {memory.id: memory.text for memory in (await self.memories(scope, ids)).values()}
+        return found | {memory.id: memory.text for memory in (await self.told(scope, ids)).values()}
 
     # Undo
 

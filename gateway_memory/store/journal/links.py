@@ -9,6 +9,7 @@ from gateway_memory.store.journal.memory_rows import MEMORY_COLUMNS
 from gateway_memory.store.journal.parting import leave_nothing
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, Database, Named, SqlConnection, upsert
 from gateway_memory.store.ports.links import HeldKind, Link
+from gateway_memory.store.record import EXCHANGE
 
 __all__ = ["SqlLinks", "linked_with"]
 
@@ -117,28 +118,23 @@ class SqlLinks:
 
         return await self._connection.transact(work, of=(scope, source))
 
-    async def forgotten(self, scope: str) -> Mapping[str, float]:
-        query = (
-            f"SELECT text, quote, max(changed_at) FROM memories WHERE scope = ? AND state IN {_GONE} AND type <> 'S' "
-            "AND text NOT IN (SELECT text FROM memories WHERE scope = ? AND state = 'active') GROUP BY text, quote"
-        )
-        found: dict[str, float] = {}
-        for text, quote, at in await self._connection.rows(query, (scope, scope), of=scope):
-            for words in {str(text), str(quote)} - {""}:
-                found[words] = max(float(at), found.get(words, 0.0))
-        return found
-
     async def share_forgotten(self, source: str, target: str, *, since: float) -> None:
 
         def work(database: Database) -> None:
             listed = ", ".join(MEMORY_COLUMNS)
+            # The exchange itself is not there, so its words go with it.
+            said = (
+                f"CASE WHEN category = '{EXCHANGE}' AND quote = '' THEN coalesce((SELECT e.\"user\" || ? || e.reply "
+                "FROM episodes e WHERE e.scope = s.scope AND e.turn = s.turn), '') ELSE quote END"
+            )
+            given = ", ".join(said if name == "quote" else name for name in MEMORY_COLUMNS)
             changes = ", ".join(f"{name} = excluded.{name}" for name in MEMORY_COLUMNS if name != "id")
             query = (
-                f"INSERT INTO memories (scope, {listed}) SELECT ?, {listed} FROM memories s WHERE scope = ? "
+                f"INSERT INTO memories (scope, {listed}) SELECT ?, {given} FROM memories s WHERE scope = ? "
                 f"AND state IN {_GONE} AND changed_at >= ? AND NOT EXISTS (SELECT 1 FROM memories t WHERE "
                 f"t.scope = ? AND t.id = s.id AND t.state = 'active') ON CONFLICT (scope, id) DO UPDATE SET {changes}"
             )
-            database.execute(query, (target, source, since, target))
+            database.execute(query, (target, "\n", source, since, target))
 
         await self._connection.transact(work, of=(source, target))
 

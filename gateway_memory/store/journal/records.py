@@ -65,8 +65,8 @@ class SqlRecords:
 
         def work(database: Database) -> list[SessionRecord]:
             lines = self._file_of(scope, database).read()
-            rows = [row for row in parsed(lines or b"")[0] if not row.get("deleted_at")]
-            return [stored_record(row) for row in whole_records(database, scope.key, rows)]
+            rows = whole_records(database, scope.key, parsed(lines or b"")[0])
+            return [stored_record(row) for row in rows if not row.get("deleted_at")]
 
         return await self._connection.read(work, of=scope.key)
 

@@ -167,8 +167,16 @@ def seen_in(database: Database, scope: str, session_id: str) -> list[Observation
     for _, at, kind, content, tool, tags, private in rows.values():
         kept = hidden.cut(content, words=words.get(at, frozenset()))
         whole = kept == content
-        gone = bool(private) or not (whole or kept.strip())
-        seen.append(Observation(kind=kind, content=kept, tool=tool, tags=tags if whole else "", private=gone))
+        gone = bool(private) or not (whole or kept.strip()) or hidden.hides(session_id, at)
+        seen.append(
+            Observation(
+                kind=kind,
+                content="" if gone else kept,
+                tool=tool,
+                tags=tags if whole and not gone else "",
+                private=gone,
+            )
+        )
     return seen
 
 

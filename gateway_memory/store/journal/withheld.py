@@ -1,15 +1,25 @@
 """Read the withheld text of a scope from the journal. Functions over a connection in a transaction."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from gateway_memory.store.journal.sql import AMONG, Database
-from gateway_memory.store.record import EXCHANGE, SAID
-from gateway_memory.store.withheld import Forgotten, Withheld, canonical
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, Database
+from gateway_memory.store.record import EXCHANGE, SAID, TALK
+from gateway_memory.store.withheld import Forgotten, Withheld, canonical, sentences_of
 
-__all__ = ["outdated", "reconsider", "replaced", "shown_record", "whole_records", "withheld"]
+__all__ = [
+    "forget_for_good",
+    "forgotten",
+    "outdated",
+    "reconsider",
+    "replaced",
+    "shown_record",
+    "whole_records",
+    "withheld",
+]
 
+_STOPS: Final = " .。!！?？;；,，~～…"
 _NEWEST: Final = 3_000
 """The number of newest forgotten memories to compare. Deleting a large file by hand forgets all of its lines."""
 
@@ -17,30 +27,94 @@ _NEWEST: Final = 3_000
 def withheld(database: Database, scope: str, *, also: Iterable[Forgotten] = ()) -> Withheld:
     """Return what is withheld in a scope: what was forgotten, undone or deleted, and is not restored.
 
-    also: what is being forgotten now. Within a transaction.
+    Here alone it is decided, for memories, exchanges and whole sessions alike. also: what is being forgotten now.
+    Within a transaction.
     """
     rows = database.execute(
-        "SELECT id, text, quote, changed_at FROM memories WHERE scope = ? AND type <> 'S' AND "
-        f"category <> '{EXCHANGE}' AND state <> 'active' AND state > '' AND "
-        "state IN ('forgotten', 'undone', 'deleted') ORDER BY changed_at DESC LIMIT ?",
+        "SELECT id, text, quote, changed_at, category, turn FROM memories WHERE scope = ? AND type <> 'S' AND "
+        "state <> 'active' AND state > '' AND state IN ('forgotten', 'undone', 'deleted') "
+        "ORDER BY changed_at DESC LIMIT ?",
         (scope, _NEWEST),
     ).fetchall()
     if not rows:
         return Withheld(also)
-    again = _standing(database, scope, [row[1] for row in rows])
+    lines = [row for row in rows if row[4] not in (EXCHANGE, TALK)]
+    again = _standing(database, scope, [row[1] for row in lines])
     query = (
         "SELECT h.memory, m.text FROM history h JOIN memories m ON m.scope = h.scope AND m.id = h.other AND "
         f"m.state = 'active' WHERE h.scope = ? AND h.event = 'added' AND h.memory IN {AMONG}"
     )
-    stands = dict(database.execute(query, (scope, json.dumps([row[0] for row in rows]))).fetchall())
+    stands = dict(database.execute(query, (scope, json.dumps([row[0] for row in lines]))).fetchall())
     found = [
         Forgotten(text=words, at=at, stands=stands.get(identity, ""))
-        for identity, text, quote, at in rows
+        for identity, text, quote, at, *_ in lines
         if text not in again
         for words in dict.fromkeys((text, quote))
         if words
     ]
-    return Withheld([*found, *also])
+    exchanges = {int(row[5]): (str(row[2]), float(row[3])) for row in rows if row[4] == EXCHANGE}
+    talks = {str(row[1]): float(row[3]) for row in rows if row[4] == TALK}
+    return Withheld([*found, *_said_in(database, scope, exchanges), *also], talks)
+
+
+def _said_in(database: Database, scope: str, exchanges: Mapping[int, tuple[str, float]]) -> Iterator[Forgotten]:
+    """Yield the sentences of forgotten exchanges, given their words elsewhere ("": here) and their times, by turn."""
+    if not exchanges:
+        return
+    query = f'SELECT turn, "user", reply FROM episodes WHERE scope = ? AND turn IN {AMONG_NUMBERS}'
+    rows = database.execute(query, (scope, json.dumps(list(exchanges)))).fetchall()
+    said = {int(turn): (str(user), str(reply)) for turn, user, reply in rows}
+    for turn, (words, at) in exchanges.items():
+        for side in said.get(turn, (words,)):
+            yield from (Forgotten(text=sentence, at=at) for sentence in sentences_of(side))
+
+
+def forgotten(database: Database, scope: str, *, undone: bool) -> dict[str, float]:
+    """Return the texts that were forgotten in a scope and that no memory has again, each with its last time.
+
+    undone: also those whose addition was undone. Within a transaction.
+    """
+    rows = database.execute(
+        "SELECT text, quote, changed_at, category, turn FROM memories WHERE scope = ? AND type <> 'S' AND "
+        "(state IN ('forgotten', 'deleted') OR (state = 'undone' AND ?)) AND category <> ? ORDER BY changed_at",
+        (scope, undone, TALK),
+    ).fetchall()
+    again = _standing(database, scope, [str(row[0]) for row in rows])
+    found: dict[str, float] = {}
+    for text, quote, at, category, _ in rows:
+        if category != EXCHANGE and text not in again:
+            found |= {words: float(at) for words in (str(text), str(quote)) if words}
+    exchanges = {int(turn): (str(quote), float(at)) for _, quote, at, category, turn in rows if category == EXCHANGE}
+    return found | {each.text: each.at for each in _said_in(database, scope, exchanges)}
+
+
+def forget_for_good(database: Database, before: float) -> None:
+    """Make it permanent what is withheld of exchanges said before a time, whose words are going to be deleted.
+
+    Nothing can be compared with them any more. Within a transaction over all scopes.
+    """
+    rows = database.execute(
+        "SELECT scope, turn, quote, changed_at FROM memories WHERE category = ? AND state = 'forgotten' AND at < ?",
+        (EXCHANGE, before),
+    ).fetchall()
+    exchanges: dict[str, dict[int, tuple[str, float]]] = {}
+    for scope, turn, quote, at in rows:
+        exchanges.setdefault(str(scope), {})[int(turn)] = (str(quote), float(at))
+    for scope, said in exchanges.items():
+        hidden = Withheld(_said_in(database, scope, said))
+        if not hidden:
+            continue
+        query = "SELECT shown, whole FROM withheld_records WHERE scope = ?"
+        for form, body in database.execute(query, (scope,)).fetchall():
+            whole = json.dumps(hidden.record(json.loads(body)))
+            values = (whole, scope, form)
+            database.execute("UPDATE withheld_records SET whole = ? WHERE scope = ? AND shown = ?", values)
+        for number, content in database.execute(
+            "SELECT id, content FROM observations WHERE scope = ? AND content <> ''", (scope,)
+        ).fetchall():
+            if (cut := hidden.cut(content)) != content:
+                database.execute("UPDATE observations SET content = ? WHERE id = ?", (cut, number))
+    database.execute("UPDATE memories SET quote = '' WHERE category = ? AND at < ?", (EXCHANGE, before))
 
 
 def replaced(database: Database, scope: str) -> Withheld:
@@ -48,7 +122,7 @@ def replaced(database: Database, scope: str) -> Withheld:
     query = (
         "SELECT m.text, m.quote, m.changed_at, coalesce(n.text, '') FROM memories m LEFT JOIN memories n ON "
         "n.scope = m.scope AND n.id = m.replaced_by WHERE m.scope = ? AND m.type <> 'S' AND "
-        f"m.category NOT IN ('{SAID}', '{EXCHANGE}') AND m.state <> 'active' AND m.state > '' "
+        f"m.category NOT IN ('{SAID}', '{EXCHANGE}', '{TALK}') AND m.state <> 'active' AND m.state > '' "
         "AND m.state IN ('superseded', 'expired') "
         "ORDER BY m.changed_at DESC LIMIT ?"
     )
@@ -77,9 +151,16 @@ def _still_told(text: str) -> str:
 
 
 def _standing(database: Database, scope: str, texts: list[str]) -> set[str]:
-    """Return the texts that are also the text of an active memory."""
-    query = f"SELECT text FROM memories WHERE scope = ? AND state = 'active' AND text IN {AMONG}"
-    return {str(row[0]) for row in database.execute(query, (scope, json.dumps(texts)))}
+    """Return the texts that are also the text of an active memory, whatever their case and the stop at their end."""
+    ends = {text: text.rstrip(_STOPS) for text in texts}
+    forms = [form for end in ends.values() for form in (end.lower(), _ascii_lower(end))]  # as each database has it
+    query = f"SELECT text FROM memories WHERE scope = ? AND state = 'active' AND lower(rtrim(text, ?)) IN {AMONG}"
+    found = {str(row[0]).rstrip(_STOPS).lower() for row in database.execute(query, (scope, _STOPS, json.dumps(forms)))}
+    return {text for text, end in ends.items() if end.lower() in found}
+
+
+def _ascii_lower(text: str) -> str:
+    return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 
 def shown_record(database: Database, scope: str, row: Mapping[str, Any]) -> dict[str, Any]:

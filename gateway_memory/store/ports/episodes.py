@@ -87,6 +87,12 @@ class Episodes(Protocol):
     async def latest(self, scope: str, besides: str, limit: int) -> list[Episode]:
         """Return the first exchanges of the session that took place last here. besides: the id of one to pass over."""
 
+    async def of_session(self, scope: str, session_id: str) -> list[int]:
+        """Return the turns of a session, oldest first."""
+
+    async def session_of(self, scope: str, name: str) -> str:
+        """Return the id of the newest session that a name means, its id or its key; "" if nothing was said in any."""
+
     async def times(self, scope: str) -> list[float]:
         """Return the times of all episodes of a scope, oldest first, in epoch seconds."""
 
@@ -96,7 +102,8 @@ class Episodes(Protocol):
     async def add(self, episodes: Sequence[Episode]) -> list[int]:
         """Store episodes under new turn numbers, and return the numbers of those that are new.
 
-        An episode is known if one of the same time and session key has the user's words or the reply.
+        An episode is known if one of the same time and session key has the user's words or the reply, and if it was
+        forgotten as a whole, or with its session.
         """
 
     async def known(self, episodes: Sequence[Episode]) -> int:
@@ -112,4 +119,7 @@ class Episodes(Protocol):
         """Return how many episodes a scope has."""
 
     async def delete_before(self, at: float) -> int:
-        """Delete the episodes of all scopes that were said before a time, in epoch seconds; return their number."""
+        """Delete the episodes of all scopes that were said before a time, in epoch seconds; return their number.
+
+        What is withheld for those that were forgotten is then gone for good.
+        """

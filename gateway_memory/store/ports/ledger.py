@@ -1,6 +1,6 @@
 """The port for the ledger: the history of memories, the data for undo, and the costs of models."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Final, Protocol
@@ -62,6 +62,12 @@ class Ledger(Protocol):
     async def memories(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """Return the stored data of these memories, by id."""
 
+    async def told(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        """Return the same for people and models, by id: what was forgotten since has no text, quote or names."""
+
+    async def of_session(self, scope: str, session_id: str) -> list[MemoryRecord]:
+        """Return the active memories and stage summaries that a session has said or left."""
+
     async def of_turns(self, scope: str, turns: Sequence[int]) -> list[MemoryRecord]:
         """Return the active memories that were extracted from these turns."""
 
@@ -79,6 +85,12 @@ class Ledger(Protocol):
 
     async def withheld(self, scope: str) -> Withheld:
         """Return what was forgotten in a scope and has not been restored."""
+
+    async def forgotten(self, scope: str, *, undone: bool) -> Mapping[str, float]:
+        """Return the texts that were forgotten in a scope and that no memory has again, each with its last time.
+
+        undone: also those whose addition was undone.
+        """
 
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
         """Return the history of a memory, oldest first."""

@@ -78,8 +78,5 @@ class Links(Protocol):
         Returns the numbers of the turns.
         """
 
-    async def forgotten(self, scope: str) -> Mapping[str, float]:
-        """Return the texts that were forgotten in a scope and that no memory has again, each with its last time."""
-
     async def share_forgotten(self, source: str, target: str, *, since: float) -> None:
         """Withhold in one scope what was forgotten in another one since a time."""

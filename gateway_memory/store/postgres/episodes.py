@@ -3,6 +3,7 @@
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.store.journal.episodes import SqlEpisodes, touch_turns
 from gateway_memory.store.journal.sql import EVERY, Database, SqlConnection
+from gateway_memory.store.journal.withheld import forget_for_good
 from gateway_memory.store.ports.episodes import PAGE_TURNS
 from gateway_memory.store.postgres.connection import connected
 
@@ -28,6 +29,7 @@ class PostgresEpisodes(SqlEpisodes):
 
     async def delete_before(self, at: float) -> int:
         """Drop the partitions that hold nothing newer, and delete from the others in small steps."""
+        await self._connection.transact(lambda database: forget_for_good(database, at), of=EVERY)
         gone = await compute(self._drop_before, at)
         while number := await self._delete_some(at):
             gone += number

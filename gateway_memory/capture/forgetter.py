@@ -1,0 +1,233 @@
+"""Forget a memory, an exchange or a whole session. Each is one plan, so that one undo brings it back."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from extractor import Candidate, Known, decide, statements, without_commands
+from gateway_memory.capture.draft import known
+from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.forgetting import named
+from gateway_memory.capture.merger import Merger
+from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
+from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.runtime.tasks import compute
+from gateway_memory.scope import Scope
+from gateway_memory.store.documents import day_file, is_writable
+from gateway_memory.store.markdown import new_id, one_line
+from gateway_memory.store.plan import CandidateOutcome, Plan, Retired
+from gateway_memory.store.ports.episodes import Episode
+from gateway_memory.store.ports.turns import PendingTurn
+from gateway_memory.store.record import EXCHANGE, SAID, TALK, MemoryRecord
+from gateway_memory.store.review import Settled
+from gateway_memory.store.withheld import Forgotten, Withheld, sentences_of
+from gateway_memory.sync.storage import Storage
+from recall import Near, Stored
+
+__all__ = ["Forgetter"]
+
+_ASKED: Final = "asked"
+
+
+class Forgetter:
+    """Forgets in any scope. What says the same as what is forgotten goes with it, as merging finds it."""
+
+    def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
+        self._runtime = runtime
+        self._storage = storage
+        self._merger = merger
+        self._executor = executor
+
+    async def memory(
+        self, scope: Scope, stored: Stored, *, reason: str = "command", turn: int = 0
+    ) -> Sequence[MemoryRecord]:
+        """Forget a memory; return it, and those that say the same. The journal keeps them for an undo."""
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            memory = await self._merger.memory(scope, stored)
+            gone = [memory, *await self._alike(scope, [memory.text], {memory.id})]
+            outcomes = [self._outcome(each, reason=reason, turn=turn) for each in gone]
+            words = [text for each in gone for text in (each.text, each.quote)]
+            await self._execute(scope, gone, outcomes, words=words)
+        return gone
+
+    async def exchange(self, scope: Scope, turn: int) -> str | None:
+        """Forget what was said in a turn, and what was learnt from it; return what was said.
+
+        Return None if there is no such exchange, or if it was forgotten before.
+        """
+        told = await self._storage.episodes.told(scope.key, [turn])
+        sides = told.sides(turn, past=True)
+        if sides is None:
+            return None
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            await self._forget_turns(scope, [told.episodes[turn]])
+        return sides[0] or sides[1]
+
+    async def session(self, scope: Scope, session_id: str) -> tuple[int, int] | None:
+        """Forget what was said in a session until now, what was learnt from it, its record and its observations.
+
+        Returns the number of exchanges and of memories; None if it has left nothing that was not forgotten before.
+        """
+        turns = await self._storage.episodes.of_session(scope.key, session_id)
+        told = await self._storage.episodes.told(scope.key, turns)
+        said = [told.episodes[turn] for turn in turns if turn not in told.gone]
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            learnt = await self._storage.ledger.of_session(scope.key, session_id)
+            rows = await self._storage.records.read(scope)
+            recorded = any(row["session_id"] == session_id and not row.get("deleted_at") for row in rows)
+            seen, _ = await self._storage.sessions.read(scope.key, session_id)
+            if not (said or learnt or recorded or any(each.content for each in seen)):
+                return None
+            at = self._runtime.timestamp()
+            talk = MemoryRecord(
+                id=new_id(), text=session_id, file=day_file(self._runtime.day_of(at)), at=at, category=TALK
+            )
+            return len(said), await self._forget_turns(scope, said, learnt=learnt, talk=talk)
+
+    async def named(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
+        """Execute a request "forget that …", and return whether a memory was certain to be meant.
+
+        If none is certain, `/memory forget` shows the candidates. Text that was never a memory may still have been
+        said, so it is withheld from records and openings.
+        """
+        await self._storage.follower.refresh(scope)
+        found = named(
+            what, await self._storage.recaller.nearest(scope.key, what, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        )
+        if found.certain:
+            await self.memory(scope, found.certain, reason=_ASKED, turn=turn.id)
+        elif without_commands(what) == what:  # a command to the machine is not a wish of the user
+            await self._withhold_said(scope, turn, what)
+        return found.certain is not None
+
+    async def _forget_turns(
+        self,
+        scope: Scope,
+        said: Sequence[Episode],
+        *,
+        learnt: Sequence[MemoryRecord] = (),
+        talk: MemoryRecord | None = None,
+    ) -> int:
+        """Forget exchanges with what was learnt from them; return the number of memories.
+
+        learnt: further memories. talk: names the session, if all of it is forgotten.
+        """
+        turns = [episode.turn for episode in said]
+        memories = {each.id: each for each in [*learnt, *await self._storage.ledger.of_turns(scope.key, turns)]}
+        memories = {identity: each for identity, each in memories.items() if is_writable(each.file)}
+        told = [sentence for episode in said for sentence in await compute(statements, episode.user)]
+        texts = [*told, *(each.text for each in memories.values() if each.type != "S")]
+        memories |= {each.id: each for each in await self._alike(scope, texts, set(memories))}
+        reviews = [each for each in await self._storage.reviews.waiting(scope.key) if each.memory.turn in set(turns)]
+        names = [self._name(episode) for episode in said] + ([talk] if talk else [])
+        gone = [*memories.values(), *names]
+        await self._execute(
+            scope,
+            gone,
+            [self._outcome(each, reason="command", turn=each.turn) for each in gone],
+            words=[
+                *(text for each in memories.values() for text in (each.text, each.quote)),
+                *(text for episode in said for side in (episode.user, episode.reply) for text in sentences_of(side)),
+            ],
+            settled=[Settled(id=review.memory.id, state="forgotten") for review in reviews],
+        )  # fmt: skip
+        return sum(each.type != "S" for each in memories.values())
+
+    def _name(self, episode: Episode) -> MemoryRecord:
+        """Return what names a turn as forgotten. It repeats no word of it: they stand in the episode itself."""
+        day = self._runtime.day_of(episode.at)
+        return MemoryRecord(
+            id=new_id(),
+            text=f"e{episode.turn} {day}",
+            file=day_file(day),
+            at=episode.at,
+            session_key=episode.session_key,
+            category=EXCHANGE,
+            turn=episode.turn,
+        )
+
+    async def _alike(self, scope: Scope, texts: Sequence[str], besides: set[str]) -> list[MemoryRecord]:
+        """Return the memories that say the same as one of these texts, beside some."""
+        lines = [one_line(text) for text in dict.fromkeys(texts)]
+        near = await self._storage.recaller.nearest_each(scope.key, lines, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        pairs = [
+            (line, item)
+            for line, items in zip(lines, near, strict=True)
+            for item in items
+            if item.stored.entry.kind == "item" and is_writable(item.stored.file)
+            if item.stored.entry.id not in besides
+        ]
+        same = await compute(
+            lambda: {item.stored.entry.id: item.stored for line, item in pairs if _is_same(line, item)}
+        )
+        return [await self._merger.memory(scope, stored) for stored in same.values()]
+
+    async def _execute(
+        self,
+        scope: Scope,
+        gone: Sequence[MemoryRecord],
+        outcomes: Sequence[CandidateOutcome],
+        *,
+        words: Iterable[str] = (),
+        settled: Sequence[Settled] = (),
+    ) -> None:
+        """Retire memories, and put stage summaries without the forgotten words in the place of those with them."""
+        at = self._runtime.timestamp()
+        hidden = Withheld(Forgotten(text=text, at=at) for text in words)
+        leaving = {each.id for each in gone}
+        retired = [Retired(memory=each, state="forgotten") for each in gone]
+        added: list[MemoryRecord] = []
+        for stage in await self._storage.ledger.stages(scope.key):
+            cut = hidden.cut(stage.text).strip()
+            if cut == stage.text or stage.id in leaving:
+                continue
+            if cut:
+                added.append(replace(stage, id=new_id(), text=cut))
+                retired.append(Retired(memory=stage, state="superseded", replaced_by=added[-1].id))
+            else:
+                retired.append(Retired(memory=stage, state="forgotten"))
+        await self._executor.execute(
+            Plan(
+                scope=scope.key,
+                folder=scope.folder,
+                stage="command",
+                at=at,
+                added=tuple(added),
+                retired=tuple(retired),
+                outcomes=tuple(outcomes),
+                settled=tuple(settled),
+            )
+        )
+
+    async def _withhold_said(self, scope: Scope, turn: PendingTurn, what: str) -> None:
+        if (await self._storage.ledger.withheld(scope.key)).says(what):  # e.g. by a command in the same message
+            return
+        at = self._runtime.timestamp()
+        said = MemoryRecord(
+            id=new_id(),
+            text=what,
+            file=day_file(self._runtime.day_of(at)),
+            at=at,
+            session_key=turn.session_key,
+            category=SAID,
+            turn=turn.id,
+        )
+        async with self._storage.documents.writing(scope):
+            await self._execute(scope, [said], [self._outcome(said, reason=_ASKED, turn=turn.id, action="withheld")])
+
+    def _outcome(self, memory: MemoryRecord, *, reason: str, turn: int, action: str = "forgotten") -> CandidateOutcome:
+        return CandidateOutcome(turn=turn, action=action, reason=reason, id=memory.id)
+
+
+def _is_same(text: str, item: Near) -> bool:
+    """Return whether merging would find a text and a memory to say the same, whichever of them came first."""
+    there = known(item)
+    here = Known(id="", text=text, cosine=item.cosine, overlap=item.overlap, importance="normal")
+    return any(decide(_as_candidate(new), [old]).action == "skip" for new, old in ((text, there), (there.text, here)))
+
+
+def _as_candidate(text: str) -> Candidate:
+    return Candidate(content=text, category="fact", type="W", importance="normal", confidence=1.0)
