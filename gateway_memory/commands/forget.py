@@ -1,8 +1,10 @@
 """`/memory forget`: a memory, an exchange or a session, by its id or by words; and "forget that …" in plain words."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
+from extractor import has_han
 from gateway_memory.capture.forgetting import named
 from gateway_memory.commands.answers import NotDone, as_id, phrase, shown
 from gateway_memory.commands.memories import check_ours
@@ -24,6 +26,7 @@ _POSSIBLE_SCORE: Final = 0.2
 _SESSION: Final = frozenset({"session", "会话"})
 _LAST: Final = frozenset({"last", "上次", "上一次"})
 _CATCH_UP_SECONDS: Final = 2.0
+_WORD: Final = re.compile(r"[^\W_]+")
 
 
 async def forget(ports: CommandPorts, session: Session, rest: str) -> str:
@@ -61,17 +64,14 @@ async def forget_named(ports: CommandPorts, session: Session, what: str) -> str 
     near = await ports.storage.recaller.nearest(session.scope.key, as_query(what).text, _NEAREST)
     found = named(what, near)
     said = await _exchanges_with(ports, session, what)
-    if found.certain:
-        beside = await _still_saying(ports, session.scope, what, found.certain, said)
-        source = found.certain.entry.turn
-        if not beside:
-            return await _forget_memory(ports, session, found.certain, reason="asked")
-        if source and {hit.turn for hit in beside} == {source}:  # it was learnt from the only one, which says more
-            return await _forget_exchange(ports, session, source)
-        raise NotDone(_which(session, [_choice(found.certain), *_choices(beside)]))
-    if not found.possible and len({hit.turn for hit in said}) == 1:
-        return await _forget_exchange(ports, session, said[0].turn)
-    choices = [*(_choice(stored) for stored in found.possible), *_choices(said)]
+    meant = [found.certain] if found.certain else list(found.possible)
+    said = await _still_saying(ports, session.scope, what, meant, said)
+    if found.certain and not said:
+        return await _forget_memory(ports, session, found.certain, reason="asked")
+    turns = {hit.turn for hit in said}
+    if len(turns) == 1 and turns.issuperset(stored.entry.turn for stored in meant):
+        return await _forget_exchange(ports, session, turns.pop())  # with the memory that was learnt from it, if any
+    choices = [*((stored.entry.id, stored.entry.text) for stored in meant), *_choices(said)]
     if not choices:
         return None
     raise NotDone(_which(session, choices))
@@ -123,20 +123,22 @@ async def _exchanges_with(ports: CommandPorts, session: Session, what: str) -> l
     return list({hit.turn: hit for hit in reversed(hits) if _has(hit.text, what)}.values())[::-1]
 
 
-async def _still_saying(ports: CommandPorts, scope: Scope, what: str, stored: Stored, said: Sequence[Hit]) -> list[Hit]:
-    """Return those exchanges that would still tell the words if a memory were forgotten."""
-    memory = (await ports.storage.ledger.memories(scope.key, [stored.entry.id])).get(stored.entry.id)
+async def _still_saying(
+    ports: CommandPorts, scope: Scope, what: str, memories: Sequence[Stored], said: Sequence[Hit]
+) -> list[Hit]:
+    """Return those exchanges that would still tell the words if these memories were forgotten."""
+    known = await ports.storage.ledger.memories(scope.key, [stored.entry.id for stored in memories])
+    texts = {text for each in known.values() for text in (each.quote,)} | {stored.entry.text for stored in memories}
     at = ports.memory.now().timestamp()
-    texts = {stored.entry.text, memory.quote if memory else ""} - {""}
     hidden = Withheld(Forgotten(text=text, at=at) for text in texts)
+    sources = {stored.entry.turn for stored in memories}
     told = await ports.storage.episodes.told(scope.key, [hit.turn for hit in said])
     found: list[Hit] = []
     for hit in said:
         sides = told.sides(hit.turn, past=True) or ("", "")
         words = hidden.words_of(*sides)
-        rest = " ".join(hidden.cut(side, words=words) for side in sides)
-        unchanged = all(hidden.cut(side, words=words) == side for side in sides)
-        if _has(rest, what) and not (unchanged and hit.turn == stored.entry.turn):
+        rest = tuple(hidden.cut(side, words=words) for side in sides)
+        if _has(" ".join(rest), what) and not (rest == sides and hit.turn in sources):
             found.append(hit)
     return found
 
@@ -155,15 +157,11 @@ def _which(session: Session, possible: Sequence[tuple[str, str]]) -> str:
     return "\n".join([phrase(session, "forget_which"), *(f"- {identity} · {text}" for identity, text in possible)])
 
 
-def _choice(stored: Stored) -> tuple[str, str]:
-    return stored.entry.id, stored.entry.text
-
-
 def _choices(hits: Sequence[Hit]) -> list[tuple[str, str]]:
     return [(f"e{hit.turn}", shown(hit.text)) for hit in hits[:_CANDIDATES]]
 
 
 def _has(text: str, what: str) -> bool:
     """Return whether words stand in a text, whatever their case and punctuation."""
-    there, words = ("".join(c for c in part.casefold() if c.isalnum()) for part in (text, what))
-    return len(words) > 1 and words in there
+    there, words = (" ".join(_WORD.findall(part.casefold())) for part in (text, what))
+    return bool(words) and (words in there if has_han(words) else f" {words} " in f" {there} ")
