@@ -28,7 +28,7 @@ from gateway_memory.store.ports.sessions import End, Observation
 from gateway_memory.store.ports.store import Store
 from gateway_memory.store.ports.turns import NewTurn
 from gateway_memory.store.postgres.documents import DocumentRows
-from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.record import EXCHANGE, TALK, MemoryRecord
 from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
 from gateway_memory.store.review import Review, Settled
 from gateway_memory.store.summaries import SessionRecord
@@ -239,6 +239,84 @@ async def test_replies_and_times_are_listed_by_scope(store: Store) -> None:
     assert [reply.recalled for reply in older] == [("id1",), ("id0",)]
     assert await store.episodes.times("owner") == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert await store.episodes.times(ZOE.key) == [9.0]
+
+
+async def test_a_forgotten_exchange_and_a_forgotten_session_withhold_what_they_said(store: Store) -> None:
+    said = ("The clinic called because of the numbat rash.", "Rain is coming.", "The fern needs the numbat lamp.")
+    episodes = [
+        Episode(
+            turn=0, scope="owner", session_key="k", session_id=f"s{number}", user=text, reply="OK", at=float(number)
+        )
+        for number, text in enumerate(said)
+    ]
+    turns = await store.episodes.add(episodes)
+    assert await store.episodes.of_session("owner", "s0") == turns[:1]
+    assert [await store.episodes.session_of("owner", name) for name in ("s1", "k", "nosuch")] == ["s1", "s2", ""]
+    for number in range(3):
+        session_id, _ = await store.sessions.open(f"key {number}", "owner", f"s{number}", float(number))
+        await store.sessions.observe("owner", session_id, Observation(kind="tool", content=f"ran {number}"), number)
+        about = SessionRecord(
+            id=f"sum-{number}", session_id=f"s{number}", topic="t", summary=said[number],
+            timestamp=f"1970-01-01T00:00:0{number}Z",
+        )  # fmt: skip
+        async with store.documents.writing(OWNER_SCOPE):
+            assert await store.records.save(OWNER_SCOPE, about, float(number))
+    names = (
+        record("x0", text=f"e{turns[0]} 1970-01-01", at=0.0, session_key="k", category=EXCHANGE, turn=turns[0]),
+        record("x2", text="s2", at=9.0, category=TALK),
+    )
+    gone = plan(stage="command")
+    gone = replace(gone, retired=tuple(Retired(memory=each, state="forgotten") for each in names))
+
+    async def shown() -> tuple[str, str, str]:
+        async with store.documents.writing(OWNER_SCOPE):
+            await store.records.withhold(OWNER_SCOPE)
+        records = [row["summary"] for row in await store.records.read(OWNER_SCOPE)]
+        seen = [each.content for number in range(3) for each in (await store.sessions.read("owner", f"s{number}"))[0]]
+        told = await store.episodes.told("owner", turns)
+        sides = [(told.sides(turn, past=True) or ("", ""))[0] for turn in turns]
+        return " | ".join(records), " | ".join(seen), " | ".join(sides)
+
+    whole = await shown()
+    assert whole == (" | ".join(said), "ran 0 | ran 1 | ran 2", " | ".join(said))
+    await carried_out(store, gone)
+    assert await shown() == (f" | {said[1]} | ", "ran 0 | ran 1 | ", f" | {said[1]} | {said[2]}")
+    last = await store.records.last(OWNER_SCOPE)
+    assert last is not None
+    assert last["session_id"] == "s1", "the record of a forgotten session is none"
+    assert [each.summary for each in await store.records.originals(OWNER_SCOPE)] == list(said)
+    assert set(await store.ledger.forgotten("owner", undone=False)) == {said[0]}
+    again = [replace(episodes[0], user="in other words"), replace(episodes[2], at=2.5), replace(episodes[2], at=99.0)]
+    assert await store.episodes.known(again) == 2, "what is said in the session later is new"
+    back = replace(gone, stage="undo", retired=tuple(replace(each, state="expired") for each in gone.retired))
+    await carried_out(store, back)
+    assert await shown() == whole
+    await carried_out(store, gone)
+    await store.episodes.delete_before(1.5)
+    await carried_out(store, back)
+    records, _, sides = await shown()
+    assert records == f" | {said[1]} | {said[2]}", "what was deleted meanwhile can't be brought back"
+    assert sides == f" |  | {said[2]}"
+
+
+async def test_what_was_forgotten_is_told_by_its_id_alone(store: Store) -> None:
+    await carried_out(store, plan(record("m1", text="I like numbats"), record("m2", text="Rain is coming")))
+    forgotten = Retired(memory=record("m1", text="I like numbats"), state="forgotten")
+    outcome = CandidateOutcome(turn=0, action="forgotten", reason="command", id="m1")
+    await carried_out(store, replace(plan(stage="command"), retired=(forgotten,), outcomes=(outcome,)))
+    assert [each.text for each in (await store.ledger.told("owner", ["m1", "m2"])).values()] == ["", "Rain is coming"]
+    (last, first) = await store.ledger.receipts(limit=5, scope="owner")
+    assert [(each.id, each.text) for each in last.outcomes] == [("m1", "")]
+    assert [each.text for each in first.outcomes] == ["", "Rain is coming"]
+
+
+async def test_said_again_with_another_stop_or_case_it_is_not_withheld(store: Store) -> None:
+    forgotten = Retired(memory=record("m1", text="The office is in Oslo"), state="forgotten")
+    await carried_out(store, plan(record("m1", text="The office is in Oslo")))
+    await carried_out(store, replace(plan(stage="command"), retired=(forgotten,)))
+    assert (await store.ledger.withheld("owner")).says("office in Oslo")
+    await carried_out(store, plan(record("m2", text="the office is in Oslo.")))
+    assert not (await store.ledger.withheld("owner")).says("office in Oslo")
 
 
 async def test_there_is_one_writer_of_a_scope(store: Store) -> None:
