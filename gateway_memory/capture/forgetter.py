@@ -1,6 +1,6 @@
 """Forget a memory, an exchange or a whole session. Each is one plan, so that one undo brings it back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -15,7 +15,7 @@ from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import day_file, is_writable
 from gateway_memory.store.markdown import new_id, one_line
-from gateway_memory.store.plan import CandidateOutcome, Plan, Retired
+from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
 from gateway_memory.store.ports.episodes import Episode
 from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import EXCHANGE, SAID, TALK, MemoryRecord
@@ -27,6 +27,8 @@ from recall import Near, Stored
 __all__ = ["Forgetter"]
 
 _ASKED: Final = "asked"
+_AT_ONCE: Final = 500
+"""Exchanges that are read together."""
 
 
 class Forgetter:
@@ -103,6 +105,36 @@ class Forgetter:
             await self._withhold_said(scope, turn, what)
         return found.certain is not None
 
+    async def alike(self, scope: Scope, forgotten: Mapping[str, float]) -> None:
+        """Forget the memories that say the same as texts that were forgotten elsewhere, if they were said before.
+
+        forgotten: the texts, each with its time (epoch seconds).
+        """
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            for text, at in forgotten.items():
+                gone = [each for each in await self._alike(scope, [text], set()) if each.at <= at]
+                words = [words for each in gone for words in (each.text, each.quote)]
+                if gone:
+                    await self._execute(
+                        scope, gone, [self._outcome(each, reason="linked", turn=0) for each in gone], words=words
+                    )
+
+    async def keep_hidden(self, scope: Scope, before: Withheld) -> None:
+        """Forget the exchanges of a scope that tell what was withheld there before, and is not any more.
+
+        What withheld it has left the scope with whom it belongs to. Call it only within the documents' `writing`.
+        """
+        now = await self._storage.ledger.withheld(scope.key)
+        after = 0
+        while before and (episodes := await self._storage.episodes.all_of(scope.key, after, _AT_ONCE)):
+            after = episodes[-1].turn
+            told = [each for each in episodes if _is_cut(each, before) and not _is_cut(each, now)]
+            names = [self._name(each) for each in told]
+            if names:
+                outcomes = [self._outcome(each, reason="linked", turn=each.turn) for each in names]
+                await self._execute(scope, names, outcomes, stage="link")
+
     async def _forget_turns(
         self,
         scope: Scope,
@@ -173,6 +205,7 @@ class Forgetter:
         *,
         words: Iterable[str] = (),
         settled: Sequence[Settled] = (),
+        stage: Stage = "command",
     ) -> None:
         """Retire memories, and put stage summaries without the forgotten words in the place of those with them."""
         at = self._runtime.timestamp()
@@ -180,20 +213,20 @@ class Forgetter:
         leaving = {each.id for each in gone}
         retired = [Retired(memory=each, state="forgotten") for each in gone]
         added: list[MemoryRecord] = []
-        for stage in await self._storage.ledger.stages(scope.key):
-            cut = hidden.cut(stage.text).strip()
-            if cut == stage.text or stage.id in leaving:
+        for summary in await self._storage.ledger.stages(scope.key):
+            cut = hidden.cut(summary.text).strip()
+            if cut == summary.text or summary.id in leaving:
                 continue
             if cut:
-                added.append(replace(stage, id=new_id(), text=cut))
-                retired.append(Retired(memory=stage, state="superseded", replaced_by=added[-1].id))
+                added.append(replace(summary, id=new_id(), text=cut))
+                retired.append(Retired(memory=summary, state="superseded", replaced_by=added[-1].id))
             else:
-                retired.append(Retired(memory=stage, state="forgotten"))
+                retired.append(Retired(memory=summary, state="forgotten"))
         await self._executor.execute(
             Plan(
                 scope=scope.key,
                 folder=scope.folder,
-                stage="command",
+                stage=stage,
                 at=at,
                 added=tuple(added),
                 retired=tuple(retired),
@@ -220,6 +253,13 @@ class Forgetter:
 
     def _outcome(self, memory: MemoryRecord, *, reason: str, turn: int, action: str = "forgotten") -> CandidateOutcome:
         return CandidateOutcome(turn=turn, action=action, reason=reason, id=memory.id)
+
+
+def _is_cut(episode: Episode, hidden: Withheld) -> bool:
+    """Return whether something is withheld of what was said in an exchange."""
+    sides = (episode.user, episode.reply)
+    words = hidden.words_of(*sides, since=episode.at)
+    return any(hidden.cut(side, since=episode.at, words=words) != side for side in sides)
 
 
 def _is_same(text: str, item: Near) -> bool:

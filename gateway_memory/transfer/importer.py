@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
 from gateway_memory.store.plan import CandidateOutcome, Plan
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.review import Review
+from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.storage import Storage
 from gateway_memory.transfer.items import (
     EpisodeItem,
@@ -46,6 +47,15 @@ _READ_AT_ONCE: Final = 100
 _LOOK_SECONDS: Final = 0.5
 _CHUNK: Final = 500
 _ALL: Final = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """What a scope has: the lines that stand, the ids that are gone from it, and the words that were forgotten."""
+
+    standing: Standing
+    gone: set[str]
+    hidden: Withheld
 
 
 class Importer:
@@ -176,11 +186,12 @@ class Importer:
             if standing.is_empty:
                 for row in await self._storage.recaller.newest(scope.key, _ALL):
                     standing.add(row.entry.id, row.entry.text)
-                standing.before(await self._storage.ledger.forgotten(scope.key, undone=False))
+                standing.before()
             ids = await compute(lambda: [item.record.id or content_id(one_line(item.record.text)) for item in items])
             gone = await self._gone(scope, ids)
+            hidden = await self._storage.ledger.withheld(scope.key, undone=False)
             room = await self._merger.room(scope)
-            found = await compute(self._decide, items, ids, gone, standing, room, report)
+            found = await compute(self._decide, items, _Here(standing, gone, hidden), ids, room, report)
             added = [memory for memory, waits in found if not waits]
             now = self._runtime.timestamp()
             reviews = [
@@ -237,9 +248,8 @@ class Importer:
     def _decide(
         self,
         items: Sequence[MemoryItem],
+        here: "_Here",
         ids: Sequence[str],
-        gone: set[str],
-        standing: Standing,
         room: int,
         report: ImportReport,
     ) -> list[tuple[MemoryRecord, bool]]:
@@ -249,9 +259,9 @@ class Importer:
         found: list[tuple[MemoryRecord, bool]] = []
         for item, identity in zip(items, ids, strict=True):
             record, text = item.record, one_line(item.record.text)
-            is_forgotten = identity in gone or standing.is_forgotten(text, record.at)
+            is_forgotten = identity in here.gone or here.hidden.says(text, since=record.at)
             reason = "empty" if not text else "forgotten" if is_forgotten else ""
-            if reason or not standing.takes(identity, text, own_id=bool(record.id)):
+            if reason or not here.standing.takes(identity, text, own_id=bool(record.id)):
                 report.counts[f"memories.{reason or 'known'}"] += 1
                 continue
             at = min(max(0.0, record.at or now), now)

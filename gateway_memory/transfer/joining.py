@@ -44,8 +44,8 @@ class Joining:
         What was forgotten in one of them, after it was said in the other, is forgotten in both.
         """
         links = self._storage.links
-        await self._forget_alike(source, target)
-        await self._forget_alike(target, source)
+        for one, other in ((source, target), (target, source)):
+            await self._changes.forgetter.alike(other, await self._storage.ledger.forgotten(one.key))
         await links.share_forgotten(source.key, target.key, since=0.0)
         await self._bring_memories(source, target)
         await self._index(source, target, await links.move_turns(source.key, target.key))
@@ -61,6 +61,7 @@ class Joining:
         """
         links = self._storage.links
         await links.share_forgotten(source.key, target.key, since=since)
+        hidden = await self._storage.ledger.withheld(source.key)
         held = {identity: _decoded(body) for identity, body in (await links.held(target.key, "memory")).items()}
         back, leaving = await self._returned(source, held)
         async with self._storage.documents.writing(target):
@@ -71,20 +72,16 @@ class Joining:
             await self._execute(source, target, "unlinked", retired=[item for item in leaving if item.id in there])
         await self._move_records(source, target, set(await links.held(target.key, "record")))
         await self._index(source, target, await links.part(target.key, source.key))
+        async with self._storage.documents.writing(source):
+            await self._changes.forgetter.keep_hidden(source, hidden)
+            await self._executor.withhold(source)
         async with self._storage.documents.writing(target):
             await self._executor.withhold(target)
-
-    async def _forget_alike(self, scope: Scope, other: Scope) -> None:
-        """Forget in `other` what was said there before it was forgotten in `scope`."""
-        forgotten = await self._forgotten(scope)
-        for row in await self._items(other) if forgotten else ():
-            if row.entry.at <= forgotten.get(same_text(row.entry.text), -1.0):
-                await self._changes.forgetter.memory(other, row, reason="linked")
 
     async def _forgotten(self, scope: Scope) -> Mapping[str, float]:
         """Return what was forgotten in a scope, by `same_text`, each with its last time."""
         found: dict[str, float] = {}
-        for text, at in (await self._storage.ledger.forgotten(scope.key, undone=True)).items():
+        for text, at in (await self._storage.ledger.forgotten(scope.key)).items():
             found[same_text(text)] = max(at, found.get(same_text(text), 0.0))
         return found
 

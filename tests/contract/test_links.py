@@ -113,13 +113,13 @@ async def test_what_was_forgotten_is_withheld_in_another_scope_too(store: Store)
     first, second = memory("aaaaaaaa", "the garden gnome sings"), memory("bbbbbbbb", "the attic ladder creaks")
     await carry_out(ONE, 2.0, added=None, gone=first)
     await carry_out(ONE, 4.0, added=None, gone=second)
-    assert await store.ledger.forgotten(ONE, undone=True) == {first.text: 2.0, second.text: 4.0}
+    assert await store.ledger.forgotten(ONE) == {first.text: 2.0, second.text: 4.0}
     await store.links.share_forgotten(ONE, TWO, since=3.0)
     assert (await store.ledger.withheld(TWO)).says(second.text)
     assert not (await store.ledger.withheld(TWO)).says(first.text)
     again = replace(first, id="cccccccc")
     await carry_out(ONE, 5.0, added=again, gone=None)
-    assert await store.ledger.forgotten(ONE, undone=True) == {second.text: 4.0}, "said again, it is not forgotten"
+    assert await store.ledger.forgotten(ONE) == {second.text: 4.0}, "said again, it is not forgotten"
     await carry_out(TWO, 6.0, added=first, gone=None)
     await store.links.share_forgotten(ONE, TWO, since=0.0)
     assert (await store.ledger.states(TWO, [first.id]))[first.id][0] == "active", "what stands there stays"

@@ -285,7 +285,7 @@ async def test_a_forgotten_exchange_and_a_forgotten_session_withhold_what_they_s
     assert last is not None
     assert last["session_id"] == "s1", "the record of a forgotten session is none"
     assert [each.summary for each in await store.records.originals(OWNER_SCOPE)] == list(said)
-    assert set(await store.ledger.forgotten("owner", undone=False)) == {said[0]}
+    assert set(await store.ledger.forgotten("owner")) == {said[0]}
     again = [replace(episodes[0], user="in other words"), replace(episodes[2], at=2.5), replace(episodes[2], at=99.0)]
     assert await store.episodes.known(again) == 2, "what is said in the session later is new"
     back = replace(gone, stage="undo", retired=tuple(replace(each, state="expired") for each in gone.retired))

@@ -97,8 +97,14 @@ class Known:
             both.gone[word] = {identity: step for identity, step in by.items() if step >= both.said.get(word, 0)}
         return both
 
-    def copy(self) -> "Known":
-        return Known(said={**self.said}, gone={word: {**by} for word, by in self.gone.items()})
+    def and_of(self, other: "Known") -> "Known":
+        """Return this one, with what the other has forgotten after it was said here."""
+        gone = {word: {**by} for word, by in self.gone.items()}
+        for word, by in other.gone.items():
+            if word in self.said:
+                after = {identity: step for identity, step in by.items() if step >= self.said[word]}
+                gone[word] = {**gone.get(word, {}), **after}
+        return Known(said={**self.said}, gone=gone)
 
 
 @dataclass
@@ -110,14 +116,19 @@ class Life:
     numbers: Random
     known: dict[str, Known] = field(default_factory=lambda: {who: Known() for who in WHO})
     words: dict[str, set[str]] = field(default_factory=lambda: {who: set() for who in WHO})
-    earlier: dict[str, tuple[str, set[str]]] = field(default_factory=dict)
+    noted: dict[str, set[str]] = field(default_factory=lambda: {who: set() for who in WHO})
+    earlier: dict[str, tuple[str, set[str], set[str]]] = field(default_factory=dict)
     exported: list[str] = field(default_factory=list)
-    linked: bool = False
+    linked: int = 0
+    """The step at which both were linked; 0: they are not."""
+    apart: Known = field(default_factory=Known)
+    """What the second one knew then."""
     step: int = 0
     log: list[str] = field(default_factory=list)
 
-    async def session(self, who: str, key: str = "agent:main:chat") -> Session:
+    async def session(self, who: str, key: str = "") -> Session:
         channel, _, sender = who.partition(":")
+        key = key or f"agent:main:{channel}:direct:{sender}"  # linked people with one key would have one session
         return await self.memory.session_of(Facts(key=key, channel=channel, chat_type="direct", sender_id=sender))
 
     async def tell(self, who: str, text: str, reply: str) -> None:
@@ -190,18 +201,16 @@ async def _say(life: Life, name: str, who: str, word: str, fact: str, others: Se
             return
         await memory.observe(session, kind="decision", content=f"Noted: {text}")
         await memory.observe(session, kind="tool", content=f'{{"note": "{text}"}}', tool="notes")
-        life.words[who].add(word)
-        for known in life.of(who):
-            known.said.setdefault(word, life.step)
+        life.noted[who].add(word)
     elif name == "end":
         told = [each for each in sorted(life.words[who]) if each not in life.known[who].hidden]
         facts = [fact for word, fact, _ in FACTS if word in told]
         if facts:
             summary = "\n".join(f"- {each}" for each in [*facts, "The database is PostgreSQL."])
             await memory.save_summary(session, topic=facts[0], summary=summary, todos=facts)
-        life.earlier[who] = session.session_id, {*life.words[who]}
+        life.earlier[who] = session.session_id, {*life.words[who]}, {*life.noted[who]}
         await memory.end_session(session, reason="completed")
-        life.words[who] = set()
+        life.words[who], life.noted[who] = set(), set()
     else:
         life.say(who, word)
         said = f"{lead}{text[0].lower() + text[1:] if lead.endswith(' ') else text}"
@@ -211,26 +220,18 @@ async def _say(life: Life, name: str, who: str, word: str, fact: str, others: Se
 async def _forget(life: Life, name: str, who: str, word: str) -> None:
     memory, session = life.memory, await life.session(who)
     if name in ("forget session", "forget last session"):
-        which = "" if name == "forget session" else life.earlier.get(who, ("nosuch", set()))[0]
-        words = life.words[who] if name == "forget session" else life.earlier.get(who, ("", set()))[1]
+        which, words, noted = "", life.words[who], life.noted[who]
+        if name == "forget last session":
+            which, words, noted = life.earlier.get(who, ("nosuch", set(), set()))
+        # Of what others have said, too, the session's notes alone are forgotten.
+        words = words | {word for word in noted if not any(word in known.said for known in life.known.values())}
         identity = which or session.session_id
         answer = await life.command(who, f"/memory forget session {which}".rstrip())
         if answer.startswith(("Forgotten", "已忘掉")):
             life.forget(who, words, identity)
         return
     if name == "forget word":
-        answer = await life.command(who, f"/memory forget {word}")
-        for _ in range(8):
-            if answer.startswith(("Forgotten", "已忘掉")):
-                life.forget(who, [word], "words")
-            ids = _ID.findall(answer) or re.findall(r"forget (\w+)[^\n]*(?:forgets it|会忘掉它)", answer)
-            ids = [] if "list" in ids else ids
-            for identity in ids:
-                if (await life.command(who, f"/memory forget {identity}")).startswith(("Forgotten", "已忘掉")):
-                    life.forget(who, [word], "words")
-            if not ids:
-                break
-            answer = await life.command(who, f"/memory forget {word}")
+        await _forget_word(life, who, word)
         return
     kind = "memory" if name == "forget memory" else "episode"
     hits = [hit for hit in await memory.search(session, word, limit=20, kinds=[kind]) if word in hit.text]
@@ -241,6 +242,20 @@ async def _forget(life: Life, name: str, who: str, word: str) -> None:
         life.forget(
             who, [word for word, *_ in FACTS if word in hit.text], hit.id if kind == "memory" else f"e{hit.turn}"
         )
+
+
+async def _forget_word(life: Life, who: str, word: str) -> None:
+    """Forget a word, and whatever the answer asks for."""
+    for _ in range(8):
+        answer = await life.command(who, f"/memory forget {word}")
+        if answer.startswith(("Forgotten", "已忘掉")):
+            life.forget(who, [word], "words")
+        ids = _ID.findall(answer) or re.findall(r"forget (\w+)[^\n]*(?:forgets it|会忘掉它)", answer)
+        for identity in ids:
+            if (await life.command(who, f"/memory forget {identity}")).startswith(("Forgotten", "已忘掉")):
+                life.forget(who, [word], "words")
+        if not ids:
+            return
 
 
 async def _undo(life: Life, who: str) -> None:
@@ -268,7 +283,7 @@ async def _import(life: Life, name: str, who: str, fact: str, others: Sequence[s
         life.exported = [to_line(row) async for row in memory.exporter.rows() if row["scope"] == session.scope.key]
         return
     word = next(word for word, each, _ in FACTS if each == fact)
-    if word not in life.known[who].hidden and word not in life.known[who].said:
+    if word not in life.known[who].said:
         return  # it would be new, and say it
     text = fact.rstrip(".。") if life.numbers.random() < 0.5 else f"{fact.rstrip('.。')}!"  # a twin
     row = {"kind": "memory", "text": text, "at": "2026-01-05T10:00:00+00:00"}
@@ -287,16 +302,23 @@ async def _link(life: Life, name: str) -> None:
         code = re.search(r"/memory link (\S+)", answer)
         assert code, answer
         await life.command(two, f"/memory link {code[1]}")
-        both = life.known[one].join(life.known[two])
-        life.known = {one: both, two: both}
-        life.linked = True
-        life.words[two] = set()
+        life.apart = life.known[two].and_of(life.known[one])
+        life.known = dict.fromkeys(WHO, life.known[one].join(life.known[two]))
+        life.linked = life.step
+        life.words[two], life.noted[two] = set(), set()  # the session under the other scope has ended
         life.earlier.pop(two, None)
     elif name == "unlink" and life.linked:
         await life.command(two, "/memory unlink")
-        life.known[two] = life.known[one].copy()
-        life.linked = False
-        life.words = {who: set() for who in WHO}
+        both = life.known[one]
+        # Who leaves takes along what was forgotten meanwhile, and not what the other had forgotten before.
+        own = {word: life.apart.gone.get(word, {}) for word in both.gone}
+        gone = {
+            word: {identity: step for identity, step in by.items() if step > life.linked or identity in own[word]}
+            for word, by in both.gone.items()
+        }
+        life.known = {one: both, two: Known(said={**both.said}, gone=gone)}
+        life.linked = 0
+        life.words, life.noted = {who: set() for who in WHO}, {who: set() for who in WHO}
         life.earlier = {}
 
 

@@ -137,14 +137,11 @@ class SqlLedger:
     async def outdated(self, scope: str) -> dict[str, str]:
         return await self._connection.read(lambda database: outdated(database, scope), of=scope)
 
-    async def withheld(self, scope: str) -> Withheld:
-        return await self._connection.read(lambda database: withheld(database, scope), of=scope)
+    async def withheld(self, scope: str, *, undone: bool = True) -> Withheld:
+        return await self._connection.read(lambda database: withheld(database, scope, undone=undone), of=scope)
 
-    async def forgotten(self, scope: str, *, undone: bool) -> Mapping[str, float]:
-        def work(database: Database) -> Mapping[str, float]:
-            return forgotten(database, scope, undone=undone)
-
-        return await self._connection.read(work, of=scope)
+    async def forgotten(self, scope: str) -> Mapping[str, float]:
+        return await self._connection.read(lambda database: forgotten(database, scope), of=scope)
 
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
         rows = await self._connection.rows(

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from gateway_memory.store.journal.sql import AMONG, Database
 from gateway_memory.store.journal.unreadable import UNDECODABLE
+from gateway_memory.store.record import EXCHANGE, TALK
 
 __all__ = ["leave_nothing"]
 
@@ -21,6 +22,12 @@ def leave_nothing(database: Database, scope: str, source: str) -> None:
     brought = {str(item) for item, body in rows if not _is_shared(str(body))}
     query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
     gone = {str(row[0]) for row in database.execute(query, (source, json.dumps(sorted(brought))))}
+    query = (
+        "SELECT id FROM memories WHERE scope = ? AND ((category = ? AND turn IN (SELECT CAST(item AS BIGINT) FROM "
+        "link_items WHERE scope = ? AND kind = 'turn')) OR (category = ? AND text IN (SELECT item FROM link_items "
+        "WHERE scope = ? AND kind = 'record')))"
+    )
+    gone |= {str(row[0]) for row in database.execute(query, (source, EXCHANGE, scope, TALK, scope))}
     ids = json.dumps(sorted(gone))
     for table, column in (("memories", "id"), ("history", "memory"), ("uses", "memory")):
         database.execute(f"DELETE FROM {table} WHERE scope = ? AND {column} IN {AMONG}", (source, ids))

@@ -24,20 +24,20 @@ _NEWEST: Final = 3_000
 """The number of newest forgotten memories to compare. Deleting a large file by hand forgets all of its lines."""
 
 
-def withheld(database: Database, scope: str, *, also: Iterable[Forgotten] = ()) -> Withheld:
+def withheld(database: Database, scope: str, *, undone: bool = True) -> Withheld:
     """Return what is withheld in a scope: what was forgotten, undone or deleted, and is not restored.
 
-    Here alone it is decided, for memories, exchanges and whole sessions alike. also: what is being forgotten now.
-    Within a transaction.
+    Here alone it is decided, for memories, exchanges and whole sessions alike. undone: also what was undone. Within a
+    transaction.
     """
     rows = database.execute(
         "SELECT id, text, quote, changed_at, category, turn FROM memories WHERE scope = ? AND type <> 'S' AND "
-        "state <> 'active' AND state > '' AND state IN ('forgotten', 'undone', 'deleted') "
+        "state <> 'active' AND state > '' AND (state IN ('forgotten', 'deleted') OR (state = 'undone' AND ?)) "
         "ORDER BY changed_at DESC LIMIT ?",
-        (scope, _NEWEST),
+        (scope, undone, _NEWEST),
     ).fetchall()
     if not rows:
-        return Withheld(also)
+        return Withheld(())
     lines = [row for row in rows if row[4] not in (EXCHANGE, TALK)]
     again = _standing(database, scope, [row[1] for row in lines])
     query = (
@@ -53,8 +53,8 @@ def withheld(database: Database, scope: str, *, also: Iterable[Forgotten] = ()) 
         if words
     ]
     exchanges = {int(row[5]): (str(row[2]), float(row[3])) for row in rows if row[4] == EXCHANGE}
-    talks = {str(row[1]): float(row[3]) for row in rows if row[4] == TALK}
-    return Withheld([*found, *_said_in(database, scope, exchanges), *also], talks)
+    talks = {str(row[1]): float(row[3]) for row in reversed(rows) if row[4] == TALK}  # the newest time counts
+    return Withheld([*found, *_said_in(database, scope, exchanges)], talks)
 
 
 def _said_in(database: Database, scope: str, exchanges: Mapping[int, tuple[str, float]]) -> Iterator[Forgotten]:
@@ -69,15 +69,15 @@ def _said_in(database: Database, scope: str, exchanges: Mapping[int, tuple[str, 
             yield from (Forgotten(text=sentence, at=at) for sentence in sentences_of(side))
 
 
-def forgotten(database: Database, scope: str, *, undone: bool) -> dict[str, float]:
+def forgotten(database: Database, scope: str) -> dict[str, float]:
     """Return the texts that were forgotten in a scope and that no memory has again, each with its last time.
 
-    undone: also those whose addition was undone. Within a transaction.
+    Within a transaction.
     """
     rows = database.execute(
         "SELECT text, quote, changed_at, category, turn FROM memories WHERE scope = ? AND type <> 'S' AND "
-        "(state IN ('forgotten', 'deleted') OR (state = 'undone' AND ?)) AND category <> ? ORDER BY changed_at",
-        (scope, undone, TALK),
+        "state IN ('forgotten', 'undone', 'deleted') AND category <> ? ORDER BY changed_at",
+        (scope, TALK),
     ).fetchall()
     again = _standing(database, scope, [str(row[0]) for row in rows])
     found: dict[str, float] = {}

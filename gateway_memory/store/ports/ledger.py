@@ -83,14 +83,11 @@ class Ledger(Protocol):
     async def outdated(self, scope: str) -> dict[str, str]:
         """Return the ids of the memories that may no longer hold, each with the id of the standing one that says so."""
 
-    async def withheld(self, scope: str) -> Withheld:
-        """Return what was forgotten in a scope and has not been restored."""
+    async def withheld(self, scope: str, *, undone: bool = True) -> Withheld:
+        """Return what was forgotten in a scope and has not been restored. undone: also what was undone."""
 
-    async def forgotten(self, scope: str, *, undone: bool) -> Mapping[str, float]:
-        """Return the texts that were forgotten in a scope and that no memory has again, each with its last time.
-
-        undone: also those whose addition was undone.
-        """
+    async def forgotten(self, scope: str) -> Mapping[str, float]:
+        """Return the texts that were forgotten in a scope and that no memory has again, each with its last time."""
 
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
         """Return the history of a memory, oldest first."""
