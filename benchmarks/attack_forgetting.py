@@ -52,13 +52,14 @@ async def _forgotten(
     async with GatewayMemory(config(), place) as memory:
         hits, session_id = await _kept(memory, whose, secret, said, lead=saying not in SAID)
         yield bool(hits), "it was kept at first"
-        memories = [hit for hit in hits if hit.kind == "memory"]
+        memories, turns = _targets(hits)
+        ids = [hit.id for hit in memories]
         if "shell" not in way:
             session = await memory.start_session("agent:main:forgetting", **whose)
             await _forget(memory, session, hits, asked, way, session_id)
     if "shell" in way:
         ((option, value),) = whose.items()
-        for what in [("session", session_id)] if way in WHOLE else [(hit.id,) for hit in memories]:
+        for what in [("session", session_id)] if way in WHOLE else [(each,) for each in ids or turns]:
             owners = () if not isinstance(value, str) else (f"--{option}", value)
             shell("forget", *what, "--workspace", str(place), *owners)
     for moment in ("at once", "after a restart"):
@@ -83,14 +84,21 @@ async def _forget(
         await memory.after_reply(session, user=asked, reply="OK")
         await memory.flush()
         return
+    memories, turns = _targets(hits)
     named = {
-        "by its id": [hit.id for hit in hits if hit.kind == "memory"],
-        "by its words": [hit.text for hit in hits if hit.kind == "memory"],
-        "with its exchange": sorted({f"e{hit.turn}" for hit in hits if hit.kind == "episode"}),
+        "by its id": [hit.id for hit in memories] or turns,
+        "by its words": [hit.text for hit in memories] or turns,
+        "with its exchange": turns,
         "with its session": [f"session {session_id}"],
     }
     for what in named[way]:
         await memory.command(session, f"/memory forget {what}")
+
+
+def _targets(hits: Sequence[Hit]) -> tuple[list[Hit], list[str]]:
+    """Return those hits that are memories, and the ids of the exchanges. Not all that is said is kept as a memory."""
+    turns = sorted({f"e{hit.turn}" for hit in hits if hit.kind == "episode"})
+    return [hit for hit in hits if hit.kind == "memory"], turns
 
 
 async def _kept(

@@ -18,7 +18,7 @@ from gateway_memory.store.markdown import new_id
 from gateway_memory.store.plan import CandidateOutcome, Moved, Plan, Retired, Stage
 from gateway_memory.store.ports.ledger import UndoEntry
 from gateway_memory.store.ports.turns import PendingTurn
-from gateway_memory.store.record import EXCHANGE, TALK, MemoryRecord
+from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord
 from gateway_memory.store.report import Rated, Verdict
 from gateway_memory.store.review import Settled
 from gateway_memory.sync.episodes import turn_of
@@ -146,13 +146,14 @@ class MemoryChanges:
         return inverse(change, standing, placed, again, at=self._runtime.timestamp(), only=only)
 
     async def _without_forgotten(self, scope: Scope, change: UndoEntry) -> UndoEntry:
-        """Return a change without the memories that it replaced and that were forgotten since: they stay gone."""
+        """Return a change without the memories that were forgotten otherwise too: they stay gone."""
         retired = change.plan.retired
-        hidden = await self._storage.ledger.withheld(scope.key)
+        of_change = [item.memory.id for item in retired if item.state == "forgotten"]
+        hidden = await self._storage.ledger.withheld(scope.key, besides=of_change)
         kept = tuple(
             item
             for item in retired
-            if item.state == "forgotten" or item.memory.type == "S" or not hidden.says(item.memory.text)
+            if item.memory.type == "S" or item.memory.category in UNWRITTEN or not hidden.says(item.memory.text)
         )
         if len(kept) == len(retired):
             return change
@@ -185,10 +186,8 @@ class MemoryChanges:
 
 
 def _names(plan: Plan, identity: str) -> bool:
-    """Return whether an id is that of an exchange or a session that the plan has forgotten."""
+    """Return whether an id is that of the exchange or the session that the plan has forgotten."""
     gone = [item.memory for item in plan.retired]
+    talks = [each.text.lower() for each in gone if each.category == TALK]
     turn = turn_of(identity)
-    return any(
-        (each.category == EXCHANGE and each.turn == turn) or (each.category == TALK and each.text.lower() == identity)
-        for each in gone
-    )
+    return identity in talks or (not talks and any(each.category == EXCHANGE and each.turn == turn for each in gone))

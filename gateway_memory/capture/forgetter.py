@@ -74,20 +74,21 @@ class Forgetter:
         """
         turns = await self._storage.episodes.of_session(scope.key, session_id)
         told = await self._storage.episodes.told(scope.key, turns)
-        said = [told.episodes[turn] for turn in turns if turn not in told.gone]
+        said = [told.episodes[turn] for turn in turns if turn in told.episodes]  # also those that were forgotten alone
         async with self._storage.documents.writing(scope):
             await self._storage.follower.refresh(scope)
             learnt = await self._storage.ledger.of_session(scope.key, session_id)
             rows = await self._storage.records.read(scope)
             recorded = any(row["session_id"] == session_id and not row.get("deleted_at") for row in rows)
             seen, _ = await self._storage.sessions.read(scope.key, session_id)
-            if not (said or learnt or recorded or any(each.content for each in seen)):
+            if not (not told.gone.issuperset(turns) or learnt or recorded or any(each.content for each in seen)):
                 return None
             at = self._runtime.timestamp()
             talk = MemoryRecord(
                 id=new_id(), text=session_id, file=day_file(self._runtime.day_of(at)), at=at, category=TALK
             )
-            return len(said), await self._forget_turns(scope, said, learnt=learnt, talk=talk)
+            new = sum(turn not in told.gone for turn in turns)
+            return new, await self._forget_turns(scope, said, learnt=learnt, talk=talk)
 
     async def named(self, scope: Scope, turn: PendingTurn, what: str) -> bool:
         """Execute a request "forget that …", and return whether a memory was certain to be meant.
@@ -101,6 +102,8 @@ class Forgetter:
         )
         if found.certain:
             await self.memory(scope, found.certain, reason=_ASKED, turn=turn.id)
+        elif (await self._storage.ledger.withheld(scope.key)).says(what):  # e.g. by a command, which this turn repeats
+            await self._storage.turns.leave_unsaid([turn.id])
         elif without_commands(what) == what:  # a command to the machine is not a wish of the user
             await self._withhold_said(scope, turn, what)
         return found.certain is not None
@@ -236,8 +239,6 @@ class Forgetter:
         )
 
     async def _withhold_said(self, scope: Scope, turn: PendingTurn, what: str) -> None:
-        if (await self._storage.ledger.withheld(scope.key)).says(what):  # e.g. by a command in the same message
-            return
         at = self._runtime.timestamp()
         said = MemoryRecord(
             id=new_id(),

@@ -85,7 +85,7 @@ class Known:
         self.gone[word] = {}
 
     def forget(self, word: str, identity: str, step: int) -> None:
-        self.gone.setdefault(word, {})[identity] = step
+        self.gone.setdefault(word, {})[f"{identity}#{step}"] = step
 
     def join(self, other: "Known") -> "Known":
         """Return what the memory of both may tell: what one has forgotten after the other had said it is forgotten."""
@@ -261,15 +261,18 @@ async def _forget_word(life: Life, who: str, word: str) -> None:
 async def _undo(life: Life, who: str) -> None:
     """Take a forgetting back by its id; what was forgotten otherwise too stays forgotten."""
     known = life.known[who]
-    handles = sorted({identity for by in known.gone.values() for identity in by} - {"words"})
+    handles = sorted({identity for by in known.gone.values() for identity in by if not identity.startswith("words")})
     if not handles:
         return
-    identity = life.numbers.choice(handles)
+    identity = life.numbers.choice(handles).partition("#")[0]
+    newest = max(
+        (each for each in handles if each.startswith(f"{identity}#")), key=lambda each: int(each.split("#")[1])
+    )
     answer = await life.command(who, f"/memory undo {identity}")
     if answer.startswith(("Undone", "已撤销")):
         for each in life.known.values() if life.linked else [known]:
             for by in each.gone.values():
-                by.pop(identity, None)
+                by.pop(newest, None)
 
 
 async def _import(life: Life, name: str, who: str, fact: str, others: Sequence[str]) -> None:
@@ -328,7 +331,12 @@ async def check(life: Life, *, served: bool) -> None:
     for who in WHO:
         known = life.known[who]
         session = await life.session(who)
-        ids = [identity for by in known.gone.values() for identity in by if identity != "words"]
+        ids = [
+            identity.partition("#")[0]
+            for by in known.gone.values()
+            for identity in by
+            if not identity.startswith("words")
+        ]
 
         async def start(key: str, who: str = who) -> Session:
             return await life.session(who, f"agent:main:{key} {life.step}")

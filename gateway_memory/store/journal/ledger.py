@@ -137,8 +137,10 @@ class SqlLedger:
     async def outdated(self, scope: str) -> dict[str, str]:
         return await self._connection.read(lambda database: outdated(database, scope), of=scope)
 
-    async def withheld(self, scope: str, *, undone: bool = True) -> Withheld:
-        return await self._connection.read(lambda database: withheld(database, scope, undone=undone), of=scope)
+    async def withheld(self, scope: str, *, undone: bool = True, besides: Sequence[str] = ()) -> Withheld:
+        return await self._connection.read(
+            lambda database: withheld(database, scope, undone=undone, besides=besides), of=scope
+        )
 
     async def forgotten(self, scope: str) -> Mapping[str, float]:
         return await self._connection.read(lambda database: forgotten(database, scope), of=scope)

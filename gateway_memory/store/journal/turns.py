@@ -116,6 +116,11 @@ class SqlTurns:
         ((count,),) = await self._connection.rows(f"SELECT count(*) FROM turns WHERE stage = {_FAILED}", of=EVERY)
         return int(count)
 
+    async def leave_unsaid(self, turns: Sequence[int]) -> None:
+        query = "UPDATE turns SET episode = ? WHERE id = ?"
+        rows = [(False, turn) for turn in turns]
+        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, of=EVERY)
+
     async def retry(self) -> list[str]:
 
         def work(database: Database) -> list[str]:

@@ -1,7 +1,7 @@
 """Read the withheld text of a scope from the journal. Functions over a connection in a transaction."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, Database
@@ -24,11 +24,11 @@ _NEWEST: Final = 3_000
 """The number of newest forgotten memories to compare. Deleting a large file by hand forgets all of its lines."""
 
 
-def withheld(database: Database, scope: str, *, undone: bool = True) -> Withheld:
+def withheld(database: Database, scope: str, *, undone: bool = True, besides: Sequence[str] = ()) -> Withheld:
     """Return what is withheld in a scope: what was forgotten, undone or deleted, and is not restored.
 
-    Here alone it is decided, for memories, exchanges and whole sessions alike. undone: also what was undone. Within a
-    transaction.
+    Here alone it is decided, for memories, exchanges and whole sessions alike. undone: also what was undone.
+    besides: ids of what is left out. Within a transaction.
     """
     rows = database.execute(
         "SELECT id, text, quote, changed_at, category, turn FROM memories WHERE scope = ? AND type <> 'S' AND "
@@ -36,6 +36,7 @@ def withheld(database: Database, scope: str, *, undone: bool = True) -> Withheld
         "ORDER BY changed_at DESC LIMIT ?",
         (scope, undone, _NEWEST),
     ).fetchall()
+    rows = [row for row in rows if row[0] not in besides]
     if not rows:
         return Withheld(())
     lines = [row for row in rows if row[4] not in (EXCHANGE, TALK)]

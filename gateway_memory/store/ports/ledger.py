@@ -83,8 +83,11 @@ class Ledger(Protocol):
     async def outdated(self, scope: str) -> dict[str, str]:
         """Return the ids of the memories that may no longer hold, each with the id of the standing one that says so."""
 
-    async def withheld(self, scope: str, *, undone: bool = True) -> Withheld:
-        """Return what was forgotten in a scope and has not been restored. undone: also what was undone."""
+    async def withheld(self, scope: str, *, undone: bool = True, besides: Sequence[str] = ()) -> Withheld:
+        """Return what was forgotten in a scope and has not been restored.
+
+        undone: also what was undone. besides: ids of what is left out.
+        """
 
     async def forgotten(self, scope: str) -> Mapping[str, float]:
         """Return the texts that were forgotten in a scope and that no memory has again, each with its last time."""

@@ -148,6 +148,9 @@ class Turns(Protocol):
     async def failed(self) -> int:
         """Return the number of turns, of all processes, whose model failed and that wait for `retry`."""
 
+    async def leave_unsaid(self, turns: Sequence[int]) -> None:
+        """Keep these waiting turns as no episodes."""
+
     async def retry(self) -> list[str]:
         """Return failed turns to the batch stage in this process; return the ids of their sessions."""
 
