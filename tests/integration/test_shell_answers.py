@@ -114,7 +114,7 @@ def test_errors_of_the_shell_speak_of_shell_commands_in_both_languages(
     assert "gateway-memory search <words>" in tell(capsys, "search")[2]
     assert "gateway-memory search <关键词>" in tell(capsys, "search", "茶", "--limit", "0")[2]
     assert "gateway-memory list" in tell(capsys, "forget", "zzz")[2]
-    assert "gateway-memory forget <id>" in tell(capsys, "forget", "like tea or coffee")[2]
+    assert "? gateway-memory forget " in tell(capsys, "forget", "like tea or coffee")[2]
     assert "gateway-memory list" in tell(capsys, "forget", "没有这一条")[2]
 
 
