@@ -66,6 +66,7 @@ async def everything(memory: GatewayMemory, workspace: Path, questions: Sequence
     return "\n".join(f"{name}: {text}" for name, text in texts.items())
 
 
+@pytest.mark.files
 @pytest.mark.parametrize("way", ["exchange", "session"])
 @pytest.mark.parametrize(("said", "word", "question"), SAID)
 async def test_what_was_forgotten_with_its_exchange_or_session_is_said_nowhere_until_an_undo(
@@ -107,6 +108,7 @@ async def test_what_was_forgotten_with_its_exchange_or_session_is_said_nowhere_u
         assert word in await everything(memory, tmp_path, [question], ids)
 
 
+@pytest.mark.files
 async def test_a_session_is_named_as_this_one_the_last_one_by_its_id_its_key_or_its_record(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -167,6 +169,7 @@ async def test_a_repeated_import_does_not_learn_a_forgotten_session_again(tmp_pa
         assert "numbats" in str(await memory.command(session, "/memory list"))
 
 
+@pytest.mark.files
 async def test_twins_are_one_for_an_import_and_for_forgetting(tmp_path: Path) -> None:
     text = "The office plant is a numbat fern"
     file = tmp_path / "facts.jsonl"
