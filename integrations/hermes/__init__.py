@@ -10,27 +10,15 @@ from typing import Any
 from agent.memory_provider import MemoryProvider
 from hermes_constants import get_hermes_home
 
+from gateway_memory.connect.tools import TOOLS
+from gateway_memory.connect.waiting import shortened
+
 from .shared import session_of, settings, shared
 
 logger = logging.getLogger(__name__)
-_RECALL_SECONDS = 3.0
+_REPLY_SECONDS = 2.0
 _ANSWER_SECONDS = 10.0
 _NOBODY = frozenset({"cron", "subagent", "system", "webhook"})
-_TOOLS = {
-    "search_memory": ("Search the long-term memory of the person who is speaking, over all their chats.", "query"),
-    "save_memory": (
-        "Save one lasting fact, as one sentence, into the memory of whoever is speaking.",
-        "content",
-    ),
-    "memory_command": (
-        (
-            "Run a command on the long-term memory for the user, only if the user asks for it: "
-            '"search WORDS", "forget WORDS", "undo", "off", "on", "status", "list". '
-            "Give the answer to the user unchanged."
-        ),
-        "command",
-    ),
-}
 
 
 class GatewayMemoryProvider(MemoryProvider):
@@ -60,12 +48,17 @@ class GatewayMemoryProvider(MemoryProvider):
         if not self._facts or not query:
             return ""
         self._asked = query
+        if self._shared.is_away:
+            return ""
+
+        async def work(memory: Any) -> tuple[str, str, str]:
+            session = await session_of(memory, self._facts)
+            opening = "" if self._opened == session.session_id else await memory.opening(session)
+            told = await memory.before_reply(session, shortened(query))
+            return session.session_id, opening, told.text
+
         try:
-            memory = self._shared.memory(_RECALL_SECONDS)
-            session = session_of(memory, self._facts)
-            opening = "" if self._opened == session.session_id else memory.opening(session)
-            told = memory.before_reply(session, query).text
-            self._opened = session.session_id
+            self._opened, opening, told = self._shared.call(work, _REPLY_SECONDS)
         except Exception as error:  # noqa: BLE001 - Hermes replies without a memory
             _log("recall", error)
             return ""
@@ -86,11 +79,14 @@ class GatewayMemoryProvider(MemoryProvider):
         """End the sessions of this conversation, after its waiting turns: Hermes calls this beside sync_turn."""
         if not self._facts:
             return
+
+        async def work(memory: Any) -> None:
+            for session in await memory.open_sessions(self._facts["key"]):
+                await memory.end_session(session, reason="completed")
+
         try:
             self._shared.drain()
-            memory = self._shared.memory(_ANSWER_SECONDS)
-            for session in memory.open_sessions(self._facts["key"]):
-                memory.end_session(session, reason="completed")
+            self._shared.call(work, _ANSWER_SECONDS)
         except Exception as error:  # noqa: BLE001 - Hermes goes on
             _log("end", error)
 
@@ -102,12 +98,15 @@ class GatewayMemoryProvider(MemoryProvider):
     def on_pre_compress(self, messages: list[dict[str, Any]]) -> str:
         if not self._facts:
             return ""
+
+        async def work(memory: Any) -> str:
+            session = await session_of(memory, self._facts)
+            self._opened = ""
+            return str(await memory.before_compaction(session, usage=100, messages=len(messages), wants="text"))
+
         try:
             self._shared.drain()
-            memory = self._shared.memory(_ANSWER_SECONDS)
-            session = session_of(memory, self._facts)
-            self._opened = ""
-            return str(memory.before_compaction(session, usage=100, messages=len(messages), wants="text"))
+            return self._shared.call(work, _ANSWER_SECONDS)
         except Exception as error:  # noqa: BLE001 - Hermes compacts without it
             _log("compaction", error)
             return ""
@@ -119,28 +118,30 @@ class GatewayMemoryProvider(MemoryProvider):
                 "description": description,
                 "parameters": {"type": "object", "properties": {given: {"type": "string"}}, "required": [given]},
             }
-            for name, (description, given) in _TOOLS.items()
+            for name, (description, given) in TOOLS.items()
         ]
 
     def handle_tool_call(self, tool_name: str, args: dict[str, Any], **kwargs: Any) -> str:
         if not self._facts:
             return json.dumps({"error": "nobody is speaking"})
-        try:
-            given = _TOOLS[tool_name][1]
-            text = str(args.get(given) or "")
-            if not text:
-                return json.dumps({"error": f"{given} is missing"})
-            memory = self._shared.memory(_ANSWER_SECONDS)
-            session = session_of(memory, self._facts)
-            if tool_name == "search_memory":
-                hits = memory.search(session, text)
-                found = {"found": [hit.text for hit in hits], "outcome": hits.outcome}
-                return json.dumps(found, ensure_ascii=False)
-            if tool_name == "save_memory":
-                return json.dumps({"saved": bool(memory.save_fact(session, content=text))})
+        given = TOOLS[tool_name][1]
+        text = str(args.get(given) or "")
+        if not text:
+            return json.dumps({"error": f"{given} is missing"})
+        if tool_name == "memory_command":
             self._commands.append(self._asked)
-            answer = memory.command(session, f"/memory {text.strip().removeprefix('/memory').strip()}")
-            return json.dumps({"answer": answer}, ensure_ascii=False)
+
+        async def work(memory: Any) -> dict[str, Any]:
+            session = await session_of(memory, self._facts)
+            if tool_name == "search_memory":
+                hits = await memory.search(session, text)
+                return {"found": [hit.text for hit in hits], "outcome": hits.outcome}
+            if tool_name == "save_memory":
+                return {"saved": bool(await memory.save_fact(session, content=text))}
+            return {"answer": await memory.command(session, f"/memory {text.strip().removeprefix('/memory').strip()}")}
+
+        try:
+            return json.dumps(self._shared.call(work, _ANSWER_SECONDS), ensure_ascii=False)
         except Exception as error:  # noqa: BLE001 - the model goes on
             _log("answer", error)
             told = str(error) if type(error).__name__ == "RefusedError" else "the memory can't be reached now"

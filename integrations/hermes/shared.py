@@ -4,9 +4,10 @@ import json
 import logging
 import threading
 import time
+from collections.abc import Callable, Coroutine
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gateway_memory.connect.opening import Opening
 from gateway_memory.connect.waiting import Waiting
@@ -14,6 +15,7 @@ from gateway_memory.connect.waiting import Waiting
 __all__ = ["Shared", "settings", "shared"]
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 _RETRY_SECONDS = 3.0
 _RECORD_SECONDS = 10.0
 _shared: dict[Path, "Shared"] = {}
@@ -28,7 +30,7 @@ class Shared:
         workspace = Path(given["workspace"]).expanduser()
         self._opening = Opening(workspace, given.get("config"), lambda why: logger.error("gateway-memory: %s", why))
         self._waiting = Waiting(home / "gateway-memory-waiting.jsonl")
-        self._draining, self._changing = threading.Lock(), threading.Lock()
+        self._draining = threading.Lock()
         try:
             self._waiting.load()
         except OSError as error:
@@ -41,14 +43,19 @@ class Shared:
             if self._waiting:
                 self.drain()
 
-    def memory(self, seconds: float) -> Any:
-        """Return the memory, whose calls take at most these seconds. Raises AwayError."""
-        return self._opening.memory(seconds).within(seconds)
+    @property
+    def is_away(self) -> bool:
+        """Whether the memory did not answer in time just now, so that no reply waits for it."""
+        return self._opening.is_away
+
+    def call(self, work: Callable[[Any], Coroutine[Any, Any, T]], seconds: float) -> T:
+        """Run a call on the memory's loop for at most these seconds. Raises AwayError and TimeoutError."""
+        return self._opening.call(work, seconds)
 
     def keep(self, turn: dict[str, Any]) -> None:
         """Put a turn on disk, and hand it to the memory now or, if it can't take it, later. It never raises."""
-        with self._changing:
-            self._waiting.add(turn)
+        if cut := self._waiting.add(turn):
+            logger.warning("gateway-memory: a turn is too long; its last %d characters are not remembered", cut)
         self._save()
         self.drain()
 
@@ -57,17 +64,18 @@ class Shared:
         with self._draining:
             had = len(self._waiting)
             while self._waiting and self._taken(self._waiting.first):
-                with self._changing:
-                    self._waiting.done()
+                self._waiting.done()
             if had and not self._waiting:
                 self._save()
 
     def _taken(self, turn: dict[str, Any]) -> bool:
-        try:
-            memory = self.memory(_RECORD_SECONDS)
-            session = session_of(memory, turn["facts"])
+        async def work(memory: Any) -> None:
+            session = await session_of(memory, turn["facts"])
             at = datetime.fromisoformat(turn["at"])
-            memory.after_reply(session, user=turn["user"], reply=turn["reply"], at=at, turn_id=turn["id"])
+            await memory.after_reply(session, user=turn["user"], reply=turn["reply"], at=at, turn_id=turn["id"])
+
+        try:
+            self.call(work, _RECORD_SECONDS)
         except Exception as error:  # noqa: BLE001 - a turn is never lost to it
             refused = type(error).__name__ in ("RefusedError", "UsageError")  # nothing would change that
             told = "is not recorded" if refused else "waits"
@@ -77,17 +85,16 @@ class Shared:
 
     def _save(self) -> None:
         try:
-            with self._changing:
-                self._waiting.save()
+            self._waiting.save()
         except OSError as error:
             logger.error("gateway-memory: the waiting turns are in memory alone: %s", error)
 
 
-def session_of(memory: Any, facts: dict[str, str]) -> Any:
+async def session_of(memory: Any, facts: dict[str, str]) -> Any:
     """Return the session of whoever speaks. Raises RefusedError."""
     from gateway_memory import Facts
 
-    return memory.session_of(Facts(**facts))
+    return await memory.session_of(Facts(**facts))
 
 
 def settings(home: Path) -> dict[str, str]:

@@ -1,9 +1,10 @@
-"""A small disk for one folder, and no room on it."""
+"""What befalls the disk of a memory: no room on it, and a lock that somebody holds."""
 
 import os
+import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,12 @@ def full(folder: Path) -> Iterator[None]:
         yield
     finally:
         filler.unlink()
+
+
+@contextmanager
+def hung(memory: Path) -> Iterator[None]:
+    """Hold the memory's journal until the block ends, so that its calls hang."""
+    with closing(sqlite3.connect(memory / "journal.sqlite", isolation_level=None)) as journal:
+        journal.execute("BEGIN EXCLUSIVE")
+        yield
+        journal.execute("ROLLBACK")

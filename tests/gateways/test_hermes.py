@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from disks import full, small_disk
+from disks import full, hung, small_disk
 from patience import seconds
 from stub_model import Request, StubModel, ToolCall, stub_model
 
@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 VERSION = "0.19.0"
 CONFIG = "# my own\nmemory:\n  memory_enabled: true\n  nudge_interval: 0\ncompression:\n  protect_last_n: 2\n"
 IN_TIME = 15.0
+AT_ONCE = 1.5
+"""Seconds of a reply that waits for no memory; one that waits takes two more."""
 
 
 @pytest.fixture(scope="session")
@@ -233,3 +235,14 @@ def test_a_full_disk_costs_no_reply_and_no_turn(small: Hermes) -> None:
         time.sleep(1)  # Hermes hands a turn over after its reply
     small.ask("s1", "1", said[3])
     small.wait_for_turns(said)
+
+
+def test_a_memory_that_hangs_is_waited_for_once(hermes: Hermes) -> None:
+    said = [f"turn {number} of the test" for number in ("one", "two", "three", "four", "five", "six")]
+    hermes.ask("s1", "1", said[0])
+    hermes.wait_for_turns(said[:1])
+    with hung(hermes.memory):
+        took = [hermes.ask(f"s{n}", "1", text)["seconds"] for n, text in enumerate(said[1:], 2)]  # each begins anew
+    assert max(took) < seconds(2 + AT_ONCE), took
+    assert len([each for each in took if each > seconds(AT_ONCE)]) <= 1, took
+    hermes.wait_for_turns(said)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from disks import full, small_disk
+from disks import full, hung, small_disk
 from nanobot_host import Nanobot, install, nanobot
 from patience import seconds
 from stub_model import Request, StubModel, ToolCall, stub_model
@@ -22,6 +22,8 @@ CONFIG = {
 ZOE = "1|zoe"
 IN_DISCORD: dict[str, Any] = {"channel": "discord", "chat_id": "77", "metadata": {"guild_id": None}}
 IN_TIME = 8.0
+AT_ONCE = 1.5
+"""Seconds of a reply that waits for no memory; one that waits takes two more."""
 
 
 @pytest.fixture(scope="session")
@@ -213,3 +215,17 @@ def test_a_full_disk_costs_no_reply_and_no_turn(small: Nanobot) -> None:
             assert time.monotonic() - start < seconds(IN_TIME)
     small.ask(ZOE, said[3])
     wait_for_turns(small, said)
+
+
+def test_a_memory_that_hangs_is_waited_for_once(bot: Nanobot) -> None:
+    said = [f"turn {number} of the test" for number in ("one", "two", "three", "four", "five", "six")]
+    bot.ask(ZOE, said[0])
+    took = []
+    with hung(memory_of(bot)):
+        for text in said[1:]:
+            start = time.monotonic()
+            bot.ask(ZOE, text)
+            took.append(time.monotonic() - start)
+    assert max(took) < seconds(2 + AT_ONCE), took
+    assert len([each for each in took if each > seconds(AT_ONCE)]) <= 1, took
+    wait_for_turns(bot, said)

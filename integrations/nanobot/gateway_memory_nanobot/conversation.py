@@ -1,7 +1,8 @@
 """What the memory does in each turn of nanobot. Nothing here raises into nanobot, and everything has a deadline."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,18 +10,30 @@ from typing import Any, TypeVar
 from loguru import logger
 
 from gateway_memory.connect.opening import AwayError
-from gateway_memory.connect.waiting import Waiting
+from gateway_memory.connect.waiting import Waiting, shortened
 from gateway_memory_nanobot.facts import facts_of
 from gateway_memory_nanobot.holder import Holder
 
 __all__ = ["Conversation"]
 
 T = TypeVar("T")
-_RECALL_SECONDS = 3.0
-_RECORD_SECONDS = 2.0
+_REPLY_SECONDS = 2.0
+"""The most that one reply waits for the memory: for what it knows, and for the record of the turn."""
+_SAVE_SECONDS = 2.0
 _ANSWER_SECONDS = 10.0
 _RETRY_SECONDS = 2.0
 _TURNS_AT_ONCE = 1000
+
+
+@dataclass
+class _Turn:
+    """A turn that runs. left: the seconds that its reply may still wait. commanded: the model ran a command in it."""
+
+    facts: dict[str, str]
+    at: datetime
+    texts: list[str] = field(default_factory=list)
+    left: float = _REPLY_SECONDS
+    commanded: bool = False
 
 
 class Conversation:
@@ -31,7 +44,8 @@ class Conversation:
         self._waiting = Waiting(folder / "gateway-memory-waiting.jsonl")
         self._draining = asyncio.Lock()
         self._retry: asyncio.Task[None] | None = None
-        self._said: dict[str, tuple[dict[str, str], list[str], datetime]] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        self._turns: dict[str, _Turn] = {}
         self._opened: dict[str, tuple[str, int]] = {}
         try:
             self._waiting.load()
@@ -43,11 +57,29 @@ class Conversation:
         text, facts = request.original_user_text, _facts(request)
         if not text or not facts:
             return ""
-        _, said, _ = self._said.setdefault(request.turn_id, (facts, [], datetime.now().astimezone()))
-        said.append(text)  # nanobot can add messages to a turn that runs
-        while len(self._said) > _TURNS_AT_ONCE:
-            del self._said[next(iter(self._said))]  # it ended without a reply
-        return await _shielded(self._told(facts, text), "", "recall", _RECALL_SECONDS)
+        turn = self._turns.setdefault(request.turn_id, _Turn(facts, datetime.now().astimezone()))
+        turn.texts.append(text)  # nanobot can add messages to a turn that runs
+        while len(self._turns) > _TURNS_AT_ONCE:
+            del self._turns[next(iter(self._turns))]  # it ended without a reply
+        return await self._in_reply(turn, lambda: self._told(facts, shortened(text)), "", "recall")
+
+    async def _in_reply(self, turn: _Turn, work: Callable[[], Awaitable[T]], otherwise: T, what: str) -> T:
+        """Do what a reply waits for, as long as it may; nothing while the memory is away."""
+        if self._holder.is_away:
+            return otherwise
+        clock = asyncio.get_running_loop().time
+        start = clock()
+        try:
+            async with asyncio.timeout(turn.left):
+                return await work()
+        except TimeoutError as error:
+            self._holder.late()
+            _log(what, error)
+        except Exception as error:  # noqa: BLE001 - a reply matters more
+            _log(what, error)
+        finally:
+            turn.left = max(0.0, turn.left - (clock() - start))
+        return otherwise
 
     async def _told(self, facts: dict[str, str], text: str) -> str:
         await self._drain()
@@ -67,19 +99,19 @@ class Conversation:
             self._opened[key] = session.session_id, upto
             return "\n\n".join(part for part in (opening, told.text) if part)
 
-        return await self._holder.call(work, _RECALL_SECONDS)
+        return await self._holder.call(work, _REPLY_SECONDS)
 
     async def persisted(self, event: Any) -> None:
         """Put a completed turn on disk, and hand it to the memory now or, if it can't take it, later and in order."""
-        said = self._said.pop(event.turn_id, None)
-        if said is None:
+        turn = self._turns.pop(event.turn_id, None)
+        if turn is None or turn.commanded:  # a command's words would bring back what it made the memory forget
             return
-        facts, texts, at = said
         reply = _last_reply(self._sessions.get_or_create(event.context.session_key).messages)
-        turn = {"facts": facts, "user": "\n".join(texts), "reply": reply, "at": at.isoformat(), "id": event.turn_id}
-        self._waiting.add(turn)
-        await _shielded(self._save(), None, "keep", _RECORD_SECONDS)
-        await _shielded(self._drain(), None, "record", _RECORD_SECONDS)
+        kept = {"facts": turn.facts, "user": "\n".join(turn.texts), "reply": reply}
+        if cut := self._waiting.add({**kept, "at": turn.at.isoformat(), "id": event.turn_id}):
+            logger.warning("gateway-memory: a turn is too long; its last {} characters are not remembered", cut)
+        await _shielded(self._save(), None, "keep", _SAVE_SECONDS)
+        await self._in_reply(turn, self._drain, None, "record")
         if self._waiting:
             self.resume()
 
@@ -90,6 +122,13 @@ class Conversation:
             return str(await memory.command(await _session(memory, facts), text) or "")
 
         return await self._asked(work)
+
+    async def run(self, request: Any, command: str) -> str:
+        """Run a command that the model was asked for. Its turn is not recorded."""
+        if request.turn_id in self._turns:
+            self._turns[request.turn_id].commanded = True
+        words = command.strip().removeprefix("/memory").strip()
+        return await self.command(_facts(request), f"/memory {words}")
 
     async def search(self, request: Any, query: str, limit: int) -> str:
         """Return what the sender's memory has on a query."""
@@ -120,7 +159,7 @@ class Conversation:
                 await memory.end_session(session, reason="reset")
 
         self._opened.pop(key, None)
-        await _shielded(self._after_waiting(work), None, "end", _ANSWER_SECONDS)
+        await self._behind(work, "end")
 
     async def compacts(self, key: str) -> None:
         """Save a stage summary before nanobot compacts a session."""
@@ -129,17 +168,27 @@ class Conversation:
             for session in await memory.open_sessions(key):
                 await memory.before_compaction(session, usage=100, messages=0)
 
-        await _shielded(self._after_waiting(work), None, "compaction", _ANSWER_SECONDS)
+        await self._behind(work, "compaction")
 
-    async def _after_waiting(self, work: Any) -> None:
-        await self._drain()
-        await self._holder.call(work, _ANSWER_SECONDS)
+    async def _behind(self, work: Any, what: str) -> None:
+        """Do something after the waiting turns. The reply waits for it only as long as for anything else."""
+
+        async def done() -> None:
+            await self._drain()
+            await self._holder.call(work, _ANSWER_SECONDS)
+
+        task = asyncio.create_task(_shielded(done(), None, what, _ANSWER_SECONDS))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        if not self._holder.is_away:
+            await asyncio.wait([task], timeout=_REPLY_SECONDS)
 
     async def _asked(self, work: Any) -> str:
         from gateway_memory import RefusedError
 
         try:
-            await _shielded(self._drain(), None, "record", _RECORD_SECONDS)
+            if not self._holder.is_away:
+                await _shielded(self._drain(), None, "record", _REPLY_SECONDS)
             return await self._holder.call(work, _ANSWER_SECONDS)
         except RefusedError as refused:
             return f"There is no memory here: {refused.reason}"

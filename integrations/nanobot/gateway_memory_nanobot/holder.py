@@ -21,6 +21,15 @@ class Holder:
     def __init__(self, workspace: Path, config: str | None) -> None:
         self._opening = Opening(workspace, config, lambda why: logger.error("gateway-memory: {}", why))
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the memory did not answer in time just now, so that no reply waits for it."""
+        return self._opening.is_away
+
+    def late(self) -> None:
+        """Note that something took too long."""
+        self._opening.late()
+
     async def call(self, work: Callable[[Any], Coroutine[Any, Any, T]], seconds: float) -> T:
         """Run a call on the memory's loop.
 
@@ -28,10 +37,15 @@ class Holder:
             AwayError: the memory is not open.
             TimeoutError: the call takes longer.
         """
-        async with asyncio.timeout(seconds):
-            opening = self._opening
-            memory = await asyncio.to_thread(opening.memory, seconds) if opening.is_trying else opening.memory(0)
-            return await asyncio.wrap_future(memory.submit(work))
+        opening = self._opening
+        try:
+            async with asyncio.timeout(seconds):
+                if opening.is_trying:
+                    await asyncio.to_thread(opening.wait, seconds)
+                return await asyncio.wrap_future(opening.submit(work))
+        except TimeoutError:
+            opening.late()
+            raise
 
 
 def held(workspace: Path, config: str | None) -> Holder:
