@@ -3,6 +3,7 @@
 import json
 import os
 import queue
+import shutil
 import subprocess
 import sys
 import threading
@@ -19,15 +20,26 @@ VERSION = "0.3.5"
 _START_SECONDS = 60.0
 
 
+CHANNELS = (
+    *("python-telegram-bot[socks,webhooks]>=22.6,<23.0", "discord.py>=2.5.2,<3.0.0"),
+    *("slack-sdk>=3.39.0,<4.0.0", "slackify-markdown>=0.2.0,<1.0.0", "aiohttp>=3.9.0,<4.0.0"),
+)
+"""What nanobot itself installs when its channels are switched on."""
+
+
 def install() -> Path:
     """Install nanobot and gateway-memory into `.gateways/`, unless they are there. Return the Python."""
     folder = ROOT / ".gateways" / f"nanobot-{VERSION}"
     python, done = folder / "bin/python", folder / "installed"
-    if not done.exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    project = (ROOT / "pyproject.toml").read_text("utf-8")  # the plugin's entry points are part of the installation
+    if not done.exists() or done.read_text("utf-8") != project:
+        if not python.exists():
+            subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         pip: list[str | Path] = [python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
-        subprocess.run([*pip, f"nanobot-ai=={VERSION}", "--editable", ROOT], check=True)
-        done.touch()
+        subprocess.run([*pip, f"nanobot-ai=={VERSION}", *CHANNELS, "--editable", ROOT], check=True)
+        for copied in folder.glob("lib/*/site-packages/gateway_memory_nanobot"):
+            shutil.rmtree(copied)  # it would hide the one in the checkout
+        done.write_text(project, "utf-8")
     return python
 
 

@@ -1,4 +1,4 @@
-"""gateway-memory in nanobot: two tools, a provider of context, and `/memory`."""
+"""gateway-memory in nanobot: three tools, a provider of context, and `/memory`."""
 
 import json
 from pathlib import Path
@@ -13,11 +13,13 @@ from nanobot.command.router import CommandContext, CommandRouter, normalize_comm
 from nanobot.config.loader import get_config_path
 from nanobot.runtime_context import RuntimeContextBlock
 
+from gateway_memory.connect.tools import TOOLS
+from gateway_memory_nanobot.channels import pass_commands_on
 from gateway_memory_nanobot.conversation import Conversation
 from gateway_memory_nanobot.facts import facts_of
 from gateway_memory_nanobot.holder import held
 
-__all__ = ["SaveMemory", "SearchMemory"]
+__all__ = ["MemoryCommand", "SaveMemory", "SearchMemory"]
 
 _SOURCE = "gateway-memory"
 _conversations: dict[int, Conversation] = {}
@@ -41,10 +43,7 @@ class SearchMemory(Tool):
     """Searches the memory of whoever speaks, and holds the memory in the conversation."""
 
     name = "search_memory"
-    description = (
-        "Search the long-term memory of the person who is speaking, over all their chats. "
-        "Use it when something was said in another conversation, or a while ago."
-    )
+    description = TOOLS[name][0]
     parameters = {  # noqa: RUF012 - nanobot's base class declares a property
         "type": "object",
         "properties": {
@@ -86,7 +85,7 @@ class SaveMemory(Tool):
     """Saves a fact into the memory of whoever speaks."""
 
     name = "save_memory"
-    description = "Save one lasting fact, as one sentence, into the long-term memory of the person who is speaking."
+    description = TOOLS[name][0]
     parameters = {  # noqa: RUF012 - nanobot's base class declares a property
         "type": "object",
         "properties": {"content": {"type": "string", "description": "the fact"}},
@@ -107,6 +106,31 @@ class SaveMemory(Tool):
         return await self._conversation.save(request, content) if request else "Nobody is speaking."
 
 
+class MemoryCommand(Tool):
+    """Runs a command for whoever speaks: not every channel lets people write `/memory`."""
+
+    name = "memory_command"
+    description = TOOLS[name][0]
+    parameters = {  # noqa: RUF012 - nanobot's base class declares a property
+        "type": "object",
+        "properties": {"command": {"type": "string"}},
+        "required": ["command"],
+    }
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+
+    enabled = SearchMemory.enabled
+
+    @classmethod
+    def create(cls, ctx: ToolContext) -> Self:
+        return cls(_conversation(ctx))
+
+    async def execute(self, command: str) -> str:
+        request = current_request_context()
+        return await self._conversation.run(request, command) if request else "Nobody is speaking."
+
+
 def _conversation(ctx: ToolContext) -> Conversation:
     """Return the conversation of an agent, and connect it to the agent's events at the first call."""
     bus: Any = ctx.bus
@@ -118,6 +142,7 @@ def _conversation(ctx: ToolContext) -> Conversation:
         bus.subscribe(lambda _event: found.resume(), SessionTurnStarted)
         bus.subscribe(found.persisted, SessionTurnPersisted)
         _take_commands()
+        pass_commands_on()
     return found
 
 
