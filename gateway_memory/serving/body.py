@@ -1,12 +1,15 @@
 """Read the body of a request within its limits, and check it."""
 
 import asyncio
-from typing import Final, TypeVar
+import contextlib
+import json
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 from starlette.requests import ClientDisconnect, Request
 
 from gateway_memory.config.serve import LimitSettings
+from gateway_memory.edge.content import well_formed
 from gateway_memory.serving.errors import ServiceError
 from gateway_memory.serving.mistakes import mistakes_of
 from gateway_memory.serving.models import Asked
@@ -16,6 +19,8 @@ __all__ = ["asked_of", "body_of"]
 A = TypeVar("A", bound=Asked)
 
 _JSON: Final = "application/json"
+_NAMES: Final = frozenset({"id", "key", "speaker"})
+"""Fields that say who and what. Two that differ in broken characters alone must not become the same."""
 
 
 async def asked_of(request: Request, model: type[A], limits: LimitSettings) -> A:
@@ -33,6 +38,9 @@ async def asked_of(request: Request, model: type[A], limits: LimitSettings) -> A
     try:
         return model.model_validate_json(body or b"{}")
     except ValidationError as error:
+        if error.errors(include_url=False)[0]["type"] == "json_invalid":
+            with contextlib.suppress(ValidationError):
+                return model.model_validate_json(_mended(body))
         told, where = mistakes_of(error, _names_of(model))
         raise ServiceError("bad_request", told, where) from None
 
@@ -57,6 +65,29 @@ async def body_of(request: Request, limits: LimitSettings) -> bytes:
     except ClientDisconnect:
         raise ServiceError("bad_request", "the connection was closed before the body was complete") from None
     return bytes(body)
+
+
+def _mended(body: bytes) -> bytes:
+    """Return JSON with the half characters of its texts replaced.
+
+    JSON from JavaScript may hold halves of surrogate pairs, as where a text was cut in an emoji. pydantic refuses them.
+    """
+    try:
+        document = json.loads(body)
+        whole = {name: each if name in _NAMES else _whole(each) for name, each in document.items()}
+        return json.dumps(whole).encode()
+    except (ValueError, RecursionError, AttributeError):  # no JSON, nested too deep, or no object
+        return body
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    if isinstance(value, dict):
+        return {well_formed(name): _whole(each) for name, each in value.items()}
+    return value
 
 
 def _too_large(limits: LimitSettings) -> ServiceError:

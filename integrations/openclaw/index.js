@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import path from "node:path";
 
 import { COMMAND, idOf, newExchange } from "./exchange.js";
+import { sendFitting } from "./fitting.js";
 import { isConversation, isHttpRun, speakerOf } from "./facts.js";
 import { Refused, Service } from "./service.js";
 import { Spool } from "./spool.js";
@@ -11,6 +12,7 @@ import { registerTools } from "./tools.js";
 const ID = "gateway-memory";
 const COMMAND_MS = 15_000;
 const WRITE_MS = 10_000;
+const MOST_BYTES = 4_000_000; // of one call; the service takes 4 MiB by default
 const MOST_KEPT = 2_000;
 const MOST_CALLERS = 20;
 const ENDS = new Set(["new", "reset", "idle", "daily", "deleted"]); // the others go on with the same conversation
@@ -61,7 +63,10 @@ class Memory {
 
   async send({ path: where, agent, body }) {
     try {
-      await this.service.write(where, agent, body, WRITE_MS);
+      const write = (fitted) => this.service.write(where, agent, fitted, WRITE_MS);
+      await sendFitting(body, MOST_BYTES, write, (cut) => {
+        this.log.warn(`gateway-memory: a turn is too long; its last ${cut} characters are not remembered`);
+      });
       return "done";
     } catch (error) {
       if (error instanceof Refused) {
@@ -77,7 +82,8 @@ class Memory {
   }
 
   ask(where, speaker, body, ms) {
-    return this.service.ask(where, speaker.agent, { speaker, ...body }, ms);
+    const ask = (fitted) => this.service.ask(where, speaker.agent, { speaker, ...fitted }, ms);
+    return sendFitting(body, MOST_BYTES, ask, () => {}); // what is kept says it, and the end of a question tells little
   }
 
   // Each refusal is told once: it says what to settle, and would come with every message.

@@ -191,6 +191,36 @@ def test_a_mistake_in_a_body_is_named_with_its_place(
     assert error.message
 
 
+def escaped(served: Served, call: str, **body: Any) -> tuple[int, dict[str, Any]]:
+    """Ask with JSON as JavaScript writes it: half a character is an escape."""
+    headers = {"Content-Type": "application/json"}
+    with served.client() as client:
+        response = client.post(f"/v1/{call}", content=json.dumps(body).encode(), headers=headers)
+    return response.status_code, response.json()
+
+
+def test_half_an_emoji_costs_no_turn(served: Served) -> None:
+    speaker = facts("77")
+    said = {"user": "The gondola \ud83d leaks.", "reply": [{"type": "text", "text": "Oh \udc00 no."}]}
+    status, kept = escaped(served, "after_reply", id="half-1", speaker=speaker, **said)
+    assert (status, bool(kept["turn"])) == (200, True)
+    asked(served, "flush")
+    _, found = escaped(served, "search", speaker=speaker, query="gondola \ude00")
+    assert [hit for hit in found["hits"] if "The gondola" in hit["text"] and "leaks." in hit["text"]], found
+    status, _ = escaped(served, "before_reply", speaker=speaker, message="Does the gondola \ud83d leak?")
+    assert status == 200
+
+
+@pytest.mark.parametrize(
+    "named", [{"id": "a\ud83d"}, {"speaker": facts("77\ud83d")}, {"speaker": facts("7", person="\udc00")}]
+)
+def test_half_a_character_in_a_name_is_refused(named: dict[str, Any], served: Served) -> None:
+    """Mended, two names that differ in broken characters alone would become one."""
+    body = {"id": "name-1", "speaker": facts("77"), "user": "hello", "reply": "yes", **named}
+    status, refused = escaped(served, "after_reply", **body)
+    assert (status, refused["error"]["code"]) == (400, "bad_request")
+
+
 def test_what_is_not_there_is_not_found(served: Served) -> None:
     with served.client() as client:
         for method, path in (
