@@ -20,6 +20,7 @@ __all__ = [
     "connected",
     "digest_of",
     "disconnected",
+    "document_of",
     "known_of",
     "lines_to_paste",
     "shown",
@@ -58,7 +59,7 @@ def shown(edit: Edit) -> list[str]:
     Raises:
         ValueError: the file can't be read.
     """
-    document = _document(edit.path, _bytes(edit.path))
+    document = document_of(edit.path)
     lines = []
     for keys, value in edit.values.items():
         old = _at(document, keys)
@@ -196,6 +197,15 @@ def _in_the_way(path: Path, keys: Keys, expected: str) -> ValueError:
 
 def _bytes(path: Path) -> bytes | None:
     return path.read_bytes() if path.exists() else None
+
+
+def document_of(path: Path) -> dict[str, Any]:
+    """Return a config, which may have comments; an empty one if there is none.
+
+    Raises:
+        ValueError: the file can't be read.
+    """
+    return _document(path, _bytes(path))
 
 
 def _document(path: Path, data: bytes | None) -> dict[str, Any]:

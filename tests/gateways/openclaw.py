@@ -84,6 +84,7 @@ def base_config(*, port: int, model: int, telegram: int, workspace: Path) -> dic
             },
         },
         "agents": {"defaults": {"model": {"primary": "stub/stub"}, "workspace": str(workspace)}},
+        "hooks": {"internal": {"enabled": True, "entries": {"session-memory": {"enabled": True}}}},
         "commands": {"ownerAllowFrom": [f"telegram:{OWNER}"]},
         "channels": {
             "telegram": {

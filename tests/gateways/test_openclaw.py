@@ -258,6 +258,23 @@ def test_a_new_session_is_told_what_the_last_one_learnt(world: World) -> None:
     assert not any("My lawyer is called Okonkwo." in str(each) for each in request.body["messages"][1:-1])
 
 
+def test_openclaw_s_own_hook_writes_nothing_down(world: World) -> None:
+    world.stranger("My parrot is called Ara, and he speaks three languages.")
+    world.stranger("/new")
+    world.stranger("Hello again.")
+    assert not list((world.gateway.home / "workspace").glob("memory/*"))
+
+
+def test_a_turn_with_half_an_emoji_and_one_of_any_length_are_kept(world: World) -> None:
+    session = world.session()
+    world.http("The gondola \ud83d leaks.", session)
+    world.http("The long list: " + "one more item, " * 400_000, session)
+    world.http("The list is complete.", session)
+    turns = world.wait_for("The list is complete.")
+    assert [turn for turn in turns if turn.startswith("The gondola") and turn.endswith("leaks.")]
+    assert [turn for turn in turns if "The long list" in turn and "more characters were too long" in turn]
+
+
 def test_after_a_compaction_what_was_said_is_told_again(world: World) -> None:
     session = world.session()
     said = "My piano teacher is called Lindqvist."

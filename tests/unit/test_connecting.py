@@ -184,6 +184,39 @@ def test_nothing_is_changed_unless_the_service_answers(
     assert list(path.parent.iterdir()) == []
 
 
+def test_the_hook_that_writes_sessions_down_is_off_and_gets_its_setting_back(tmp_path: Path, service: str) -> None:
+    hooks = {"internal": {"enabled": True, "entries": {"session-memory": {"enabled": True, "messages": 25}}}}
+    config(tmp_path).write_text(json.dumps({"hooks": hooks}), "utf-8")
+    assert run_connect(arguments(tmp_path, "connect", "--url", service)) == 0
+    document = json.loads(config(tmp_path).read_text("utf-8"))
+    assert document["hooks"]["internal"]["entries"] == {"session-memory": {"enabled": False, "messages": 25}}
+    document["mine"] = 1
+    config(tmp_path).write_text(json.dumps(document), "utf-8")
+    assert run_disconnect(arguments(tmp_path, "disconnect")) == 0
+    assert json.loads(config(tmp_path).read_text("utf-8")) == {"hooks": hooks, "mine": 1}
+
+
+def test_what_openclaw_goes_on_telling_is_named_with_what_to_do(
+    tmp_path: Path, service: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, other = tmp_path / "claw", config(tmp_path).parent / "workspace"
+    for name in ("MEMORY.md", "USER.md", "users/p1/USER.md", "memory/2026-11-20.md"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("- the bell is broken\n", "utf-8")
+    (folder / "AGENTS.md").write_text("## Memory\n\nWrite it into `memory/YYYY-MM-DD.md`.\n", "utf-8")
+    other.mkdir()
+    (other / "AGENTS.md").write_text("Be kind.\n", "utf-8")
+    config(tmp_path).write_text(json.dumps({"agents": {"entries": {"main": {"workspace": str(folder)}}}}), "utf-8")
+    assert run_connect(arguments(tmp_path, "connect", "--url", service)) == 0
+    told = capsys.readouterr().out
+    assert f"{folder}: OpenClaw tells MEMORY.md, USER.md, users/p1/USER.md to whoever writes" in told
+    assert f"{folder}: the 1 files in memory/" in told
+    assert f"gateway-memory import openclaw {folder} --workspace {tmp_path / 'workspace'}" in told
+    assert f"{folder}: AGENTS.md tells the model" in told
+    assert str(other) not in told, "nothing of it stays on"
+    assert "the bell" not in told
+
+
 def test_turns_that_wait_stay_when_the_plugin_goes(tmp_path: Path, service: str) -> None:
     connect(tmp_path, service)
     waiting = config(tmp_path).parent / "gateway-memory/spool/1.json"
