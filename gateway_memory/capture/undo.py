@@ -53,12 +53,14 @@ def inverse(
     only: restrict the undo to this memory, with its replacement or what it replaced.
     """
     plan = change.plan
+    # What an import put into the history never stood here.
+    replaced = () if plan.stage == "import" else plan.retired
     present = [memory for memory in plan.added if _state(standing, memory) in ("active", "deleted")]
     added = [memory for memory in present if standing[memory.id].text in (memory.text, "")]
     gone = {memory.id for memory in added}
     retired = [
         item
-        for item in plan.retired
+        for item in replaced
         if _is_as_left(standing.get(item.memory.id), item) and (not item.replaced_by or item.replaced_by in gone)
     ]
     if only:
@@ -83,7 +85,7 @@ def inverse(
     if not added and not retired and not moved and not settled:
         edited = tuple((memory, standing[memory.id].text) for memory in present)
         return Refused(at=plan.at, edited=edited) if edited else None
-    whole = (len(added), len(retired)) == (len(plan.added), len(plan.retired))
+    whole = (len(added), len(retired)) == (len(plan.added), len(replaced))
     whole = whole and [item.memory.text for item in moved] == [item.memory.text for item in plan.moved]
     outcomes = [CandidateOutcome(turn=0, action="undone", reason="command", id=memory.id) for memory in added]
     outcomes += [CandidateOutcome(turn=0, action="restored", reason="command", id=item.memory.id) for item in retired]

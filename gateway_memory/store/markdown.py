@@ -3,6 +3,8 @@
 A memory is one list item, `- Prefers Python for scripts <!-- gm:k7f3q2a1 O 0.9 -->`. The comment holds the id and the
 values that differ from the defaults (type W, confidence 1.0). A line without a comment is a memory too; its id is a
 digest of its text. Everything else is preserved byte for byte: lines are split at LF only and written back unchanged.
+
+A line may also have annotations (`annotations.py`), which are no part of its text.
 """
 
 import hashlib
@@ -13,6 +15,8 @@ from base64 import b32encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
+
+from gateway_memory.store.annotations import is_annotation, split_annotations
 
 __all__ = ["Addition", "Block", "MemoryType", "content_id", "edit", "new_id", "one_line", "parse", "render_item"]
 
@@ -46,6 +50,8 @@ class Block:
     confidence: float = 1.0
     marked: bool = False
     """True if a comment holds the id, so that the line was written (or is now managed) by us."""
+    annotations: tuple[str, ...] = ()
+    """What other comments say of a memory, such as "trigger: gateway setup"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +62,7 @@ class Addition:
     text: str
     type: MemoryType = "W"
     confidence: float = 1.0
+    annotations: tuple[str, ...] = ()
 
 
 def new_id() -> str:
@@ -89,7 +96,8 @@ def render_item(addition: Addition) -> str:
         marks.append(addition.type)
     if round(addition.confidence, 2) < 1:
         marks.append(f"{round(addition.confidence, 2):g}")
-    return f"- {text} <!-- {' '.join(marks)} -->"
+    comments = [*(each for each in addition.annotations if is_annotation(each)), " ".join(marks)]
+    return " ".join([f"- {text}", *(f"<!-- {comment} -->" for comment in comments)])
 
 
 def _escaped(text: str) -> str:
@@ -255,14 +263,16 @@ def _scan(lines: Sequence[str], *, memories: bool) -> list[Block]:  # noqa: C901
 
 def _block(run: Sequence[str], first: int, last: int, heading: str, *, item: bool, memories: bool) -> list[Block]:
     if not item or not memories:
-        text = "\n".join(_COMMENT.sub("", part) if item else part for part in run)
+        text = "\n".join(_COMMENT.sub("", split_annotations(part)[0]) if item else part for part in run)
         pieces = [text[start : start + MAX_TEXT_LENGTH] for start in range(0, len(text), MAX_TEXT_LENGTH)]
         return [Block(kind="paragraph", id="", text=piece, first=first, last=last, heading=heading) for piece in pieces]
     identity, confidence = "", 1.0
     kind: MemoryType = "W"
     parts: list[str] = []
+    annotations: list[str] = []
     for line in run:
-        part = line
+        part, noted = split_annotations(line)
+        annotations += noted
         mark = _COMMENT.search(part)
         if mark and not identity:
             identity = mark[1]
@@ -271,7 +281,8 @@ def _block(run: Sequence[str], first: int, last: int, heading: str, *, item: boo
                     kind = cast("MemoryType", word)
                 elif re.fullmatch(r"0?\.\d+|[01](?:\.0+)?", word):
                     confidence = float(word)
-            part = part[: mark.start()]
+            part, noted = split_annotations(part[: mark.start()])
+            annotations += noted
         parts.append(_unescaped(part.strip()))
     text = " ".join(part for part in parts if part)[:MAX_TEXT_LENGTH]
     return [
@@ -284,5 +295,6 @@ def _block(run: Sequence[str], first: int, last: int, heading: str, *, item: boo
             heading=heading,
             type=kind,
             confidence=confidence,
+            annotations=tuple(annotations),
         )
     ]

@@ -112,7 +112,13 @@ class Plan:
             FileEdit(
                 file=file,
                 add=tuple(
-                    Addition(id=memory.id, text=memory.text, type=memory.type, confidence=memory.confidence)
+                    Addition(
+                        id=memory.id,
+                        text=memory.text,
+                        type=memory.type,
+                        confidence=memory.confidence,
+                        annotations=memory.annotations,
+                    )
                     for memory in added
                     if memory.file == file
                 ),

@@ -31,6 +31,7 @@ class MemoryRecord:
     expires: the last day (YYYY-MM-DD) on which it holds, or "".
     quote: the user's own words from which a model extracted it, or "".
     outdates: the id of an older memory that may no longer hold since this one was said, or "".
+    annotations: what comments of its line say, as in OpenClaw's files. Its document alone keeps them.
     """
 
     id: str
@@ -48,6 +49,7 @@ class MemoryRecord:
     expires: str = ""
     quote: str = ""
     outdates: str = ""
+    annotations: tuple[str, ...] = ()
 
     @property
     def announced(self) -> bool:
@@ -67,7 +69,8 @@ class MemoryRecord:
         """Return the record for an export: every field except those that are only meaningful in this store."""
         row = {name: value for name, value in asdict(self).items() if name not in _NOT_EXPORTED}
         at = datetime.fromtimestamp(self.at, UTC).isoformat()
-        return {**row, "entities": list(self.entities), "at": at, "session": self.session_key}
+        lists = {"entities": list(self.entities), "annotations": list(self.annotations)}
+        return {**row, **lists, "at": at, "session": self.session_key}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "MemoryRecord":
@@ -76,7 +79,8 @@ class MemoryRecord:
         Raises:
             ValueError, TypeError: the mapping is invalid.
         """
-        record = cls(**{**raw, "entities": tuple(raw["entities"])})
+        lists = {"entities": tuple(raw["entities"]), "annotations": tuple(raw.get("annotations", ()))}
+        record = cls(**{**raw, **lists})
         if not isinstance(raw["text"], str) or not isinstance(raw["at"], int | float):
             raise TypeError("a memory of another shape")
         return record

@@ -13,6 +13,7 @@ from gateway_memory.runtime.clock import noon_of
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
+from gateway_memory.store.annotations import importance_of, noted
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file, is_writable
 from gateway_memory.store.markdown import Block, content_id, parse
 from gateway_memory.store.ports.documents import Documents, Stamps
@@ -194,6 +195,10 @@ class Follower:
 
 
 def _entry(block: Block, identity: str, memory: MemoryRecord | None, default_at: float, *, curated: bool) -> Entry:
+    importance = importance_of(block.annotations)
+    if importance is None:
+        usual = "high" if curated and block.kind == "item" else "normal"
+        importance = IMPORTANCE[memory.importance if memory else usual]
     return Entry(
         id=identity,
         text=block.text,
@@ -201,12 +206,10 @@ def _entry(block: Block, identity: str, memory: MemoryRecord | None, default_at:
         kind=block.kind,
         type=block.type,
         category=memory.category if memory else "",
-        importance=IMPORTANCE[memory.importance]
-        if memory
-        else IMPORTANCE["high" if curated and block.kind == "item" else "normal"],
+        importance=importance,
         confidence=block.confidence,
         session=memory.session_key if memory else "",
-        heading=block.heading if block.kind == "paragraph" else "",
+        heading=block.heading if block.kind == "paragraph" else noted(block.annotations).get("trigger", ""),
         until=memory.expires if memory else "",
         turn=memory.turn if memory else 0,
         standing=traits_of(memory.category).standing if memory else False,

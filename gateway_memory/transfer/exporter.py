@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ from gateway_memory.store.markdown import parse
 from gateway_memory.store.review import Review
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.storage import Storage, record_of
-from gateway_memory.transfer.layouts import note_file, prose_of
+from gateway_memory.transfer.markdown_files import note_file, prose_of
 
 __all__ = ["Exporter", "scopes_of", "to_line"]
 
@@ -66,14 +67,23 @@ class Exporter:
         return scopes_of(await self._storage.documents.folders(), await self._storage.sessions.scopes())
 
     async def rows(self) -> AsyncIterator[dict[str, Any]]:
-        """Yield all active memories (kind memory), summaries, notes, reviews and episodes, each with its scope."""
+        """Yield all active memories (kind memory), summaries, notes, reviews and episodes, each with its scope.
+
+        Kind past: what was superseded already where it was imported from, while what took its place stands.
+        """
         for scope in (await self.scopes())[0]:
             await self._storage.follower.refresh(scope)
             stored = [row for row in await self._storage.recaller.newest(scope.key, _ALL) if is_writable(row.file)]
             known = await self._storage.ledger.memories(scope.key, [row.entry.id for row in stored])
+            annotations = await self._annotations(scope)
             for row in sorted(stored, key=lambda row: (row.entry.at, row.entry.id)):
                 record = record_of(row, known.get(row.entry.id))
+                record = replace(record, annotations=annotations.get(record.id, ()))
                 yield {"kind": "memory", "scope": scope.key, **record.exported()}
+            withheld = await self._storage.ledger.withheld(scope.key)
+            for past, by in await self._storage.ledger.imported_past(scope.key):
+                if not withheld.says(past.text):
+                    yield {"kind": "past", "scope": scope.key, **past.exported(), "by": by}
             for file in sorted(await self._storage.documents.scan(scope)):
                 read = await self._storage.documents.read(scope, file)
                 text = read[0].encode("utf-8", "replace").decode() if read else ""
@@ -88,6 +98,14 @@ class Exporter:
                 yield {**_told(review), "scope": scope.key}
             async for said in self._episodes(scope.key):
                 yield said
+
+    async def _annotations(self, scope: Scope) -> dict[str, tuple[str, ...]]:
+        """Return the annotations of the memories that have any, as the documents hold them."""
+        found: dict[str, tuple[str, ...]] = {}
+        for file in filter(is_writable, await self._storage.documents.scan(scope)):
+            if read := await self._storage.documents.read(scope, file):
+                found.update((block.id, block.annotations) for block in parse(read[0], file=file) if block.annotations)
+        return found
 
     async def _episodes(self, scope: str) -> AsyncIterator[dict[str, Any]]:
         """Yield what was said and not forgotten since, oldest first."""

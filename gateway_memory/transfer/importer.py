@@ -1,7 +1,7 @@
 """Import the items of another memory, without duplicates, without text that was forgotten here, and within limits."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
@@ -30,7 +30,7 @@ from gateway_memory.transfer.items import (
     SummaryItem,
 )
 from gateway_memory.transfer.report import ImportReport
-from gateway_memory.transfer.standing import Standing
+from gateway_memory.transfer.standing import Standing, past_of
 
 __all__ = ["Importer"]
 
@@ -88,20 +88,20 @@ class Importer:
         report = ImportReport()
         waiting: dict[tuple[type[Item], Scope], list[Any]] = {}
         standing: dict[Scope, Standing] = {}
+        others: dict[type[Item], Callable[..., Coroutine[Any, Any, None]]] = {
+            ReviewItem: self._reviews,
+            EpisodeItem: self._episodes,
+            SummaryItem: self._summaries,
+            NoteItem: self._notes,
+        }
 
         async def take(kind: type[Item], whose: Scope) -> None:
             part = waiting.pop((kind, whose), [])
             if kind is MemoryItem:
                 known = standing.get(whose) or standing.setdefault(whose, Standing())
                 await self._memories(whose, part, known, report, dry_run=dry_run)
-            elif kind is ReviewItem:
-                await self._reviews(whose, part, report, dry_run=dry_run)
-            elif kind is EpisodeItem:
-                await self._episodes(whose, part, report, dry_run=dry_run)
-            elif kind is SummaryItem:
-                await self._summaries(whose, part, report, dry_run=dry_run)
             else:
-                await self._notes(whose, part, report, dry_run=dry_run)
+                await others[kind](whose, part, report, dry_run=dry_run)
             progress(len(part))
 
         reading = iter(items)
@@ -188,9 +188,15 @@ class Importer:
                     standing.add(row.entry.id, row.entry.text)
                 standing.before()
             ids = await compute(lambda: [item.record.id or content_id(one_line(item.record.text)) for item in items])
-            gone = await self._gone(scope, ids)
+            states = await self._states(scope, ids)
+            # What was removed or has expired here is not imported again.
+            gone = {identity for identity, state in states.items() if state not in ("active", "undone")}
             hidden = await self._storage.ledger.withheld(scope.key, undone=False)
             room = await self._merger.room(scope)
+            past = past_of(items, ids, states, self._day_file)
+            held = [number for number, item in enumerate(items) if not item.superseded]
+            items, ids = [items[number] for number in held], [ids[number] for number in held]
+            report.counts.update({"memories.history": len(past)} if past else {})
             found = await compute(self._decide, items, _Here(standing, gone, hidden), ids, room, report)
             added = [memory for memory, waits in found if not waits]
             now = self._runtime.timestamp()
@@ -201,8 +207,8 @@ class Importer:
             reviews = [review for review in reviews if review.memory.id not in known]
             report.counts["memories.waiting"] += len(reviews)
             report.counts["memories.known"] += len(known)
-            if (added or reviews) and not dry_run:
-                await self._executor.execute(self._plan(scope, added, reviews))
+            if (added or reviews or past) and not dry_run:
+                await self._executor.execute(replace(self._plan(scope, added, reviews), retired=past))
 
     async def _reviews(self, scope: Scope, items: Sequence[ReviewItem], report: ImportReport, *, dry_run: bool) -> None:
         """Take in what waited for a person elsewhere."""
@@ -237,13 +243,12 @@ class Importer:
             reviews=tuple(reviews),
         )
 
-    async def _gone(self, scope: Scope, ids: Sequence[str]) -> set[str]:
-        """Return the ids of memories that were removed or have expired here. They are not imported again."""
-        gone: set[str] = set()
+    async def _states(self, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
+        states: dict[str, str] = {}
         for start in range(0, len(ids), _CHUNK):
-            states = await self._storage.ledger.states(scope.key, list(ids[start : start + _CHUNK]))
-            gone.update(identity for identity, (state, _) in states.items() if state not in ("active", "undone"))
-        return gone
+            found = await self._storage.ledger.states(scope.key, list(ids[start : start + _CHUNK]))
+            states |= {identity: state for identity, (state, _) in found.items()}
+        return states
 
     def _decide(
         self,

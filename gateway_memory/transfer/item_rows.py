@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, get_args
 
 from extractor import Doubt, clean, written
+from gateway_memory.store.annotations import is_annotation
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.markdown import MemoryType, one_line
 from gateway_memory.store.ports.episodes import Episode
@@ -48,13 +49,13 @@ def item_of(raw: dict[str, Any], place: str, default_at: float) -> Item:
         return (_episode if kind == "episode" else _review)(raw, place, scope, default_at)
     if "session_id" in raw and ("summary" in raw or "topic" in raw):
         return SummaryItem(place=place, scope=scope, record=_record(raw))
-    if kind in ("memory", "fact") or (kind in (None, *_TYPES) and "content" in raw):
+    if kind in ("memory", "fact", "past") or (kind in (None, *_TYPES) and "content" in raw):
         return _memory(raw, place, scope, default_at)
     return Ignored(place=place)
 
 
 def _memory(raw: dict[str, Any], place: str, scope: str, default_at: float) -> MemoryItem:
-    own = raw.get("kind") == "memory"
+    own = raw.get("kind") in ("memory", "past")
     text = raw.get("text") if own else raw.get("content")
     if not isinstance(text, str):
         raise TypeError(f"{'text' if own else 'content'}: expected a string")
@@ -67,6 +68,7 @@ def _memory(raw: dict[str, Any], place: str, scope: str, default_at: float) -> M
     identity, expires, outdates = _text(raw, "id"), _text(raw, "expires"), _text(raw, "outdates")
     if expires and not _DAY.fullmatch(expires):
         raise ValueError("expires: expected YYYY-MM-DD")
+    annotations = (clean(each).text for each in _list(raw, "annotations"))
     record = MemoryRecord(
         id=identity if own and _ID.fullmatch(identity) else "",
         text=clean(text).text,
@@ -80,8 +82,17 @@ def _memory(raw: dict[str, Any], place: str, scope: str, default_at: float) -> M
         session_key=_session_key(session, own=own),
         expires=expires,
         outdates=outdates if own and _ID.fullmatch(outdates) else "",
+        annotations=tuple(filter(is_annotation, annotations)) if own else (),
     )
-    return MemoryItem(place=place, scope=scope, record=record, curated=raw.get("file") == MEMORY_FILE, foreign=not own)
+    return MemoryItem(
+        place=place,
+        scope=scope,
+        record=record,
+        curated=raw.get("file") == MEMORY_FILE,
+        foreign=not own,
+        superseded=raw.get("kind") == "past",
+        by=clean(_text(raw, "by")).text,
+    )
 
 
 def _review(raw: dict[str, Any], place: str, scope: str, default_at: float) -> ReviewItem:

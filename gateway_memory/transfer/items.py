@@ -16,6 +16,7 @@ class MemoryItem:
 
     record: its id is "" if the source gives no id of our form. Its time is 0 if it is unknown.
     foreign: another program has found it, so a person should look at it.
+    superseded: it no longer holds at the source, and belongs into the history. by: the text that took its place, or "".
     """
 
     place: str
@@ -23,6 +24,8 @@ class MemoryItem:
     scope: str = ""
     curated: bool = False
     foreign: bool = False
+    superseded: bool = False
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,14 @@
 """What exists in a scope while an import adds to it."""
 
-from extractor import same_text
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-__all__ = ["Standing"]
+from extractor import same_text
+from gateway_memory.store.markdown import content_id, one_line
+from gateway_memory.store.plan import Retired
+from gateway_memory.transfer.items import MemoryItem
+
+__all__ = ["Standing", "past_of"]
 
 
 class Standing:
@@ -36,3 +42,22 @@ class Standing:
             return False
         self.add(identity, text)
         return True
+
+
+def past_of(
+    items: Sequence[MemoryItem], ids: Sequence[str], known: Mapping[str, str], file_of: Callable[[float], str]
+) -> tuple[Retired, ...]:
+    """Return what no longer held at the source, for the history. known: what is known here stays as it is.
+
+    file_of: the day's log of a time, in epoch seconds.
+    """
+    past = {identity: item for item, identity in zip(items, ids, strict=True) if item.superseded}
+    return tuple(
+        Retired(
+            memory=replace(item.record, id=identity, text=text, file=file_of(item.record.at)),
+            state="superseded",
+            replaced_by=content_id(one_line(item.by)) if item.by else "",
+        )
+        for identity, item in past.items()
+        if identity not in known and (text := one_line(item.record.text))
+    )

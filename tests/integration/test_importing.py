@@ -12,6 +12,7 @@ from gateway_memory.cli.main import main
 from gateway_memory.config.settings import ReviewSettings
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.summaries import last_record, read_records
+from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.layouts import Layout, read_layout
 from gateway_memory.transfer.report import ImportReport
 from recall import EmbedderSettings, RecallSettings
@@ -89,6 +90,92 @@ def as_set(rows: list[dict[str, Any]]) -> set[str]:
 def files(folder: Path) -> dict[str, bytes]:
     found = [path for path in folder.rglob("*") if path.suffix in (".md", ".jsonl") and path.parent.name != "logs"]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+
+
+def openclaw_workspace(folder: Path) -> Path:
+    """A workspace as OpenClaw 2026.9.6 writes it."""
+    (folder / "users/p1").mkdir(parents=True)
+    (folder / "MEMORY.md").write_text(
+        "# Memory\n\n"
+        "- Keep the gateway on loopback. <!-- trigger: router setup, network safety --> <!-- importance: 9 -->\n"
+        "- Use the release helper. <!-- importance: 2 --> <!-- project: github.com/openclaw/openclaw -->\n",
+        "utf-8",
+    )
+    (folder / "USER.md").write_text(
+        "# USER.md - User Model\n\n## Style\n\n"
+        "<!-- observed: 2026-05-10 | status: superseded -->\n\n- Prefer detailed explanations.\n\n"
+        "<!-- observed: 2026-07-27 | status: active -->\n\n- Prefer concise summaries.\n\n"
+        "## Form\n\n<!-- observed: YYYY-MM-DD | status: active -->\n\n- Prefer ...\n",
+        "utf-8",
+    )
+    (folder / "users/p1/USER.md").write_text(
+        "<!-- observed: 2026-08-01 | status: active -->\n\n- Never call before noon.\n", "utf-8"
+    )
+    return folder
+
+
+PERSON = resolve_scope(user="p1", room=None)
+
+
+async def test_what_openclaw_notes_of_its_lines_is_no_part_of_their_text(tmp_path: Path) -> None:
+    workspace = tmp_path / "w"
+    report = await take_in(workspace, "openclaw", openclaw_workspace(tmp_path / "claw"))
+    assert report.problems == []
+    assert (report.counts["memories.added"], report.counts["memories.history"]) == (4, 1)
+    rows = {row["text"]: row for row in await exported(workspace) if row["kind"] == "memory"}
+    assert {text: row["importance"] for text, row in rows.items()} == {
+        "Keep the gateway on loopback.": "high",
+        "Use the release helper.": "normal",
+        "Prefer concise summaries.": "high",
+        "Never call before noon.": "high",
+    }
+    assert rows["Prefer concise summaries."]["at"].startswith("2026-07-27")
+    assert rows["Never call before noon."]["scope"] == PERSON.key
+    async with GatewayMemory(WORDS, workspace) as memory:
+        session = await memory.start_session("s", user=OWNER)
+        assert "<!--" not in session.opening
+        (hit, *_) = await memory.search(session, "what about network safety?")
+        assert hit.text == "Keep the gateway on loopback.", "its trigger finds it"
+        hits = await memory.search(session, "detailed explanations")
+        assert "Prefer detailed explanations." not in [hit.text for hit in hits]
+        assert "Never call" not in session.opening
+    again = await take_in(workspace, "openclaw", tmp_path / "claw")
+    assert (again.counts["memories.added"], again.counts["memories.history"]) == (0, 0)
+
+
+async def test_what_openclaw_notes_comes_back_whole(tmp_path: Path) -> None:
+    first, second, third = tmp_path / "w1", tmp_path / "w2", tmp_path / "w3"
+    await take_in(first, "openclaw", openclaw_workspace(tmp_path / "claw"))
+    rows = await exported(first)
+    assert [(row["text"], row["by"]) for row in rows if row["kind"] == "past"] == [
+        ("Prefer detailed explanations.", "Prefer concise summaries.")
+    ]
+    (tmp_path / "export.jsonl").write_text("".join(map(to_line, rows)), "utf-8")
+    await take_in(second, "jsonl", tmp_path / "export.jsonl")
+    assert as_set(await exported(second)) == as_set(rows)
+    async with GatewayMemory(WORDS, first) as memory:
+        await memory.exporter.copy(tmp_path / "copy")
+    text = (tmp_path / "copy/MEMORY.md").read_text("utf-8")
+    assert "loopback. <!-- trigger: router setup, network safety --> <!-- importance: 9 --> <!-- gm:" in text
+    assert "helper. <!-- importance: 2 --> <!-- project: github.com/openclaw/openclaw --> <!-- gm:" in text
+    assert "summaries. <!-- observed: 2026-07-27 | status: active --> <!-- gm:" in text
+    await take_in(third, "openclaw", tmp_path / "copy")
+    assert (third / "MEMORY.md").read_bytes() == (first / "MEMORY.md").read_bytes()
+
+
+async def test_what_was_superseded_elsewhere_is_not_restored_by_undo_nor_told_once_forgotten(tmp_path: Path) -> None:
+    workspace = tmp_path / "w"
+    await take_in(workspace, "openclaw", openclaw_workspace(tmp_path / "claw"))
+    async with GatewayMemory(WORDS, workspace) as memory:
+        session = await memory.start_session("s", user=OWNER)
+        await memory.command(session, "/memory forget Prefer concise summaries.")
+    assert not [row for row in await exported(workspace) if "explanations" in json.dumps(row)]
+    async with GatewayMemory(WORDS, workspace) as memory:
+        session = await memory.start_session("s2", user=OWNER)
+        await memory.command(session, "/memory undo")
+        await memory.command(session, "/memory undo")
+    assert b"explanations" not in b"".join(files(workspace).values())
+    assert b"loopback" not in b"".join(files(workspace).values())
 
 
 async def test_the_editors_memory_folder_is_taken_in(tmp_path: Path) -> None:

@@ -145,6 +145,19 @@ class SqlLedger:
     async def forgotten(self, scope: str) -> Mapping[str, float]:
         return await self._connection.read(lambda database: forgotten(database, scope), of=scope)
 
+    async def imported_past(self, scope: str) -> list[tuple[MemoryRecord, str]]:
+        rows = await self._connection.rows(
+            "SELECT m.id, n.text FROM memories m JOIN memories n ON n.scope = m.scope AND n.id = m.replaced_by "
+            "WHERE m.scope = ? AND m.state = 'superseded' AND n.state = 'active' AND EXISTS (SELECT 1 FROM history h "
+            "WHERE h.scope = m.scope AND h.memory = m.id) AND NOT EXISTS (SELECT 1 FROM history h "
+            "WHERE h.scope = m.scope AND h.memory = m.id AND h.event <> 'superseded') ORDER BY m.at, m.id",
+            (scope,),
+            of=scope,
+        )
+        by = dict(rows)
+        found = await self.memories(scope, list(by))
+        return [(found[identity], text) for identity, text in by.items() if identity in found]
+
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
         rows = await self._connection.rows(
             "SELECT at, event, other FROM history WHERE scope = ? AND memory = ? ORDER BY id",

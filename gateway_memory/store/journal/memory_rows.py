@@ -11,10 +11,10 @@ from gateway_memory.store.record import RECORD_FIELDS, MemoryRecord
 
 __all__ = ["MEMORY_COLUMNS", "find_memories", "save_memories"]
 
-_STORED: Final = tuple(name for name in RECORD_FIELDS if name not in ("entities", "session_id"))
+_STORED: Final = tuple(name for name in RECORD_FIELDS if name not in ("entities", "session_id", "annotations"))
 """The fields of a record that have a column of the same name. A new field needs a column, added by a migration.
 
-`entities` is stored as JSON. The session of a memory is stored in `session_memories`.
+`entities` is stored as JSON. The session of a memory is stored in `session_memories`, its annotations in its document.
 """
 _COLUMNS: Final = ", ".join(_STORED)
 MEMORY_COLUMNS: Final = ("state", "replaced_by", "changed_at", "entities", *_STORED)

@@ -92,6 +92,9 @@ class Ledger(Protocol):
     async def forgotten(self, scope: str) -> Mapping[str, float]:
         """Return the texts that were forgotten in a scope and that no memory has again, each with its last time."""
 
+    async def imported_past(self, scope: str) -> list[tuple[MemoryRecord, str]]:
+        """Return what an import put into the history, each with the text of the standing memory that replaced it."""
+
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
         """Return the history of a memory, oldest first."""
 
