@@ -16,6 +16,7 @@ __all__ = ["Commands", "may_change"]
 _LONGEST: Final = 8000
 """Characters of a command that are read; no memory is longer."""
 _CATCH_UP_SECONDS: Final = 2.0
+_ROOM: Final = "room:"
 
 
 def may_change(text: str) -> bool:
@@ -35,7 +36,7 @@ class Commands:
 
     async def answer(self, session: Session, text: str) -> Answer | None:
         """Return the answer to a command, or to "forget that …" in plain words; None if the text is neither."""
-        words = text.split(maxsplit=2)
+        words, language = text.split(maxsplit=2), session.language
         try:
             if not words or words[0].lower() != CHAT:
                 said = await self._forget_in_words(session, text)
@@ -45,6 +46,9 @@ class Commands:
                 said = await self._run(session, name, rest)
         except NotDone as answer:
             return Answer(text=str(answer), done=False)
+        finally:
+            if session.scope.key.startswith(_ROOM):  # whoever asks next may be somebody else
+                session.language = language
         return None if said is None else Answer(text=said)
 
     async def record(self, session: Session, name: str, rest: str) -> dict[str, Any]:

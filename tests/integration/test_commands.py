@@ -266,3 +266,12 @@ async def test_an_exchange_is_forgotten_with_what_was_learnt_from_it(memory: Gat
     found = await memory.search(session, "boat called Wilma", limit=20)
     assert {hit.kind for hit in found if "Wilma" in hit.text} >= {"memory"}
     assert await memory.get(session, boat.id, around=0)
+
+
+async def test_one_person_s_chinese_command_leaves_the_others_their_language(memory: GatewayMemory) -> None:
+    group = await memory.start_session("group", room="kitchen")
+    assert "没有" in str(await memory.command(group, "/memory search 咖啡"))
+    assert "没有" not in str(await memory.command(group, "/memory search coffee"))
+    own = await memory.start_session("own", user="zoe")
+    await memory.command(own, "/memory search 咖啡")
+    assert "没有" in str(await memory.command(own, "/memory search coffee")), "the same person goes on"
