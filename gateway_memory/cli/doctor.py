@@ -1,4 +1,4 @@
-"""`gateway-memory doctor episodes`: compare what was said with its index, and say what is wrong and what to do."""
+"""`gateway-memory doctor episodes` and `sessions`: say what is wrong with what was said and its index, or with keys."""
 
 import argparse
 import sys
@@ -14,12 +14,18 @@ from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.journal.in_place import JournalInPlace, KeptTurn
+from gateway_memory.store.ports.sessions import SHARED_KEY
 from gateway_memory.sync.episodes import is_episode_page, page_of
 from recall import RecallError, peek
 
 __all__ = ["run"]
 
 _DAY_SECONDS: Final = 86400.0
+_LOOKED_BACK_DAYS: Final = 7
+_SHARED: Final = (
+    "process had open. A session key belongs to one process at a time: neither is told what the other one heard of "
+    "other sessions. Send each conversation to one process, or give each process keys of its own."
+)
 _SLACK_SECONDS: Final = 7200.0
 """A running gateway deletes what is overdue once an hour."""
 _SHOWN: Final = 10
@@ -48,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
         return examine_model(args)
     if no_folder(args.workspace):
         return 1
+    if args.part == "sessions":
+        return _examine_sessions(args.workspace, time.time())
     try:
         keep_days = load_config(args.config).for_agent(args.agent).episodes.keep_days
         turns = _turns(args.workspace)
@@ -57,6 +65,25 @@ def run(args: argparse.Namespace) -> int:
     problems = list(_examined(args.workspace, turns, keep_days, time.time()))
     sys.stdout.write("".join(f"✗ {problem}\n" for problem in problems) or "All is well.\n")
     return 1 if problems else 0
+
+
+def _examine_sessions(workspace: Path, now: float) -> int:
+    """Say whether processes share session keys."""
+    shared = 0
+    try:
+        if (workspace / "journal.sqlite").exists():
+            with JournalInPlace.open(workspace) as journal:
+                shared = journal.failures_at(SHARED_KEY, now - _LOOKED_BACK_DAYS * _DAY_SECONDS)
+    except StoreError as error:
+        sys.stdout.write(f"✗ {error}\n")
+        return 1
+    if shared:
+        sys.stdout.write(
+            f"✗ {shared} times in {_LOOKED_BACK_DAYS} days, a session was opened that another living {_SHARED}\n"
+        )
+        return 1
+    _good(f"no session key was used by two processes at once in {_LOOKED_BACK_DAYS} days")
+    return 0
 
 
 def _turns(workspace: Path) -> Sequence[KeptTurn]:

@@ -38,7 +38,7 @@ def _listen(parser: ArgumentParser) -> None:
 
 
 def _doctor(parser: ArgumentParser) -> None:
-    parser.add_argument("part", choices=["mqtt", "episodes", "model"])
+    parser.add_argument("part", choices=["mqtt", "episodes", "model", "sessions"])
     add_place(parser)
 
 

@@ -18,7 +18,7 @@ from gateway_memory.session import Session
 from gateway_memory.sessions.hearing import Hearing
 from gateway_memory.sessions.registry import SessionRegistry, features
 from gateway_memory.store.ports.links import root_of
-from gateway_memory.store.ports.sessions import KnownSession
+from gateway_memory.store.ports.sessions import SHARED_KEY, KnownSession
 from gateway_memory.sync.storage import Storage
 
 __all__ = ["SessionStarter"]
@@ -58,6 +58,8 @@ class SessionStarter:
             if root != session.scope.key:
                 self._sessions.move(session, self._runtime.scope_of(root))
             now = self._runtime.clock()
+            if await self._storage.sessions.is_open_elsewhere(session.key, session.scope.key):
+                self._runtime.on_error(SHARED_KEY, UsageError("neither process is told what the other one heard"))
             session_id, opened = await self._storage.sessions.open(
                 session.key, session.scope.key, secrets.token_hex(8), now.timestamp()
             )

@@ -101,3 +101,26 @@ async def test_a_journal_that_cannot_be_opened_is_said(tmp_path: Path, capsys: p
     code, said = doctor(capsys, tmp_path)
     assert code == 1
     assert said.startswith("✗ ")
+
+
+async def test_a_session_key_in_two_processes_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with GatewayMemory(CONFIG, tmp_path) as first, GatewayMemory(CONFIG, tmp_path) as second:
+        await first.start_session("one", user=OWNER)
+        await second.start_session("two", user=OWNER)
+        await second.start_session("one", user="zoe")  # the same key of somebody else is another session
+        assert main(["doctor", "sessions", "--workspace", str(tmp_path)]) == 0
+        assert "no session key was used by two processes" in capsys.readouterr().out
+        session = await second.start_session("one", user=OWNER)
+        assert "a session key in two processes" in str(await second.command(session, "/memory status"))
+    assert main(["doctor", "sessions", "--workspace", str(tmp_path)]) == 1
+    assert "A session key belongs to one process at a time" in capsys.readouterr().out
+
+
+async def test_a_process_that_takes_over_a_key_shares_it_with_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        async with GatewayMemory(CONFIG, tmp_path) as memory:
+            await memory.start_session("one", user=OWNER)
+    assert main(["doctor", "sessions", "--workspace", str(tmp_path)]) == 0
+    assert "✓" in capsys.readouterr().out

@@ -202,6 +202,12 @@ class JournalInPlace:
         with self._changing() as database:
             return list(database.execute(query, (OWNER_KEY, json.dumps(list(memories)))).fetchall())
 
+    def failures_at(self, place: str, since: float) -> int:
+        """Return how often something failed at a place since a time, in epoch seconds."""
+        query = "SELECT coalesce(sum(count), 0) FROM failures WHERE place = ? AND at >= ?"
+        with self._changing() as database:
+            return int(database.execute(query, (place, since)).fetchone()[0])
+
     def kept_turns(self) -> list[KeptTurn]:
         """Return the episodes of all scopes without their texts."""
         query = "SELECT scope, turn, at, CAST(user AS BLOB), CAST(reply AS BLOB) FROM episodes ORDER BY turn"

@@ -32,6 +32,11 @@ class SqlSessions:
     async def open(self, key: str, scope: str, session_id: str, at: float) -> tuple[str, bool]:
         return await self._write(session_state.open_session, key, scope, session_id, at, self._slot.number)
 
+    async def is_open_elsewhere(self, key: str, scope: str) -> bool:
+        query = "SELECT slot FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL AND slot >= 0 AND slot <> ?"
+        rows = await self._connection.rows(query, (key, scope, self._slot.number), of=scope)
+        return bool(rows and await self._slot.living([int(row[0]) for row in rows]))
+
     async def open_scopes(self, key: str) -> list[str]:
         query = "SELECT scope FROM sessions WHERE key = ? AND ended_at IS NULL ORDER BY opened_at, scope"
         return [str(row[0]) for row in await self._connection.rows(query, (key,))]

@@ -8,6 +8,7 @@ from gateway_memory.store.ports.requests import Request
 
 __all__ = [
     "COUNTED",
+    "SHARED_KEY",
     "End",
     "EndState",
     "KeptObservation",
@@ -24,6 +25,8 @@ COUNTED: Final = frozenset(
     "layer.followup layer.end layer.imported".split()
 )
 """The fixed names in `counts`. A record's layer may be any name that its writer chooses."""
+SHARED_KEY: Final = "a session key in two processes"
+"""The place of the failure that is noted where a session is opened that another living process has open."""
 _LONGEST_REASON: Final = 80
 _LONGEST_ERROR: Final = 2_000
 
@@ -108,6 +111,9 @@ class Sessions(Protocol):
 
     async def open(self, key: str, scope: str, session_id: str, at: float) -> tuple[str, bool]:
         """Return the id of the key's open session, and whether this call opened it, with the id `session_id`."""
+
+    async def is_open_elsewhere(self, key: str, scope: str) -> bool:
+        """Return whether another living process has the key's session open."""
 
     async def open_scopes(self, key: str) -> list[str]:
         """Return the scopes in which a key has an open session."""
