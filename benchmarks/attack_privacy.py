@@ -25,6 +25,12 @@ FORMS: Final = (
     "我的密码是{secret}", "密码是：\n{secret}", "密碼：{secret}", "{secret}是我的密码", "WiFi密码：{secret}",
     "密鑰是 {secret}", "暗号是{secret}", "银行卡密码 {secret}", "登录口令：{secret}",
     "Authorization: Bearer {secret}", "token: {secret}", "secret_key={secret}",
+    "the door code is {secret}", "Type {secret} when the ATM asks for the PIN", "our gate code changed to {secret}",
+    "the pw for the zip file's {secret}", "the temporary password they gave me was {secret}!",
+    "passport 号码是 {secret}12", "我的 秘钥 是 {secret}", "门禁码是{secret}", "取件码：{secret}",
+    "密码现在变成{secret}了",
+    "curl -b 'session={secret}' https://x.example", "Cookie: sid={secret}", "我的 password 改成 {secret} 了",
+    "password（wifi）：{secret}", "my recovery key: {secret}", "eth private key {secret}",
 )  # fmt: skip
 """What makes the word behind it private, or a secret."""
 

@@ -2,14 +2,16 @@
 
 import re
 from collections import Counter
+from itertools import pairwise
 
 from extractor.types import Cleaned
 
 from .layers import HARMFUL, views
-from .masking import mask_secrets
+from .masking import mask_secrets, names
+from .secret_words import FILLERS, NO_WORD
 from .traced import Cut, Traced, carried_out
 
-__all__ = ["clean"]
+__all__ = ["clean", "without_holes"]
 
 _HARMFUL = re.compile(f"[{HARMFUL}]")
 _LINE_BREAK = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
@@ -63,6 +65,34 @@ def clean(text: str) -> Cleaned:
     private_spans = found.pop(_BLANK, 0)
     secrets = {kind.removeprefix("[masked: ").removesuffix("]"): count for kind, count in found.items() if kind}
     return Cleaned(text=text.strip(), private_spans=private_spans, secrets=secrets, injected_blocks=injected_blocks)
+
+
+_HOLE = re.compile(r"\[masked: [a-z ]{2,40}\]")
+_CLAUSE = re.compile(r"(?<=[.!?;,])\s+|(?<=[。！？；，\n])|\s+(?=(?:and|but)\s)|(?=而且|并且)")
+_JOINT = re.compile(r"^[\s,，;；]*(?:and|but|而且|并且)?\s*|[\s,，;；]+$")
+_FEWEST, _FEWEST_OF_A_HOLE = (2, 4), (3, 12)
+"""English words and Chinese characters of its own that make a text, or a clause that holds a mask, worth keeping."""
+_HAN = re.compile(r"(?![的是我你您了吧请帮把记住存保])[\u4e00-\u9fff]")
+_NOT_ITS_OWN = FILLERS | NO_WORD | set("remember save note keep store forget don't it's that's pay".split())
+
+
+def without_holes(text: str) -> str:
+    """Return a cleaned text without the clauses that only name a masked secret; "" if nothing of worth is left."""
+    if "[masked: " not in text:
+        return text
+    clauses = _CLAUSE.split(text)
+    kept = [each for each in clauses if not _HOLE.search(each) or _says(each, _FEWEST_OF_A_HOLE)]
+    left = _JOINT.sub("", " ".join(kept)) if len(kept) < len(clauses) else text
+    return left if _says(left, _FEWEST) else ""
+
+
+def _says(text: str, fewest: tuple[int, int]) -> bool:
+    """Whether a text says something beside masks, names of secrets, and what joins them."""
+    lower = _HOLE.sub(" ", text).lower()
+    spans = [(0, 0), *(name.span() for name in names(lower)), (len(lower), len(lower))]
+    lower = " ".join(lower[end:start] for (_, end), (start, _) in pairwise(spans))
+    words = {word for word in re.findall(r"[a-z][a-z'’-]+", lower) if word not in _NOT_ITS_OWN}
+    return len(words) >= fewest[0] or len(_HAN.findall(lower)) >= fewest[1]
 
 
 def _without_secrets(text: str) -> tuple[str, Counter[str]]:

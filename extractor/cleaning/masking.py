@@ -1,180 +1,291 @@
 """Masks the secrets in a message by their kind: `[masked: openai key]`.
 
+What looks like a secret (shape, character classes) is scored by the noun near it that names one, and by what stands
+between, within about a sentence. One linear score with one threshold decides: the words are in `secret_words`, the
+weights in `secret_weights`, which `benchmarks/masking.py` fits. What needs no name is found before: prefixes and places
+are rows of `secret_rows`, checksums and mnemonics in `secret_numbers`.
+
 Why not a package: detect-secrets (the maintained in-process one) brings `requests`, works by line through global
 settings, costs 0.7 ms for a line of chat and 2.3 s for 1 MB, and knows neither "密码是…" nor card or identity numbers.
-The forms below are the issuers' documented ones. Every pattern starts with a literal or a bounded class, and is tried
-only if the text contains its needle, so that a message without secrets costs a few substring searches.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-from .passwords import mask_named
+from . import secret_shapes as shapes
+from . import secret_words as said
+from .secret_numbers import checked
+from .secret_rows import PLACED, TOKENS
+from .secret_tables import in_columns
+from .secret_weights import WEIGHTS
 from .traced import Traced
 
-__all__ = ["mask_secrets"]
+__all__ = ["Pair", "mask_secrets", "names", "pairs"]
 
-# (kind, needle, pattern). A look-behind after the literal keeps `re`'s literal-prefix search, and lets a run of word
-# characters be tried once, at its start, so that no text makes a pattern quadratic. Order matters: the special first.
-_TOKENS: tuple[tuple[str, str, re.Pattern[str]], ...] = tuple(
-    (kind, needle, re.compile(pattern, re.ASCII))
-    for kind, needle, pattern in (
-        ("anthropic key", "sk-ant-", r"sk-ant-(?<![\w-]sk-ant-)[\w-]{16,}"),
-        ("openrouter key", "sk-or-", r"sk-or-(?<![\w-]sk-or-)v\d-[\w-]{16,}"),
-        ("stripe key", "_live_", r"(?<!\w)[srp]k_live_[A-Za-z0-9]{10,}"),
-        ("stripe key", "_test_", r"(?<!\w)[srp]k_test_[A-Za-z0-9]{10,}"),
-        ("stripe key", "whsec_", r"whsec_(?<!\wwhsec_)[A-Za-z0-9+/=]{16,}"),
-        # Also the form of most OpenAI-compatible providers. The digit excludes hyphenated phrases.
-        ("openai key", "sk-", r"sk-(?<![\w-]sk-)(?=[A-Za-z_-]*\d)[\w-]{16,}"),
-        ("aws key", "A", r"(?<![A-Z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-        ("github token", "gh", r"gh[opsur]_(?<!\wgh\w_)[A-Za-z0-9]{20,}"),
-        ("github token", "github_pat_", r"github_pat_(?<!\wgithub_pat_)\w{20,}"),
-        ("gitlab token", "glpat-", r"glpat-(?<![\w-]glpat-)[\w-]{18,}"),
-        ("slack token", "xox", r"xox[abceoprs][-.](?<!\wxox\w[-.])[A-Za-z0-9-]{10,}"),
-        ("slack token", "xapp-", r"xapp-(?<!\wxapp-)\d-[A-Za-z0-9-]{10,}"),
-        ("slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows)/[\w/]{10,}"),
-        ("google key", "AIza", r"AIza(?<![\w-]AIza)[\w-]{30,}"),
-        ("google token", "ya29.", r"ya29\.(?<![\w-]ya29\.)[\w-]{20,}"),
-        ("google key", "GOCSPX-", r"GOCSPX-(?<![\w-]GOCSPX-)[\w-]{20,}"),
-        ("hugging face token", "hf_", r"hf_(?<!\whf_)[A-Za-z0-9]{20,}"),
-        ("npm token", "npm_", r"npm_(?<!\wnpm_)[A-Za-z0-9]{30,}"),
-        ("pypi token", "pypi-", r"pypi-(?<![\w-]pypi-)AgE[\w-]{40,}"),
-        ("sendgrid key", "SG.", r"SG\.(?<![\w-]SG\.)[\w-]{16,64}\.[\w-]{16,}"),
-        ("groq key", "gsk_", r"gsk_(?<!\wgsk_)[A-Za-z0-9]{20,}"),
-        ("xai key", "xai-", r"xai-(?<![\w-]xai-)[A-Za-z0-9]{20,}"),
-        ("digitalocean token", "_v1_", r"(?<!\w)do[opr]_v1_[0-9a-f]{40,}"),
-        ("alibaba cloud key", "LTAI", r"LTAI(?<!\wLTAI)[A-Za-z0-9]{12,30}(?!\w)"),
-        ("tencent cloud key", "AKID", r"AKID(?<!\wAKID)[A-Za-z0-9]{28,40}(?!\w)"),
-        ("telegram bot token", ":AA", r"(?<!\d)\d{8,10}:AA[\w-]{30,40}"),
-        ("jwt", "eyJ", r"eyJ(?<![\w-]eyJ)[\w-]{8,}\.eyJ[\w-]{6,}(?:\.[\w-]*)?"),
-    )
+_AFTER, _BEFORE, _MOST = 110, 70, 6
+"""Characters that are searched behind and before a name, and candidates there."""
+_AT_A_WORD: Final = re.compile(
+    r"(?<![a-z])(?=[a-zпκكร비\u00e0-\u024f])(?:"
+    + "|".join(f"(?P<{group}>{words})" for group, _, words, _ in said.CUES)
+    + ")"
 )
+_ANYWHERE: Final = re.compile(
+    r"(?=[p\u3000-\u9fff]|(?<=的)k)(?:"
+    + "|".join(f"(?P<{group}>{others})" for group, _, _, others in said.CUES if others)
+    + ")"
+)
+_KINDS: Final = {group: kind for group, kind, *_ in said.CUES}
 
-_PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_URL_PASSWORD = re.compile(r"(://[^\s/:@\[]{0,100}:)(?!\[masked:)[^\s/]{1,200}(?=@[\w\[])")
-# Without a scheme only before a port or a path: `email:bob42@example.com` is an address.
-_BARE_URL_PASSWORD = re.compile(
-    r"(?<![\w.+:/@-])([\w.+-]{1,64}:)(?=[^\s/@:\d]{0,60}\d)[^\s/@:]{4,128}(?=@[\w.-]{1,100}(?::\d{2,5}\b|/\w))"
-)
-_CURL_PASSWORD = re.compile(
-    r"((?:-u|--user)(?<!\S-u)(?<!\S--user)[ =][\"']?[\w.@+-]{1,64}:)(?![\d\[]+\b)[^\s\"'\[]{3,128}"
-)
-_BEARER = re.compile(r"(?i)\b(bearer[ \t]{1,8})(?=[^\s\d]{0,200}\d)(?=[\d.~+/=-]{0,200}[a-z])[\w.~+/=-]{8,}", re.ASCII)
-_BASIC = re.compile(r"(?i)\b(authorization[ \t]{0,8}:[ \t]{0,8}basic[ \t]{1,8})[A-Za-z0-9+/=]{8,}")
 
-_COOKIES = re.compile(r"(?i)(?<![a-z])((?:set-)?cookie[ \t]{0,4}:[ \t]{0,4})(?=[\w.-]{1,60}=)[^\n]{1,4096}")
-_SESSION = re.compile(
-    r"(?i)(?<![a-z])((?:(?:php|j)?sess(?:ion)?[_ -]?(?:id|key)|phpsessid|(?:session|sess)(?==)|(?:connect\.)?sid"
-    r"|[cx]srf[_-]?token)[\"']?(?:[ \t]{0,2}[=:：][ \t]{0,2}|[ \t]is[ \t])[\"']?)"
-    r"(?=[^\s\d]{0,60}\d)(?=[^\sa-z]{0,60}[a-z])[\w%.~+/=-]{12,}",
-    re.ASCII,
-)
-# Numbers without a check digit are masked only next to their name.
-_SOCIAL_SECURITY = re.compile(
-    r"(?i)(?<![a-z])((?:ssn|itin|social(?: security)?)(?: (?:number|no\.?))?"
-    r"(?:[ \t]{1,4}(?:is|was))?[ \t]{0,4}[#:：=-]?[ \t]{0,4})(?<!\w)\d{3}[ -]?\d{2}[ -]?\d{4}(?![\d-])",
-    re.ASCII,
-)
-_PASSPORT = re.compile(
-    r"(?i)((?:(?<![a-z])passport(?: (?:number|no\.?|nr\.?|id))?(?:[ \t]{1,4}is)?|护照(?:号码?|编号)?[是为]?)"
-    r"[ \t]{0,4}[#:：=-]?[ \t]{0,4})(?<![a-zA-Z])[a-z]{0,2}\d{6,9}(?![\w年])"
-)
-_PLACED: tuple[tuple[str, str, re.Pattern[str]], ...] = (
-    ("password", "://", _URL_PASSWORD),
-    ("password", "@", _BARE_URL_PASSWORD),
-    ("password", "-u", _CURL_PASSWORD),
-    ("bearer token", "bearer", _BEARER),
-    ("password", "authorization", _BASIC),
-    ("cookie", "cookie", _COOKIES),
-    ("session id", "sess", _SESSION),
-    ("session id", "sid", _SESSION),
-    ("session id", "srf", _SESSION),
-    ("social security number", "ssn", _SOCIAL_SECURITY),
-    ("social security number", "itin", _SOCIAL_SECURITY),
-    ("social security number", "social", _SOCIAL_SECURITY),
-    ("passport number", "passport", _PASSPORT),
-    ("passport number", "护照", _PASSPORT),
-)
-# People separate the groups of a number by blanks, dots, or dashes of any length, also two of them.
-_PARTED = r"[ \t.\-\u2010-\u2015_/·•*,|\u00a0\u2000-\u200a\u202f\u3000]{0,4}"
-_CARD = re.compile(
-    rf"(?!2[0189])[2-6](?<!\d[2-6])(?:\d{{3}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}{_PARTED}\d{{4}}(?:{_PARTED}\d{{1,3}})?"
-    rf"|\d{{3}}{_PARTED}\d{{6}}{_PARTED}\d{{4,5}}"
-    rf"|\d{{5}}{_PARTED}\d{{10}}|(?<![2])\d{{3}}(?:\n\d{{4}}){{3}}|\d{{12}})(?!\d)"
-)
-# Next to its name a number may have separators anywhere, also line breaks.
-_CARD_NAME = re.compile(r"(?i)\b(?:card|visa|mastercard|amex|unionpay|maestro|jcb)|卡|支付|付款")
-_NAMED_CARD = re.compile(
-    r"(?i)(?:\b(?:card|visa|mastercard|amex|unionpay|maestro|jcb)|卡|支付|付款)[^\d]{0,40}"
-    r"(?<!\d)([2-6](?:[\s.\-_/·•*,|\u2010-\u2015]{0,4}\d){12,18})(?!\d)"
-)
-_IDENTITY = re.compile(
-    r"[1-9](?<![\dA-Za-z]\d)\d{5}[ \t.\-\u00a0\u3000]{0,3}(?:18|19|20)\d\d[ .-]?(?:0[1-9]|1[0-2])[ .-]?"
-    r"(?:0[1-9]|[12]\d|3[01])[ \t.\-\u00a0\u3000]{0,3}\d{3}[\dXx](?![\dA-Za-z])"
-)
-_FEWEST_DIGITS = 13
-_IDENTITY_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
-_DIGITS = re.compile(r"\d(?:[^\da-zA-Z]{0,4}\d){11}")
+class Pair(NamedTuple):
+    """A candidate beside a name. features: the names of its weights, each as often as it counts."""
+
+    start: int
+    end: int
+    kind: str
+    features: list[str]
+
+    @property
+    def score(self) -> float:
+        """The log-odds that it is a secret; the threshold is 0."""
+        return sum(map(WEIGHTS.get, self.features, [0.0] * len(self.features)), WEIGHTS["bias"])
 
 
 def mask_secrets(told: Traced) -> None:
     """Replace every secret by its kind. Linear in the length of the text."""
-    if "-----BEGIN" in told.text:
-        told.cut(list(_private_keys(told.text)))
-    for kind, needle, pattern in _TOKENS:
+    for kind, needle, pattern in TOKENS:
         if needle in told.text:
             told.cut([(*match.span(), f"[masked: {kind}]") for match in pattern.finditer(told.text)])
     lower = told.text.lower()
-    for kind, needle, pattern in _PLACED:
+    for kind, needle, pattern in PLACED:
         if needle in lower:
-            told.cut([(match.end(1), match.end(), f"[masked: {kind}]") for match in pattern.finditer(told.text)])
-    mask_named(told, lower)
-    if _DIGITS.search(told.text):
-        _mask_checked(told, _IDENTITY, _identity_in, "identity number")
-        _mask_checked(told, _CARD, _card_in, "card number")
-        if _CARD_NAME.search(told.text):
-            _mask_checked(told, _NAMED_CARD, _card_in, "card number")
+            told.cut([span for match in pattern.finditer(told.text) if (span := _placed(match, kind))])
+    told.cut(list(in_columns(told.text)))
+    for spans in checked(told.text):
+        told.cut(spans)
+    told.cut(_joined([pair for pair in pairs(told.text) if pair.score > 0]))
 
 
-def _private_keys(text: str) -> Iterator[tuple[int, int, str]]:
-    position = 0
-    while begin := _PEM_BEGIN.search(text, position):
-        end = _PEM_END.search(text, begin.end())
-        position = end.end() if end else len(text)  # without its end, all of the rest is the key
-        yield begin.start(), position, "[masked: private key]"
+def _placed(match: re.Match[str], kind: str) -> tuple[int, int, str] | None:
+    name = "value" if match["value"] is not None else "other"
+    start, end = match.span(name)
+    if match[name][0] in "\"'" and match[name][0] == match[name][-1]:
+        start, end = start + 1, end - 1
+    return None if match[name].strip("\"'").startswith("[masked") else (start, end, f"[masked: {kind}]")
 
 
-def _mask_checked(told: Traced, pattern: re.Pattern[str], length_of: Callable[[str], int], kind: str) -> None:
-    """Mask the matches that are valid numbers. length_of: returns how many characters of a match are, 0 for none."""
-    told.cut(
-        [
-            (start, start + length, f"[masked: {kind}]")
-            for match in pattern.finditer(told.text)
-            if (length := length_of(match[pattern.groups]))
-            for start in [match.start(pattern.groups)]
-        ]
-    )
+def _joined(found: list[Pair]) -> list[tuple[int, int, str]]:
+    spans: list[tuple[int, int, str]] = []
+    for pair in sorted(found):
+        if spans and pair.start < spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(pair.end, spans[-1][1]), spans[-1][2])
+        else:
+            spans.append((pair.start, pair.end, f"[masked: {pair.kind}]"))
+    return spans
 
 
-def _card_in(number: str) -> int:
-    """Return the length of the card number at the start; its security code or expiry month may follow."""
-    ends = [at + 1 for at, character in enumerate(number) if character.isdecimal()]
-    for count in range(len(ends), _FEWEST_DIGITS - 1, -1):
-        if (count == len(ends) or ends[count] - ends[count - 1] > 1) and _passes_luhn(number[: ends[count - 1]]):
-            return ends[count - 1]
-    return 0
+def pairs(text: str) -> Iterator[Pair]:
+    """Yield what may be a secret, with what speaks for and against it."""
+    lower = text.lower()
+    if len(lower) != len(text):
+        lower = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
+    masks = [mask.span() for mask in shapes.MASK.finditer(text)]
+    inside = {at for start, end in masks for at in range(start, end)}
+    cues = [
+        cue
+        for cue in names(lower)
+        if cue.start() not in inside
+        and not shapes.PATTERN["compound"].match(lower, cue.end())
+        and (cue.lastgroup != "bare" or shapes.PATTERN["place"].search(lower, max(0, cue.start() - 50), cue.end() + 50))
+        and not (
+            cue.lastgroup in shapes.CODES
+            and shapes.PATTERN["other code"].search(lower, max(0, cue.start() - 20), cue.start())
+        )
+    ]
+    taken = [cue.span() if cue.lastgroup != "access" else (0, 0) for cue in cues]
+    for at, cue in enumerate(cues):
+        masked = [span for span in masks if span[1] > cue.start() - _BEFORE and span[0] < cue.end() + _AFTER]
+        same = [other.start() for other in cues[at + 1 : at + 4] if other.lastgroup == cue.lastgroup]
+        yield from _behind(text, lower, cue, min([cue.end() + _AFTER, *same]), taken[at + 1 : at + 3], masked)
+        begin = max(
+            [
+                0,
+                cue.start() - _BEFORE,
+                *(other.end() for other in cues[max(0, at - 3) : at] if other.lastgroup == cue.lastgroup),
+            ]
+        )
+        yield from _in_front(text, lower, cue, begin, masked)
 
 
-def _passes_luhn(number: str) -> bool:
-    """ISO/IEC 7812-1 annex B."""
-    digits = [int(character) for character in number if character.isdecimal()]
-    doubled = (sum(divmod(digit * 2, 10)) for digit in digits[-2::-2])
-    return len(set(digits)) > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+def names(lower: str) -> Iterator[re.Match[str]]:
+    """Yield the nouns that name a secret, ascending, each place once."""
+    end = 0
+    for name in sorted(
+        (*_AT_A_WORD.finditer(lower), *_ANYWHERE.finditer(lower)), key=lambda name: (name.start(), -name.end())
+    ):
+        if name.start() >= end:
+            end = name.end()
+            yield name
 
 
-def _identity_in(text: str) -> int:
-    """GB 11643-1999: ISO 7064 MOD 11-2 over the first 17 digits."""
-    number = "".join(character for character in text if character.isalnum())
-    total = sum(int(digit) * weight for digit, weight in zip(number, _IDENTITY_WEIGHTS, strict=False))
-    return len(text) if "10X98765432"[total % 11] == number[-1].upper() else 0
+def _behind(
+    text: str, lower: str, cue: re.Match[str], stop: int, taken: list[tuple[int, int]], masked: list[tuple[int, int]]
+) -> Iterator[Pair]:
+    """Yield the candidates behind a name, up to stop. taken: the spans of the next names."""
+    origin, count, before, before_plain = cue.end(), 0, 0, False
+    while origin < len(text) and text[origin] in "\"'”’`*_]})>":
+        origin += 1
+    for match in shapes.VALUE.finditer(text, origin, min(len(text), stop + 300)):
+        start, end = shapes.span_of(match)
+        if start >= stop or count == _MOST:
+            break
+        value, gap = text[start:end], lower[cue.end() : start]
+        if (
+            not value
+            or lower[start:end] in said.NO_WORD
+            or shapes.KEY.match(text, end)
+            or any(start < right and left < end for left, right in masked)
+        ):
+            continue
+        link = "and" if before and shapes.PATTERN["and"].fullmatch(lower, before, start) else _link(gap)
+        shape = shapes.shape_of(match, value)
+        if not shapes.fits(str(cue.lastgroup), shape, value, link) or _counts(lower, shape, end):
+            continue
+        plain = shapes.SORTS.get(shape) in ("word", "han")
+        if shape in ("signs", "ident") and link == "beside" and gap.isascii() and not _free(lower, cue):
+            continue
+        if plain:
+            other = (link == "and" and not before_plain) or any(start < right and left < end for left, right in taken)
+            end, shape = (end, "") if other else _whole(text, lower, start, end, shape, cue, link)
+            if not shape:
+                continue
+        features = _features(lower, cue, shape, link, gap, start, end)
+        passed = sum(left < start for left, _ in taken)
+        pair = Pair(start, end, _kind(cue), [*features, *["between"] * count, *["passed"] * passed])
+        count += not plain
+        before, before_plain = (end if pair.score > 0 else 0), plain
+        yield pair
+
+
+def _in_front(text: str, lower: str, cue: re.Match[str], begin: int, masked: list[tuple[int, int]]) -> Iterator[Pair]:
+    """Yield the last candidates before a name: "hunter2 is my password"."""
+    begin = max(begin, lower.rfind("\n\n", begin, cue.start()) + 1)
+    number = 0
+    for match in reversed([*shapes.VALUE.finditer(text, begin, cue.start())]):
+        start, end = shapes.span_of(match)
+        value, gap = text[start:end], lower[end : cue.start()]
+        if not value or number == _MOST // 2 or any(start < right and left < end for left, right in masked):
+            continue
+        link = "is my" if shapes.PATTERN["is my"].fullmatch(gap) else "words" if gap.strip() else "beside"
+        shape = shapes.shape_of(match, value)
+        sort = shapes.SORTS.get(shape, "mixed")
+        if not shapes.fits(str(cue.lastgroup), shape, value, link) or _counts(lower, shape, end):
+            continue
+        if (
+            link != "is my"
+            and gap.strip() not in ("(", "（")
+            and not shapes.PATTERN["verb"].search(lower, max(0, start - 16), start)
+        ):
+            continue
+        if sort in ("word", "han") or shape == "signs":
+            whole = (
+                cue.lastgroup in shapes.PLAIN
+                and link == "is my"
+                and shapes.PATTERN["my"].search(gap)
+                and shapes.CLAUSE_END.match(lower, cue.end())
+            )
+            speaks = value.lower() in said.NO_WORD or shapes.STATE.fullmatch(value)
+            if not whole or shape == "han" or speaks or len(value) < 4:  # noqa: PLR2004
+                continue
+        features = _features(lower, cue, shape, f"before {link}", gap, start, end)
+        yield Pair(start, end, _kind(cue), [*features, *["between"] * number])
+        number += 1
+
+
+def _counts(lower: str, shape: str, end: int) -> bool:
+    """Whether a number counts what follows: "8 characters", "6位"."""
+    return shapes.SORTS.get(shape) == "digits" and bool(shapes.PATTERN["unit"].match(lower, end))
+
+
+def _free(lower: str, cue: re.Match[str]) -> bool:
+    """Whether any word right behind the name is its value: "--password swordfish", "user bob, password swordfish"."""
+    return bool(shapes.PATTERN["free"].search(lower, max(0, cue.start() - 100), cue.start()))
+
+
+def _kind(cue: re.Match[str]) -> str:
+    return _KINDS[str(cue.lastgroup)]
+
+
+def _link(gap: str) -> str:
+    """Return how a name and the value behind it are joined."""
+    gap = shapes.PATTERN["aside"].sub("", gap)
+    if not gap.strip() and "\t" not in gap:
+        return "below" if "\n" in gap else "beside" if gap else "attached"
+    for name in ("sign", "copula", "to", "dash", "comma"):
+        if shapes.PATTERN[name].search(gap.rstrip(" \n\"'“‘「『【《`*") if name in ("copula", "to") else gap):
+            return name
+    return "words"
+
+
+def _whole(text: str, lower: str, start: int, end: int, shape: str, cue: re.Match[str], link: str) -> tuple[int, str]:
+    """Return the end and the shape of a value of plain words, or no shape if the words only speak of the secret."""
+    value, group = lower[start:end], cue.lastgroup
+    quoted = text[start - 1 : start] in "\"'“‘「『【《`("
+    ends = shapes.CLAUSE_END.match(lower, end)
+    if shape == "han":
+        strict = shapes.NO_HAN if cue[0][0] == "密" else shapes.NO_HAN_HERE
+        free = quoted or cue[0].isascii() or group == "answer" or not strict.match(value)
+        fits = link in ("sign", "copula", "dash") and group in shapes.HAN_TOO and text[end : end + 1] not in ("？", "?")
+        return end, "han" if fits and ends and free else ""
+    free = lower[start - 1] == "=" or _free(lower, cue)
+    if (
+        text[start - 2 : start] == "</"
+        or link == "words"
+        or group in shapes.NO_PLAIN
+        or (link != "sign" and (group not in shapes.PLAIN or group in ("key", "token")))
+        or (link == "to" and not shapes.PATTERN["change"].search(lower, max(0, cue.start() - 40), start))
+        or value in said.NO_WORD
+        or len(value) < 3  # noqa: PLR2004
+        or (shapes.STATE.fullmatch(value) and not quoted)
+        or shapes.PATTERN["code"].match(lower, start)
+    ):
+        return end, ""
+    if link == "beside" and lower[start - 2 : start].isascii():
+        capital = shape in ("capital", "inner") and cue[0].startswith("passw")
+        if not capital and not lower[: cue.start()].endswith(shapes.USING):
+            ends = shapes.STRICT_END.match(lower, end)
+        option = lower[cue.start() - 1 : cue.start()] in "-_"
+        return end, shape if (free and (option or ends)) or (capital and ends) else ""
+    loose = group in ("phrase", "passphrase", "answer")
+    if (loose or group in ("password", "secret")) and not quoted and (more := shapes.WORDS_TOO.match(lower, end)):
+        words = more[0].split()
+        speaks = any(word in said.NO_WORD or shapes.STATE.fullmatch(word) for word in words)
+        if (len(words) > 1 or group == "answer") and (loose or not speaks):
+            return more.end(), "phrase"
+    return end, shape if quoted or free or ends else ""
+
+
+def _features(lower: str, cue: re.Match[str], shape: str, link: str, gap: str, start: int, end: int) -> list[str]:
+    """Return the names of the weights that count for a candidate with this gap to the name."""
+    words, sort = shapes.PATTERN["english"].findall(gap), shapes.SORTS.get(shape, "mixed")
+    behind, begin, group = lower[end : end + 14], cue.start(), cue.lastgroup
+    counts = {
+        "unknown": sum(word not in said.FILLERS for word in words),
+        "han": len(shapes.PATTERN["han"].findall(shapes.PATTERN["filler"].sub("", gap))),
+        "comma": len(shapes.PATTERN["clause"].findall(gap)),
+        "stop": len(shapes.PATTERN["stop"].findall(gap)),
+        "line": "\n" in gap,
+        "bad": len(shapes.PATTERN["bad"].findall(gap)),
+        "bad next": bool(shapes.PATTERN["bad"].match(behind.lstrip())),
+        "unit": bool(shapes.PATTERN["unit"].match(behind)),
+        "owner": bool(shapes.PATTERN["owner"].search(lower, max(0, start - 30), start)),
+        f"at {sort}": bool(shapes.PATTERN["at"].search(lower, max(0, start - 10), start)),
+        "verb": bool(shapes.PATTERN["verb"].search(lower, max(0, start - 16), start)),
+        "code": shape != "doc" and bool(shapes.PATTERN["code"].match(lower, start)),
+        "owner of the name": bool(shapes.PATTERN["owner"].search(lower, max(0, begin - 20), begin)),
+        "question": bool(shapes.PATTERN["question"].search(lower, max(0, begin - 40), begin)),
+        "ends": bool(shapes.CLAUSE_END.match(lower, end)),
+    }
+    known = [f"{group} {shape}", f"{sort} {link}", f"shape {shape}", f"link {link}", f"group {group}"]
+    return known + [name for name, count in counts.items() for _ in range(min(int(count), 5))]

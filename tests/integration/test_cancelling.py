@@ -37,7 +37,7 @@ async def test_a_turn_whose_host_gave_up_is_processed_without_another_turn(memor
     session = await memory.start_session("chat", user=OWNER)
 
     async def call(step: int) -> Coroutine[Any, Any, Any]:
-        return memory.after_reply(session, user=f"Remember that door {step} has the code 77{step:02d}.", reply="OK")
+        return memory.after_reply(session, user=f"Remember that shelf {step} has the label 77{step:02d}.", reply="OK")
 
     steps, kept = 0, 0
     async for step in at_each_wait(call):
@@ -45,7 +45,7 @@ async def test_a_turn_whose_host_gave_up_is_processed_without_another_turn(memor
         rows = await journal_rows(memory, "SELECT count(*) FROM replies")
         steps, kept = step, rows[0][0]
         text = (memory.workspace / "MEMORY.md").read_text("utf-8") if kept else ""
-        assert text.count("has the code") == kept
+        assert text.count("has the label") == kept
     assert steps >= 1
     assert kept >= 1, "at one of them the turn was on its way to the disk"
 
@@ -56,13 +56,15 @@ async def test_the_first_turn_of_a_session_may_be_cancelled_anywhere(memory: Gat
     async def call(step: int) -> Coroutine[Any, Any, Any]:
         session = sessions[step] = await memory.start_session(f"chat {step}", user=OWNER)
         await memory.end_session(session, reason="reset")
-        return memory.after_reply(session, user=f"Remember that door {step} has the code 77{step:02d}.", reply="OK")
+        return memory.after_reply(session, user=f"Remember that shelf {step} has the label 77{step:02d}.", reply="OK")
 
     async for step in at_each_wait(call):
         await settled(memory)
-        await memory.after_reply(sessions[step], user=f"Remember that gate {step} has the code 88{step:02d}.", reply="")
+        await memory.after_reply(
+            sessions[step], user=f"Remember that crate {step} has the label 88{step:02d}.", reply=""
+        )
         await memory.flush()
-        assert f"gate {step} has" in (memory.workspace / "MEMORY.md").read_text("utf-8")
+        assert f"crate {step} has" in (memory.workspace / "MEMORY.md").read_text("utf-8")
         assert step < 200
 
 
@@ -107,13 +109,13 @@ async def test_a_command_that_was_cancelled_is_done_whole_or_not_at_all(memory: 
     path = memory.workspace / "MEMORY.md"
 
     async def call(step: int) -> Coroutine[Any, Any, Any]:
-        identity = await memory.save_fact(session, content=f"The door {step} has the code 77{step:02d}")
+        identity = await memory.save_fact(session, content=f"The shelf {step} has the label 77{step:02d}")
         return memory.command(session, f"/memory {what} {identity}")
 
     async for step in at_each_wait(call):
         await settled(memory)
-        rows = await journal_rows(memory, "SELECT state FROM memories WHERE text LIKE ?", (f"The door {step} has%",))
+        rows = await journal_rows(memory, "SELECT state FROM memories WHERE text LIKE ?", (f"The shelf {step} has%",))
         files = [path, *(memory.workspace / "memory").glob("*.md")]
-        there = any(f"The door {step} has" in file.read_text("utf-8") for file in files if file.exists())
+        there = any(f"The shelf {step} has" in file.read_text("utf-8") for file in files if file.exists())
         assert there == (rows[0][0] == "active")
         assert step < 300

@@ -133,11 +133,11 @@ async def test_only_our_errors_come_out_of_a_call_and_the_host_goes_on(
                     assert name != "before_reply"
                 disk.work()
             await memory.after_reply(
-                session, user=f"Remember that door {number} has the code 77{number:02d}.", reply=""
+                session, user=f"Remember that shelf {number} has the label 77{number:02d}.", reply=""
             )
             await memory.flush()
             await memory.end_session(session, reason="completed")
-            assert f"door {number} has" in (tmp_path / "MEMORY.md").read_text("utf-8")
+            assert f"shelf {number} has" in (tmp_path / "MEMORY.md").read_text("utf-8")
         rows = await journal_rows(memory, "SELECT count(*) FROM sessions WHERE ended_at IS NULL AND key LIKE 'chat %'")
         assert rows == [(0,)]
     ids = [row["session_id"] for row in read_records(tmp_path / "sessions.jsonl")[0]]
