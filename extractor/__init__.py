@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .categories import CATEGORIES, Category, traits_of
-    from .cleaning.clean import clean
+    from .cleaning.clean import clean, without_holes
     from .cleaning.injection import without_commands
     from .debounce import Debouncer
     from .errors import ExtractorError, ModelError
@@ -87,6 +87,7 @@ __all__ = [
     "unsure",
     "with_unread",
     "without_commands",
+    "without_holes",
     "without_quotations",
     "written",
 ]
@@ -148,6 +149,7 @@ _HOMES = {
     "unsure": "merge.decide",
     "with_unread": "merge.told",
     "without_commands": "cleaning.injection",
+    "without_holes": "cleaning.clean",
     "without_quotations": "language.sentences",
     "written": "model.summary",
 }

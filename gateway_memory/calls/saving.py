@@ -62,8 +62,8 @@ class SavingCalls(Opened):
     ) -> str:
         """Save a fact that the agent states, and return its id; that of the review if a person must approve it first.
 
-        Nothing is saved, and "" is returned, if the whole text is private, is a command to the assistant's machine, or
-        is a standing instruction from a guest, or if the user has switched saving off.
+        Nothing is saved, and "" is returned, if the whole text is private, only holds a secret, is a command to the
+        assistant's machine, or is a standing instruction from a guest, or if the user has switched saving off.
 
         content: the text of the fact.
         type: W, B, O, or S for a stage summary.

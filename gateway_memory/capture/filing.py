@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from extractor import Candidate, Decision, permitted
+from extractor import Candidate, Decision, permitted, without_holes
 from gateway_memory.capture.draft import Draft, read_turn
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.masked import asks_to_keep_masked
@@ -107,7 +107,13 @@ class Filing:
             if stage == "rules" and asks_to_keep_masked(turn.user):
                 draft.outcomes.append(CandidateOutcome(turn=turn.id, action="masked", reason="secret"))
             read = read_turn(turn, self._runtime.zone)
-            for candidate in meant:
+            for found_one in meant:
+                content = await compute(without_holes, found_one.content)
+                if not content:
+                    if all((each.turn, each.action) != (turn.id, "masked") for each in draft.outcomes):
+                        draft.outcomes.append(CandidateOutcome(turn=turn.id, action="masked", reason="secret"))
+                    continue
+                candidate = replace(found_one, content=content) if content != found_one.content else found_one
                 allowed = await compute(permitted, candidate, read, by_owner=scope.key == OWNER_KEY)
                 if allowed is None:
                     draft.outcomes.append(CandidateOutcome(turn=turn.id, action="skipped", reason="not_permitted"))

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from extractor import Cleaned
+from extractor import Cleaned, clean, without_holes
 from gateway_memory.edge.phrases import Language, language_of, say, secret_name
 from recall import render_block
 
-__all__ = ["asks_to_keep_masked", "masked_block", "names_of"]
+__all__ = ["asks_to_keep_masked", "masked_block", "names_of", "secret_note"]
 
 _NOTICE_TOKENS: Final = 160
 _MASKED: Final = re.compile(r"\[masked: ([a-z ]{2,40})\]")
@@ -45,3 +45,13 @@ def masked_block(said: Cleaned) -> str:
     language = language_of(_MASKED.sub("", said.text))
     told = say(language, "masked_tell", kinds=names_of(said.secrets, language))
     return render_block("Memory Notice", "For the assistant.", [told], _NOTICE_TOKENS)
+
+
+def secret_note(text: str) -> str:
+    """Return what who saves a text is told of the secret in it, in the text's language; "" without a secret."""
+    said = clean(text)
+    if not said.secrets:
+        return ""
+    language = language_of(_MASKED.sub("", said.text))
+    phrase = "secret_left_out" if without_holes(said.text) else "secret_not_kept"
+    return say(language, phrase, kinds=names_of(said.secrets, language))

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gateway_memory.capture.masked import secret_note
 from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_whose
 from gateway_memory.errors import GatewayMemoryError, UsageError
@@ -119,7 +120,10 @@ async def _save_fact(memory: "GatewayMemory", session: "Session", args: argparse
         entities=_parts([args.entities], ","),
         confidence=args.confidence,
     )
-    return {"status": "ok", "id": identity} if identity else {"status": "skipped", "reason": "nothing to keep"}
+    note = secret_note(args.content)
+    if not identity:
+        return {"status": "skipped", "reason": note or "nothing to keep"}
+    return {"status": "ok", "id": identity, **({"reason": note} if note else {})}
 
 
 async def _save_summary(memory: "GatewayMemory", session: "Session", args: argparse.Namespace) -> dict[str, Any]:

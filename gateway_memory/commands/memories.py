@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from extractor import without_holes
+from gateway_memory.capture.masked import secret_note
 from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, shown
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.context.finder import as_query
@@ -48,7 +50,10 @@ def memory_row(ports: CommandPorts, memory: Entry | Hit, file: str) -> dict[str,
 async def correct(ports: CommandPorts, session: Session, rest: str) -> str:
     """Replace the text of a memory by the words behind its id."""
     identity, _, typed = rest.strip().partition(" ")
-    text = one_line(as_query(typed).text)
+    query = as_query(typed)
+    text = one_line(without_holes(query.text))
+    if query.secrets and not text:
+        raise NotDone(secret_note(typed))
     if not text:
         raise NotDone(phrase(session, "correct_usage"))
     stored = await _named_by_id(ports, session, identity)

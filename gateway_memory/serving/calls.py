@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
+from gateway_memory.capture.masked import secret_note
 from gateway_memory.commands.answers import phrase
 from gateway_memory.commands.dispatch import may_change
 from gateway_memory.context.finder import Found
@@ -175,7 +176,7 @@ class AgentCalls:
             memory = await self.memory.save_fact(
                 session, content=asked.content, type=asked.type, entities=asked.entities, confidence=asked.confidence
             )
-            return {"memory": memory}
+            return {"memory": memory, "reason": secret_note(text_of(asked.content, "content"))}
 
         return models.SavedFact(**await self.memory.once(self._request("save_fact", asked, session), work))
 

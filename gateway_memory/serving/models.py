@@ -290,9 +290,13 @@ class Ended(Answered):
 
 
 class SavedFact(Answered):
-    """The id of the memory, or of what waits for a person's approval; "" if nothing may be saved."""
+    """The id of the memory, or of what waits for a person's approval; "" if nothing may be saved.
+
+    reason: what is not saved of a text that holds a secret, in the text's language; else "".
+    """
 
     memory: str
+    reason: str = ""
 
 
 class SavedSummary(Answered):

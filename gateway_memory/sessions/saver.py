@@ -16,6 +16,7 @@ from extractor import (
     permitted_summary,
     summarize,
     without_commands,
+    without_holes,
     written,
 )
 from gateway_memory.capture.changes import MemoryChanges
@@ -80,7 +81,7 @@ class Saver:
         confidence: float,
     ) -> CandidateOutcome | None:
         """Save a fact or a stage summary (S) that the agent states; None if nothing of it may be saved."""
-        text = clean(content).text
+        text = await compute(without_holes, clean(content).text)
         if not text or not session.may_save:
             return None
         if type == "S" and not session.settings.sessions.stage_summaries:

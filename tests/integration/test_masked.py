@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory
+from gateway_memory.capture.masked import secret_note
 from gateway_memory.config.settings import MemorySync
 from recall import EmbedderSettings, RecallSettings
 
@@ -69,6 +70,48 @@ async def test_nobody_else_is_told_anything(memory: GatewayMemory, message: str)
     await memory.after_reply(session, user=message, reply="OK")
     await memory.flush()
     assert "masked" not in {outcome.action for row in await memory.receipts(limit=5) for outcome in row.outcomes}
+
+
+@pytest.mark.parametrize(
+    ("fact", "told"),
+    [
+        ("my password is swordfish9!", "Not kept"),
+        ("The user's door code is 4471", "Not kept"),
+        ("我的密码是swordfish9！", "没有保存"),
+        ("用户的护照号是E12345678", "没有保存"),
+    ],
+)
+async def test_a_fact_that_only_holds_a_secret_is_not_kept_and_the_answer_says_so(
+    memory: GatewayMemory, fact: str, told: str
+) -> None:
+    session = await memory.start_session("one", user=OWNER)
+    assert await memory.save_fact(session, content=fact) == ""
+    assert told in secret_note(fact)
+    await memory.after_reply(session, user=f"Remember that {fact}", reply="OK")
+    await memory.flush()
+    assert "[masked" not in (await memory.command(session, "/memory list") or "")
+    kept = await memory.save_fact(session, content="The user likes green tea in the morning.")
+    answer = await memory.command(session, f"/memory correct {kept} {fact}") or ""
+    assert told in answer
+    assert "green tea" in (await memory.command(session, "/memory list") or "")
+
+
+@pytest.mark.parametrize(
+    ("fact", "left", "told"),
+    [
+        ("The user lives in Porto. My password is swordfish9", "The user lives in Porto.", "without the secret"),
+        ("用户住在成都锦江区，密码是swordfish9", "用户住在成都锦江区", "不含其中的机密信息"),
+    ],
+)
+async def test_what_is_worth_keeping_beside_a_secret_is_kept_without_it(
+    memory: GatewayMemory, fact: str, left: str, told: str
+) -> None:
+    session = await memory.start_session("one", user=OWNER)
+    assert await memory.save_fact(session, content=fact)
+    listed = await memory.command(session, "/memory list") or ""
+    assert left in listed
+    assert "[masked" not in listed
+    assert told in secret_note(fact)
 
 
 async def test_incognito_tells_nothing(memory: GatewayMemory) -> None:

@@ -56,6 +56,7 @@ class Saved(BaseModel):
 
     saved: bool
     id: str = Field(default="", description="the memory's id")
+    reason: str = Field(default="", description="why it, or a part of it, was not saved")
 
 
 class Record(BaseModel):

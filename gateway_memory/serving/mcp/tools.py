@@ -8,6 +8,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
+from gateway_memory.capture.masked import secret_note
 from gateway_memory.edge.phrases import CHAT
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.serving.mcp.desk import Desk, FindDesk
@@ -110,7 +111,7 @@ def add_tools(server: MCPServer, desk_of: FindDesk) -> None:  # noqa: C901 - one
         """Save a fact that later conversations should know. Nothing that is private, secret or saved already."""
         desk = await desk_of()
         saved = await _done(desk.memory.save_fact(desk.session, content=content, type=type, entities=entities))
-        return Saved(saved=bool(saved), id=saved)
+        return Saved(saved=bool(saved), id=saved, reason=secret_note(content))
 
     @server.tool(title="Save the session's summary", annotations=_WRITES)
     async def save_summary(
