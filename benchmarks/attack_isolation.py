@@ -1,15 +1,30 @@
 """Isolation: what one person's memory holds reaches no other session, by whichever call or command."""
 
-from collections.abc import AsyncIterator, Awaitable
+import os
+import stat
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 from attacks import PEOPLE, Try, answer_of, config, opening_of, said, words
 
 from gateway_memory import GatewayMemory, Session
+from gateway_memory.scope import scope_named
 
 __all__ = ["isolation"]
+
+PUT_IN: Final = Path(scope_named("user:zoe").folder)
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_LINKS: Final[dict[str, Callable[[Path, Path], None]]] = {
+    "a link": lambda place, owner: _in(place).joinpath("MEMORY.md").symlink_to(owner / "MEMORY.md"),
+    "a second name": lambda place, owner: os.link(owner / "MEMORY.md", _in(place) / "MEMORY.md"),
+    "a linked folder": lambda place, owner: place.symlink_to(owner),
+    "linked records": lambda place, owner: _in(place).joinpath("sessions.jsonl").symlink_to(owner / "sessions.jsonl"),
+    "a pipe": lambda place, _: os.mkfifo(_in(place) / "MEMORY.md"),
+    "a device": lambda place, _: _in(place).joinpath("MEMORY.md").symlink_to("/dev/zero"),
+}
+"""What somebody may put into a person's folder."""
 
 SAYINGS = ("Remember that the {secret} blooms in {hidden}.", "请记住：{secret} 在 {hidden} 开花。")
 
@@ -42,6 +57,31 @@ async def isolation(folder: Path, numbers: Random) -> AsyncIterator[Try]:
                 yield Try(name=f"{thief} hears of {victim}", held=held)
             standing = await memory.search(sessions[victim], secret, limit=5)
             yield Try(name=f"{victim} keeps what others tried to forget", held=hit.id in {each.id for each in standing})
+    async for each in _by_files(folder / "files", numbers):
+        yield each
+
+
+async def _by_files(folder: Path, numbers: Random) -> AsyncIterator[Try]:
+    """What stands in a person's folder leads to the owner's files, and others on the machine look at all of them."""
+    secret = words(numbers)
+    for name, put in _LINKS.items():
+        workspace = folder / f"by {name}"
+        async with GatewayMemory(config(), workspace) as memory:
+            owner = await memory.start_session("agent:main:chat", **PEOPLE["owner"])
+            await said(memory, owner, f"Remember that the {secret} blooms in May")
+            held = not [path for path in (workspace, *workspace.rglob("*")) if path.stat().st_mode & _OTHERS]
+            yield Try(name="nobody else can read an open workspace", held=held)
+        place = workspace / PUT_IN
+        place.parent.mkdir(parents=True, exist_ok=True)
+        put(place, workspace)
+        before = (workspace / "MEMORY.md").read_bytes()
+        async with GatewayMemory(config(), workspace) as memory:
+            thief = await memory.start_session("agent:main:chat:zoe", **PEOPLE["zoe"])
+            told = f"{thief.opening}{await answer_of(memory.before_reply(thief, f'when does the {secret} bloom?'))}"
+            told += await answer_of(memory.search(thief, secret, limit=50))
+            yield Try(name=f"{name} tells nothing", held="May" not in told and secret not in thief.opening)
+            await said(memory, thief, "Remember that I play the oboe")
+        yield Try(name=f"{name} changes nothing", held=(workspace / "MEMORY.md").read_bytes() == before)
 
 
 def _ways(
@@ -78,3 +118,8 @@ def _whose(session: Session) -> dict[str, Any]:
 def _key(whose: dict[str, Any]) -> str:
     ((kind, name),) = whose.items()
     return f"{kind}:{name}" if isinstance(name, str) else "owner"
+
+
+def _in(place: Path) -> Path:
+    place.mkdir()
+    return place

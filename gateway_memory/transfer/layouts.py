@@ -30,7 +30,7 @@ def layout_of(path: Path) -> Layout:
         UsageError: it has none that is known.
     """
     if not path.exists():
-        raise UsageError(f"{path}: there is no such file or folder")
+        raise UsageError(f"{path}: nothing that is known lies here, for there is no such file or folder")
     try:
         found = detected(path)
         if not found and path.suffix == ".jsonl" and path.is_file():

@@ -4,7 +4,6 @@ Nothing here measures time. What hangs hangs until it is let go, so that a call 
 """
 
 import asyncio
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,6 +16,8 @@ from inside import parts
 from locking import locked
 from patience import seconds
 
+import gateway_memory.store.disk.files
+import gateway_memory.store.disk.own
 from gateway_memory import OWNER, Config, Context, GatewayMemory, Session, WorkspaceError, load_config
 from recall import EmbedderSettings
 from recall.encoding.encoder import BundledEncoder
@@ -234,24 +235,28 @@ async def test_a_journal_that_another_process_has_locked(tmp_path: Path) -> None
         await until("full", memory, session)
 
 
-async def test_a_disk_on_which_the_files_stall(tmp_path: Path) -> None:
+async def test_a_disk_on_which_the_files_stall(tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = gateway_memory.store.disk.own.open_own
+
+    def hanging(*given: Any) -> Any:
+        gate()
+        return opened(*given)
+
+    monkeypatch.setattr(gateway_memory.store.disk.files, "open_own", hanging)
     kept(tmp_path)
     async with GatewayMemory(hasty(embedder=WORDS), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         await until("full", memory, session)
-        # Whoever opens a pipe to read waits until somebody writes: as with a disk that does not answer.
-        (tmp_path / "MEMORY.md").unlink()
-        os.mkfifo(tmp_path / "MEMORY.md")
+        gate.open.clear()
+        with (tmp_path / "MEMORY.md").open("a") as file:
+            file.write("- The boat leaves from pier four\n")
         for _ in range(3):
             context = await ask(memory, session)
             assert context.outcome == "full", "what the index holds is found"
             assert LINES[0] in context.text
         zoe = await memory.start_session("new", user="zoe")
         assert (await ask(memory, zoe)).outcome in ("empty", "full")
-        with (tmp_path / "MEMORY.md").open("w") as pipe:
-            pipe.write("- The boat leaves from pier four\n")
-        (tmp_path / "MEMORY.md").unlink()
-        (tmp_path / "MEMORY.md").write_text("- The boat leaves from pier four\n")
+        gate.open.set()
         async with asyncio.timeout(seconds(60)):
             while "pier four" not in (await ask(memory, session)).text:
                 await asyncio.sleep(0.01)

@@ -64,7 +64,11 @@ async def provider() -> AsyncIterator[Provider]:
 def extraction(request: pytest.FixtureRequest, provider: Provider) -> ExtractorSettings:
     wire = "/v1" if request.param.startswith("openai") else ""
     return ExtractorSettings(
-        model=request.param, base_url=f"{provider.url}{wire}", timeout_seconds=seconds(20), min_conversation_length=0
+        model=request.param,
+        base_url=f"{provider.url}{wire}",
+        prompt="full",
+        timeout_seconds=seconds(20),
+        min_conversation_length=0,
     )
 
 

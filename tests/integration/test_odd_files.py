@@ -66,10 +66,6 @@ def a_socket(folder: Path, owner: Path) -> None:
         listener.bind(str(folder / "MEMORY.md"))
 
 
-def a_folder(folder: Path, owner: Path) -> None:
-    (folder / "MEMORY.md").mkdir()
-
-
 def a_gigabyte(folder: Path, owner: Path) -> None:
     (folder / "MEMORY.md").touch()
     os.truncate(folder / "MEMORY.md", LARGEST + 1)
@@ -86,7 +82,6 @@ PUT = [
     a_pipe_for_records,
     an_endless_device,
     a_socket,
-    a_folder,
     a_gigabyte,
 ]
 

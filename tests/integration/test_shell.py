@@ -172,8 +172,8 @@ async def test_the_model_of_the_config_answers_and_what_it_finds_is_told(
         provider.always = lambda body: Say(text=moved if "response_format" in body else "How nice for her!")
         defaults = load_config(WORDS_ALONE).defaults
         extraction = replace(
-            defaults.auto_extract, model="openai/small", base_url=f"{provider.url}/v1", min_conversation_length=0,
-            debounce_seconds=0.05,
+            defaults.auto_extract, model="openai/small", base_url=f"{provider.url}/v1", prompt="full",
+            min_conversation_length=0, debounce_seconds=0.05,
         )  # fmt: skip
         async with GatewayMemory(Config(defaults=replace(defaults, auto_extract=extraction)), tmp_path) as memory:
             agent = choose_agent(None, extraction)

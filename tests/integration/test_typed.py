@@ -184,7 +184,7 @@ async def test_a_models_halves_of_characters_break_no_storage(tmp_path: Path) ->
     wrong = entry(f"{said}\ud800", f"{said}\ud800")
     async with serving() as provider:
         provider.script += [Say(text=json.dumps({"entries": [wrong]}))]
-        extraction = ExtractorSettings(base_url=f"{provider.url}/v1", min_conversation_length=0)
+        extraction = ExtractorSettings(base_url=f"{provider.url}/v1", prompt="full", min_conversation_length=0)
         words_alone = RecallSettings(embedder=EmbedderSettings(provider="none"))
         config = Config(defaults=MemorySync(auto_extract=extraction, auto_recall=words_alone))
         async with GatewayMemory(config, tmp_path) as memory:

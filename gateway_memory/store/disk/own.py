@@ -141,6 +141,9 @@ def writable(owned: Owned, file: str) -> Path:
     """Return where a file is written, behind links that are followed.
 
     What stands there, or on the way, and is not the scope's own gets another name beside it, and stays as it is.
+
+    Raises:
+        OSError: a folder is in its place, or the name can't be given.
     """
     while owned.leads_out(file):
         _set_aside(next(path for path in owned.way_to(file) if path.is_symlink()))
@@ -154,6 +157,8 @@ def writable(owned: Owned, file: str) -> Path:
 
 
 def _set_aside(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():  # whoever made it sees what is wrong, and may have put files into it
+        raise IsADirectoryError(errno.EISDIR, "a folder is in the place of a file", str(path))
     for number in range(1, _MOST_ASIDE):
         aside = path.with_name(f"{path.name}.not-read-{number}")
         if not os.path.lexists(aside):
