@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .merge.told import stands_alone, with_unread
     from .model.breaker import Breaker
     from .model.model import Extraction, Model
-    from .model.permission import permitted, permitted_fact, permitted_summary
+    from .model.permission import permitted, permitted_fact, permitted_summary, permitted_text, without_orders
     from .model.providers import access_of, has_model
     from .model.summary import Seen, Summary, SummaryInput, summarize, written
     from .rules.borrowed import own_words
@@ -73,6 +73,7 @@ __all__ = [
     "permitted",
     "permitted_fact",
     "permitted_summary",
+    "permitted_text",
     "polarity",
     "same_text",
     "says",
@@ -88,6 +89,7 @@ __all__ = [
     "with_unread",
     "without_commands",
     "without_holes",
+    "without_orders",
     "without_quotations",
     "written",
 ]
@@ -136,6 +138,7 @@ _HOMES = {
     "permitted": "model.permission",
     "permitted_fact": "model.permission",
     "permitted_summary": "model.permission",
+    "permitted_text": "model.permission",
     "polarity": "language.vocabulary",
     "same_text": "merge.statement",
     "says": "merge.decide",
@@ -149,6 +152,7 @@ _HOMES = {
     "unsure": "merge.decide",
     "with_unread": "merge.told",
     "without_commands": "cleaning.injection",
+    "without_orders": "model.permission",
     "without_holes": "cleaning.clean",
     "without_quotations": "language.sentences",
     "written": "model.summary",

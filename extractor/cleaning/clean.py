@@ -6,14 +6,13 @@ from itertools import pairwise
 
 from extractor.types import Cleaned
 
-from .layers import HARMFUL, views
+from .layers import views, without_invisible
 from .masking import mask_secrets, names
 from .secret_words import FILLERS, NO_WORD
 from .traced import Cut, Traced, carried_out
 
 __all__ = ["clean", "without_holes"]
 
-_HARMFUL = re.compile(f"[{HARMFUL}]")
 _LINE_BREAK = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
 _PRIVATE_TAG = re.compile(
@@ -50,13 +49,10 @@ def clean(text: str) -> Cleaned:
     """Return the text as it may be stored and sent. Never raises; linear in the length of the text.
 
     Removed: `<private>…</private>` (nested; unclosed, it reaches to the end, and unopened, to
-    the beginning), our injected blocks and other systems',
-    a gateway's message envelope, control characters and lone surrogates. Masked with their kind: secrets. Spans and
-    secrets are found in every layer of encoding (JSON, HTML, URL): see `layers`.
+    the beginning), our injected blocks and other systems', a gateway's message envelope, and letters that nobody sees.
+    Masked with their kind: secrets. Spans and secrets are found in every layer of encoding: see `layers`.
     """
-    text = _LINE_BREAK.sub("\n", text)
-    if _HARMFUL.search(text):
-        text = _HARMFUL.sub("", text)
+    text = without_invisible(_LINE_BREAK.sub("\n", text))
     text, found = _without_secrets(text)
     text, injected_blocks = _without_blocks(text)
     if injected_blocks:  # the text around a cut block may form a new tag

@@ -8,12 +8,13 @@ sentence, and in simplified characters.
 """
 
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from .layers import views
 
-__all__ = ["commands_the_machine", "without_commands"]
+__all__ = ["commands_the_machine", "readings", "without", "without_commands"]
 
 _ENGLISH = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass|skip|drop|discard)\b[^.!?\n]{0,30}"
@@ -102,9 +103,12 @@ _SIMPLIFIED: Final = str.maketrans(
 )
 """Traditional characters of the words above."""
 _LOOK_ALIKES: Final = str.maketrans(
-    "аеорсухіјѕԁѵАЕОРСУХІЈЅВНКМТοαεινρτυχκΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeopcyxijsdvAEOPCYXIJSBHKMToaeivptuxkABEZHIKMNOPTYX"
+    "аеорсухіјѕԁѵԛԝһӏвкмнтгАЕОРСУХІЈЅВНКМТԚԜҺӀαεινορτυχκωγησΑΒΕΖΗΙΚΜΝΟΡΤΥΧօսհոցɑɡıʟᴀʙᴄᴅᴇɢʜɪᴊᴋᴍɴᴏᴘʀᴛᴜᴠᴡʏᴢꜰꜱ",
+    "aeopcyxijsdvqwhlbkmhtrAEOPCYXIJSBHKMTQWHIaeivoptuxkwynoABEZHIKMNOPTYXouhngagilabcdeghijkmnoprtuvwyzfs",
 )
-"""Cyrillic and Greek letters that look like Latin ones."""
+"""Cyrillic, Greek, Armenian and phonetic letters that look like Latin ones."""
+_FOLDED: Final = re.compile(r"[^\x00-\x7f\u2e80-\ua4cf\uac00-\ud7ff\uf900-\ufaff\ufe30-\uff0f\uff1a-\uff20]+")
+"""Letters outside ASCII and Chinese. What marks or styles them is dropped."""
 _SPELT: Final = re.compile(r"(?<!\w)\w(?:[ .·-]\w)+(?!\w)")
 _SPELT_HAN: Final = re.compile(r"(?<=[\u4e00-\u9fff])[^\S\n]+(?=[\u4e00-\u9fff])")
 _MARKS: Final = re.compile(r"</?[a-zA-Z][^<>\n]{0,60}>|[*_`~]+")
@@ -114,17 +118,24 @@ _BLANKS: Final = re.compile(r"[^\S\n]+")
 
 def commands_the_machine(text: str) -> bool:
     """Return whether a text addresses the memory's machinery, in English or Chinese, in any encoding."""
-    return any(_ENGLISH.search(said) or _CHINESE.search(said) for said in _readings(text))
+    return any(_ENGLISH.search(said) or _CHINESE.search(said) for said in readings(text))
 
 
-def _readings(text: str) -> Iterator[str]:
+def readings(text: str) -> Iterator[str]:
+    """Yield each text that somebody may read in it: decoded, without marks, and in plain letters."""
     for view in views(text):
         yield view.text
-        plain = _SPELT.sub(lambda spelt: re.sub(r"[ .·-]", "", spelt[0]), view.text.translate(_LOOK_ALIKES))
+        plain = _FOLDED.sub(_folded, view.text).translate(_LOOK_ALIKES)
+        plain = _SPELT.sub(lambda spelt: re.sub(r"[ .·-]", "", spelt[0]), plain)
         plain = _BLANKS.sub(" ", _BROKEN.sub(" ", _MARKS.sub(" ", plain.translate(_SIMPLIFIED))))
         plain = _SPELT_HAN.sub("", plain)
         if plain != view.text:
             yield plain
+
+
+def _folded(match: re.Match[str]) -> str:
+    plain = unicodedata.normalize("NFKD", match[0])
+    return "".join(character for character in plain if not unicodedata.combining(character))
 
 
 _SENTENCE = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？\n])")
@@ -132,7 +143,12 @@ _SENTENCE = re.compile(r"(?<=[.!?])(?=\s)|(?<=[。！？\n])")
 
 def without_commands(text: str) -> str:
     """Return the text without sentences that address the machine; "" where the rest as a whole still does."""
-    if not commands_the_machine(text):
+    return without(text, commands_the_machine)
+
+
+def without(text: str, unfit: Callable[[str], bool]) -> str:
+    """Return the text without sentences that are unfit; "" where the rest as a whole still is."""
+    if not unfit(text):
         return text
-    left = "".join(part for part in _SENTENCE.split(text) if not commands_the_machine(part)).strip()
-    return "" if commands_the_machine(left) else left
+    left = "".join(part for part in _SENTENCE.split(text) if not unfit(part)).strip()
+    return "" if unfit(left) else left

@@ -14,14 +14,28 @@ from typing import Final
 
 from .traced import Traced
 
-__all__ = ["HARMFUL", "views"]
+__all__ = ["views", "without_invisible"]
 
 # Control characters, lone surrogates, Unicode tags (invisible ASCII), and what reorders or hides text. ZWJ: emoji.
-HARMFUL: Final = (
+_HARMFUL: Final = (
     "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ud800-\udfff\ufeff"
     "\ufff9-\uffff\U000e0000-\U000e007f"
 )
-_UNSEEN: Final = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u3164\ufe00-\ufe0f\uffa0"
+_UNSEEN: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u206a-\u206f\u3164\ufe00-\ufe0f\uffa0"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0100-\U000e01ef"
+)
+# What needs an unseen letter before it: joiners in scripts and emoji, variants of Chinese and Mongolian characters.
+_JOINED: Final = (
+    "\u0590-\u061b\u061d-\u0fff\u1000-\u109f\u1700-\u17b3\u17b6-\u180a\u1810-\u1aff\ua800-\uabff\U00010a00-\U00011fff"
+)
+_EMOJI: Final = "\u203c-\u2059\u2070-\u303d\u3297\u3299\U0001f000-\U0001faff"
+_HAN: Final = "\u3400-\u9fff\U00020000-\U0003ffff"
+_NEEDED: Final = (
+    f"(?<=[{_JOINED}])[\u200c\u200d]|(?<=[{_EMOJI}])[\u200d\ufe0e\ufe0f]|(?<=[{_EMOJI}]\ufe0f)\u200d"
+    f"|(?<=[#*0-9])\ufe0f(?=\u20e3)|(?<=[©®])[\ufe0e\ufe0f]|(?<=[{_HAN}])[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+    "|(?<=[\u1820-\u18aa])[\u180b-\u180d\u180f]"
+)
 _SPACES: Final = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
 _LINE_ENDS: Final = "\r\x0b\x0c\x85\u2028\u2029"
 # Letters, digits and signs of another width or style. Chinese punctuation is kept: it ends a value.
@@ -29,7 +43,7 @@ _STYLED: Final = (
     "\uff02-\uff07\uff0a\uff0b\uff0d-\uff19\uff1c-\uff1e\uff20-\uff3e\uff40-\uff5a\uff5c\ufe5f-\ufe6b\uff5e"
     "\u24b6-\u24e9\u0660-\u0669\u06f0-\u06f9\u2100-\u2149\U0001d400-\U0001d7ff\u2212\u2010-\u2012\ufe63"
 )
-_ODD: Final = re.compile(f"[{HARMFUL}{_UNSEEN}{_SPACES}{_LINE_ENDS}{_STYLED}\U000e0100-\U000e01ef]")
+_ODD: Final = re.compile(f"[{_HARMFUL}{_UNSEEN}{_SPACES}{_LINE_ENDS}{_STYLED}]")
 _DASHES: Final = "\u2212\u2010\u2011\u2012\ufe63"
 
 _HEX: Final = "[0-9a-fA-F]"
@@ -192,7 +206,13 @@ def _plain(character: str) -> str | None:
     return plain if plain.isascii() and len(plain) == 1 and plain.isprintable() else _hidden(character)
 
 
-_HIDDEN: Final = re.compile(f"[{HARMFUL}{_UNSEEN}\U000e0100-\U000e01ef]")
+_HIDDEN: Final = re.compile(f"[{_HARMFUL}{_UNSEEN}]")
+_HIDDEN_OR_NEEDED: Final = re.compile(f"({_NEEDED})|[{_HARMFUL}{_UNSEEN}]")
+
+
+def without_invisible(text: str) -> str:
+    """Return a text without control characters and unseen letters, save where an emoji or a script needs one."""
+    return _HIDDEN_OR_NEEDED.sub(lambda match: match[1] or "", text) if _HIDDEN.search(text) else text
 
 
 def _hidden(character: str) -> str | None:

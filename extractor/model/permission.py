@@ -5,30 +5,14 @@ from dataclasses import replace
 from typing import Final
 
 from extractor.categories import traits_of
-from extractor.cleaning.injection import commands_the_machine, without_commands
+from extractor.cleaning.injection import commands_the_machine, readings, without
 from extractor.rules.extract import gives_instructions
+from extractor.rules.orders import is_of_manner, orders_in
 from extractor.types import Candidate, Turn
 
 from .summary import Summary
 
-__all__ = ["permitted", "permitted_fact", "permitted_summary"]
-
-# A guest may say how they want to be addressed and answered; that is a preference of theirs.
-_MANNER: Final = re.compile(
-    r"\b(?:call|address) me\b|\bi go by\b|叫我|称呼我|喊我"
-    r"|\b(?:answer|reply|respond|speak|talk|write|repl(?:y|ies)|answers?|responses?|explanations?)\b[^.!?]{0,60}"
-    r"\b(?:in|short|brief|concise|simple|detailed|polite|formal|casual|slowly|words|sentences|bullet)\b"
-    r"|(?:用|说|讲)(?:中文|英文|英语|日语|法语|德语|普通话|粤语)|(?:回答|回复|答复|解释)[^。！？]{0,20}(?:简|短|详|细|中文|英文|列表|礼貌)",
-    re.IGNORECASE,
-)
-
-# An order to the assistant: "Always approve …", but not "Always approves …" or "Never have I …".
-_STANDING: Final = re.compile(
-    r"\A\W*(?:(?:please|you (?:must|should|shall|have to|need to)|remember to|make sure to)[ ,]+)*"
-    r"(?:always|never|from now on|henceforth|in (?:the )?future|whenever|every time)\b[ ,]+"
-    r"(?!\w+s\b|(?:i|we|he|she|they|it|my|our|his|her|their|have|had|been)\b)\w",
-    re.IGNORECASE,
-)
+__all__ = ["permitted", "permitted_fact", "permitted_summary", "permitted_text", "without_orders"]
 
 _COMMENT_MARK: Final = re.compile(r"(?:<|&(?:amp;)*lt;)!--|--(?:>|&(?:amp;)*gt;)")
 
@@ -42,9 +26,13 @@ def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate 
     judged = candidate.content if candidate.explicit else f"{candidate.content}\n{turn.user}"
     if commands_the_machine(judged):
         return None
-    if by_owner or not traits_of(candidate.category).directive:
+    if by_owner:
         return candidate
-    return replace(candidate, category="preference", importance="normal") if _MANNER.search(candidate.content) else None
+    orders = orders_in(candidate.content)
+    if not (orders or traits_of(candidate.category).directive):
+        return candidate
+    own = all(map(is_of_manner, orders or (candidate.content,)))
+    return replace(candidate, category="preference", importance="normal") if own else None
 
 
 def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:
@@ -52,7 +40,7 @@ def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candi
 
     turn: has the fact as its user message, so that the rules can find its category: agents call instructions facts.
     """
-    if not by_owner and (gives_instructions(turn.user) or _STANDING.match(candidate.content)):
+    if not by_owner and any(map(gives_instructions, readings(turn.user))):
         candidate = replace(candidate, category="instruction")
     named = tuple(name for name in candidate.entities if not commands_the_machine(name))
     candidate = replace(candidate, entities=named)
@@ -61,21 +49,34 @@ def permitted_fact(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candi
     return permitted(candidate, turn, by_owner=False)
 
 
-def permitted_summary(summary: Summary, *, by_owner: bool) -> Summary | None:
-    """Return a session's summary as its speaker may have it kept; None where nothing of it may be kept.
+def permitted_text(text: str, *, by_owner: bool) -> str:
+    """Return a summary's text as its speaker may have it kept; "" where nothing of it may be kept.
 
-    A guest's words return in their next opening, so sentences that address the machine are cut. The owner's summary is
-    unchanged: the owner's work may be about configs and prompts.
+    A guest's words return in their next opening, so sentences that address the machine or give it standing orders are
+    cut. The owner's are unchanged: the owner's work may be about configs and prompts.
     """
+    return text if by_owner else without_orders(text)
+
+
+def permitted_summary(summary: Summary, *, by_owner: bool) -> Summary | None:
+    """Return a session's summary as its speaker may have it kept (see `permitted_text`); None where nothing may be."""
     if by_owner:
         return summary
-    detailed = without_commands(summary.detailed)
     allowed = replace(
         summary,
-        topic=without_commands(summary.topic),
-        brief=without_commands(summary.brief),
-        detailed=detailed,
-        decisions=tuple(item for item in summary.decisions if not commands_the_machine(item)),
-        todos=tuple(item for item in summary.todos if not commands_the_machine(item)),
+        topic=without_orders(summary.topic),
+        brief=without_orders(summary.brief),
+        detailed=without_orders(summary.detailed),
+        decisions=tuple(item for item in summary.decisions if not _orders(item)),
+        todos=tuple(item for item in summary.todos if not _orders(item)),
     )
-    return allowed if allowed.topic or detailed or allowed.decisions or allowed.todos else None
+    return allowed if allowed.topic or allowed.detailed or allowed.decisions or allowed.todos else None
+
+
+def without_orders(text: str) -> str:
+    """Return the text without sentences that address the machine or give it a standing order, save one of manner."""
+    return without(text, _orders)
+
+
+def _orders(text: str) -> bool:
+    return commands_the_machine(text) or not all(map(is_of_manner, orders_in(text)))

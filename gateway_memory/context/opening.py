@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import zip_longest
 from typing import Final
 
-from extractor import CATEGORIES
+from extractor import CATEGORIES, permitted_text
 from gateway_memory.context.opening_memory import Known
 from gateway_memory.context.opening_text import LastTalk, Material, Opening, OpeningMemory, compose, queries_of
 from gateway_memory.context.outdated import with_marks
@@ -20,7 +21,8 @@ from gateway_memory.context.profile import (
     profile,
 )
 from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.scope import Scope
+from gateway_memory.runtime.tasks import compute
+from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.markdown import Block, parse
@@ -109,7 +111,10 @@ class OpeningBuilder:
             passages = [row.entry for row in await recaller.telling(scope, LEAST_TELLING, PASSAGES)]
             said = await self._storage.episodes.told(scope, [passage.turn for passage in passages])
             sides = own_words_of(said)
-        return profile(memories, passages, sides, self._runtime.day_of, today)
+        about = profile(memories, passages, sides, self._runtime.day_of, today)
+        if session.scope.key == OWNER_KEY:
+            return about
+        return await compute(lambda: [each for each in about if permitted_text(each.text, by_owner=False) == each.text])
 
     async def _talk(self, session: Session) -> LastTalk | None:
         """Return the last session that took place, beside this one."""
@@ -118,7 +123,9 @@ class OpeningBuilder:
         scope = session.scope.key
         first = await self._storage.episodes.latest(scope, session.session_id, BEGINNING)
         told = await self._storage.episodes.told(scope, [episode.turn for episode in first])
-        return last_talk(first, told, self._runtime.day_of)
+        talk = last_talk(first, told, self._runtime.day_of)
+        said = await compute(permitted_text, talk.said if talk else "", by_owner=scope == OWNER_KEY)
+        return replace(talk, said=said) if talk and said else None
 
     async def _found(
         self, scope: Scope, queries: Sequence[str], limit: int, now: datetime

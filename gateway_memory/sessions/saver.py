@@ -14,8 +14,8 @@ from extractor import (
     clean,
     permitted_fact,
     permitted_summary,
+    permitted_text,
     summarize,
-    without_commands,
     without_holes,
     written,
 )
@@ -131,9 +131,9 @@ class Saver:
     async def keep_stage(self, scope: Scope, key: str, session_id: str, text: str) -> CandidateOutcome | None:
         """Save a stage summary in the log of the day. It is never loaded, recalled or distilled.
 
-        Return None if nothing of it may be saved. Commands to the machine are removed from a guest's summary.
+        Return None if nothing of it may be saved.
         """
-        text = text if scope.key == OWNER_KEY else await compute(without_commands, text)
+        text = await compute(permitted_text, text, by_owner=scope.key == OWNER_KEY)
         if not text:
             return None
         at = self._runtime.timestamp()
