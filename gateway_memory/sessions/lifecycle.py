@@ -184,7 +184,7 @@ class Lifecycle:
                 summary = await self._summary(ended, seconds)
                 if summary is not None:
                     await self._saver.revise(ended.scope, record, summary)
-            elif state == "nothing":
+            elif state != "saved":
                 state, _ = await self._last_layer(ended, seconds=seconds)
                 at = self._runtime.timestamp()
                 await self._storage.sessions.close(ended.session_id, ended.end, state=state, at=at)
@@ -204,18 +204,20 @@ class Lifecycle:
         await self.completed()
 
     async def close_abandoned(self, *, starting: bool) -> int:
-        """Close the sessions without an end: those of dead processes, and those that were idle for too long.
+        """Close sessions that are dead or idle for too long, and return their number; make up records that are missing.
 
         starting: this process has opened no session yet, so sessions under its slot belong to a dead process. The call
         then does not wait for a model.
         """
         idle = self._runtime.clock() - timedelta(hours=self._runtime.settings.sessions.idle_hours)
-        found = await self._storage.sessions.abandoned(idle_before=idle.timestamp(), starting=starting)
+        sessions = self._storage.sessions
+        found = await sessions.abandoned(idle_before=idle.timestamp(), starting=starting)
         for session in found:
             self._sessions.close_idle(session.session_id)
+        for session, end in [(each, End(reason="abandoned")) for each in found] + await sessions.unsaved():
             try:
                 scope = self._runtime.scope_of(session.scope)
-                await self.end(session.session_id, scope, session.key, End(reason="abandoned"), patient=not starting)
+                await self.end(session.session_id, scope, session.key, end, patient=not starting)
             except Exception as error:  # noqa: BLE001 - an error in one session must not keep the others open
                 log.error("session.end_failed", error=type(error).__name__, place=place_of(error))
         return len(found)
@@ -259,8 +261,9 @@ class Lifecycle:
             return "saved", None
         try:
             summary = await self._summary(ended, seconds)
-            if summary is None:
-                return "nothing", None
+            if summary is None:  # of turns that wait, the rules may make one
+                waits = await self._storage.turns.claim("accepted", session_id=ended.session_id, limit=1)
+                return ("unsaved" if waits else "nothing"), None
             record = await self._saver.save(ended.scope, ended.session_id, summary, "end", ended.end)
         except Exception as error:  # noqa: BLE001 - a session must end, even on a full disk
             log.error("session.unsaved", error=type(error).__name__, place=place_of(error))

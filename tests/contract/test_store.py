@@ -518,6 +518,17 @@ async def test_one_follow_up_and_switches_that_last(store: Store) -> None:
     assert await store.sessions.abandoned(idle_before=0.5, starting=False) == []
 
 
+async def test_an_end_without_its_record_is_known_until_it_is_made_up(store: Store) -> None:
+    end = End(reason="completed", error="it rained", duration_ms=7000)
+    for name, state in (("s1", "unsaved"), ("s2", "saved"), ("s3", "nothing")):
+        await store.sessions.open(f"chat {name}", "owner", name, 1.0)
+        assert await store.sessions.close(name, end, state=state, at=2.0) is not None  # type: ignore[arg-type]
+    ((session, ended),) = await store.sessions.unsaved()
+    assert (session.session_id, session.key, session.scope, ended) == ("s1", "chat s1", "owner", end)
+    assert await store.sessions.close("s1", end, state="saved", at=3.0) is None
+    assert await store.sessions.unsaved() == []
+
+
 # Records
 
 

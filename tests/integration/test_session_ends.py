@@ -11,6 +11,7 @@ from ending import CONFIG, WORTH, Clock, agent_saves, opened, records, said
 from inside import journal_rows, parts
 
 from gateway_memory import OWNER, GatewayMemory
+from gateway_memory.store.ports.sessions import End
 
 
 @pytest.mark.parametrize("reason", ["completed", "aborted", "error", "window_close", "user_close", "reset"])
@@ -93,6 +94,51 @@ async def test_a_process_that_closes_in_order_leaves_its_sessions_to_be_resumed(
     async with opened(tmp_path, clock) as memory:
         assert (await memory.start_session("editor", user=OWNER)).session_id == session.session_id
     assert records(tmp_path) == []
+
+
+@pytest.mark.parametrize("later", ["the next opening", "the background"])
+async def test_a_record_that_an_end_could_not_write_is_written_later(
+    tmp_path: Path, later: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+
+    async def fails(*_: object) -> bool:
+        raise OSError("the disk is busy")
+
+    async with opened(tmp_path, clock) as memory:
+        session = await memory.start_session("editor", user=OWNER)
+        await said(memory, session, WORTH)
+        with monkeypatch.context() as broken:  # no disk fails on demand
+            broken.setattr(parts(memory).storage.records, "save", fails)
+            await memory.end_session(session, reason="user_close", error="it rained", duration_ms=7000)
+        assert records(tmp_path) == []
+        assert await journal_rows(memory, "SELECT state FROM sessions") == [("unsaved",)]
+        if later == "the background":
+            assert await parts(memory).lifecycle.close_abandoned(starting=False) == 0
+            assert len(records(tmp_path)) == 1
+    async with opened(tmp_path, clock) as memory:
+        assert await journal_rows(memory, "SELECT reason, state FROM sessions") == [("user_close", "saved")]
+    (record,) = records(tmp_path)
+    assert (record["session_id"], record["reason"], record["error_message"]) == (
+        session.session_id,
+        "user_close",
+        "it rained",
+    )
+
+
+async def test_a_session_that_ends_while_its_turns_wait_gets_its_record_when_they_are_read(tmp_path: Path) -> None:
+    clock = Clock()
+    async with opened(tmp_path, clock) as memory:
+        processor, key = parts(memory).processor, "editor"
+        session = await memory.start_session(key, user=OWNER)
+        async with processor._working:  # as under load: the rules don't come to the turn in time
+            await memory.after_reply(session, user="Remember that tea is green", reply="OK")
+            scope, end = session.scope, End(reason="completed")
+            await parts(memory).lifecycle.end(session.session_id, scope, key, end, patient=False)
+            assert await journal_rows(memory, "SELECT state FROM sessions") == [("unsaved",)]
+        await parts(memory).lifecycle.close_abandoned(starting=False)
+        assert await journal_rows(memory, "SELECT state FROM sessions") == [("saved",)]
+    assert len(records(tmp_path)) == 1
 
 
 DYING = """

@@ -242,8 +242,8 @@ def count_stop(database: Database, session_id: str) -> int:
 def close(database: Database, session_id: str, end: End, state: EndState, at: float) -> float | None:
     """End a session, and return its duration in seconds; None if it is unknown or had ended before.
 
-    If the host reports no duration, the time since the session was opened is stored. A session that had ended with
-    nothing to save becomes a saved one if it is saved now.
+    If the host reports no duration, the time since the session was opened is stored. Of a session that had ended,
+    the state is set if it was not saved yet.
     """
     query = (
         "UPDATE sessions SET ended_at = ?, reason = ?, state = ?, error = ?, "
@@ -251,11 +251,9 @@ def close(database: Database, session_id: str, end: End, state: EndState, at: fl
         "WHERE session_id = ? AND ended_at IS NULL RETURNING opened_at"
     )
     row = database.execute(query, (at, end.reason, state, end.error, end.duration_ms, at, session_id)).fetchone()
-    if row is None and state == "saved":
-        database.execute(
-            "UPDATE sessions SET state = 'saved' WHERE session_id = ? AND state IN ('nothing', 'unsaved')",
-            (session_id,),
-        )
+    if row is None:
+        query = "UPDATE sessions SET state = ? WHERE session_id = ? AND state IN ('nothing', 'unsaved')"
+        database.execute(query, (state, session_id))
     return max(0.0, at - row[0]) if row else None
 
 

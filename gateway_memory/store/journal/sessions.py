@@ -1,7 +1,7 @@
 """The port `Sessions` in SQLite."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from gateway_memory.store.journal import session_state
 from gateway_memory.store.journal.sql import EVERY, Database, Named, SqlConnection
@@ -20,6 +20,9 @@ from gateway_memory.store.ports.sessions import (
 __all__ = ["SqlSessions"]
 
 T = TypeVar("T")
+
+_UNSAVED: Final = 100
+"""The maximum number of records that are made up at once."""
 
 
 class SqlSessions:
@@ -106,6 +109,20 @@ class SqlSessions:
                 with lock:
                     dead.append(int(number))
         return await self._read(session_state.abandoned, idle_before, dead)
+
+    async def unsaved(self) -> list[tuple[OpenSession, End]]:
+        rows = await self._connection.rows(
+            "SELECT session_id, key, scope, opened_at, seen_at, reason, error, duration_ms FROM sessions "
+            "WHERE ended_at IS NOT NULL AND state = 'unsaved' ORDER BY ended_at LIMIT ?",
+            (_UNSAVED,),
+        )
+        return [
+            (
+                OpenSession(session_id=session_id, key=key, scope=scope, opened_at=opened_at, seen_at=seen_at),
+                End(reason=reason, error=error, duration_ms=duration_ms),
+            )
+            for session_id, key, scope, opened_at, seen_at, reason, error, duration_ms in rows
+        ]
 
     async def release(self) -> None:
         await self._write(session_state.release, self._slot.number)

@@ -156,8 +156,11 @@ class Sessions(Protocol):
     async def close(self, session_id: str, end: End, *, state: EndState, at: float) -> float | None:
         """End a session, and return its duration in seconds; None if it is unknown or had ended before.
 
-        A session that had ended with nothing to save becomes a saved one if it is saved now.
+        Of a session that had ended, the state is set if it was not saved yet.
         """
+
+    async def unsaved(self) -> list[tuple[OpenSession, End]]:
+        """Return the sessions that ended and whose record could not be written, oldest first, and how they ended."""
 
     async def abandoned(self, *, idle_before: float, starting: bool) -> list[OpenSession]:
         """Return the open sessions that were idle since a time, or whose process is dead.
