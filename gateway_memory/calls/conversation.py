@@ -10,7 +10,7 @@ from gateway_memory.calls.translation import only_our_errors
 from gateway_memory.capture.masked import masked_block
 from gateway_memory.context.builder import Context
 from gateway_memory.context.finder import as_query
-from gateway_memory.edge.content import Content, instant_of, milliseconds_of, text_of, well_formed
+from gateway_memory.edge.content import Content, instant_of, is_untrusted, milliseconds_of, text_of, well_formed
 from gateway_memory.errors import StoreError, UsageError, place_of
 from gateway_memory.identity.keys import without_secrets
 from gateway_memory.observability.logger import get_logger
@@ -167,12 +167,18 @@ class ConversationCalls(Opened):
         reply: Content | None,
         at: datetime | None = None,
         turn_id: str = "",
+        provenance: str = "",
     ) -> int:
         """Accept a turn. It is durable when this returns, and is processed in the background.
 
-        user, reply: the texts of the turn, as in `before_reply`.
+        user, reply: the texts of the turn, as in `before_reply`. A part with a `provenance` of its own that is not the
+        user's is left out, as the output of tools is.
         at: the time of the turn (aware); by default, now.
         turn_id: the host's own id of the turn. Two calls with the same id under one session key store one turn.
+        provenance: whose words `user` are: "", "user" or "external_user" for the user's own. Anything else ("tool",
+        "web", "inter_session") says that they are not. Such a turn is no turn: neither the rules nor the model read it,
+        it is not quoted, and no wish in it is carried out. The session's log keeps `user` without its orders, as the
+        output of a tool of that name, and the call returns 0.
 
         Returns the number of the turn, which receipts refer to; 0 if the session does not keep its turns, or if the
         turn is durable here and the database that gives it its number does not answer.
@@ -186,8 +192,11 @@ class ConversationCalls(Opened):
         when = None if at is None else instant_of(at)
         if turn_id and not is_name(turn_id):
             raise UsageError(f"turn_id={turn_id!r}: expected a string of visible characters")
+        provenance = text_of(provenance, "provenance")
         async with session.accepting:
             await opened.starter.start_to_keep(session)
+            if is_untrusted(provenance):
+                return await opened.intake.keep_untrusted(session, said, provenance, identity=turn_id)
             return await opened.intake.accept_turn(session, said, answered, at=when, turn_id=turn_id)
 
     async def observe(

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from typing import Final
 
-from extractor import Cleaned, clean
+from extractor import Cleaned, clean, without_orders
 from gateway_memory.capture.observations import clip, observed, tags_of
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.retention import Retention
@@ -82,6 +82,14 @@ class TurnIntake:
         self._retention.look()
         metrics.reply_seen(now, number)
         return number
+
+    async def keep_untrusted(self, session: Session, text: str, provenance: str, *, identity: str) -> int:
+        """Store words that are not the user's as the output of a tool, without the orders in them. Return 0."""
+        self._runtime.metrics.count("turns.untrusted")
+        self._runtime.metrics.reply_seen(self._runtime.clock(), 0)
+        if session.on("observations") and (data := await compute(without_orders, (await _cleaned(text)).text)):
+            await self.keep_observation(session, "tool", data, provenance, private=False, identity=identity)
+        return 0
 
     def _kept(self, turn: asyncio.Future[int]) -> None:
         """Start processing a turn once it is durable, even if its caller was cancelled."""

@@ -6,7 +6,17 @@ from typing import Any, Final, TypeAlias
 
 from gateway_memory.errors import UsageError
 
-__all__ = ["Content", "count_of", "instant_of", "milliseconds_of", "share_of", "text_of", "texts_of", "well_formed"]
+__all__ = [
+    "Content",
+    "count_of",
+    "instant_of",
+    "is_untrusted",
+    "milliseconds_of",
+    "share_of",
+    "text_of",
+    "texts_of",
+    "well_formed",
+]
 
 Content: TypeAlias = str | Mapping[str, Any] | Sequence[Any]
 """A text: a string, or content parts. Type checkers can't distinguish them, so they are checked at run time."""
@@ -21,6 +31,10 @@ _OF_TOOLS: Final = {
     "custom_tool_call_output": "output",
 }
 """The same for results of tools. Their text is the tool's, not the user's."""
+_OWN: Final = frozenset({"", "user", "external_user"})
+"""The provenances of a user's own words. Any other is somebody else's: a tool's, a page's, another session's."""
+_TOOLS: Final = ("tool", "function")
+"""The roles of tools' messages."""
 _UNSAID: Final = (
     *("inline_data", "inlineData", "file_data", "fileData", "function_call", "functionCall"),
     *("function_response", "functionResponse", "executable_code", "executableCode"),
@@ -39,7 +53,7 @@ def text_of(content: object, name: str, *, tools: bool = False) -> str:
 
     content: a string, a content part, a message, or a list of them, as mappings or as objects of an SDK, in the form of
     OpenAI's Chat Completions or Responses API or of Anthropic's Messages API. Only text counts and, with `tools`, the
-    output of tools.
+    output of tools and what the host marks by a `provenance` as not the user's.
     name: the name of the caller's argument, for errors.
 
     Raises:
@@ -48,6 +62,15 @@ def text_of(content: object, name: str, *, tools: bool = False) -> str:
     if isinstance(content, str):
         return well_formed(content)
     return well_formed("\n".join(text for text in _texts(content, name, tools=tools, depth=0) if text))
+
+
+def is_untrusted(provenance: object) -> bool:
+    """Return whether words with this provenance are not the user's own.
+
+    provenance: None, "", "user" and "external_user" are the user's. Of a mapping, its `kind` counts.
+    """
+    kind = provenance.get("kind") if isinstance(provenance, Mapping) else provenance or ""
+    return not isinstance(kind, str) or kind not in _OWN
 
 
 def texts_of(contents: object, name: str) -> tuple[str, ...]:
@@ -132,7 +155,7 @@ def _texts(content: object, name: str, *, tools: bool, depth: int) -> Iterator[s
     elif isinstance(content, list | tuple):
         for each in content:
             yield from _texts(each, name, tools=tools, depth=depth + 1)
-    else:
+    elif tools or not (is_untrusted(_field(content, "provenance")) or _field(content, "role") in _TOOLS):
         yield from _texts(_words_of(content, name, tools=tools), name, tools=tools, depth=depth + 1)
 
 

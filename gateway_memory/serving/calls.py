@@ -81,7 +81,9 @@ class AgentCalls:
     async def after_reply(self, asked: models.AfterReply) -> models.KeptTurn:
         """Keep a turn. The memory knows the ids of its turns."""
         session = await self._session(asked.speaker, ephemeral=asked.ephemeral)
-        turn = await self.memory.after_reply(session, user=asked.user, reply=asked.reply, at=asked.at, turn_id=asked.id)
+        turn = await self.memory.after_reply(
+            session, user=asked.user, reply=asked.reply, at=asked.at, turn_id=asked.id, provenance=asked.provenance
+        )
         return models.KeptTurn(turn=turn)
 
     async def compaction(self, asked: models.Compaction) -> models.Compacted:

@@ -133,6 +133,7 @@ class AfterReply(Written):
     user: Text = None
     reply: Text = None
     at: AwareDatetime | None = None
+    provenance: Annotated[str, Field(max_length=500, description="Whose words `user` are, unless the user's.")] = ""
     ephemeral: bool = False
 
 
