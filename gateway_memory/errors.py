@@ -12,6 +12,7 @@ __all__ = [
     "SchemaFromFutureError",
     "ShadowedPackageError",
     "StoreError",
+    "StoreRefusedError",
     "UsageError",
     "WorkspaceError",
     "how_to_install",
@@ -46,6 +47,10 @@ class ClosedError(GatewayMemoryError):
 
 class StoreError(GatewayMemoryError):
     """A turn or a memory could not be read or written. Nothing was written partially."""
+
+
+class StoreRefusedError(StoreError):
+    """The store works, and refuses what was to be written or asked: the same again would be refused again."""
 
 
 class WorkspaceError(StoreError):

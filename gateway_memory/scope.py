@@ -8,7 +8,18 @@ from typing import Final, TypeGuard
 
 from gateway_memory.errors import UsageError
 
-__all__ = ["OWNER", "OWNER_KEY", "OWNER_SCOPE", "Owner", "Scope", "is_name", "resolve_scope", "scope_named"]
+__all__ = [
+    "LONGEST_NAME",
+    "OWNER",
+    "OWNER_KEY",
+    "OWNER_SCOPE",
+    "Owner",
+    "Scope",
+    "is_name",
+    "resolve_scope",
+    "scope_named",
+    "shortened",
+]
 
 
 class Owner:
@@ -37,13 +48,24 @@ class Scope:
 OWNER_SCOPE: Final = Scope(OWNER_KEY, "")
 
 
+LONGEST_NAME: Final = 800
+"""Bytes in UTF-8 of a name, a session key or an id of a host: an entry of an index of PostgreSQL holds three."""
+_SHOWN: Final = 60
+
+
+def shortened(value: object) -> str:
+    """Return a value as a message may show it."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
+
+
 def is_name(value: object) -> TypeGuard[str]:
     """Return whether a value can name a person, a room or a session. Hosts without type checks pass any value.
 
-    A name is a string of valid Unicode with at least one visible character and no control character. Names that can't
-    be encoded in UTF-8 would collide in storage.
+    A name is a string of valid Unicode of up to `LONGEST_NAME` bytes, with at least one visible character and no
+    control character. Names that can't be encoded in UTF-8 would collide in storage.
     """
-    if not isinstance(value, str):
+    if not isinstance(value, str) or len(value) > LONGEST_NAME or len(value.encode("utf-8", "replace")) > LONGEST_NAME:
         return False
     categories = {unicodedata.category(character) for character in value}
     # Cc: control characters; Cs: lone surrogates; C, Z and M: nothing visible by itself.
@@ -66,8 +88,8 @@ def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
     kind, parent, name = ("user", "people", user) if user is not None else ("room", "rooms", room)
     if not is_name(name):
         raise UsageError(
-            f"{kind}={name!r}: expected a name in valid Unicode that is not empty and holds no control character "
-            "(or OWNER, for the owner of the workspace)"
+            f"{kind}={shortened(name)}: expected a name in valid Unicode of 1 to {LONGEST_NAME} bytes in UTF-8 "
+            "that holds no control character (or OWNER, for the owner of the workspace)"
         )
     name = unicodedata.normalize("NFC", name)
     slug = re.sub(r"[^\w-]+", "-", name, flags=re.UNICODE).strip("-_")[:40] or "unnamed"

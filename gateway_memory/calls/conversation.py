@@ -14,7 +14,7 @@ from gateway_memory.edge.content import Content, instant_of, is_untrusted, milli
 from gateway_memory.errors import StoreError, UsageError, place_of
 from gateway_memory.identity.keys import without_secrets
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.scope import Owner, is_name, resolve_scope
+from gateway_memory.scope import LONGEST_NAME, Owner, is_name, resolve_scope, shortened
 from gateway_memory.session import Session
 from gateway_memory.store.ports.sessions import End
 from gateway_memory.store.report import ReplyReport
@@ -37,7 +37,7 @@ class ConversationCalls(Opened):
     ) -> Session:
         """Open a session, or resume the open session of the key.
 
-        key: the host's session key.
+        key: the host's session key; it has, as names and ids have, at most 800 bytes in UTF-8.
         user, room: exactly one of `user=OWNER`, `user="name"` and `room="name"` selects the scope.
         ephemeral: the host drops what was injected after each reply, while the turns stay. Such a host asks for the
         `opening` before each reply.
@@ -48,7 +48,10 @@ class ConversationCalls(Opened):
         """
         opened = self._opened()
         if not is_name(key):
-            raise UsageError(f"key={key!r}: expected a session key that is not empty")
+            raise UsageError(
+                f"key={shortened(key)}: expected a session key that is not empty, "
+                f"of at most {LONGEST_NAME} bytes in UTF-8"
+            )
         origin = resolve_scope(user=user, room=room)
         key = without_secrets(key)
         try:
@@ -191,7 +194,9 @@ class ConversationCalls(Opened):
         said, answered = text_of(user, "user"), text_of(reply, "reply")
         when = None if at is None else instant_of(at)
         if turn_id and not is_name(turn_id):
-            raise UsageError(f"turn_id={turn_id!r}: expected a string of visible characters")
+            raise UsageError(
+                f"turn_id={shortened(turn_id)}: expected visible characters, of at most {LONGEST_NAME} bytes in UTF-8"
+            )
         provenance = text_of(provenance, "provenance")
         async with session.accepting:
             await opened.starter.start_to_keep(session)

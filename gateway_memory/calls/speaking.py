@@ -8,7 +8,7 @@ from gateway_memory.errors import RefusedError, UsageError
 from gateway_memory.identity.facts import Facts, Refused, Speaker
 from gateway_memory.identity.keys import without_secrets
 from gateway_memory.identity.rules import who
-from gateway_memory.scope import is_name
+from gateway_memory.scope import LONGEST_NAME, is_name, shortened
 from gateway_memory.session import Session
 from gateway_memory.wiring import OpenMemory
 
@@ -59,7 +59,10 @@ class SpeakingCalls(ConversationCalls):
         """
         opened = self._opened()
         if not is_name(key):
-            raise UsageError(f"key={key!r}: expected a session key that is not empty")
+            raise UsageError(
+                f"key={shortened(key)}: expected a session key that is not empty, "
+                f"of at most {LONGEST_NAME} bytes in UTF-8"
+            )
         key = without_secrets(key)
         found: list[Session] = []
         for name in await opened.storage.sessions.open_scopes(key):

@@ -1,6 +1,7 @@
 """A memory in PostgreSQL: hosts that share nothing else, a server that is away, and its tables."""
 
 import asyncio
+import hashlib
 import re
 import shlex
 import sqlite3
@@ -9,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from postgres import KINDS, POSTGRES, Postgres, app_of, migrated
 from gateway_memory import OWNER, Config, Facts, GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.config.settings import IncrementalSyncSettings, MemorySync, OpeningSettings, StoreSettings
-from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureError, StoreError
+from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureError, StoreError, UsageError
 from gateway_memory.scope import scope_named
 from gateway_memory.store.journal.sql import Database
 from gateway_memory.store.journal.sqlite import migrate as migrate_file
@@ -613,3 +615,38 @@ async def test_nothing_that_was_sent_stays_in_the_spool(schema: str, tmp_path: P
         async with asyncio.timeout(seconds(10)):
             while any(b"orange lamp" in path.read_bytes() for path in (tmp_path / ".gateway-memory").glob("spool*")):
                 await asyncio.sleep(0.05)
+
+
+async def test_a_turn_that_the_database_refuses_stops_nothing_else(schema: str, tmp_path: Path) -> None:
+    entry = "".join(hashlib.sha256(str(number).encode()).hexdigest() for number in range(150))  # longer than an index's
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        turns = parts(memory).storage.turns
+        before, refused, after = turn(1), replace(turn(2), session_key=entry), turn(3)
+        numbers = await asyncio.gather(*map(turns.accept, (before, refused, after)))
+        assert numbers[1] == 0
+        session = await memory.start_session("chat", user=OWNER)
+        await memory.after_reply(session, user="Remember that the ferry leaves at nine.", reply="OK")
+        await memory.flush()
+        assert [hit.text for hit in await memory.search(session, "ferry", kinds=["memory"])]
+        assert memory.metrics.gauges(datetime.now(UTC))["spool.refused"] == 1
+        assert memory.metrics.counts["failures.spool"] == 1
+        assert memory.metrics.counts["failures.postgres"] == 0, "a server that refuses one statement is not away"
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        session = await memory.start_session("again", user=OWNER)
+        await memory.after_reply(session, user="Remember that the bakery closes at noon.", reply="OK")
+        await memory.flush()
+        assert [hit.text for hit in await memory.search(session, "bakery", kinds=["memory"])]
+        assert memory.metrics.gauges(datetime.now(UTC))["spool.refused"] == 1, "it is kept, and not sent again"
+
+
+async def test_names_that_no_index_holds_are_refused_before_anything_is_stored(schema: str, tmp_path: Path) -> None:
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        with pytest.raises(UsageError, match="at most 800 bytes"):
+            await memory.start_session("钥" * 700, user=OWNER)
+        with pytest.raises(UsageError, match="800 bytes"):
+            await memory.start_session("chat", user="严" * 4000)
+        session = await memory.start_session("钥" * 266, user="严" * 266)
+        with pytest.raises(UsageError, match="800 bytes"):
+            await memory.after_reply(session, user="hello", reply="hi", turn_id="号" * 300)
+        assert await memory.after_reply(session, user="hello", reply="hi", turn_id="号" * 266)
+        await memory.flush()

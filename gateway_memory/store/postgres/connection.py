@@ -13,14 +13,14 @@ from psycopg import errors
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from extractor import Breaker
-from gateway_memory.errors import StoreError
+from gateway_memory.errors import StoreError, StoreRefusedError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.tasks import Threads
 from gateway_memory.store.journal.sql import Database, Found, Named
 from recall import PatientConnection, SilentError
 
-__all__ = ["PostgresConnection", "Transaction", "connected", "failed", "in_schema", "see", "unreachable"]
+__all__ = ["PostgresConnection", "Transaction", "connected", "failed", "in_schema", "is_loss", "see", "unreachable"]
 
 log = get_logger(__name__)
 
@@ -62,6 +62,15 @@ def in_schema(schema: str) -> dict[str, Any]:
     }
 
 
+def is_loss(error: BaseException) -> bool:
+    """Return whether a failure says that the server is away, and not that it refuses one statement.
+
+    Its classes are 08 (connection), 57P (it shuts down or starts), and 53300 (too many connections).
+    """
+    state = error.sqlstate if isinstance(error, psycopg.Error) else None
+    return state is None or state.startswith(("08", "57P")) or state == "53300"
+
+
 def failed(error: BaseException) -> StoreError:
     """Return what a host is told of a failure: its kind, since the server's own words may quote what was written."""
     if isinstance(error, errors.InsufficientPrivilege):
@@ -70,7 +79,8 @@ def failed(error: BaseException) -> StoreError:
             "`db migrate --app-role` gives another role what hosts need"
         )
     if isinstance(error, psycopg.Error) and error.sqlstate:
-        return StoreError(f"PostgreSQL refuses it: {type(error).__name__} ({error.sqlstate})")
+        kind = StoreError if is_loss(error) or isinstance(error, _COLLIDED) else StoreRefusedError
+        return kind(f"PostgreSQL refuses it: {type(error).__name__} ({error.sqlstate})")
     return StoreError(f"PostgreSQL does not answer ({type(error).__name__})")
 
 
@@ -229,8 +239,10 @@ class PostgresConnection:
             with self._metrics.timed("postgres"):
                 result = await loop.run_in_executor(self._threads, work)
         except (psycopg.OperationalError, PoolTimeout, PoolClosed) as error:
-            self._metrics.count("failures.postgres")
-            if not isinstance(error, _COLLIDED):
+            collided = isinstance(error, _COLLIDED)
+            if collided or is_loss(error):
+                self._metrics.count("failures.postgres")
+            if is_loss(error) and not collided:
                 self._breaker.failed(time.monotonic())
                 if not self._is_away:
                     self._is_away = True

@@ -43,7 +43,8 @@ async def open_postgres(
     direct: the DSN of NOTIFY, which no pooler may lend to others between transactions.
     spool: the file in which turns wait for the database; None: they go there at once.
     sends, history: see EventLog.
-    metrics: gets the histogram "postgres", the gauge "spool.waiting" and the counter "failures.postgres".
+    metrics: gets the histogram "postgres", the gauges "spool.waiting" and "spool.refused", the counter
+        "failures.postgres", and turns that the database refuses.
 
     Raises:
         StoreError: the server can't be reached, or the schema is not up to date.
@@ -69,7 +70,9 @@ async def open_postgres(
     if waiting:
         await waiting.open()
         stack.push_async_callback(waiting.close)
-        metrics.sources.append(lambda: {"spool.waiting": float(waiting.number)})
+        metrics.sources.append(
+            lambda: {"spool.waiting": float(waiting.number), "spool.refused": float(waiting.number_refused)}
+        )
     journal = await journal_of(
         connection,
         connection,
@@ -78,7 +81,7 @@ async def open_postgres(
         sends=sends,
         history=history,
         published=signals.send,
-        turns_of=PostgresTurns if waiting is None else partial(SpooledTurns, spool=waiting),
+        turns_of=PostgresTurns if waiting is None else partial(SpooledTurns, spool=waiting, metrics=metrics),
         episodes_of=partial(PostgresEpisodes, dsn=dsn, schema=schema),
     )
     if isinstance(journal.turns, SpooledTurns):

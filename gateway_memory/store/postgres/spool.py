@@ -3,14 +3,17 @@
 import asyncio
 import json
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from gateway_memory.errors import StoreError, store_failed
+from gateway_memory.errors import StoreError, StoreRefusedError, store_failed
 from gateway_memory.observability.logger import get_logger
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.tasks import Threads
 from gateway_memory.store.disk.private import private_file, private_folder
 from gateway_memory.store.journal.event_log import EventLog
@@ -43,6 +46,8 @@ class Spool:
         self._database: sqlite3.Connection | None = None
         self.number = 0
         """How many turns this process knows to wait."""
+        self.number_refused = 0
+        """How many turns the database has refused; they stay in the file, and are not sent again."""
 
     async def open(self) -> None:
         """Open the file, and create it if it is missing. Raises StoreError."""
@@ -56,7 +61,10 @@ class Spool:
             database.execute("PRAGMA secure_delete = ON")
             columns = "id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL"
             database.execute(f"CREATE TABLE IF NOT EXISTS waiting ({columns})")
+            columns = "id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, reason TEXT NOT NULL, body TEXT NOT NULL"
+            database.execute(f"CREATE TABLE IF NOT EXISTS refused ({columns})")
             self._database = database
+            self.number_refused = int(database.execute("SELECT count(*) FROM refused").fetchone()[0])
             self.number = int(database.execute("SELECT count(*) FROM waiting").fetchone()[0])
 
         await self._run(work)
@@ -96,6 +104,24 @@ class Spool:
 
         self.number = max(0, self.number - await self._run(work))
 
+    async def set_aside(self, place: int, reason: str) -> None:
+        """Take the turn of a place out of those that wait, and keep it with the reason why. Raises StoreError."""
+
+        def work() -> None:
+            self._open.execute("BEGIN IMMEDIATE")
+            try:
+                query = "INSERT INTO refused (at, reason, body) SELECT ?, ?, body FROM waiting WHERE id = ?"
+                self._open.execute(query, (time.time(), reason, place))
+                self._open.execute("DELETE FROM waiting WHERE id = ?", (place,))
+            except BaseException:
+                self._open.execute("ROLLBACK")
+                raise
+            self._open.execute("COMMIT")
+
+        await self._run(work)
+        self.number = max(0, self.number - 1)
+        self.number_refused += 1
+
     @property
     def _open(self) -> sqlite3.Connection:
         assert self._database is not None
@@ -111,8 +137,11 @@ class Spool:
 class SpooledTurns(PostgresTurns):
     """Accepts turns into a spool, and forwards them. A turn that arrives twice is one turn: see `NewTurn.turn_id`."""
 
-    def __init__(self, connection: SqlConnection, slot: Lease, event_log: EventLog, spool: Spool) -> None:
+    def __init__(
+        self, connection: SqlConnection, slot: Lease, event_log: EventLog, spool: Spool, metrics: Metrics
+    ) -> None:
         super().__init__(connection, slot, event_log)
+        self._metrics = metrics
         self._spool = spool
         self._waiting = asyncio.Event()
         self._numbers: dict[int, asyncio.Future[int]] = {}
@@ -156,7 +185,10 @@ class SpooledTurns(PostgresTurns):
         found = await self._spool.first(_AT_ONCE)
         if not found:
             return 0
-        numbers = await self.accept_all([turn for _, turn in found])
+        try:
+            numbers = await self.accept_all([turn for _, turn in found])
+        except StoreRefusedError:
+            numbers = [await self._accept_one(place, turn) for place, turn in found]
         await self._spool.remove(found[-1][0])
         late = False
         for (place, _), number in zip(found, numbers, strict=True):
@@ -167,6 +199,19 @@ class SpooledTurns(PostgresTurns):
         if late:  # nobody waits for it any more, so nobody wakes the worker
             self._event_log.published()
         return len(found)
+
+    async def _accept_one(self, place: int, turn: NewTurn) -> int:
+        """Return the number of a turn; 0 for one that the database refuses, which is set aside.
+
+        Raises StoreError: the database is away.
+        """
+        try:
+            return (await self.accept_all([turn]))[0]
+        except StoreRefusedError as error:
+            await self._spool.set_aside(place, str(error))
+            self._metrics.fail(datetime.now(UTC), "spool", error)
+            log.error("spool.turn_refused", reason=str(error))
+            return 0
 
     async def send_last(self) -> None:
         """Send what waits, within two seconds. The rest stays."""
