@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -12,7 +13,9 @@ from postgres import KINDS, app_of, migrated
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-from gateway_memory import OWNER, Config, GatewayMemory
+from gateway_memory import OWNER, Config, GatewayMemory, StoreError
+from gateway_memory.cli.main import main
+from gateway_memory.config.load import render_config
 from gateway_memory.config.settings import MemorySync, StoreSettings
 from recall import EmbedderSettings, RecallSettings
 
@@ -82,3 +85,21 @@ async def test_many_transactions_share_few_connections(config: Config, tmp_path:
             texts = {hit.text for hit in found if hit.kind == "memory"}
             assert len(texts) == 5, (number, texts)
             assert all(f"locker {number}x" in text for text in texts)
+
+
+async def test_an_agent_whose_connection_leads_to_anothers_memory_does_not_open(
+    config: Config, dsn: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both ask for their schema as a parameter of the connection, which the pooler ignores."""
+    with migrated(dsn) as other:
+        store = replace(config.defaults.store, schema=other)
+        second = Config(defaults=replace(config.defaults, store=store))
+        with pytest.raises(StoreError, match="another agent's memory"):
+            async with GatewayMemory(second, tmp_path / "two"):
+                pass
+        file = tmp_path / "two.json5"
+        file.write_text(render_config(second), "utf-8")
+        assert await asyncio.to_thread(main, ["db", "check", "--config", str(file)]) != 0
+        assert "another agent's memory" in "".join(capsys.readouterr())
+    async with GatewayMemory(config, tmp_path / "one"):
+        pass

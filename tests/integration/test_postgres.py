@@ -650,3 +650,17 @@ async def test_names_that_no_index_holds_are_refused_before_anything_is_stored(s
             await memory.after_reply(session, user="hello", reply="hi", turn_id="号" * 300)
         assert await memory.after_reply(session, user="hello", reply="hi", turn_id="号" * 266)
         await memory.flush()
+
+
+async def test_a_host_that_is_cut_off_in_a_transaction_lets_its_locks_go(schema: str, dsn: str, tmp_path: Path) -> None:
+    connection = PostgresConnection(app_of(dsn), schema=schema)
+    await connection.open()
+    try:
+        rows = await connection.read(
+            lambda database: database.execute(
+                "SELECT current_setting('idle_in_transaction_session_timeout')"
+            ).fetchall()
+        )
+        assert rows == [("10s",)]
+    finally:
+        await connection.close()

@@ -36,6 +36,8 @@ _COLLIDED: Final = (
     errors.LockNotAvailable,
 )
 """What two transactions that run beside each other may cause, and one after the other would not."""
+_REFUSALS: Final = ("22", "23", "54")
+"""The classes of what is refused for what it is: its data, a constraint, a limit of the server."""
 _AWAY: Final = (SilentError, PoolTimeout, PoolClosed)
 """After these the server is not asked again at once: who waits has a deadline."""
 _NAMED: Final = "(hashtextextended(current_schema() || name, 0)) FROM unnest(CAST(? AS TEXT[])) AS name"
@@ -43,8 +45,13 @@ _LOCK_ALONE: Final = f"SELECT pg_advisory_xact_lock{_NAMED}"
 _LOCK_BESIDE: Final = f"SELECT pg_advisory_xact_lock_shared{_NAMED}"
 _SEE: Final = "SELECT set_config('gateway_memory.scopes', CAST(%s AS TEXT[])::text, true)"
 """What the policies of the schema compare rows with. It ends with the transaction."""
-_SEE_SOON: Final = f"{_SEE}, set_config('lock_timeout', '400', true)"
-"""Milliseconds. Two locks take less than a connection's patience: who waits for them knows that the server lives."""
+_SEE_SOON: Final = (
+    f"{_SEE}, set_config('lock_timeout', '400', true), set_config('idle_in_transaction_session_timeout', '10000', true)"
+)
+"""Milliseconds. Two locks take less than a connection's patience: who waits for them knows that the server lives.
+
+A host that is cut off within a transaction holds its locks for ten seconds at most.
+"""
 _APPLICATION: Final = "gateway-memory"
 
 
@@ -58,6 +65,12 @@ def in_schema(schema: str) -> dict[str, Any]:
         "prepare_threshold": None,
         "options": f"-csearch_path={schema}",
         "connect_timeout": 3,
+        # A host that hears nothing of a server that is gone, and a server that hears nothing of a host, end by these.
+        "keepalives": 1,
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 10_000,
         "application_name": _APPLICATION,
     }
 
@@ -79,7 +92,8 @@ def failed(error: BaseException) -> StoreError:
             "`db migrate --app-role` gives another role what hosts need"
         )
     if isinstance(error, psycopg.Error) and error.sqlstate:
-        kind = StoreError if is_loss(error) or isinstance(error, _COLLIDED) else StoreRefusedError
+        refused = error.sqlstate.startswith(_REFUSALS) and not isinstance(error, _COLLIDED)
+        kind = StoreRefusedError if refused else StoreError
         return kind(f"PostgreSQL refuses it: {type(error).__name__} ({error.sqlstate})")
     return StoreError(f"PostgreSQL does not answer ({type(error).__name__})")
 

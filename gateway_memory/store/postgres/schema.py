@@ -80,6 +80,13 @@ def check(dsn: str, schema: str, *, by_move: bool = False) -> None:
         query = "SELECT name FROM migrations WHERE ends_older AND NOT (name = ANY(%s)) ORDER BY name"
         ending = connection.execute(query, (list(_steps()),)).fetchall()
         moving = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{schema}.{MOVING}",)).fetchone()
+        here = connection.execute("SELECT current_schema()").fetchone()
+    if here != (schema,):
+        raise StoreError(
+            f"this connection leads to the schema {here[0] if here else None!r}, and not to {schema!r}, so another "
+            "agent's memory would be read and written: a pooler ignores which schema a host asks for; give each agent "
+            f"a role of its own, with ALTER ROLE … SET search_path = {schema}"
+        )
     if ending:
         raise SchemaFromFutureError(f"the schema {schema!r} has {ending[0][0]}, which needs a newer gateway-memory")
     if moving == (True,) and not by_move:
