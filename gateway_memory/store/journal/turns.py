@@ -31,6 +31,7 @@ _FAILED: Final = 2
 _STAGES: Final[dict[TurnState, int]] = {"accepted": _ACCEPTED, "ruled": _RULED}
 """The values of the column `stage`. A parked turn has the value of its stage minus `_PARKED`."""
 _PARKED: Final = 100
+_DELETED_AT_ONCE: Final = 2_000
 _RECEIPTS_KEPT: Final = 20_000
 _CHANGES_KEPT: Final = 2_000
 """The number of newest receipts that an undo can reach."""
@@ -191,12 +192,19 @@ class SqlTurns:
             unreadable=unreadable,
         )
 
+    async def _delete(self, table: str, key: str, where: str, value: float) -> None:
+        """Delete the rows of a table that a condition names, some at a time, so that no statement takes long."""
+        some = f"SELECT {key} FROM {table} WHERE {where} ORDER BY {key} LIMIT {_DELETED_AT_ONCE}"
+
+        while await self._change(f"DELETE FROM {table} WHERE {key} IN ({some})", (value,)) == _DELETED_AT_ONCE:
+            pass
+
     async def tidy(self, *, before: float) -> None:
-        await self._change("DELETE FROM observations WHERE at < ?", (before,))
-        await self._change(f"DELETE FROM turns WHERE stage = {_FAILED} AND at < ?", (before,))
-        await self._change("DELETE FROM receipts WHERE id <= (SELECT max(id) FROM receipts) - ?", (_RECEIPTS_KEPT,))
-        await self._change("DELETE FROM changes WHERE receipt <= (SELECT max(id) FROM receipts) - ?", (_CHANGES_KEPT,))
-        await self._change("DELETE FROM replies WHERE turn <= (SELECT max(turn) FROM replies) - ?", (_RECEIPTS_KEPT,))
+        await self._delete("observations", "id", "at < ?", before)
+        await self._delete("turns", "id", f"stage = {_FAILED} AND at < ?", before)
+        await self._delete("receipts", "id", "id <= (SELECT max(id) FROM receipts) - ?", _RECEIPTS_KEPT)
+        await self._delete("changes", "receipt", "receipt <= (SELECT max(id) FROM receipts) - ?", _CHANGES_KEPT)
+        await self._delete("replies", "turn", "turn <= (SELECT max(turn) FROM replies) - ?", _RECEIPTS_KEPT)
         await self._connection.shed()
 
     # Plans
