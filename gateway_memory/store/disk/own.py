@@ -47,6 +47,7 @@ class Owned:
 
         Raises:
             FileNotFoundError: there is none.
+            IsADirectoryError: whoever made a folder in its place may have put files into it.
             NotOwnError: it is not the scope's own.
         """
         path = f"{self.workspace}{os.sep}{file}"
@@ -56,6 +57,8 @@ class Owned:
             if self.leads_out(file):
                 raise NotOwnError(file, "it is a link to a file out of its folder")
             found = os.lstat(self.real(file))
+        if stat.S_ISDIR(found.st_mode):
+            raise IsADirectoryError(errno.EISDIR, "a folder is in the place of a file", file)
         if not stat.S_ISREG(found.st_mode):
             raise NotOwnError(file, "it is no regular file")
         if found.st_size > LARGEST:
@@ -123,6 +126,9 @@ def scan_own(owned: Owned, folder: str) -> "tuple[Stamps, list[NotOwnError]]":
             state = state if own else owned.look(at + name)
         except FileNotFoundError:  # a link that leads nowhere
             return
+        except IsADirectoryError as error:
+            refused.append(NotOwnError(at + name, str(error.strerror)))
+            return
         except NotOwnError as error:
             refused.append(error)
             return
@@ -157,8 +163,6 @@ def writable(owned: Owned, file: str) -> Path:
 
 
 def _set_aside(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():  # whoever made it sees what is wrong, and may have put files into it
-        raise IsADirectoryError(errno.EISDIR, "a folder is in the place of a file", str(path))
     for number in range(1, _MOST_ASIDE):
         aside = path.with_name(f"{path.name}.not-read-{number}")
         if not os.path.lexists(aside):
