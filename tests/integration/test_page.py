@@ -196,7 +196,9 @@ def test_the_language_is_switched_and_stays(browser: httpx2.Client) -> None:
     "path", ["/memories/zzzzzzzz", "/conversations/2026-02-31", "/conversations/exchange/999999",
              "/conversations/exchange/x", "/replies?before=x", "/memories?before=x", "/memories?of=user:nobody",
              "/memories?of=room:", "/conversations/0001-01-01", "/conversations/9999-12-31",
-             "/memories?skip=-1&before=nan", "/memories?before=inf&until=2026-13-01"],
+             "/memories?skip=-1&before=nan", "/memories?before=inf&until=2026-13-01", f"/memories?skip={'9' * 35}",
+             f"/memories?skip={2**63 - 1}", "/memories?since=0001-01-01", "/memories?until=9999-12-31",
+             f"/replies?before={'9' * 5_000}", f"/replies/{'9' * 5_000}", "/memories?since=soon"],
 )  # fmt: skip
 def test_an_address_that_names_nothing_says_so(browser: httpx2.Client, path: str) -> None:
     answer = browser.get(path)

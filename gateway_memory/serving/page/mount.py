@@ -2,12 +2,11 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
@@ -17,9 +16,9 @@ from starlette.routing import BaseRoute, Route
 from gateway_memory.edge.phrases import Language
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.serving.app import Service, Streamed
-from gateway_memory.serving.body import body_of
 from gateway_memory.serving.errors import STATUS, ServiceError, error_response, service_error
 from gateway_memory.serving.page.door import COOKIE, COOKIE_SECONDS, Door, Visitor
+from gateway_memory.serving.page.forms import Form, form_of
 from gateway_memory.serving.page.live import news
 from gateway_memory.serving.page.people import erase
 from gateway_memory.serving.page.views import VIEWS, View, save_document
@@ -46,8 +45,6 @@ _COMMANDS: Final = frozenset(
 _UNDONE_SINGLY: Final = frozenset({"forget", "pin", "approve", "reject"})
 """The commands whose answer has a button that takes back this one change: several may be made at once."""
 _MEMORY: Final = re.compile(r"[a-z2-7]{8}")
-_FORM: Final = "application/x-www-form-urlencoded"
-_FIELDS: Final = 1000
 _NOTES: Final = 200
 _SAFE: Final = {
     "Content-Security-Policy": (
@@ -113,39 +110,39 @@ class _Page:
         self._set(request, answer, COOKIE, cookie)
         return answer
 
-    async def leave(self, request: Request, _: Visitor, __: Mapping[str, Sequence[str]]) -> Response:
+    async def leave(self, request: Request, _: Visitor, __: Form) -> Response:
         """Sign a browser out."""
         answer = RedirectResponse("/", status_code=303, headers=_SAFE)
         answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=request.url.scheme == "https")
         return answer
 
-    async def switch(self, request: Request, _: Visitor, form: Mapping[str, Sequence[str]]) -> Response:
+    async def switch(self, request: Request, _: Visitor, form: Form) -> Response:
         """Show the page in the other language."""
         answer = self._back(form)
-        self._set(request, answer, _LANGUAGE, "zh" if form.get("to") == ["zh"] else "en")
+        self._set(request, answer, _LANGUAGE, "zh" if form.one("to") == "zh" else "en")
         return answer
 
     # Changing
 
-    async def act(self, request: Request, visitor: Visitor, form: Mapping[str, Sequence[str]]) -> Response:
+    async def act(self, request: Request, visitor: Visitor, form: Form) -> Response:
         """Carry out a command, for each of its ids, and tell what it answered on the next page."""
-        (name,), (scope,) = form.get("command", [""]), form.get("of", [OWNER_KEY])
+        name, scope = form.one("command"), form.one("of", OWNER_KEY)
         if name not in _COMMANDS:
             raise ServiceError("bad_request", "no form of the page sends this command")
         memory = self._service.agent(visitor.agent).memory
-        (whose,) = form.get("whose", [scope])
+        whose = form.one("whose", scope)
         session = await visited(memory, whose, _language(request))
-        text = " ".join(form.get("text", []))
-        for identity in form.get("id", [""]):
+        text = " ".join(form.each("text"))
+        for identity in form.each("id"):
             answer = await memory.answer(session, f"/memory {name} {identity} {text}".rstrip())
             if answer is not None:
                 undo = identity if answer.done and name in _UNDONE_SINGLY and _MEMORY.fullmatch(identity) else ""
                 self._note(visitor, Note(text=answer.text, done=answer.done, undo=undo, of=whose))
         return self._back(form)
 
-    async def save(self, request: Request, visitor: Visitor, form: Mapping[str, Sequence[str]]) -> Response:
+    async def save(self, request: Request, visitor: Visitor, form: Form) -> Response:
         """Save MEMORY.md, or show it again where it has changed meanwhile."""
-        (of,), (text,), (was,) = form.get("of", [OWNER_KEY]), form.get("text", [""]), form.get("was", [""])
+        of, text, was = form.one("of", OWNER_KEY), form.one("text"), form.one("was")
         visit = await self._visit(request, visitor, of)
         shown = await save_document(visit, text, was)
         if shown is not None:
@@ -153,9 +150,9 @@ class _Page:
         self._note(visitor, Note(text=visit.word("document_saved"), done=True))
         return RedirectResponse(visit.link("/document"), status_code=303, headers=_SAFE)
 
-    async def erase(self, request: Request, visitor: Visitor, form: Mapping[str, Sequence[str]]) -> Response:
+    async def erase(self, request: Request, visitor: Visitor, form: Form) -> Response:
         """Delete a scope, and show the proof."""
-        (of,), (typed,) = form.get("of", [OWNER_KEY]), form.get("typed", [""])
+        of, typed = form.one("of", OWNER_KEY), form.one("typed")
         visit = await self._visit(request, visitor, of)
         return self._rendered(await erase(self._service, visitor.agent, visit, typed), visit)
 
@@ -172,7 +169,7 @@ class _Page:
         return Streamed(feed, listener, news(listener, memory.metrics))
 
     def posted(
-        self, act: Callable[[Request, Visitor, Mapping[str, Sequence[str]]], Awaitable[Response]]
+        self, act: Callable[[Request, Visitor, Form], Awaitable[Response]]
     ) -> Callable[[Request], Awaitable[Response]]:
         """Return the handler of a form: it comes from this browser, and from a page of ours."""
 
@@ -190,21 +187,12 @@ class _Page:
 
         return handle
 
-    async def _form(self, request: Request, visitor: Visitor) -> Mapping[str, Sequence[str]]:
+    async def _form(self, request: Request, visitor: Visitor) -> Form:
         own = {f"{scheme}://{request.headers['host'].strip().lower()}" for scheme in ("http", "https")}
         if any(origin.lower() not in own for origin in request.headers.getlist("origin")):
             raise ServiceError("forbidden", "")
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-            raise ServiceError("bad_request", "")
-        body = await body_of(request, self._service.limits)
-        form: dict[str, list[str]] = {}
-        try:
-            fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_FIELDS, errors="replace")
-        except ValueError:
-            raise ServiceError("bad_request", "") from None
-        for name, value in fields:
-            form.setdefault(name, []).append(value)
-        if not self._door.is_form_token(visitor, "".join(form.get("form_token", []))):
+        form = await form_of(request, self._service.limits)
+        if not self._door.is_form_token(visitor, form.one("form_token")):
             raise ServiceError("forbidden", "")
         return form
 
@@ -269,9 +257,9 @@ class _Page:
         while len(self._notes) > _NOTES:
             self._notes.popitem(last=False)
 
-    def _back(self, form: Mapping[str, Sequence[str]]) -> Response:
+    def _back(self, form: Form) -> Response:
         """Return to the page from which a form came, if that is one of ours."""
-        back = "".join(form.get("back", []))
+        back = form.one("back")
         is_ours = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
         return RedirectResponse(back if is_ours else "/", status_code=303, headers=_SAFE)
 

@@ -1,13 +1,15 @@
 """What each page shows. To add a page, write its function and its template, and add both to `VIEWS`."""
 
 import calendar
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from extractor import CATEGORIES
 from gateway_memory.commands.browsing import digest_of
-from gateway_memory.commands.search import KINDS, TERMS
+from gateway_memory.commands.search import KINDS, TERMS, as_filter
 from gateway_memory.errors import UsageError
 from gateway_memory.serving.page.people import deletion, people
 from gateway_memory.serving.page.pictures import over_time
@@ -38,6 +40,10 @@ _PARTS: Final = (
 """The parts of a recall, in their order."""
 _AROUND: Final = 5
 _LATEST: Final = 2**62
+_MOST_SKIPPED: Final = 100_000
+"""Rows of one time that may lie before a page: more than a scope is meant to have."""
+_INSTANT: Final = 1e-6
+"""Seconds that make a bound include its own time."""
 
 
 async def today(visit: Visit) -> Shown:
@@ -70,8 +76,8 @@ async def memories(visit: Visit) -> Shown:
     asked = {name: visit.query.get(name, "") for name in ("q", "kind", "category", "type", "since", "until", "session")}
     problem, older, late = "", "", False
     found: Sequence[Any] = ()
-    if any(asked[name] for name in ("q", "kind", "session")):
-        try:
+    try:
+        if any(asked[name] for name in ("q", "kind", "session")):
             hits = await visit.memory.search(
                 visit.session,
                 asked["q"],
@@ -84,10 +90,10 @@ async def memories(visit: Visit) -> Shown:
                 session_key=asked["session"] or None,
             )
             found, late = hits, hits.late
-        except UsageError as error:
-            problem = str(error)
-    else:
-        found, older = await _newest(visit, asked)
+        else:
+            found, older = await _newest(visit, asked)
+    except UsageError as error:
+        problem = str(error)
     values = {"asked": asked, "found": found, "older": older, "problem": problem, "late": late}
     weak_below = visit.session.settings.auto_recall.min_score
     return Shown("memories.html", values | {"kinds": KINDS, "categories": CATEGORIES, "weak_below": weak_below})
@@ -97,21 +103,22 @@ async def _newest(visit: Visit, asked: Mapping[str, str]) -> tuple[Sequence[Any]
     """Return memories from the newest on, and the address of the next page, "" for none.
 
     A page begins behind a time, and behind so many rows of that same time.
+
+    Raises:
+        NothingHere: the page's place is none.
+        UsageError: there is no such type or day.
     """
+    skipped = visit.number("skip", most=_MOST_SKIPPED)
     try:
         before = float(visit.query.get("before") or "inf")
-        skipped = max(0, int(visit.query.get("skip") or "0"))
-        since, until = (_day(asked[name]) for name in ("since", "until"))
     except ValueError:
         raise NothingHere from None
-    end = None if until is None else _start(visit, until + timedelta(days=1))
-    last = min(before if before < float("inf") else _LATEST, end if end is not None else _LATEST)
-    only = Filter(
-        category=asked["category"],
-        type=asked["type"],
-        since=None if since is None else _start(visit, since),
-        until=None if last == _LATEST else last + (1e-6 if last == before else 0),
-    )
+    if math.isnan(before):
+        raise NothingHere
+    given = {name: asked[name] or None for name in ("category", "type", "since", "until")}
+    only = as_filter(**given, zone=visit.zone) or Filter()
+    until = min(before + _INSTANT, math.inf if only.until is None else only.until)
+    only = replace(only, until=until if until < math.inf else None)
     rows = await visit.memory.browsing.newest(visit.session, only, limit=_A_PAGE + skipped + 1)
     rows = rows[skipped:]
     shown = [row.entry for row in rows[:_A_PAGE]]
@@ -119,7 +126,6 @@ async def _newest(visit: Visit, asked: Mapping[str, str]) -> tuple[Sequence[Any]
         return shown, ""
     at = shown[-1].at
     same = sum(entry.at == at for entry in shown) + (skipped if at == before else 0)
-    given = {name: asked[name] for name in ("category", "type", "since", "until")}
     return shown, visit.link("/memories", before=repr(at), skip=same, **given)
 
 
@@ -179,32 +185,26 @@ async def one_day(visit: Visit) -> Shown:
 
 async def exchange(visit: Visit) -> Shown:
     """An exchange, with those around it."""
-    turn = visit.query["turn"]
-    if not turn.isascii() or not turn.isdigit() or int(turn) > _LATEST:
-        raise NothingHere
-    talk = await visit.memory.browsing.talk(visit.session, int(turn), around=_AROUND)
+    turn = visit.number("turn")
+    talk = await visit.memory.browsing.talk(visit.session, turn, around=_AROUND)
     if talk is None:
         raise NothingHere
-    return Shown("exchange.html", {"talk": talk, "turn": int(turn)})
+    return Shown("exchange.html", {"talk": talk, "turn": turn})
 
 
 async def replies(visit: Visit) -> Shown:
     """The replies, each with what it was given."""
-    before = visit.query.get("before") or str(_LATEST)
-    if not before.isascii() or not before.isdigit() or int(before) > _LATEST:
-        raise NothingHere
-    found = await visit.memory.browsing.replies(visit.session, before=int(before), limit=_REPLIES + 1)
+    before = visit.number("before", _LATEST, most=_LATEST)
+    found = await visit.memory.browsing.replies(visit.session, before=before, limit=_REPLIES + 1)
     older = visit.link("/replies", before=found[_REPLIES - 1].reply.turn) if len(found) > _REPLIES else ""
     return Shown("replies.html", {"replies": found[:_REPLIES], "older": older})
 
 
 async def reply(visit: Visit) -> Shown:
     """One reply: what was considered for it, why it was told or left out, and how long each part took."""
-    turn = visit.query["turn"]
-    if not turn.isascii() or not turn.isdigit() or int(turn) > _LATEST:
-        raise NothingHere
-    found = await visit.memory.browsing.replies(visit.session, before=int(turn) + 1, limit=1)
-    if not found or found[0].reply.turn != int(turn):
+    turn = visit.number("turn")
+    found = await visit.memory.browsing.replies(visit.session, before=turn + 1, limit=1)
+    if not found or found[0].reply.turn != turn:
         raise NothingHere
     (told,) = found
     report = told.reply.report
@@ -248,10 +248,6 @@ VIEWS: Final[Mapping[str, View]] = {
     "/people/delete": deletion,
     "/settings": settings,
 }
-
-
-def _day(text: str) -> date | None:
-    return date.fromisoformat(text) if text else None
 
 
 def _start(visit: Visit, day: date) -> float:

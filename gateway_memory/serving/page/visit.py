@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from gateway_memory.edge.phrases import Language
@@ -13,6 +13,11 @@ from gateway_memory.serving.page.words import word
 from gateway_memory.session import Session
 
 __all__ = ["Note", "NothingHere", "Shown", "Visit", "parts_of", "visited"]
+
+
+_DIGITS: Final = 18
+_MOST: Final = 10**_DIGITS - 1
+"""The largest number in an address: databases hold it, and the next one too."""
 
 
 class NothingHere(Exception):  # noqa: N818 - an answer, no error
@@ -65,6 +70,19 @@ class Visit:
     def here(self) -> str:
         """The address of this page, to come back to."""
         return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
+
+    def number(self, name: str, default: int = 0, *, most: int = _MOST) -> int:
+        """Return a whole number of the query, from 0 to `most`.
+
+        Raises:
+            NothingHere: it is something else.
+        """
+        text = self.query.get(name)
+        if not text:
+            return default
+        if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or int(text) > most:
+            raise NothingHere
+        return int(text)
 
     def is_at(self, path: str) -> bool:
         """Return whether this page is one of those below a path."""
