@@ -94,6 +94,28 @@ def test_a_link_signs_in_once(served: Served) -> None:
         assert one.get("/").status_code == 401
 
 
+@pytest.mark.parametrize(
+    ("method", "headers"),
+    [
+        ("HEAD", {}),
+        ("GET", {"Sec-Purpose": "prefetch"}),
+        ("GET", {"Sec-Purpose": "prefetch;prerender"}),
+        ("GET", {"Purpose": "prefetch"}),
+        ("GET", {"X-Purpose": "preview"}),
+        ("GET", {"X-Moz": "prefetch"}),
+    ],
+)
+def test_a_link_is_not_used_up_before_a_person_opens_it(served: Served, method: str, headers: dict[str, str]) -> None:
+    with served.client() as host, served.client("") as browser:
+        path = host.post("/page/link").json()["path"]
+        for _ in range(2):
+            ahead = browser.request(method, path, headers=headers)
+            assert "set-cookie" not in ahead.headers
+            assert 400 <= ahead.status_code < 500, "a browser must not show it in place of the page"
+        assert browser.get(path).status_code == 303
+        assert browser.get("/").status_code == 200
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [*VIEWS, "/act", "/language", "/leave"])
 def test_without_a_cookie_nothing_is_shown(served: Served, path: str) -> None:

@@ -46,6 +46,9 @@ _UNDONE_SINGLY: Final = frozenset({"forget", "pin", "approve", "reject"})
 """The commands whose answer has a button that takes back this one change: several may be made at once."""
 _MEMORY: Final = re.compile(r"[a-z2-7]{8}")
 _NOTES: Final = 200
+_PURPOSES: Final = ("sec-purpose", "purpose", "x-purpose", "x-moz")
+_AHEAD: Final = ("prefetch", "prerender", "preview")
+"""What the headers of `_PURPOSES` say of a request that nobody has made yet."""
 _SAFE: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -102,7 +105,11 @@ class _Page:
         return JSONResponse({"path": f"/enter?code={self._door.code(agent)}"})
 
     async def enter(self, request: Request) -> Response:
-        """Sign a browser in by its link."""
+        """Sign a browser in by its link, which only a person's own request uses up."""
+        if _is_ahead(request):
+            return Response(
+                status_code=403, headers=_SAFE
+            )  # a browser shows no page that it fetched ahead and was refused
         cookie = self._door.enter(request.query_params.get("code", ""))
         if cookie is None:
             return self._closed(request, "enter_link")
@@ -266,6 +273,12 @@ class _Page:
     def _set(self, request: Request, answer: Response, name: str, value: str) -> None:
         secure = request.url.scheme == "https"
         answer.set_cookie(name, value, max_age=COOKIE_SECONDS, httponly=True, samesite="strict", secure=secure)
+
+
+def _is_ahead(request: Request) -> bool:
+    """Return whether a program looks at an address before a person opens it, as previews and prefetching do."""
+    purposes = " ".join(request.headers.get(name, "") for name in _PURPOSES).lower()
+    return request.method == "HEAD" or any(word in purposes for word in _AHEAD)
 
 
 def _language(request: Request) -> Language:
