@@ -160,7 +160,7 @@ async def _changes(service: Service, request: Request) -> Response:
     agent = service.access.host(request.headers)
     service.check_ready()
     feed = service.feeds[agent]
-    listener = feed.add()
+    listener = feed.add("client")
     return Streamed(feed, listener, listener.stream())
 
 

@@ -5,12 +5,14 @@ import json
 from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import asdict
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from gateway_memory.serving.errors import ServiceError
 from notifier import Event
 
-__all__ = ["ChangeFeed", "Listener"]
+__all__ = ["ChangeFeed", "Kind", "Listener"]
+
+Kind: TypeAlias = Literal["client", "page"]
 
 _MOST_WAITING: Final = 1000
 _ALIVE_SECONDS: Final = 15.0
@@ -55,14 +57,14 @@ class Listener:
 
 
 class ChangeFeed:
-    """The notifier's channel to the listeners of one agent. most: the maximum number of listeners."""
+    """The notifier's channel to the listeners of one agent. most: the maximum number of listeners of each kind."""
 
     name = "http"
     early = False
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._listeners: set[Listener] = set()
+        self._listeners: dict[Listener, Kind] = {}
         self._closed = False
 
     def announce(self, event: Event) -> None:
@@ -70,23 +72,23 @@ class ChangeFeed:
         for listener in self._listeners:
             listener.put(event)
 
-    def add(self) -> Listener:
-        """Add a listener.
+    def add(self, kind: Kind) -> Listener:
+        """Add a listener. Open pages take no place of clients, and clients none of pages.
 
         Raises:
             ServiceError: there are too many, or the service is stopping.
         """
         if self._closed:
             raise ServiceError("closing", "the service is stopping; listen again in some seconds")
-        if len(self._listeners) >= self._most:
-            raise ServiceError("busy", f"{self._most} clients are listening already (serve.limits.listeners)")
+        if list(self._listeners.values()).count(kind) >= self._most:
+            raise ServiceError("busy", f"{self._most} {kind}s are listening already (serve.limits.listeners)")
         listener = Listener()
-        self._listeners.add(listener)
+        self._listeners[listener] = kind
         return listener
 
     def remove(self, listener: Listener) -> None:
         """Remove a listener."""
-        self._listeners.discard(listener)
+        self._listeners.pop(listener, None)
 
     def close(self) -> None:
         """End all streams."""

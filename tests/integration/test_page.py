@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -651,6 +651,16 @@ def test_the_page_is_told_that_something_is_new(served: Served, browser: httpx2.
         told = next(line for line in lines if line.startswith("event:"))
         assert told == "event: news"
         assert "ladder" not in next(lines)
+
+
+def test_open_pages_leave_the_gateway_its_changes(served: Served, browser: httpx2.Client) -> None:
+    with ExitStack() as tabs, served.client() as host:
+        for _ in range(16):
+            assert tabs.enter_context(browser.stream("GET", "/news", timeout=seconds(20))).status_code == 200
+        assert browser.get("/news").status_code == 503, "the tabs have their own limit"
+        with host.stream("GET", "/v1/changes") as stream:
+            assert stream.status_code == 200
+            assert next(stream.iter_lines()) == ": listening"
 
 
 def test_chat_shell_and_page_make_the_same_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

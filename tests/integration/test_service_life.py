@@ -32,7 +32,7 @@ from gateway_memory.config.check import check_config
 from gateway_memory.errors import ConfigError
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.serving.app import Service
-from gateway_memory.serving.changes import ChangeFeed, Listener
+from gateway_memory.serving.changes import ChangeFeed, Kind, Listener
 from gateway_memory.serving.errors import ServiceError
 from gateway_memory.serving.place import place_of
 from gateway_memory.serving.server import serve
@@ -426,18 +426,29 @@ async def test_a_silent_stream_is_kept_alive() -> None:
     await stream.aclose()  # type: ignore[attr-defined]
 
 
+async def test_open_pages_and_clients_take_no_place_of_each_other() -> None:
+    kinds: list[tuple[Kind, Kind]] = [("page", "client"), ("client", "page")]
+    for full, other in kinds:
+        feed = ChangeFeed(most=2)
+        for _ in range(2):
+            feed.add(full)
+        with pytest.raises(ServiceError, match=f"2 {full}s are listening already"):
+            feed.add(full)
+        feed.add(other)
+
+
 async def test_a_closed_feed_takes_no_listener() -> None:
     feed = ChangeFeed(most=1)
-    first = feed.add()
+    first = feed.add("client")
     with pytest.raises(ServiceError, match="listening already"):
-        feed.add()
+        feed.add("client")
     feed.remove(first)
-    second = feed.add()
+    second = feed.add("client")
     feed.announce(event(1))
     feed.close()
     assert len([part async for part in second.stream()]) == 2
     with pytest.raises(ServiceError, match="stopping"):
-        feed.add()
+        feed.add("client")
 
 
 def test_threads_of_the_service_end(tmp_path: Path) -> None:

@@ -170,7 +170,7 @@ class _Page:
             return self._closed(request, "enter_how")
         try:
             memory, feed = self._service.agent(visitor.agent).memory, self._service.feeds[visitor.agent]
-            listener = feed.add()
+            listener = feed.add("page")
         except ServiceError as error:
             return error_response(error)
         return Streamed(feed, listener, news(listener, memory.metrics))
