@@ -46,14 +46,17 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     add_whose(parser, user="a person's memory instead of the owner's", room="a group's memory instead of the owner's")
 
 
-def add_whose(parser: argparse.ArgumentParser, *, user: str, room: str, owner: str = "") -> None:
+def add_whose(parser: argparse.ArgumentParser, *, user: str, room: str, owner: str = "", metrics: str = "") -> None:
     """Add --user and --room, which exclude each other; the arguments are their help.
 
-    owner: the help of --owner, where one of the three must be given; "" where neither means the owner.
+    owner: the help of --owner, where one of them must be given; "" where neither means the owner. metrics: the help of
+    --metrics, where no memory may be meant.
     """
     whose = parser.add_mutually_exclusive_group(required=bool(owner))
     if owner:
         whose.add_argument("--owner", action="store_true", help=owner)
+    if metrics:
+        whose.add_argument("--metrics", action="store_true", help=metrics)
     whose.add_argument("--user", metavar="NAME", type=_name, help=user)
     whose.add_argument("--room", metavar="NAME", type=_name, help=room)
 

@@ -35,9 +35,15 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
 
 def _add_token(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True)
-    add = actions.add_parser("add", help="make a token for one MCP client, and print it: it is not shown again")
+    add = actions.add_parser("add", help="make a token for one client, and print it: it is not shown again")
     add_workspace(add)
-    add_whose(add, owner="for the owner's memory", user="for a person's memory", room="for a group's memory")
+    add_whose(
+        add,
+        owner="for the owner's memory",
+        user="for a person's memory",
+        room="for a group's memory",
+        metrics="for GET /metrics alone, such as Prometheus's: it opens no memory",
+    )
     add.add_argument("--name", default="", metavar="TEXT", help="what it is for")
     listed = actions.add_parser("list", help="list the tokens, without their texts")
     add_workspace(listed)
@@ -55,7 +61,10 @@ COMMANDS: Final = (
     ),
     ShellCommand(
         name="token",
-        help=("add, list and revoke the tokens of MCP clients", "添加、列出、吊销 MCP 客户端的令牌"),
+        help=(
+            "add, list and revoke the tokens of MCP clients, and of what reads the metrics",
+            "添加、列出、吊销 MCP 客户端和指标采集的令牌",
+        ),
         add_arguments=_add_token,
         run="gateway_memory.cli.serve:run_token",
     ),
@@ -109,7 +118,7 @@ def run_token(args: argparse.Namespace) -> int:
         return 1
     tokens = ClientTokens(args.workspace.absolute())
     if args.action == "add":
-        scope = resolve_scope(user=OWNER if args.owner else args.user, room=args.room)
+        scope = None if args.metrics else resolve_scope(user=OWNER if args.owner else args.user, room=args.room)
         made, token = tokens.add(scope, args.name)
         sys.stdout.write(f"{token}\n")
         sys.stderr.write(f"{made.id}: for {made.scope}; this is the only time that the token is shown\n")

@@ -11,6 +11,7 @@ from gateway_memory.serving.tokens import Grant, Keys
 __all__ = ["Access", "is_loopback"]
 
 _SCHEME = "bearer"
+_OPENS = {"client": "/mcp", "metrics": "/metrics"}
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -85,9 +86,22 @@ class Access:
         found = self.grant(headers)
         if found.kind != "host":
             raise ServiceError(
-                "forbidden", "this token is one of a client, good for /mcp alone; hosts have another one"
+                "forbidden", f"this token is good for {_OPENS[found.kind]} alone; hosts have another one"
             )
         return found.agent
+
+    def metrics(self, headers: Headers) -> None:
+        """Check that the caller may read metrics: a host, or a token for just that.
+
+        Raises:
+            ServiceError: unauthorized, or forbidden with the token of an MCP client.
+            WorkspaceError: the client tokens can't be read.
+        """
+        if self.grant(headers).kind == "client":
+            raise ServiceError(
+                "forbidden",
+                "this token is good for /mcp alone; `gateway-memory token add --metrics` makes one for here",
+            )
 
 
 def _name(host: str) -> str:

@@ -148,7 +148,7 @@ async def _openapi(_: Request) -> Response:
 
 
 async def _metrics(service: Service, request: Request) -> Response:
-    service.access.host(request.headers)
+    service.access.metrics(request.headers)
     collectors = {
         name: MetricsCollector(calls.memory.metrics, calls.memory.now) for name, calls in service.agents.items()
     }

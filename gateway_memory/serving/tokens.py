@@ -1,7 +1,7 @@
 """The tokens of an agent: the host's, in a file of this user alone, and those of clients, stored as digests.
 
-A host token may state who is speaking. A client token is bound to one scope, and is good for MCP alone. Both are
-random, so one round of SHA-256 protects them.
+A host token may state who is speaking. A client token is bound to one scope, and is good for MCP alone; or it opens
+/metrics, and no memory. All are random, so one round of SHA-256 protects them.
 """
 
 import hashlib
@@ -28,25 +28,30 @@ _CLIENTS: Final = "clients.json"
 _BYTES: Final = 32
 _PREFIX: Final = "gm-"
 """By which scanners for leaked secrets can recognize a token."""
+_METRICS: Final = "metrics"
+"""What stands in the place of a scope for a token that opens /metrics; it is the key of none."""
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What a token allows. kind: "host" for every scope of an agent; "client" for the scope alone.
+    """What a token allows. kind: "host" for every scope of an agent; "client" for the scope alone; "metrics" for none.
 
     client: the id of a client token, or "".
     """
 
     agent: str
-    kind: Literal["host", "client"]
+    kind: Literal["host", "client", "metrics"]
     scope: str = ""
     client: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """A client token as it is stored. added_at: epoch seconds. name: what it is for."""
+    """A client token as it is stored. scope: the key of what it opens, or `_METRICS`. added_at: epoch seconds.
+
+    name: what it is for.
+    """
 
     id: str
     digest: str
@@ -113,15 +118,21 @@ class ClientTokens:
         self._path = workspace / STATE_FOLDER / _CLIENTS
         self._read: tuple[tuple[int, int, int], tuple[Client, ...]] | None = None
 
-    def add(self, scope: Scope, name: str) -> tuple[Client, str]:
+    def add(self, scope: Scope | None, name: str) -> tuple[Client, str]:
         """Add a token, and return it with its text, which is stored nowhere. name: what it is for.
+
+        scope: what it opens; None for /metrics alone.
 
         Raises:
             WorkspaceError: it can't be written.
         """
         token = f"{_PREFIX}{secrets.token_urlsafe(_BYTES)}"
         made = Client(
-            id=secrets.token_hex(4), digest=_digest(token), scope=scope.key, name=name, added_at=round(time.time())
+            id=secrets.token_hex(4),
+            digest=_digest(token),
+            scope=scope.key if scope else _METRICS,
+            name=name,
+            added_at=round(time.time()),
         )
         self._change(lambda clients: [*clients, made])
         return made, token
@@ -197,7 +208,8 @@ class Keys:
                 found = Grant(agent=agent, kind="host")
             for client in self._clients[agent].all():
                 if hmac.compare_digest(digest, client.digest):
-                    found = Grant(agent=agent, kind="client", scope=client.scope, client=client.id)
+                    kind: Literal["client", "metrics"] = "metrics" if client.scope == _METRICS else "client"
+                    found = Grant(agent=agent, kind=kind, scope=client.scope, client=client.id)
         return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from served import OWNER, Served, facts, service, written
 
+from gateway_memory.cli.main import main
 from gateway_memory.serving import models
 from gateway_memory.serving.endpoints import ENDPOINTS
 
@@ -257,6 +258,28 @@ def test_metrics_are_those_of_all_agents(served: Served) -> None:
     assert agents == {"", "main", "work"}
     counted = {sample.labels.get("name") for family in families for sample in family.samples}
     assert "http.healthz.200" in counted
+
+
+def test_a_token_of_its_own_reads_the_metrics_and_nothing_else(
+    served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = ["--workspace", str(served.log.parent / "main")]
+    assert main(["token", "add", "--metrics", "--name", "prometheus", *place]) == 0
+    token = capsys.readouterr().out.strip()
+    assert main(["token", "list", *place]) == 0
+    row = capsys.readouterr().out.splitlines()[-1]
+    assert re.search(r" metrics  prometheus$", row)
+    with served.client(token) as client:
+        read = client.get("/metrics")
+        assert read.status_code == 200
+        assert "gateway_memory_events_total" in read.text
+        for method, path in (("GET", "/v1/changes"), ("POST", "/v1/search"), ("POST", "/page/link")):
+            refused = client.request(method, path)
+            assert refused.status_code == 403, path
+            assert "/metrics alone" in refused.json()["error"]["message"]
+        assert client.post("/mcp", json={}).status_code in (401, 403)
+        assert main(["token", "revoke", row.split()[0], *place]) == 0
+        assert client.get("/metrics").status_code == 401
 
 
 def test_changes_are_told_as_they_come(served: Served) -> None:
