@@ -16,7 +16,8 @@ class ModelError(ExtractorError):
     """The model returned no usable answer.
 
     kind: "timeout", "connection", "overloaded", "rate_limit", "refused" (a key, a model, a request), "too_long" (for
-    the model's context), "truncated", "unreadable" or "circuit_open".
+    the model's context), "truncated", "unreadable", "redirects", "too_large" (an answer, or one that is compressed) or
+    "circuit_open".
     usage: the cost of the failed attempts. Its text never quotes a message.
     """
 

@@ -39,8 +39,8 @@ class EmbeddingError(RecallError):
     """An embedding server returned no usable vectors.
 
     kind: "no_key", "timeout", "connection", "overloaded", "rate_limit", "refused" (a key, a model), "bad_request" (a
-    text, perhaps), "unreadable", "dimension" (not that of earlier vectors) or "circuit_open". Its message contains no
-    memory text.
+    text, perhaps), "unreadable", "dimension" (not that of earlier vectors), "redirects", "too_large" (an answer, or one
+    that is compressed) or "circuit_open". Its message contains no memory text.
     """
 
     def __init__(self, kind: str, *, retry_after_seconds: float = 0.0) -> None:

@@ -18,6 +18,7 @@ from extractor.settings import ExtractorSettings, provider_of
 from extractor.types import Usage
 
 from .prompt import estimate_tokens
+from .wire import bounded_client
 
 __all__ = ["Answer", "Format", "Message", "Provider", "access_of", "has_model", "open_provider"]
 
@@ -26,6 +27,7 @@ Format: TypeAlias = Literal["schema", "json", "text"]
 
 MAX_OUTPUT_TOKENS: Final = 2_000
 _RETRYABLE: Final = frozenset({408, 409, 429})
+_REDIRECTS: Final = range(300, 400)
 _SERVER_ERROR: Final = 500
 _BAD_REQUEST: Final = frozenset({400, 422})
 _FORMAT_WORDS: Final = ("response format", "json schema", "output config", "output format", "grammar")
@@ -101,7 +103,11 @@ class _OpenAI:
         self._sdk: Any = openai
         self._model = model
         self._client = openai.AsyncOpenAI(
-            api_key=key, base_url=settings.base_url or None, max_retries=0, timeout=settings.timeout_seconds
+            api_key=key,
+            base_url=settings.base_url or None,
+            max_retries=0,
+            timeout=settings.timeout_seconds,
+            http_client=bounded_client(openai, settings.timeout_seconds),
         )
         # Other servers know only the older name. Small models follow a prompt best at a temperature of 0, which some
         # of OpenAI's own models refuse.
@@ -135,6 +141,8 @@ class _OpenAI:
                 self._sampling = {}
                 return await self.ask(system, messages, schema, form)
             raise _translated(error, self._sdk, form) from None
+        except ModelError:  # of our own client: some versions of the SDKs let it pass, others wrap it
+            raise
         except Exception:  # noqa: BLE001 - see _text_of: an answer may be anything
             raise ModelError("unreadable", retryable=True) from None
 
@@ -151,7 +159,11 @@ class _Anthropic:
         self._sdk: Any = anthropic
         self._model = model
         self._client = anthropic.AsyncAnthropic(
-            api_key=key, base_url=settings.base_url or None, max_retries=0, timeout=settings.timeout_seconds
+            api_key=key,
+            base_url=settings.base_url or None,
+            max_retries=0,
+            timeout=settings.timeout_seconds,
+            http_client=bounded_client(anthropic, settings.timeout_seconds),
         )
 
     async def ask(self, system: str, messages: Sequence[Message], schema: Mapping[str, object], form: Format) -> Answer:
@@ -174,6 +186,8 @@ class _Anthropic:
             )
         except self._sdk.AnthropicError as error:
             raise _translated(error, self._sdk, form) from None
+        except ModelError:  # of our own client: some versions of the SDKs let it pass, others wrap it
+            raise
         except Exception:  # noqa: BLE001 - see _text_of: an answer may be anything
             raise ModelError("unreadable", retryable=True) from None
 
@@ -229,15 +243,21 @@ def _may_be(tokens: int, estimated: int, at_most: int) -> bool:
     return estimated // _TIMES_ESTIMATED <= tokens <= max(estimated, at_most) * _TIMES_ESTIMATED and tokens > 0
 
 
-def _translated(error: Any, sdk: Any, form: Format) -> ModelError:  # noqa: PLR0911 - one return a kind
+def _translated(error: Any, sdk: Any, form: Format) -> ModelError:
     """Translate an SDK's error; both SDKs use the same names."""
+    if isinstance(error.__cause__, ModelError):
+        return error.__cause__
     if isinstance(error, sdk.APITimeoutError):  # a model that is too slow is as slow when it is asked again
         return ModelError("timeout")
     if isinstance(error, sdk.APIConnectionError):
         return ModelError("connection", retryable=True)
-    if not isinstance(error, sdk.APIStatusError):
-        return ModelError("unreadable")
+    return _of_status(error, form) if isinstance(error, sdk.APIStatusError) else ModelError("unreadable")
+
+
+def _of_status(error: Any, form: Format) -> ModelError:  # noqa: PLR0911 - one return a kind
     status: int = error.status_code
+    if status in _REDIRECTS:
+        return ModelError("redirects")
     said = str(getattr(error, "body", "") or "").lower()
     words = said.replace("_", " ")
     if status in _BAD_REQUEST or status >= _SERVER_ERROR:

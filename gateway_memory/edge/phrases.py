@@ -128,6 +128,14 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
     "model_too_long": ("a message exceeds its context", "消息超出上下文"),
     "model_truncated": ("its answer did not end", "回答没有结束"),
     "model_unreadable": ("its answer was not the JSON that was asked for", "回答不是所要求的 JSON"),
+    "model_redirects": (
+        "its server redirects to another address, which is not followed: set baseUrl to the right one",
+        "服务器重定向到别的地址，不予跟随：请把 baseUrl 设为正确的地址",
+    ),
+    "model_too_large": (
+        "its answer was larger than any answer may be, or compressed",
+        "回答超过了允许的大小，或经过压缩",
+    ),
     "model_unknown": ("the log has more", "详情见日志"),
     "status_unreadable": (
         "Unreadable: {rows} rows of the journal were set aside; the index was made again {index} times",

@@ -22,7 +22,12 @@ from recall.types import EmbeddingError
 __all__ = ["Breaker", "ServerEncoder"]
 
 _RATE_LIMIT: Final = 429
+_REDIRECTS: Final = range(300, 400)
 _SERVER_ERROR: Final = 500
+_ANSWER_BYTES: Final = 1_048_576
+"""What an answer may have, besides what each of its vectors may."""
+_VECTOR_BYTES: Final = 131_072
+"""Of one vector, as JSON: 4,096 numbers of 25 characters, and some more."""
 _KINDS: Final = {
     400: "bad_request", 413: "bad_request", 422: "bad_request", 408: "timeout", 504: "timeout", 429: "rate_limit",
 }  # fmt: skip
@@ -78,6 +83,7 @@ class ServerEncoder:
             base_url=settings.base_url or None,
             max_retries=0,
             timeout=settings.timeout_seconds,
+            http_client=_bounded_client(openai, settings),
         )
         self.dimension = 0
         try:
@@ -158,14 +164,48 @@ class ServerEncoder:
             raise EmbeddingError("unreadable") from None
 
     def _translated(self, error: Any) -> EmbeddingError:
+        if isinstance(error.__cause__, EmbeddingError):
+            return error.__cause__
         if isinstance(error, self._sdk.APIStatusError):
             status: int = error.status_code
+            if status in _REDIRECTS:
+                return EmbeddingError("redirects")
             retry_after = _retry_after(error.response.headers.get("retry-after")) if status == _RATE_LIMIT else 0.0
             kind = _KINDS.get(status, "overloaded" if status >= _SERVER_ERROR else "refused")
             return EmbeddingError(kind, retry_after_seconds=retry_after)
         if isinstance(error, self._sdk.APITimeoutError):
             return EmbeddingError("timeout")
         return EmbeddingError("connection" if isinstance(error, self._sdk.APIConnectionError) else "unreadable")
+
+
+def _bounded_client(sdk: Any, settings: EmbedderSettings) -> Any:
+    """Return the SDK's HTTP client, which reads an answer only as far as one of a batch may go, and not compressed.
+
+    Some kilobytes may unpack to gigabytes. It follows no redirect, which would carry the texts to an address that
+    nobody configured. It raises EmbeddingError("too_large"), which some versions of the SDK make the cause of an error
+    of theirs.
+    """
+    most = _ANSWER_BYTES + _VECTOR_BYTES * max(settings.batch_size, len(SAMPLES))
+
+    class Bounded(sdk.DefaultAsyncHttpxClient):  # type: ignore[misc] # of httpx or httpx2, as the SDK's version has it
+        async def send(self, request: Any, **options: Any) -> Any:
+            request.headers["Accept-Encoding"] = "identity"
+            response = await super().send(request, **{**options, "stream": True})
+            body = bytearray()
+            try:
+                if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+                    raise EmbeddingError("too_large")
+                async for part in response.aiter_raw():
+                    body += part
+                    if len(body) > most:
+                        raise EmbeddingError("too_large")
+            finally:
+                await response.aclose()
+            return type(response)(
+                response.status_code, headers=response.headers, content=bytes(body), request=response.request
+            )
+
+    return Bounded(follow_redirects=False, timeout=settings.timeout_seconds)
 
 
 def _key(settings: EmbedderSettings) -> str:

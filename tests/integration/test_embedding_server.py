@@ -1,6 +1,7 @@
 """An embedding server behind the official SDK: whatever it does, words answer, and the vectors come when it can."""
 
 import asyncio
+import gzip
 import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import structlog
-from embedding_server import EmbeddingServer, Fail, Hang, Say, Trickle, hashed, serving_embeddings
+from embedding_server import EmbeddingServer, Fail, Flood, Hang, Say, Trickle, hashed, serving_embeddings
 from inside import encoder_loaded, parts
 from numpy.typing import NDArray
 from patience import seconds
@@ -127,6 +128,11 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "none": (Say(make=lambda texts: np.zeros((len(texts), 0))), "dimension"),
     "another dimension": (Say(make=hashed(32)), "dimension"),
     "words": (Say(make=lambda texts: np.array([["x"] * 64] * len(texts))), "unreadable"),
+    "a redirect": (Fail(status=307, headers={"Location": "/v1/embeddings"}), "redirects"),
+    "a redirect that asks otherwise": (Fail(status=301, headers={"Location": "/v1/embeddings"}), "redirects"),
+    "a bomb": (Flood(part=gzip.compress(b" " * 100_000_000), times=1, packed="gzip"), "too_large"),
+    "an error's bomb": (Flood(part=gzip.compress(b" " * 100_000_000), times=1, packed="gzip", status=500), "too_large"),
+    "100 MB": (Flood(part=b" " * 65_536, times=1_600), "too_large"),
     "hanging": (Hang(), "timeout"),
     "trickling": (Trickle(), "timeout"),
 }

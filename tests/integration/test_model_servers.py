@@ -1,5 +1,7 @@
 """Servers as they are: slow ones, ones of a small context, ones that refuse a part of a request, and foreign ones."""
 
+import gzip
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -8,7 +10,7 @@ from typing import Any
 
 import pytest
 from patience import seconds
-from scripted_provider import Fail, Hang, Provider, Say, Step, entry, found, serving
+from scripted_provider import Fail, Flood, Hang, Provider, Say, Step, entry, found, serving
 
 from extractor import ExtractorSettings, Model, ModelError, Turn
 from extractor.model.providers import access_of
@@ -187,3 +189,51 @@ def test_a_key_goes_to_its_own_provider_or_where_it_is_named(
     monkeypatch.setenv("OTHER_KEY", "sk-other")
     settings = ExtractorSettings(model="openai/gpt-4o-mini", base_url=base_url, api_key_env=named)
     assert access_of(settings)[2] == sent
+
+
+BOMB = gzip.compress(b" " * 100_000_000)
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        Flood(part=BOMB, times=1, packed="gzip"),
+        Flood(part=BOMB, times=1, packed="gzip", status=500),
+        Flood(part=b"\x00", times=1, packed="br"),
+        Flood(part=b" " * 65_536, times=1_600),
+        Flood(part=b" " * 65_536, times=1_600, status=401),
+    ],
+    ids=["gzip", "an error's gzip", "brotli", "100 MB", "an error of 100 MB"],
+)
+@pytest.mark.parametrize("name", ["openai/small", "anthropic/small"])
+async def test_no_answer_is_unpacked_or_read_without_end(provider: Provider, flood: Flood, name: str) -> None:
+    provider.always = lambda _: flood
+    provider.script.append(Say(text=found()))
+    async with asking(settings_of(provider, model=name, base_url=url_of(provider, name))) as model:
+        await read(model)  # what is imported first is not counted
+        tracemalloc.start()
+        try:
+            with pytest.raises(ModelError) as failed:
+                await read(model)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert failed.value.kind == "too_large"
+    assert len(provider.asked) == 2
+    assert provider.headers[0]["accept-encoding"] == "identity"
+    assert peak < 40_000_000
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("name", ["openai/small", "anthropic/small"])
+async def test_a_redirect_is_not_followed_and_has_a_name(provider: Provider, status: int, name: str) -> None:
+    provider.always = lambda _: Fail(status=status, headers={"Location": f"{provider.url}/v1/chat/completions"})
+    async with asking(settings_of(provider, model=name, base_url=url_of(provider, name))) as model:
+        with pytest.raises(ModelError) as failed:
+            await read(model)
+    assert failed.value.kind == "redirects"
+    assert len(provider.asked) == 1
+
+
+def url_of(provider: Provider, name: str) -> str:
+    return provider.url if name.startswith("anthropic") else f"{provider.url}/v1"

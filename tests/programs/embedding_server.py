@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["EmbeddingServer", "Fail", "Hang", "Say", "Trickle", "hashed", "serving_embeddings"]
+__all__ = ["EmbeddingServer", "Fail", "Flood", "Hang", "Say", "Trickle", "hashed", "serving_embeddings"]
 
 Vectors = Callable[[Sequence[str]], NDArray[Any]]
 
@@ -57,7 +57,17 @@ class Trickle:
     """An answer of which a byte comes now and then, so that it never ends, and never stops."""
 
 
-Step = Say | Fail | Hang | Trickle
+@dataclass(frozen=True, kw_only=True)
+class Flood:
+    """An answer of these bytes, over and over: so many times. packed: its Content-Encoding."""
+
+    part: bytes
+    times: int
+    packed: str = ""
+    status: int = 200
+
+
+Step = Say | Fail | Hang | Flood | Trickle
 
 
 class EmbeddingServer:
@@ -115,6 +125,16 @@ class EmbeddingServer:
             case Fail():
                 error = {"error": {"message": f"cannot read {body['input']}", "type": "server_error", "code": "x"}}
                 await _send(writer, step.status, step.page or json.dumps(error), step.headers)
+            case Flood():
+                length, packed = (
+                    len(step.part) * step.times,
+                    f"Content-Encoding: {step.packed}\r\n" if step.packed else "",
+                )
+                writer.write(f"HTTP/1.1 {step.status} X\r\nContent-Type: application/json\r\n{packed}".encode())
+                writer.write(f"Content-Length: {length}\r\n\r\n".encode())
+                for _ in range(step.times):
+                    writer.write(step.part)
+                    await writer.drain()
             case Say():
                 rows = (step.make or self.make)(body["input"]).tolist()
                 data = [{"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(rows)]

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Drop", "Fail", "Hang", "Provider", "Say", "Script", "entry", "found", "serving"]
+__all__ = ["Drop", "Fail", "Flood", "Hang", "Provider", "Say", "Script", "entry", "found", "serving"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,17 @@ class Drop:
     after: str = ""
 
 
-Step = Say | Fail | Hang | Drop
+@dataclass(frozen=True, kw_only=True)
+class Flood:
+    """An answer of these bytes, over and over: so many times. packed: its Content-Encoding."""
+
+    part: bytes
+    times: int
+    packed: str = ""
+    status: int = 200
+
+
+Step = Say | Fail | Hang | Flood | Drop
 Script = Callable[[dict[str, Any]], Step]
 
 
@@ -123,6 +133,16 @@ class Provider:
                 said = {"type": step.kind, "message": step.message, "code": step.kind}
                 answer: Any = {"type": "error", "error": said}
                 await _send(writer, step.status, step.page or json.dumps(answer), step.headers, json_body=not step.page)
+            case Flood():
+                length, packed = (
+                    len(step.part) * step.times,
+                    f"Content-Encoding: {step.packed}\r\n" if step.packed else "",
+                )
+                writer.write(f"HTTP/1.1 {step.status} X\r\nContent-Type: application/json\r\n{packed}".encode())
+                writer.write(f"Content-Length: {length}\r\n\r\n".encode())
+                for _ in range(step.times):
+                    writer.write(step.part)
+                    await writer.drain()
             case Say():
                 if step.after:
                     await step.after.wait()
