@@ -5,6 +5,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from attack_requests import hostile_servers, odd_requests
 from attacks import PEOPLE, Try, config, shell
 
 from gateway_memory import GatewayMemory, GatewayMemoryError, Session
@@ -59,7 +60,7 @@ SHELL: Final = (
 
 
 async def bad_input(folder: Path, _: Random) -> AsyncIterator[Try]:
-    """Each text by each call and command; then what a shell is given."""
+    """Each text by each call and command; what a shell is given; then requests to a service, and a model's answers."""
     async with GatewayMemory(config(), folder / "w") as memory:
         for number, text in enumerate(TEXTS):
             session = await memory.start_session(f"agent:main:{number}", **PEOPLE["owner"])
@@ -82,6 +83,10 @@ async def bad_input(folder: Path, _: Random) -> AsyncIterator[Try]:
         done = shell(*arguments, *place)
         refused = done.returncode not in (0, 120) and b"Traceback" not in done.stderr
         yield Try(name=f"gateway-memory {' '.join(arguments)[:60]}", held=refused)
+    async for each in odd_requests(folder / "served"):
+        yield each
+    async for each in hostile_servers():
+        yield each
 
 
 async def _held(call: Awaitable[object], *, never: bool = False) -> bool:
