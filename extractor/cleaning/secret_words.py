@@ -68,7 +68,7 @@ CUES: Final[tuple[tuple[str, str, str, str], ...]] = (
         r"|密[马玛瑪妈媽](?=[是：:])|[蜜米][码碼](?=[是：:])|[账賬帐帳]密"),
     ("foreign", "password", rf"(?:{_FOREIGN})", r"passwort|パスワード|暗証番号"),
     ("answer", "secret",
-        r"(?:security|secret) (?:question|answer)(?:['’]s answer| answer)?|maiden name|(?:safe|secret|code|security) ?word", r"密保(?:[问問][题題])?的?(?:答案)?|安全[词詞]|娘家姓"),
+        r"(?:security|secret) (?:question|answer)(?:['’]s answer| answer)?|maiden name|(?:safe|secret|code|security) ?word", r"密保(?:[问問][题題])?的?(?:答案)?|安全[问問][题題]的?答案|安全[词詞]|娘家姓"),
     ("doc", "document number",
         r"(?:passport|driver['’]?s? licen[sc]e|driving licen[sc]e|licen[sc]e (?:no|number)|ssn|itin|social security|national insurance|(?:(?:my|his|her|national|personal) id|id card)(?= (?:no|number|is))"
         r"|identity card|green card|residence permit|visa(?= (?:no|number))|tax (?:id|number|no)|nhs|medicare|aadhaar|pan card"
