@@ -194,9 +194,10 @@ class SqlTurns:
 
     async def _delete(self, table: str, key: str, where: str, value: float) -> None:
         """Delete the rows of a table that a condition names, some at a time, so that no statement takes long."""
-        some = f"SELECT {key} FROM {table} WHERE {where} ORDER BY {key} LIMIT {_DELETED_AT_ONCE}"
-
-        while await self._change(f"DELETE FROM {table} WHERE {key} IN ({some})", (value,)) == _DELETED_AT_ONCE:
+        some = f"SELECT {key} AS number FROM {table} WHERE {where} ORDER BY {key} LIMIT {_DELETED_AT_ONCE}"
+        # A range of keys: a database reads it by its index, whatever it knows of the table.
+        query = f"DELETE FROM {table} WHERE {where} AND {key} <= (SELECT max(number) FROM ({some}) AS oldest)"
+        while await self._change(query, (value, value)) == _DELETED_AT_ONCE:
             pass
 
     async def tidy(self, *, before: float) -> None:
