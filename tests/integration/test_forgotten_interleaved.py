@@ -383,6 +383,6 @@ def test_nothing_forgotten_appears(seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(THOROUGH, reason="they run above")
-@pytest.mark.parametrize("seed", range(SAMPLE, 200))
-def test_nothing_forgotten_appears_in_any_of_two_hundred_lives(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(SAMPLE, 80))
+def test_nothing_forgotten_appears_in_more_lives(seed: int) -> None:
     asyncio.run(live(seed))
