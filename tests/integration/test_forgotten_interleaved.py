@@ -5,6 +5,7 @@ nothing of how the memory works; after some steps and at the end everything that
 """
 
 import asyncio
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -373,7 +374,7 @@ async def live(seed: int) -> None:
             await life.memory.__aexit__(None, None, None)
 
 
-SAMPLE: Final = 12
+SAMPLE: Final = 4 if os.environ.get("GATEWAY_MEMORY_TEST_BACKEND", "").startswith("postgres") else 12
 
 
 @pytest.mark.parametrize("seed", range(200 if THOROUGH else SAMPLE))
@@ -381,6 +382,7 @@ def test_nothing_forgotten_appears(seed: int) -> None:
     asyncio.run(live(seed))
 
 
+@pytest.mark.files  # over PostgreSQL the sample above takes long enough
 @pytest.mark.slow
 @pytest.mark.skipif(THOROUGH, reason="they run above")
 @pytest.mark.parametrize("seed", range(SAMPLE, 80))
