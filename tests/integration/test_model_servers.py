@@ -156,7 +156,7 @@ async def test_a_refused_temperature_is_left_out(provider: Provider) -> None:
 
 async def test_a_model_that_is_too_slow_is_not_asked_again(provider: Provider) -> None:
     provider.always = lambda _: Hang()
-    async with asking(settings_of(provider, timeout_seconds=0.3)) as model:
+    async with asking(settings_of(provider, timeout_seconds=seconds(1))) as model:
         with pytest.raises(ModelError) as failed:
             await read(model)
     assert (failed.value.kind, len(provider.asked)) == ("timeout", 1)
