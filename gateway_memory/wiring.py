@@ -99,6 +99,14 @@ class OpenMemory:
     notifier: "Notifier | None"
 
 
+async def _finish_index(storage: Storage) -> None:
+    """Index what a process that was killed left behind, in every scope. Opening does not wait: a store may be large."""
+    try:
+        storage.episode_follower.look_again(await storage.sessions.scopes())
+    except StoreError as error:  # each scope follows with its next reply
+        log.warning("episodes.not_looked_at", error=type(error).__name__)
+
+
 async def open_memory(
     stack: AsyncExitStack,
     workspace: Path | None,
@@ -161,8 +169,8 @@ async def open_memory(
     retention = Retention(runtime, storage)
     await retention.keep()
     run_beside(stack, retention.run(), "retention")
-    storage.episode_follower.look_again(await storage.sessions.scopes())  # a process that was killed left some behind
     run_beside(stack, storage.episode_follower.run(), "episodes")
+    run_beside(stack, _finish_index(storage), "index")
     if storage.signals:
         neighbours = Neighbours(
             runtime, storage.notices, storage.signals, bus.publish, capture.processor.wake, by_others=bool(notifier)
