@@ -11,6 +11,7 @@ __all__ = [
     "RefusedError",
     "SchemaFromFutureError",
     "ShadowedPackageError",
+    "StoreBusyError",
     "StoreError",
     "StoreRefusedError",
     "UsageError",
@@ -51,6 +52,10 @@ class StoreError(GatewayMemoryError):
 
 class StoreRefusedError(StoreError):
     """The store works, and refuses what was to be written or asked: the same again would be refused again."""
+
+
+class StoreBusyError(StoreError):
+    """The store works, and somebody else holds what is to be written, such as one scope. Other work can go on."""
 
 
 class WorkspaceError(StoreError):

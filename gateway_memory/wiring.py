@@ -167,7 +167,6 @@ async def open_memory(
     stack.push_async_callback(_release, storage)
     run_beside(stack, lifecycle.run(), "sessions")
     retention = Retention(runtime, storage)
-    await retention.keep()
     run_beside(stack, retention.run(), "retention")
     run_beside(stack, storage.episode_follower.run(), "episodes")
     run_beside(stack, _finish_index(storage), "index")

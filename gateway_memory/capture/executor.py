@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from gateway_memory.errors import StoreBusyError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
@@ -46,6 +47,7 @@ class PlanExecutor:
     """Executes plans, and notifies the open sessions.
 
     interrupted: set when a plan was not completed. It must then be recovered.
+    held: the scopes, by key, whose plans could not be completed at the last recovery, since somebody else holds them.
     """
 
     def __init__(self, runtime: Runtime, storage: Storage, announcer: Announcer, sessions: OpenSessions) -> None:
@@ -54,16 +56,24 @@ class PlanExecutor:
         self._announcer = announcer
         self._sessions = sessions
         self.interrupted = asyncio.Event()
+        self.held: frozenset[str] = frozenset()
 
     async def recover(self) -> int:
-        """Execute unfinished plans again, and return their number."""
+        """Execute unfinished plans again, and return their number. See `held`."""
         replayed = 0
+        held: set[str] = set()
         for number, planned in await self._storage.turns.plans():
-            async with self._storage.documents.writing(planned.target):
-                plan = dict(await self._storage.turns.plans()).get(number)  # its owner may have completed it meanwhile
-                if plan:
-                    await self.execute(plan, number)
-                    replayed += 1
+            try:
+                async with self._storage.documents.writing(planned.target):
+                    # Its owner may have completed it meanwhile.
+                    plan = dict(await self._storage.turns.plans()).get(number)
+                    if plan:
+                        await self.execute(plan, number)
+                        replayed += 1
+            except StoreBusyError as error:
+                held.add(planned.scope)
+                self._runtime.on_error("recover", error)
+        self.held = frozenset(held)
         return replayed
 
     async def execute(self, plan: Plan, number: int | None = None) -> None:

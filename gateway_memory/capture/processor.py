@@ -9,8 +9,9 @@ from typing import Final, Protocol
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
 from extractor import Debouncer
+from gateway_memory.capture.draft import by_scope
 from gateway_memory.capture.executor import PlanExecutor
-from gateway_memory.errors import StoreError, place_of
+from gateway_memory.errors import StoreBusyError, StoreError, place_of
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.store.ports.turns import PendingTurn, TurnState
@@ -168,17 +169,26 @@ class TurnProcessor:
         self._wake_batch.set()
 
     async def _rule(self) -> None:
-        """Run the rules over all accepted turns."""
+        """Run the rules over all accepted turns. Raises StoreBusyError: those of scopes that others hold are left."""
+        held: set[str] = set()
         while True:
             async with self._work():
-                turns = await self._storage.turns.claim("accepted", limit=_BATCH)
-                if not turns:
-                    self._caught_up.set()
-                    return
-                await self._carefully(self._rules, turns)
+                held |= self._executor.held
+                turns = await self._storage.turns.claim("accepted", limit=_BATCH, besides=sorted(held))
+                for scope, group in by_scope(turns):
+                    try:
+                        await self._carefully(self._rules, group)
+                    except StoreBusyError:
+                        held.add(scope)
+            if not turns:
+                break
             for turn in turns:
-                self._debouncer.touch(turn.session_id, _now())
+                if turn.scope not in held:
+                    self._debouncer.touch(turn.session_id, _now())
             self._wake_batch.set()
+        self._caught_up.set()
+        if held:
+            raise StoreBusyError(f"somebody else holds {len(held)} scopes; their turns wait")
 
     async def _batch_loop(self) -> None:
         while True:
@@ -189,7 +199,13 @@ class TurnProcessor:
                     self._wake_batch.clear()
             except TimeoutError:
                 for session_id in self._debouncer.due(_now()):
-                    await self._until_it_works("batch", partial(self._batch_once, session_id))
+                    await self._until_it_works("batch", partial(self._batch_due, session_id))
+
+    async def _batch_due(self, session_id: str) -> None:
+        try:
+            await self._batch_once(session_id)
+        except StoreBusyError as error:  # its turns are due again; those of others are read meanwhile
+            self._runtime.on_error("batch", error)
 
     async def _batch_once(self, session_id: str) -> None:
         async with self._reading:
@@ -200,6 +216,7 @@ class TurnProcessor:
         try:
             async with self._work():  # plans first: their turns are not to be read again
                 turns = await self._storage.turns.claim("ruled", session_id=session_id)
+            self._check_held(turns)
             if turns:
                 await self._carefully(self._batch, turns)
         except BaseException:  # also a cancelled flush: the turns are due again
@@ -207,6 +224,11 @@ class TurnProcessor:
             raise
         finally:
             self._wake_batch.set()
+
+    def _check_held(self, turns: Sequence[PendingTurn]) -> None:
+        """Raise StoreBusyError if a plan of these turns' scope could not be completed."""
+        if any(turn.scope in self._executor.held for turn in turns):
+            raise StoreBusyError("somebody else holds the scope of a session; its turns wait")
 
     async def _carefully(self, stage: Stage, turns: Sequence[PendingTurn]) -> None:
         """Run a stage. On an error, run it turn by turn, so that one bad turn does not block the others."""

@@ -1,6 +1,7 @@
 """Delete expired data, also while a process runs for months."""
 
 import asyncio
+from contextlib import suppress
 from typing import Final
 
 from gateway_memory.errors import StoreError
@@ -46,7 +47,7 @@ class Retention:
                 return
             now = self._runtime.timestamp()
             try:
-                await self._storage.turns.tidy(before=now - self._observations_seconds)
+                await self._storage.turns.tidy(before=now - self._observations_seconds, now=now)
                 if self._episodes_seconds and await self._storage.episodes.delete_before(now - self._episodes_seconds):
                     self._storage.episode_follower.look_again(await self._storage.sessions.scopes())
                 await self._storage.notices.tidy(before=now - self._events_seconds)
@@ -59,13 +60,11 @@ class Retention:
     async def run(self) -> None:
         """Tidy whenever it is due, until cancelled."""
         while True:
-            try:
+            await self.keep()
+            with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOKS_SECONDS):
                     await self._wake.wait()
-            except TimeoutError:
-                pass
             self._wake.clear()
-            await self.keep()
 
     def _due(self) -> bool:
         return self._last is None or abs(self._runtime.timestamp() - self._last) >= _EVERY_SECONDS

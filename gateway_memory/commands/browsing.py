@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from gateway_memory.commands.ports import CommandPorts
+from gateway_memory.scope import scope_named
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.plan import Receipt
@@ -90,6 +91,10 @@ class Browsing:
         """Return the keys of the scopes that hold anything, the owner's first."""
         found, _ = scopes_of(await self._storage.documents.folders(), await self._storage.sessions.scopes())
         return [scope.key for scope in found]
+
+    async def holds(self, scope: str) -> bool:
+        """Return whether a scope holds anything. Raises UsageError: it is none."""
+        return await self._storage.sessions.knows(scope) or bool(await self._storage.documents.scan(scope_named(scope)))
 
     async def linked(self) -> Mapping[str, str]:
         """Return the scope in which the memory of each linked scope is."""

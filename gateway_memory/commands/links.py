@@ -17,9 +17,8 @@ async def link(ports: CommandPorts, session: Session, rest: str) -> str:
     _check(ports, session)
     if session.beside:
         other = _person(session, rest)
-        known = await ports.storage.sessions.scopes()
         for scope in (session.scope, other):
-            if scope.key not in known:
+            if not await ports.storage.sessions.knows(scope.key):
                 raise NotDone(phrase(session, "link_nobody", name=shown(scope.key)))
         result, name = await ports.links.unite(session.scope.key, other.key)
     elif not rest.strip():

@@ -1,5 +1,6 @@
 """`/memory why`, `undo`, `history` and `receipts`: what was recalled and kept, and how to take it back."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -8,6 +9,8 @@ from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, re
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.edge.phrases import say
 from gateway_memory.session import Session
+from gateway_memory.store.plan import Receipt
+from gateway_memory.store.ports.links import below
 from gateway_memory.store.record import TALK, UNWRITTEN
 
 __all__ = ["history", "history_record", "receipts", "receipts_record", "undo", "why"]
@@ -41,7 +44,7 @@ async def why(ports: CommandPorts, session: Session, _: str) -> str:
         hits = await ports.memory.get(session, identity, around=0)
         text = hits[0].text if hits else known[identity].text if identity in known else ""
         lines.append(f"- {identity} · {text}".rstrip(" ·") + (held if identity in in_context else ""))
-    found = await ports.storage.ledger.receipts(limit=_RECEIPTS, turn=reply.turn)
+    found = await _receipts_of(ports, session, reply.turn)
     lines.append(say(language, "why_kept" if found else "why_waits"))
     for receipt in reversed(found):
         for outcome in receipt.outcomes:
@@ -51,6 +54,15 @@ async def why(ports: CommandPorts, session: Session, _: str) -> str:
                 named = f" · {outcome.id} · {outcome.text}".rstrip(" ·") if outcome.id else ""
                 lines.append(f"- {receipt.stage}: {outcome.action} ({outcome.reason}){named}")
     return "\n".join(lines)
+
+
+async def _receipts_of(ports: CommandPorts, session: Session, turn: int) -> Sequence[Receipt]:
+    """Return the receipts of a turn. Before a link, it was recorded in the scope that was linked."""
+    scope = session.scope.key
+    for name in (scope, *below(await ports.storage.links.of(scope), scope)):
+        if found := await ports.storage.ledger.receipts(limit=_RECEIPTS, turn=turn, scope=name):
+            return found
+    return ()
 
 
 async def undo(ports: CommandPorts, session: Session, identity: str) -> str:

@@ -54,7 +54,7 @@ class SessionStarter:
         async with session.starting:
             if not session.ended:
                 return
-            root = root_of(await self._storage.links.all(), session.origin.key)
+            root = root_of(await self._storage.links.of(session.origin.key), session.origin.key)
             if root != session.scope.key:
                 self._sessions.move(session, self._runtime.scope_of(root))
             now = self._runtime.clock()

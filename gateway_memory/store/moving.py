@@ -85,11 +85,14 @@ BEFORE_ANYTHING: Final = frozenset({"identity", "sources", "heard"})
 """What a memory has as soon as it was opened, before anything was said to it. A move replaces it."""
 LEFT: Final = frozenset(
     {"failures", "hosts", "leases", "locks", "migrations"}
+    | {"session_totals"}
     | {"shown_memories", "transcript_messages"}
     | {"file", "meta", "removed", "row", "scope", "vector"}
     | {"large", "large_block", "large_word"}
 )
-"""Tables that are not moved: of processes; of the hooks of editors, which work on files; of the index, made again."""
+"""Tables that are not moved: of processes; what is counted anew; of the hooks of editors, which work on files; of the
+index, made again.
+"""
 _RELEASED: Final = frozenset({"plans", "sessions", "turns"})
 """Tables whose rows a process holds by the number of its slot. After a move none does, and the next one adopts them."""
 _NOBODY: Final = -1

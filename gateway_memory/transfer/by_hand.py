@@ -48,7 +48,7 @@ async def open_for(settings: MemorySync, workspace: Path, scope: Scope) -> Async
     shared = settings.store.backend == "postgres"
     async with AsyncExitStack() as stack:
         store, _ = await open_ports(stack, None if shared else workspace, settings, Metrics())
-        root = root_of(await store.links.all(), scope.key)
+        root = root_of(await store.links.of(scope.key), scope.key)
         if root != scope.key:
             raise UsageError(f"{scope.key} is linked: its memory is in {root}; name that one with --scope")
         yield store

@@ -1,7 +1,6 @@
 """One person over channels: codes that join two identities, and the end of such a link."""
 
 import asyncio
-import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -42,9 +41,7 @@ class SessionEnds:
 
     async def end(self, storage: Storage, scopes: Collection[str], reason: str) -> None:
         """End the open sessions of scopes, those of other processes too, where they start anew in the right scope."""
-        for known in await storage.sessions.abandoned(idle_before=math.inf, starting=False):
-            if known.scope not in scopes:
-                continue
+        for known in await storage.sessions.open_in(sorted(scopes)):
             session = self.registry.of_id(known.session_id)
             await self.processor.caught_up(known.session_id, _CATCH_UP_SECONDS)
             self.registry.close_idle(known.session_id)
@@ -68,7 +65,7 @@ class LinkBook:
         self._joining = joining
         self._ends = ends
         self._working = asyncio.Lock()
-        self._lately: Mapping[str, Link] = {}
+        self._lately: dict[str, Link] = {}
 
     async def resolved(self, scope: Scope) -> Scope:
         """Return the scope in which the memory of an identity's scope is.
@@ -76,7 +73,10 @@ class LinkBook:
         Raises:
             StoreError: the links could not be read, or what waits could not be moved.
         """
-        self._lately = links = await self._storage.links.all()
+        links = await self._storage.links.of(scope.key)
+        for name in (scope.key, *below(self._lately, root_of(self._lately, scope.key))):
+            self._lately.pop(name, None)
+        self._lately.update(links)
         root = root_of(links, scope.key)
         linked = below(links, root)
         if linked and await self._storage.links.is_left(linked):
@@ -123,7 +123,7 @@ class LinkBook:
     async def _join(self, scope: str, other: str, now: float) -> tuple[Joined, str]:
         if scope == other:
             return "own", _name(other)
-        known = await self._storage.links.all()
+        known = {**await self._storage.links.of(scope), **await self._storage.links.of(other)}
         source, target = root_of(known, scope), root_of(known, other)
         if source == target:
             return "already", _name(other)
@@ -140,7 +140,7 @@ class LinkBook:
         """
         links = self._storage.links
         async with self._working:
-            known = await links.all()
+            known = await links.of(identity)
             leaving = _leaving(known, identity)
             if leaving is None:
                 return None
@@ -155,7 +155,7 @@ class LinkBook:
 
     async def _complete(self, root: str) -> None:
         """Bring what linked scopes still have, the farthest first."""
-        known = await self._storage.links.all()
+        known = await self._storage.links.of(root)
         for name in below(known, root):
             scope_of = self._runtime.scope_of
             await self._joining.bring(scope_of(name), scope_of(known[name].target))

@@ -137,7 +137,7 @@ def test_every_table_of_the_journal_that_knows_scopes_or_sessions_is_emptied() -
     assert by_scope == set(in_place._BY_SCOPE)
     assert {table for table in tables if "session_id" in columns[table]} - by_scope == set(in_place._BY_SESSION)
     rest = set(tables) - by_scope - {*in_place._BY_SESSION, "plans", "sqlite_sequence"}
-    known = {"identity", "sources", "heard", "usage", "session_counts", "leases", "failures"}
+    known = {"identity", "sources", "heard", "usage", "session_counts", "session_totals", "leases", "failures"}
     assert rest == known, "which say nothing of anybody"
     journal.close()
 

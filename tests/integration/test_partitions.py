@@ -87,7 +87,7 @@ async def test_a_turn_beyond_all_partitions_is_kept(
     owner.execute(f"ALTER TABLE turns ALTER COLUMN id RESTART WITH {50 * SIZE}".encode())
     (turn,) = await store.episodes.add([said(1, at=10.0)])
     assert owner.execute("SELECT turn FROM episodes_rest").fetchall() == [(turn,)]
-    await store.turns.tidy(before=0.0)  # which adds partitions, as far as they do not reach into the rest
+    await store.turns.tidy(before=0.0, now=0.0)  # which adds partitions, as far as they do not reach into the rest
     assert [each.turn for each in await store.episodes.all_of("owner", 0, 10)] == [turn]
     assert await store.episodes.delete_before(20.0) == 1
 

@@ -673,7 +673,7 @@ async def test_tidying_many_rows_takes_no_long_statement(schema: str, dsn: str, 
                 f"INSERT INTO {schema}.replies (turn, scope, session_id, at, recalled) "
                 "SELECT n, 'user:' || n % 1000, 's', 0, '[]' FROM generate_series(1000000, 1300000) AS n"
             )
-            await parts(memory).storage.turns.tidy(before=0.0)
+            await parts(memory).storage.turns.tidy(before=0.0, now=0.0)
             ((left,),) = connection.execute(f"SELECT count(*) FROM {schema}.replies").fetchall()
         assert left == 20_000
         assert memory.metrics.counts["failures.postgres"] == 0

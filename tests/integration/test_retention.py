@@ -12,7 +12,7 @@ from inside import parts
 from patience import seconds
 
 from gateway_memory import OWNER, Config, GatewayMemory, StoreError, load_config
-from gateway_memory.store.journal import turns as turns_module
+from gateway_memory.store.journal import tidying
 from recall import EmbedderSettings, RecallSettings
 
 
@@ -105,20 +105,51 @@ async def test_a_process_that_nobody_speaks_to_looks_by_itself(
 async def test_receipts_events_and_replies_are_bounded_too(
     memory: GatewayMemory, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns_module, "_RECEIPTS_KEPT", 20)
-    monkeypatch.setattr(turns_module, "_CHANGES_KEPT", 5)
+    monkeypatch.setattr(tidying, "_RECEIPTS_KEPT", 20)
+    monkeypatch.setattr(tidying, "_CHANGES_KEPT", 5)
     session = await memory.start_session("one", user=OWNER)
     for number in range(60):
         await memory.after_reply(session, user=f"Remember that box {number} holds {number * 7} screws.", reply="OK")
-        clock.now += timedelta(hours=2)
+        clock.now += timedelta(hours=12)
         await memory.flush()
     assert count(memory, "receipts") <= 21
     assert count(memory, "replies") <= 21
     assert count(memory, "changes") <= 6
-    assert 0 < count(memory, "events") <= 3 * 12 + 1, "three days of them"
+    assert 0 < count(memory, "events") <= 3 * 2 + 1, "three days of them"
     clock.now += timedelta(days=4)
     await memory.flush()
     assert count(memory, "events") == 0
+
+
+async def test_what_others_say_takes_nothing_from_a_quiet_person(
+    memory: GatewayMemory, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tidying, "_RECEIPTS_KEPT", 5)
+    monkeypatch.setattr(tidying, "_CHANGES_KEPT", 3)
+    quiet = await memory.start_session("quiet", user="quiet")
+    number = await memory.after_reply(quiet, user="Remember that my locker is blue.", reply="OK", turn_id="once")
+    await memory.flush()
+    loud = await memory.start_session("loud", user="loud")
+    for day in range(6):
+        for box in range(4):
+            said = f"Remember that box {day}{box} holds {day * 70 + box * 7} screws."
+            await memory.after_reply(loud, user=said, reply="OK", turn_id=f"{day}-{box}")
+        clock.now += timedelta(days=1)
+        await memory.flush()
+    assert (
+        await memory.after_reply(quiet, user="Remember that my locker is blue.", reply="OK", turn_id="once") == number
+    )
+    first = await memory.after_reply(loud, user="again", reply="OK", turn_id="0-0")
+    assert first < await memory.after_reply(loud, user="new", reply="OK", turn_id="new"), "it is known for a week"
+    assert first < number + 8, "it is the turn of six days ago"
+    why = await memory.command(quiet, "/memory why")
+    assert why
+    assert "my locker is blue" in why, "what its last reply kept"
+    assert await memory.command(quiet, "/memory undo")
+    assert not await memory.search(quiet, "locker", kinds=["memory"])
+    clock.now += timedelta(days=8)
+    await memory.flush()
+    assert count(memory, "replies") <= 1 + 5 + 1, "the quiet one's, and the newest of the loud one"
 
 
 async def test_a_full_disk_is_noted_and_tried_again(
@@ -129,7 +160,7 @@ async def test_a_full_disk_is_noted_and_tried_again(
     clock.now += timedelta(days=8)
     tidy = parts(memory).storage.turns.tidy
 
-    async def full(*, before: float) -> None:
+    async def full(*, before: float, now: float) -> None:
         raise StoreError("database or disk is full")
 
     monkeypatch.setattr(parts(memory).storage.turns, "tidy", full)

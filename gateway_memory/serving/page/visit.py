@@ -7,6 +7,7 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from gateway_memory.edge.phrases import Language
+from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER, OWNER_KEY, Owner
 from gateway_memory.serving.page.words import word
@@ -146,8 +147,13 @@ async def visited(memory: GatewayMemory, scope: str, language: Language) -> Sess
     Raises:
         NothingHere: there is no such scope.
     """
-    if scope != OWNER_KEY and scope not in await memory.browsing.scopes():
-        raise NothingHere
+    if scope != OWNER_KEY:
+        try:
+            found = await memory.browsing.holds(scope)
+        except UsageError:
+            found = False
+        if not found:
+            raise NothingHere
     user, room = parts_of(scope)
     session = await memory.visit(user=user, room=room)
     session.language = language

@@ -65,6 +65,11 @@ class Connection(aiosqlite.Connection):
         _ = await connection  # returns itself, typed as its base class
         return connection
 
+    @property
+    def unhurried(self) -> "Connection":
+        """The connection itself: a file has one writer at a time."""
+        return self
+
     async def transact(
         self,
         work: Callable[[sqlite3.Connection], T],
@@ -72,6 +77,7 @@ class Connection(aiosqlite.Connection):
         of: Named = (),  # noqa: ARG002 - a file has no wall
         alone: Sequence[str] = (),  # noqa: ARG002 - one writer at a time anyway
         beside: Sequence[str] = (),  # noqa: ARG002
+        waits: bool = True,  # noqa: ARG002
     ) -> T:
         """Run `work` atomically. It is durable when this returns, and is rolled back if it raises.
 

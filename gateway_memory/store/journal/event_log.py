@@ -285,7 +285,8 @@ class EventLog:
                 "coalesce((SELECT min(number) - 1 FROM events WHERE events.origin = sources.origin), head))"
             )
             database.execute(
-                "DELETE FROM told WHERE session_id NOT IN (SELECT session_id FROM sessions WHERE ended_at IS NULL)"
+                "DELETE FROM told WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.session_id = told.session_id "
+                "AND ended_at IS NULL)"
             )
 
-        await self._connection.transact(work, of=EVERY)
+        await self._connection.unhurried.transact(work, of=EVERY)

@@ -46,8 +46,9 @@ class SqlLedger:
         return await self._connection.transact(work)
 
     async def last_extraction(self) -> float:
-        query = "SELECT coalesce(max(at), 0) FROM receipts WHERE stage IN ('rules', 'batch')"
-        return float((await self._connection.rows(query, of=EVERY))[0][0])
+        query = "SELECT at FROM receipts WHERE stage IN ('rules', 'batch') ORDER BY id DESC LIMIT 1"
+        rows = await self._connection.rows(query, of=EVERY)
+        return float(rows[0][0]) if rows else 0.0
 
     async def settle(self, day: str, *, reserved: int, input_tokens: int, output_tokens: int) -> None:
         query = (

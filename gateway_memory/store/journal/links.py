@@ -24,11 +24,24 @@ _LEFT: Final = (
 
 def linked_with(database: Database, scope: str) -> list[str]:
     """Return the other scopes of the person to whom a scope belongs. Within a transaction."""
+    links = links_of(database, scope)
+    return sorted({*links, *(link.target for link in links.values())} - {scope})
+
+
+def links_of(database: Database, scope: str) -> dict[str, Link]:
+    """See `Links.of`. Within a transaction."""
     query = (
-        "WITH RECURSIVE one(scope) AS (VALUES (?) UNION SELECT CASE WHEN l.scope = one.scope THEN l.target "
-        "ELSE l.scope END FROM one JOIN links l ON one.scope IN (l.scope, l.target)) SELECT scope FROM one"
+        "WITH RECURSIVE up(scope) AS (VALUES (CAST(? AS TEXT)) UNION "
+        "SELECT l.target FROM up JOIN links l ON l.scope = up.scope) SELECT scope FROM up"
     )
-    return sorted({str(row[0]) for row in database.execute(query, (scope,))} - {scope})
+    above = [str(row[0]) for row in database.execute(query, (scope,))]
+    query = (
+        "WITH RECURSIVE down(scope) AS (SELECT value FROM json_each(?) UNION "
+        "SELECT l.scope FROM down JOIN links l ON l.target = down.scope) "
+        "SELECT l.scope, l.target, l.at FROM down JOIN links l ON l.scope = down.scope ORDER BY l.at"
+    )
+    found = database.execute(query, (json.dumps(above),)).fetchall()
+    return {str(name): Link(target=str(target), at=at) for name, target, at in found}
 
 
 class SqlLinks:
@@ -40,6 +53,9 @@ class SqlLinks:
     async def all(self) -> Mapping[str, Link]:
         rows = await self._connection.rows("SELECT scope, target, at FROM links ORDER BY at", of=EVERY)
         return {str(scope): Link(target=target, at=at) for scope, target, at in rows}
+
+    async def of(self, scope: str) -> Mapping[str, Link]:
+        return await self._connection.read(lambda database: links_of(database, scope), of=EVERY)
 
     # Codes
 
@@ -63,7 +79,7 @@ class SqlLinks:
     async def wrongs(self, scope: str, since: float) -> int:
 
         def work(database: Database) -> int:
-            database.execute("DELETE FROM link_tries WHERE at < ?", (since,))
+            database.execute("DELETE FROM link_tries WHERE scope = ? AND at < ?", (scope, since))
             query = "SELECT count(*) FROM link_tries WHERE scope = ?"
             return int(database.execute(query, (scope,)).fetchone()[0])
 
@@ -101,7 +117,7 @@ class SqlLinks:
             _move_reviews(database, reviews, scope, target)
             return turns
 
-        return await self._connection.transact(work, of=(scope, target))
+        return await self._connection.unhurried.transact(work, of=(scope, target))
 
     async def part(self, scope: str, source: str) -> Sequence[int]:
 
@@ -116,7 +132,7 @@ class SqlLinks:
             database.execute("DELETE FROM links WHERE scope = ?", (scope,))
             return turns
 
-        return await self._connection.transact(work, of=(scope, source))
+        return await self._connection.unhurried.transact(work, of=(scope, source))
 
     async def share_forgotten(self, source: str, target: str, *, since: float) -> None:
 
@@ -136,7 +152,7 @@ class SqlLinks:
             )
             database.execute(query, (target, "\n", source, since, target))
 
-        await self._connection.transact(work, of=(source, target))
+        await self._connection.unhurried.transact(work, of=(source, target))
 
     async def _change(self, of: Named, query: str, *values: object) -> None:
         await self._connection.transact(lambda database: database.execute(query, values).rowcount, of=of)

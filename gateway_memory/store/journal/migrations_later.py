@@ -297,6 +297,60 @@ _OUTDATED: Final = (
     """,
 )
 
+_COUNTED: Final = (
+    "0022_counted",
+    """
+    CREATE TABLE session_totals (     -- how sessions ended; made by the triggers below
+        name TEXT NOT NULL,
+        shard INTEGER NOT NULL,       -- 0; a server has several
+        number INTEGER NOT NULL,
+        PRIMARY KEY (name, shard)
+    ) WITHOUT ROWID;
+    CREATE VIEW session_names AS      -- what each session counts as
+        SELECT session_id, CASE WHEN ended_at IS NULL THEN 'open' ELSE 'ended' END AS name, 1 AS number FROM sessions
+        UNION ALL SELECT session_id, 'state.' || state, 1 FROM sessions WHERE ended_at IS NOT NULL AND state <> ''
+        UNION ALL SELECT session_id, 'errors', 1 FROM sessions WHERE error <> ''
+        UNION ALL SELECT session_id, 'followups', followups FROM sessions WHERE followups <> 0;
+    CREATE TRIGGER sessions_new AFTER INSERT ON sessions BEGIN
+        INSERT INTO session_totals SELECT name, 0, number FROM session_names WHERE session_id = NEW.session_id
+            ON CONFLICT (name, shard) DO UPDATE SET number = number + excluded.number;
+    END;
+    CREATE TRIGGER sessions_gone BEFORE DELETE ON sessions BEGIN
+        INSERT INTO session_totals SELECT name, 0, -number FROM session_names WHERE session_id = OLD.session_id
+            ON CONFLICT (name, shard) DO UPDATE SET number = number + excluded.number;
+    END;
+    CREATE TRIGGER sessions_changing BEFORE UPDATE OF ended_at, state, error, followups ON sessions BEGIN
+        INSERT INTO session_totals SELECT name, 0, -number FROM session_names WHERE session_id = OLD.session_id
+            ON CONFLICT (name, shard) DO UPDATE SET number = number + excluded.number;
+    END;
+    CREATE TRIGGER sessions_changed AFTER UPDATE OF ended_at, state, error, followups ON sessions BEGIN
+        INSERT INTO session_totals SELECT name, 0, number FROM session_names WHERE session_id = NEW.session_id
+            ON CONFLICT (name, shard) DO UPDATE SET number = number + excluded.number;
+    END;
+    CREATE TRIGGER saved_sessions_new AFTER INSERT ON saved_sessions BEGIN
+        INSERT INTO session_totals VALUES ('layer.' || NEW.layer, 0, 1)
+            ON CONFLICT (name, shard) DO UPDATE SET number = number + 1;
+    END;
+    CREATE TRIGGER saved_sessions_gone AFTER DELETE ON saved_sessions BEGIN
+        UPDATE session_totals SET number = number - 1 WHERE name = 'layer.' || OLD.layer;
+    END;
+    CREATE TRIGGER saved_sessions_changed AFTER UPDATE OF layer ON saved_sessions BEGIN
+        UPDATE session_totals SET number = number - 1 WHERE name = 'layer.' || OLD.layer;
+        INSERT INTO session_totals VALUES ('layer.' || NEW.layer, 0, 1)
+            ON CONFLICT (name, shard) DO UPDATE SET number = number + 1;
+    END;
+    INSERT INTO session_totals SELECT name, 0, sum(number) FROM session_names GROUP BY name
+        UNION ALL SELECT 'layer.' || layer, 0, count(*) FROM saved_sessions GROUP BY layer;
+    CREATE INDEX sessions_by_scope ON sessions (scope);
+    CREATE INDEX receipts_by_scope ON receipts (scope, id);
+    CREATE INDEX replies_by_scope ON replies (scope, turn);
+    CREATE INDEX links_by_target ON links (target);
+    CREATE INDEX sessions_unsaved ON sessions (ended_at) WHERE state = 'unsaved';
+    CREATE INDEX session_stages ON session_memories (session_id) WHERE type = 'S';
+    CREATE INDEX marks_untold ON marks (scope, name) WHERE NOT told;
+    """,
+)
+
 LATER: Final = (
     _SESSIONS,
     _DISTILLATION,
@@ -316,5 +370,6 @@ LATER: Final = (
     _HEALTH,
     _UNREAD,
     _OUTDATED,
+    _COUNTED,
 )
 """In chronological order. Append new steps at the end, and never change an existing one."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.store.journal.requests import begin
-from gateway_memory.store.journal.sql import AMONG_NUMBERS, Database
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, Database
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.ports.requests import Request
 from gateway_memory.store.ports.sessions import End, EndState, KnownSession, Left, Observation, OpenSession
@@ -28,6 +28,7 @@ __all__ = [
     "left_by",
     "note_memory",
     "observe",
+    "open_in",
     "open_session",
     "register",
     "release",
@@ -264,13 +265,19 @@ def release(database: Database, slot: int) -> None:
 
 def abandoned(database: Database, idle_before: float, dead_slots: Sequence[int]) -> list[OpenSession]:
     """Return the open sessions without activity since `idle_before`, and those of dead processes."""
-    rows = database.execute(
-        "SELECT session_id, key, scope, opened_at, seen_at FROM sessions WHERE ended_at IS NULL "
-        f"AND (seen_at < ? OR slot IN {AMONG_NUMBERS}) ORDER BY seen_at",
-        (idle_before, json.dumps(list(dead_slots))),
-    ).fetchall()
+    which = f"(seen_at < ? OR slot IN {AMONG_NUMBERS}) ORDER BY seen_at"
+    return _open_sessions(database, which, idle_before, json.dumps(list(dead_slots)))
+
+
+def open_in(database: Database, scopes: Sequence[str]) -> list[OpenSession]:
+    """Return the open sessions of scopes."""
+    return _open_sessions(database, f"scope IN {AMONG} ORDER BY seen_at", json.dumps(list(scopes)))
+
+
+def _open_sessions(database: Database, which: str, *values: object) -> list[OpenSession]:
     names = ("session_id", "key", "scope", "opened_at", "seen_at")
-    return [OpenSession(**dict(zip(names, row, strict=True))) for row in rows]
+    query = f"SELECT {', '.join(names)} FROM sessions WHERE ended_at IS NULL AND {which}"
+    return [OpenSession(**dict(zip(names, row, strict=True))) for row in database.execute(query, values).fetchall()]
 
 
 def counts(database: Database) -> dict[str, int]:
@@ -279,18 +286,9 @@ def counts(database: Database) -> dict[str, int]:
     The keys are ended, open, errors (ends with an error message), state.<state>, layer.<layer>, staged (sessions with a
     stage summary), followups and doubles_prevented.
     """
-    found: dict[str, int] = {"ended": 0, "open": 0, "errors": 0, "followups": 0, "doubles_prevented": 0, "staged": 0}
-    for state, number in database.execute(
-        "SELECT state, count(*) FROM sessions WHERE ended_at IS NOT NULL GROUP BY state"
-    ):
-        found["ended"] += number
-        if state:
-            found[f"state.{state}"] = number
-    query = "SELECT count(*) FILTER (WHERE ended_at IS NULL), count(*) FILTER (WHERE error <> '') FROM sessions"
-    found["open"], found["errors"] = database.execute(query).fetchone()
-    for layer, number in database.execute("SELECT layer, count(*) FROM saved_sessions GROUP BY layer"):
-        found[f"layer.{layer}"] = number
-    found["followups"] = int(database.execute("SELECT coalesce(sum(followups), 0) FROM sessions").fetchone()[0])
+    found: dict[str, int] = {"ended": 0, "open": 0, "errors": 0, "followups": 0, "doubles_prevented": 0}
+    totals = database.execute("SELECT name, sum(number) FROM session_totals GROUP BY name HAVING sum(number) <> 0")
+    found.update((str(name), int(number)) for name, number in totals)
     query = "SELECT count(DISTINCT session_id) FROM session_memories WHERE type = 'S'"
     found["staged"] = int(database.execute(query).fetchone()[0])
     found.update(database.execute("SELECT name, number FROM session_counts").fetchall())

@@ -1,10 +1,10 @@
 """The port `Sessions` in SQLite."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from gateway_memory.store.journal import session_state
-from gateway_memory.store.journal.sql import EVERY, Database, Named, SqlConnection
+from gateway_memory.store.journal.sql import EVERY, Database, Named, SqlConnection, distinct
 from gateway_memory.store.ports.lease import Lease
 from gateway_memory.store.ports.requests import Request
 from gateway_memory.store.ports.sessions import (
@@ -21,6 +21,8 @@ __all__ = ["SqlSessions"]
 
 T = TypeVar("T")
 
+_WITH_SCOPES: Final = ("sessions", "memories", "episodes", "reviews")
+"""The tables in which a scope is that holds anything."""
 _UNSAVED: Final = 100
 """The maximum number of records that are made up at once."""
 
@@ -101,6 +103,9 @@ class SqlSessions:
     async def close(self, session_id: str, end: End, *, state: EndState, at: float) -> float | None:
         return await self._write(session_state.close, session_id, end, state, at)
 
+    async def open_in(self, scopes: Sequence[str]) -> list[OpenSession]:
+        return await self._read(session_state.open_in, scopes)
+
     async def abandoned(self, *, idle_before: float, starting: bool) -> list[OpenSession]:
         dead = [self._slot.number] if starting else []
         for (number,) in await self._connection.rows("SELECT DISTINCT slot FROM sessions WHERE ended_at IS NULL"):
@@ -131,9 +136,15 @@ class SqlSessions:
         return await self._read(session_state.counts, of=EVERY)
 
     async def scopes(self) -> list[str]:
-        tables = ("sessions", "memories", "episodes", "reviews")
-        rows = await self._connection.rows(" UNION ".join(f"SELECT scope FROM {table}" for table in tables), of=EVERY)
-        return [str(row[0]) for row in rows]
+        found: set[str] = set()
+        for table in _WITH_SCOPES:
+            found.update(str(row[0]) for row in await self._connection.rows(distinct(table, "scope"), of=EVERY))
+        return sorted(found)
+
+    async def knows(self, scope: str) -> bool:
+        there = " OR ".join(f"EXISTS (SELECT 1 FROM {table} WHERE scope = ?)" for table in _WITH_SCOPES)
+        rows = await self._connection.rows(f"SELECT {there}", (scope,) * len(_WITH_SCOPES), of=scope)
+        return bool(rows[0][0])
 
     async def _read(self, work: Callable[..., T], *given: object, of: Named = ()) -> T:
         return await self._connection.read(lambda database: work(database, *given), of=of)

@@ -7,7 +7,7 @@ of them is quoted. Functions that only SQLite has are defined in PostgreSQL by i
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-__all__ = ["AMONG", "AMONG_NUMBERS", "EVERY", "Database", "Found", "Named", "SqlConnection", "upsert"]
+__all__ = ["AMONG", "AMONG_NUMBERS", "EVERY", "Database", "Found", "Named", "SqlConnection", "distinct", "upsert"]
 
 T = TypeVar("T")
 
@@ -56,8 +56,18 @@ class SqlConnection(Protocol):
     Work may run again where it collided with another transaction, so it changes nothing but the database.
     """
 
+    @property
+    def unhurried(self) -> "SqlConnection":
+        """The same database for work that may take minutes, which nobody waits for."""
+
     async def transact(
-        self, work: Callable[[Database], T], *, of: Named = (), alone: Sequence[str] = (), beside: Sequence[str] = ()
+        self,
+        work: Callable[[Database], T],
+        *,
+        of: Named = (),
+        alone: Sequence[str] = (),
+        beside: Sequence[str] = (),
+        waits: bool = True,
     ) -> T:
         """Run work atomically, as if no other transaction ran beside it. It is durable when this returns.
 
@@ -65,6 +75,7 @@ class SqlConnection(Protocol):
         alone: names, such as that of a scope. Transactions that name the same wait for each other; a server then need
         not compare what they read with what all others write. beside: names that several may have at a time, while
         none has them alone.
+        waits: whether to wait for others who hold these names, or rows; otherwise StoreBusyError is raised soon.
         """
 
     async def read(self, work: Callable[[Database], T], *, of: Named = ()) -> T:
@@ -75,6 +86,15 @@ class SqlConnection(Protocol):
 
     async def shed(self) -> None:
         """Leave nothing of what was deleted in a log of the storage, as far as that can be had without waiting."""
+
+
+def distinct(table: str, column: str) -> str:
+    """Return a query of the values of an indexed column, which reads one row of each."""
+    return (
+        f"WITH RECURSIVE found(value) AS (SELECT min({column}) FROM {table} UNION ALL "
+        f"SELECT (SELECT min({column}) FROM {table} WHERE {column} > found.value) FROM found "
+        "WHERE found.value IS NOT NULL) SELECT value FROM found WHERE value IS NOT NULL"
+    )
 
 
 def upsert(table: str, columns: str, key: str) -> str:

@@ -13,7 +13,8 @@ from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.memory_rows import save_memories
 from gateway_memory.store.journal.reviews import save_reviews
 from gateway_memory.store.journal.session_state import remember
-from gateway_memory.store.journal.sql import AMONG_NUMBERS, EVERY, Database, SqlConnection, upsert
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, Database, SqlConnection, upsert
+from gateway_memory.store.journal.tidying import FAILED, Tidier
 from gateway_memory.store.journal.unreadable import UNDECODABLE, decoded
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Plan
@@ -27,14 +28,9 @@ __all__ = ["SqlTurns"]
 
 _ACCEPTED: Final = 0
 _RULED: Final = 1
-_FAILED: Final = 2
 _STAGES: Final[dict[TurnState, int]] = {"accepted": _ACCEPTED, "ruled": _RULED}
 """The values of the column `stage`. A parked turn has the value of its stage minus `_PARKED`."""
 _PARKED: Final = 100
-_DELETED_AT_ONCE: Final = 2_000
-_RECEIPTS_KEPT: Final = 20_000
-_CHANGES_KEPT: Final = 2_000
-"""The number of newest receipts that an undo can reach."""
 _UNREAD: Final[dict[Unread, int]] = {"rules": _ACCEPTED, "model": _RULED}
 """The stage at which an unread episode is taken up, by who has still to read it."""
 _TURN: Final = ("id", "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at")
@@ -53,6 +49,7 @@ class SqlTurns:
         self._slot = slot
         self._event_log = event_log
         self._token = secrets.token_hex(8)
+        self._tidier = Tidier(connection)
 
     async def open(self) -> None:
         """Take over the lease of the slot. The previous holder loses it."""
@@ -64,11 +61,13 @@ class SqlTurns:
             lambda database: accept(database, turn, self._slot.number), of=turn.scope
         )
 
-    async def claim(self, state: TurnState, *, session_id: str | None = None, limit: int = 256) -> list[PendingTurn]:
+    async def claim(
+        self, state: TurnState, *, session_id: str | None = None, limit: int = 256, besides: Sequence[str] = ()
+    ) -> list[PendingTurn]:
         rows = await self._connection.rows(
-            f"SELECT {_COLUMNS} FROM turns "
-            "WHERE slot = ? AND stage = ? AND (CAST(? AS TEXT) IS NULL OR session_id = ?) ORDER BY id LIMIT ?",
-            (self._slot.number, _STAGES[state], session_id, session_id, limit),
+            f"SELECT {_COLUMNS} FROM turns WHERE slot = ? AND stage = ? AND (CAST(? AS TEXT) IS NULL OR session_id = ?)"
+            f" AND scope NOT IN {AMONG} ORDER BY id LIMIT ?",
+            (self._slot.number, _STAGES[state], session_id, session_id, json.dumps(list(besides)), limit),
             of=EVERY,
         )
         return [_pending(row) for row in rows]
@@ -114,7 +113,7 @@ class SqlTurns:
         return adopted
 
     async def failed(self) -> int:
-        ((count,),) = await self._connection.rows(f"SELECT count(*) FROM turns WHERE stage = {_FAILED}", of=EVERY)
+        ((count,),) = await self._connection.rows(f"SELECT count(*) FROM turns WHERE stage = {FAILED}", of=EVERY)
         return int(count)
 
     async def leave_unsaid(self, turns: Sequence[int]) -> None:
@@ -125,8 +124,8 @@ class SqlTurns:
     async def retry(self) -> list[str]:
 
         def work(database: Database) -> list[str]:
-            found = database.execute(f"SELECT DISTINCT session_id FROM turns WHERE stage = {_FAILED}").fetchall()
-            query = f"UPDATE turns SET stage = {_RULED}, slot = ? WHERE stage = {_FAILED}"
+            found = database.execute(f"SELECT DISTINCT session_id FROM turns WHERE stage = {FAILED}").fetchall()
+            query = f"UPDATE turns SET stage = {_RULED}, slot = ? WHERE stage = {FAILED}"
             database.execute(query, (self._slot.number,))
             return [str(row[0]) for row in found]
 
@@ -170,7 +169,7 @@ class SqlTurns:
                 (
                     f"SELECT count(*) FILTER (WHERE stage = {_ACCEPTED})",
                     f"count(*) FILTER (WHERE stage = {_RULED})",
-                    f"count(*) FILTER (WHERE stage = {_FAILED})",
+                    f"count(*) FILTER (WHERE stage = {FAILED})",
                     f"coalesce(min(CASE WHEN stage < {_RULED} THEN accepted_at END), 0)",
                     f"coalesce(min(CASE WHEN stage = {_RULED} THEN accepted_at END), 0)",
                     "count(*) FILTER (WHERE stage < 0) FROM turns",
@@ -192,20 +191,8 @@ class SqlTurns:
             unreadable=unreadable,
         )
 
-    async def _delete(self, table: str, key: str, where: str, value: float) -> None:
-        """Delete the rows of a table that a condition names, some at a time, so that no statement takes long."""
-        some = f"SELECT {key} AS number FROM {table} WHERE {where} ORDER BY {key} LIMIT {_DELETED_AT_ONCE}"
-        # A range of keys: a database reads it by its index, whatever it knows of the table.
-        query = f"DELETE FROM {table} WHERE {where} AND {key} <= (SELECT max(number) FROM ({some}) AS oldest)"
-        while await self._change(query, (value, value)) == _DELETED_AT_ONCE:
-            pass
-
-    async def tidy(self, *, before: float) -> None:
-        await self._delete("observations", "id", "at < ?", before)
-        await self._delete("turns", "id", f"stage = {_FAILED} AND at < ?", before)
-        await self._delete("receipts", "id", "id <= (SELECT max(id) FROM receipts) - ?", _RECEIPTS_KEPT)
-        await self._delete("changes", "receipt", "receipt <= (SELECT max(id) FROM receipts) - ?", _CHANGES_KEPT)
-        await self._delete("replies", "turn", "turn <= (SELECT max(turn) FROM replies) - ?", _RECEIPTS_KEPT)
+    async def tidy(self, *, before: float, now: float) -> None:
+        await self._tidier.tidy(before=before, now=now)
         await self._connection.shed()
 
     # Plans
@@ -239,7 +226,7 @@ class SqlTurns:
         fails = plan.failed and not plan.imported
         advance = {
             "rules": f"UPDATE turns SET stage = {_RULED} WHERE id = ? AND extract",
-            "batch": f"UPDATE turns SET stage = {_FAILED} WHERE id = ?" if fails else "",
+            "batch": f"UPDATE turns SET stage = {FAILED} WHERE id = ?" if fails else "",
         }.get(plan.stage) or "DELETE FROM turns WHERE id = ?"
         keys = {record.session_key for record in plan.records()}
         outcomes = [[item.turn, item.action, item.reason, item.id] for item in plan.outcomes]

@@ -38,6 +38,9 @@ class Links(Protocol):
     async def all(self) -> Mapping[str, Link]:
         """Return all links by the linked scope."""
 
+    async def of(self, scope: str) -> Mapping[str, Link]:
+        """Return the links of the person to whom a scope belongs, by the linked scope."""
+
     # Codes
 
     async def offer(self, scope: str, digest: str, *, until: float) -> None:

@@ -1,6 +1,6 @@
 """The port for sessions: which are open, their observations and results, and how they ended."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
@@ -162,6 +162,9 @@ class Sessions(Protocol):
     async def unsaved(self) -> list[tuple[OpenSession, End]]:
         """Return the sessions that ended and whose record could not be written, oldest first, and how they ended."""
 
+    async def open_in(self, scopes: Sequence[str]) -> list[OpenSession]:
+        """Return the open sessions of scopes, also those of other processes."""
+
     async def abandoned(self, *, idle_before: float, starting: bool) -> list[OpenSession]:
         """Return the open sessions that were idle since a time, or whose process is dead.
 
@@ -177,6 +180,9 @@ class Sessions(Protocol):
         The keys are ended, open, errors (ends with an error message), state.<state>, layer.<layer>, staged (sessions
         with a stage summary), followups and doubles_prevented.
         """
+
+    async def knows(self, scope: str) -> bool:
+        """Return whether a scope holds anything but documents."""
 
     async def scopes(self) -> list[str]:
         """Return the keys of the scopes that have sessions or memories."""

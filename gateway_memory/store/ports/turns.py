@@ -105,8 +105,13 @@ class Turns(Protocol):
     async def accept(self, turn: NewTurn) -> int:
         """Store a turn until it is processed, and return its number. It is durable when this returns."""
 
-    async def claim(self, state: TurnState, *, session_id: str | None = None, limit: int = 256) -> list[PendingTurn]:
-        """Return turns of this process's lease that wait for a stage, oldest first."""
+    async def claim(
+        self, state: TurnState, *, session_id: str | None = None, limit: int = 256, besides: Sequence[str] = ()
+    ) -> list[PendingTurn]:
+        """Return turns of this process's lease that wait for a stage, oldest first.
+
+        besides: scopes, by key, whose turns are left out.
+        """
 
     async def take_up(self, episodes: Sequence[Episode], at: float) -> int:
         """Let unread episodes wait as turns of this process for who has still to read them; return their number.
@@ -166,5 +171,9 @@ class Turns(Protocol):
     async def queue(self) -> Queue:
         """Return the waiting work of all processes."""
 
-    async def tidy(self, *, before: float) -> None:
-        """Delete turns whose model failed before a time (epoch seconds), and old observations and receipts."""
+    async def tidy(self, *, before: float, now: float) -> None:
+        """Delete what is no longer needed: of each scope all but the newest receipts, replies and changes for undo.
+
+        A reply of the last week stays. before: turns whose model failed and observations go, if they are older.
+        now: the current time. Both in epoch seconds.
+        """

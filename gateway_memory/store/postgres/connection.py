@@ -3,9 +3,8 @@
 import asyncio
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import psycopg
@@ -13,14 +12,23 @@ from psycopg import errors
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from extractor import Breaker
-from gateway_memory.errors import StoreError, StoreRefusedError
+from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.tasks import Threads
-from gateway_memory.store.journal.sql import Database, Found, Named
+from gateway_memory.store.journal.sql import Database, Named, SqlConnection
+from gateway_memory.store.postgres.transaction import (
+    LOCK_ALONE,
+    LOCK_BESIDE,
+    SEE_SOON,
+    Begin,
+    Transaction,
+    soon,
+    transaction,
+)
 from recall import PatientConnection, SilentError
 
-__all__ = ["PostgresConnection", "Transaction", "connected", "failed", "in_schema", "is_loss", "see", "unreachable"]
+__all__ = ["PostgresConnection", "connected", "failed", "in_schema", "is_loss", "unreachable"]
 
 log = get_logger(__name__)
 
@@ -28,7 +36,16 @@ T = TypeVar("T")
 
 _POOL_SECONDS: Final = 1.0
 _REST_SECONDS: Final = 1.0
+_IDLE_SECONDS: Final = 60.0
 _TRIES: Final = 12
+_LOCK_TRIES: Final = 5
+_STATEMENT_SECONDS: Final = 0.9
+_SLOW_SECONDS: Final = 600.0
+"""How long a statement may take: one that somebody waits for, and one of the work that nobody waits for."""
+_LOCK_SECONDS: Final = 0.4
+_LOCK_SECONDS_AT_ONCE: Final = 0.1
+"""How long a lock is waited for: by most, and by work that goes on with something else meanwhile."""
+_SLOW_AT_MOST: Final = 2
 _COLLIDED: Final = (
     errors.SerializationFailure,
     errors.DeadlockDetected,
@@ -38,20 +55,8 @@ _COLLIDED: Final = (
 """What two transactions that run beside each other may cause, and one after the other would not."""
 _REFUSALS: Final = ("22", "23", "54")
 """The classes of what is refused for what it is: its data, a constraint, a limit of the server."""
-_AWAY: Final = (SilentError, PoolTimeout, PoolClosed)
+_ENOUGH: Final = (SilentError, PoolTimeout, PoolClosed, errors.QueryCanceled)
 """After these the server is not asked again at once: who waits has a deadline."""
-_NAMED: Final = "(hashtextextended(current_schema() || name, 0)) FROM unnest(CAST(? AS TEXT[])) AS name"
-_LOCK_ALONE: Final = f"SELECT pg_advisory_xact_lock{_NAMED}"
-_LOCK_BESIDE: Final = f"SELECT pg_advisory_xact_lock_shared{_NAMED}"
-_SEE: Final = "SELECT set_config('gateway_memory.scopes', CAST(%s AS TEXT[])::text, true)"
-"""What the policies of the schema compare rows with. It ends with the transaction."""
-_SEE_SOON: Final = (
-    f"{_SEE}, set_config('lock_timeout', '400', true), set_config('idle_in_transaction_session_timeout', '10000', true)"
-)
-"""Milliseconds. Two locks take less than a connection's patience: who waits for them knows that the server lives.
-
-A host that is cut off within a transaction holds its locks for ten seconds at most.
-"""
 _APPLICATION: Final = "gateway-memory"
 
 
@@ -91,6 +96,10 @@ def failed(error: BaseException) -> StoreError:
             "PostgreSQL refuses it to this role (42501): `db migrate` and `move` are for the owner of the tables, and "
             "`db migrate --app-role` gives another role what hosts need"
         )
+    if isinstance(error, errors.LockNotAvailable):
+        return StoreBusyError("another transaction of PostgreSQL holds what is to be changed (55P03)")
+    if isinstance(error, errors.QueryCanceled):
+        return StoreError("PostgreSQL ended a statement that took too long (57014)")
     if isinstance(error, psycopg.Error) and error.sqlstate:
         refused = error.sqlstate.startswith(_REFUSALS) and not isinstance(error, _COLLIDED)
         kind = StoreRefusedError if refused else StoreError
@@ -109,15 +118,6 @@ def unreachable(error: psycopg.Error) -> StoreError:
     return StoreError(f"PostgreSQL can't be reached: {reason}")
 
 
-def see(connection: psycopg.Connection[Any], of: Named) -> None:
-    """Let the transaction of a connection see the rows of these scopes."""
-    connection.execute(_SEE, (_names(of),))
-
-
-def _names(of: Named) -> list[str]:
-    return [of] if isinstance(of, str) else list(of)
-
-
 @contextmanager
 def connected(dsn: str, schema: str, *, patience_seconds: float = 1.0) -> Iterator[PatientConnection]:
     """A connection of its own, for a block. Raises StoreError, for what goes wrong in the block as well."""
@@ -133,63 +133,6 @@ def connected(dsn: str, schema: str, *, patience_seconds: float = 1.0) -> Iterat
         raise failed(error) from error
 
 
-@lru_cache(maxsize=1024)
-def translated(query: str) -> str:
-    """Return a shared query as psycopg takes it."""
-    return query.replace("%", "%%").replace("?", "%s").replace("json_each(", "json_texts(")
-
-
-class Transaction:
-    """A `Database` over a connection in a transaction.
-
-    pipeline: of the connection, if it has begun one. Statements are then sent without waiting for the server until
-    somebody looks at a result, so that those of a loop travel together. An error is raised by the statement that waits.
-    """
-
-    def __init__(self, connection: psycopg.Connection[Any], pipeline: psycopg.Pipeline | None = None) -> None:
-        self._connection = connection
-        self._pipeline = pipeline
-        self.is_ending = False
-        """Whether the commit may have reached the server."""
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the connection ended before the transaction did."""
-        return self._connection.closed and not self.is_ending
-
-    def execute(self, query: str, values: Sequence[Any] = (), /) -> Found:
-        cursor = self._connection.execute(translated(query), [_storable(value) for value in values])
-        return _Awaited(cursor, self._pipeline) if self._pipeline else cursor
-
-    def executemany(self, query: str, values: Iterable[Sequence[Any]], /) -> Found:
-        cursor = self._connection.cursor()
-        if rows := [[_storable(value) for value in row] for row in values]:
-            cursor.executemany(translated(query), rows)
-        return cursor
-
-
-class _Awaited:
-    """The result of a statement in a pipeline, which may not be there yet."""
-
-    def __init__(self, cursor: psycopg.Cursor[Any], pipeline: psycopg.Pipeline) -> None:
-        self._cursor = cursor
-        self._pipeline = pipeline
-        self.fetchone, self.fetchall = cursor.fetchone, cursor.fetchall  # psycopg waits for these itself
-
-    @property
-    def rowcount(self) -> int:
-        self._pipeline.sync()
-        return self._cursor.rowcount
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._cursor)
-
-
-def _storable(value: Any) -> Any:
-    """Return a value without the character that PostgreSQL has no text for."""
-    return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
-
-
 class PostgresConnection:
     """Transactions over a pool of connections. It implements `SqlConnection`.
 
@@ -198,45 +141,69 @@ class PostgresConnection:
     fail at once, but for one in a second.
 
     schema: where the tables are. most: the maximum number of connections. metrics: gets times and failures.
+    slow: statements may take minutes. Connections are then made when they are needed, and not kept for long.
     """
 
-    def __init__(self, dsn: str, *, schema: str, most: int = 8, metrics: Metrics | None = None) -> None:
+    def __init__(
+        self, dsn: str, *, schema: str, most: int = 8, metrics: Metrics | None = None, slow: bool = False
+    ) -> None:
         self._metrics = metrics or Metrics()
+        self._seconds = _SLOW_SECONDS if slow else _STATEMENT_SECONDS
+        self._name = "postgres.slow" if slow else "postgres"
         self._pool = ConnectionPool(
             dsn,
-            connection_class=PatientConnection,
+            connection_class=_SlowConnection if slow else _QuickConnection,
             kwargs=in_schema(schema),
-            min_size=1,
+            min_size=0 if slow else 1,
             max_size=most,
             timeout=_POOL_SECONDS,
+            max_idle=_IDLE_SECONDS,
             reconnect_timeout=_POOL_SECONDS,  # then the next call tries again
-            num_workers=2,
+            num_workers=1 if slow else 2,
             open=False,
         )
-        self._threads = Threads(most, "gateway-memory-postgres")
+        self._threads = Threads(most, "gateway-memory-slow" if slow else "gateway-memory-postgres")
         self._breaker = Breaker(failures=1, open_seconds=_REST_SECONDS)
         self._is_away = False
+        self.unhurried: SqlConnection = self
+        if not slow:
+            self.unhurried = self._slow = PostgresConnection(
+                dsn, schema=schema, most=_SLOW_AT_MOST, metrics=metrics, slow=True
+            )
 
     async def open(self) -> None:
         """Connect. Raises StoreError."""
         await self._run(lambda: self._pool.open(wait=True, timeout=_POOL_SECONDS + 1))
+        if self.unhurried is not self:
+            await self._slow.open()
 
     async def close(self) -> None:
         """Close the connections, without waiting for a server that does not answer."""
+        if self.unhurried is not self:
+            await self._slow.close()
         self._threads.submit(self._pool.close, timeout=1.0)
         self._threads.shutdown(wait=False)
 
     async def transact(
-        self, work: Callable[[Database], T], *, of: Named = (), alone: Sequence[str] = (), beside: Sequence[str] = ()
+        self,
+        work: Callable[[Database], T],
+        *,
+        of: Named = (),
+        alone: Sequence[str] = (),
+        beside: Sequence[str] = (),
+        waits: bool = True,
     ) -> T:
         """Run work in a transaction, again where it collided: under the locks of its names, or serializable."""
-        locks = [(query, sorted(names)) for query, names in ((_LOCK_BESIDE, beside), (_LOCK_ALONE, alone)) if names]
         level = "READ COMMITTED" if alone else "SERIALIZABLE"
-        return await self._run(lambda: self._again(level, work, of, locks))
+        locks = [(query, sorted(names)) for query, names in ((LOCK_BESIDE, beside), (LOCK_ALONE, alone)) if names]
+        begun = Begin(level, of, locks, self._seconds, _LOCK_SECONDS if waits else _LOCK_SECONDS_AT_ONCE)
+        return await self._run(lambda: self._again(begun, work, waits=waits))
 
     async def read(self, work: Callable[[Database], T], *, of: Named = ()) -> T:
         """Run work that only reads, on one snapshot."""
-        return await self._run(lambda: self._again("REPEATABLE READ READ ONLY", work, of))
+        return await self._run(
+            lambda: self._again(Begin("REPEATABLE READ READ ONLY", of, (), self._seconds, _LOCK_SECONDS), work)
+        )
 
     async def rows(self, query: str, values: Sequence[object] = (), *, of: Named = ()) -> list[Any]:
         """Return all rows of a query."""
@@ -250,10 +217,13 @@ class PostgresConnection:
             raise StoreError("PostgreSQL did not answer lately; it is tried again in a moment")
         loop = asyncio.get_running_loop()
         try:
-            with self._metrics.timed("postgres"):
+            with self._metrics.timed(self._name):
                 result = await loop.run_in_executor(self._threads, work)
         except (psycopg.OperationalError, PoolTimeout, PoolClosed) as error:
             collided = isinstance(error, _COLLIDED)
+            if isinstance(error, errors.QueryCanceled):
+                self._metrics.count("failures.postgres_statement")
+                log.warning("postgres.too_slow", seconds=self._seconds)
             if collided or is_loss(error):
                 self._metrics.count("failures.postgres")
             if is_loss(error) and not collided:
@@ -275,50 +245,38 @@ class PostgresConnection:
             try:
                 with self._pool.connection() as connection:
                     with connection.pipeline():  # one transaction, and one message to the server
-                        connection.execute(_SEE_SOON, (_names(of),))
+                        connection.execute(SEE_SOON, soon(of, self._seconds, _LOCK_SECONDS))
                         found = Transaction(connection).execute(query, values)
                     return found.fetchall()
             except psycopg.OperationalError as error:
-                if isinstance(error, _AWAY) or tried == _TRIES - 1:
+                if isinstance(error, _ENOUGH) or tried == _TRIES - 1:
                     raise
         raise AssertionError("unreachable")
 
-    def _again(
-        self, level: str, work: Callable[[Database], T], of: Named, locks: Sequence[tuple[str, list[str]]] = ()
-    ) -> T:
+    def _again(self, begun: "Begin", work: Callable[[Database], T], *, waits: bool = True) -> T:
         for tried in range(_TRIES):
             database: Transaction | None = None
             try:
-                with self._pool.connection() as connection, _transaction(connection, level, of, locks) as database:
+                with self._pool.connection() as connection, transaction(connection, begun) as database:
                     return work(database)
-            except _COLLIDED:
-                if tried == _TRIES - 1:
+            except _COLLIDED as error:
+                lock_tries = _LOCK_TRIES if waits else 1
+                most = lock_tries if isinstance(error, errors.LockNotAvailable) else _TRIES
+                if tried >= most - 1:
                     raise
                 time.sleep(random.uniform(0, 0.002 * 2**tried))  # noqa: S311 - no secret
             except psycopg.OperationalError as error:
                 # A connection that was lost before the end has changed nothing, as after a restart of the server.
                 unchanged = database is None or database.is_lost
-                if not unchanged or isinstance(error, _AWAY) or tried == _TRIES - 1:
+                if not unchanged or isinstance(error, _ENOUGH) or tried == _TRIES - 1:
                     raise
         raise AssertionError("unreachable")
 
 
-@contextmanager
-def _transaction(
-    connection: psycopg.Connection[Any], level: str, of: Named, locks: Sequence[tuple[str, list[str]]]
-) -> Iterator[Transaction]:
-    """A transaction that sees scopes and holds locks."""
-    try:
-        with connection.pipeline() as pipeline:
-            database = Transaction(connection, pipeline)
-            connection.execute(f"BEGIN ISOLATION LEVEL {level}")
-            connection.execute(_SEE_SOON, (_names(of),))
-            for query, names in locks:
-                database.execute(query, (names,))
-            yield database
-            database.is_ending = True
-            connection.execute("COMMIT")
-    except BaseException:
-        if not connection.closed:
-            connection.rollback()
-        raise
+class _QuickConnection(PatientConnection):
+    # Two statements that wait for a lock as long as they may take less.
+    patience_seconds = 2 * _STATEMENT_SECONDS
+
+
+class _SlowConnection(PatientConnection):
+    patience_seconds = _SLOW_SECONDS + 1

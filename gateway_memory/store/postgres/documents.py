@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.errors import StoreError
+from gateway_memory.errors import StoreBusyError, StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import FileEdit, edited_all
-from gateway_memory.store.journal.sql import EVERY, Database, SqlConnection
+from gateway_memory.store.journal.sql import EVERY, Database, SqlConnection, distinct
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.ports.documents import Stamps
 from gateway_memory.store.summaries import parsed
@@ -61,7 +61,7 @@ class DocumentRows:
         )
         while not await self._change(query, scope.folder, token):
             if loop.time() > until:
-                raise StoreError(f"another host has held the lock of a scope for {_LOCK_SECONDS} s")
+                raise StoreBusyError(f"another host has held the lock of a scope for {_LOCK_SECONDS} s")
             await asyncio.sleep(_POLL_SECONDS)
         return token
 
@@ -155,8 +155,8 @@ class DocumentRows:
             raise StoreError("the lock of a scope was lost: this host took too long, or the database was restarted")
 
     async def folders(self) -> list[str]:
-        rows = await self._connection.rows("SELECT DISTINCT folder FROM documents WHERE folder <> ''", of=EVERY)
-        return sorted(str(row[0]) for row in rows)
+        rows = await self._connection.rows(distinct("documents", "folder"), of=EVERY)
+        return sorted(str(row[0]) for row in rows if row[0])
 
     async def sweep(self) -> None:
         """Do nothing: a transaction leaves nothing behind."""

@@ -10,7 +10,8 @@ from psycopg import sql
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.links import linked_with
 from gateway_memory.store.journal.sql import EVERY
-from gateway_memory.store.postgres.connection import Transaction, connected, see
+from gateway_memory.store.postgres.connection import connected
+from gateway_memory.store.postgres.transaction import Transaction, see
 from recall import PatientConnection
 
 __all__ = ["ScopeTables"]

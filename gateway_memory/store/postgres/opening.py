@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.tasks import compute, run_beside
@@ -55,7 +56,10 @@ async def open_postgres(
     await connection.open()
     if await connection.rows(_NO_WALL):
         log.warning("postgres.no_wall")  # the role owns the tables, so nothing hides the rows of other scopes
-    await make_room(connection)
+    try:
+        await make_room(connection)
+    except StoreError as error:  # there is a place for turns that lie beyond, and tidying tries again
+        log.warning("postgres.no_room", error=type(error).__name__)
     slot = HostSlot(connection)
     await slot.take()
     stack.push_async_callback(slot.release)
@@ -82,7 +86,7 @@ async def open_postgres(
         history=history,
         published=signals.send,
         turns_of=PostgresTurns if waiting is None else partial(SpooledTurns, spool=waiting, metrics=metrics),
-        episodes_of=partial(PostgresEpisodes, dsn=dsn, schema=schema),
+        episodes_of=PostgresEpisodes,
     )
     if isinstance(journal.turns, SpooledTurns):
         stack.push_async_callback(journal.turns.send_last)

@@ -8,7 +8,8 @@ from psycopg import sql
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.store.journal.sql import EVERY
-from gateway_memory.store.postgres.connection import connected, see
+from gateway_memory.store.postgres.connection import connected
+from gateway_memory.store.postgres.transaction import see
 
 __all__ = ["MOVING", "Standing", "check", "migrate", "standing", "status"]
 

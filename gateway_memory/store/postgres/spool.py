@@ -4,14 +4,14 @@ import asyncio
 import json
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from gateway_memory.errors import StoreError, StoreRefusedError, store_failed
+from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError, store_failed
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.tasks import Threads
@@ -87,17 +87,23 @@ class Spool:
         self.number += 1
         return int(place)
 
-    async def first(self, limit: int) -> list[tuple[int, NewTurn]]:
-        """Return the turns that wait, oldest first, by place. Raises StoreError."""
+    async def first(self, limit: int, *, besides: Collection[str] = ()) -> list[tuple[int, NewTurn]]:
+        """Return the turns that wait, oldest first, by place, but for those of some sessions. Raises StoreError."""
         query = "SELECT id, body FROM waiting ORDER BY id LIMIT ?"
-        rows = await self._run(lambda: self._open.execute(query, (limit,)).fetchall())
+        values: tuple[Any, ...] = (limit,)
+        if besides:
+            others = "json_extract(body, '$.session_id') NOT IN (SELECT value FROM json_each(?))"
+            query = f"SELECT id, body FROM waiting WHERE {others} ORDER BY id LIMIT ?"
+            values = (json.dumps(list(besides)), limit)
+        rows = await self._run(lambda: self._open.execute(query, values).fetchall())
         return [(int(place), _from_json(json.loads(body))) for place, body in rows]
 
-    async def remove(self, upto: int) -> None:
-        """Remove the turns up to a place. Raises StoreError."""
+    async def remove(self, places: Collection[int]) -> None:
+        """Remove the turns of these places. Raises StoreError."""
 
         def work() -> int:
-            gone = self._open.execute("DELETE FROM waiting WHERE id <= ?", (upto,)).rowcount
+            query = "DELETE FROM waiting WHERE id IN (SELECT value FROM json_each(?))"
+            gone = self._open.execute(query, (json.dumps(list(places)),)).rowcount
             if gone >= self.number:  # no byte of what was said stays here
                 self._open.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return gone
@@ -145,6 +151,8 @@ class SpooledTurns(PostgresTurns):
         self._spool = spool
         self._waiting = asyncio.Event()
         self._numbers: dict[int, asyncio.Future[int]] = {}
+        self._held: dict[str, float] = {}
+        """Sessions that somebody else held, and until when (by the loop's clock) their turns stay here."""
 
     async def accept(self, turn: NewTurn) -> int:
         """Store a turn on this host, and return its number; 0 if the database does not answer in time.
@@ -177,21 +185,28 @@ class SpooledTurns(PostgresTurns):
                 await asyncio.sleep(_REST_SECONDS)
                 continue
             waits = False
-            await self._waiting.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(min(self._held.values(), default=None)):
+                    await self._waiting.wait()
             self._waiting.clear()
 
     async def forward(self) -> int:
-        """Send the oldest turns to the database, and return how many there were. Raises StoreError."""
-        found = await self._spool.first(_AT_ONCE)
+        """Send the oldest turns to the database, and return how many it took. Raises StoreError.
+
+        A session that somebody else holds keeps its turns here for a second; those of others go on.
+        """
+        now = asyncio.get_running_loop().time()
+        self._held = {session: until for session, until in self._held.items() if until > now}
+        found = await self._spool.first(_AT_ONCE, besides=self._held)
         if not found:
             return 0
         try:
-            numbers = await self.accept_all([turn for _, turn in found])
-        except StoreRefusedError:
-            numbers = [await self._accept_one(place, turn) for place, turn in found]
-        await self._spool.remove(found[-1][0])
+            numbers = await self._accepted(found)
+        except (StoreRefusedError, StoreBusyError):
+            numbers = await self._accept_by_session(found)
+        await self._spool.remove(numbers)
         late = False
-        for (place, _), number in zip(found, numbers, strict=True):
+        for place, number in numbers.items():
             caller = self._numbers.pop(place, None)
             late = late or caller is None
             if caller is not None and not caller.done():
@@ -200,18 +215,48 @@ class SpooledTurns(PostgresTurns):
             self._event_log.published()
         return len(found)
 
-    async def _accept_one(self, place: int, turn: NewTurn) -> int:
-        """Return the number of a turn; 0 for one that the database refuses, which is set aside.
+    async def _accepted(self, found: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
+        """Accept turns; return their numbers, by place."""
+        numbers = await self.accept_all([turn for _, turn in found], waits=False)
+        return dict(zip((place for place, _ in found), numbers, strict=True))
+
+    async def _accept_by_session(self, found: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
+        """Accept turns session by session; return the numbers of those that are done with, by place.
 
         Raises StoreError: the database is away.
         """
-        try:
-            return (await self.accept_all([turn]))[0]
-        except StoreRefusedError as error:
-            await self._spool.set_aside(place, str(error))
-            self._metrics.fail(datetime.now(UTC), "spool", error)
-            log.error("spool.turn_refused", reason=str(error))
-            return 0
+        sessions: dict[str, list[tuple[int, NewTurn]]] = {}
+        for place, turn in found:
+            sessions.setdefault(turn.session_id, []).append((place, turn))
+        numbers: dict[int, int] = {}
+        for session, turns in sessions.items():
+            try:
+                numbers |= await self._accepted(turns)
+            except StoreRefusedError:
+                numbers |= await self._accept_one_by_one(turns)
+            except StoreBusyError:
+                self._hold(session)
+        return numbers
+
+    async def _accept_one_by_one(self, turns: Sequence[tuple[int, NewTurn]]) -> dict[int, int]:
+        """Accept the turns of a session; set aside those that the database refuses, whose number is 0."""
+        numbers: dict[int, int] = {}
+        for place, turn in turns:
+            try:
+                numbers |= await self._accepted([(place, turn)])
+            except StoreRefusedError as error:
+                await self._spool.set_aside(place, str(error))
+                self._metrics.fail(datetime.now(UTC), "spool", error)
+                log.error("spool.turn_refused", reason=str(error))
+                numbers[place] = 0
+            except StoreBusyError:
+                self._hold(turn.session_id)
+                break
+        return numbers
+
+    def _hold(self, session: str) -> None:
+        self._held[session] = asyncio.get_running_loop().time() + _REST_SECONDS
+        self._metrics.count("spool.held")
 
     async def send_last(self) -> None:
         """Send what waits, within two seconds. The rest stays."""

@@ -1,5 +1,7 @@
 """Turns in PostgreSQL: those of one session are worked by one host at a time, wherever they arrive."""
 
+from collections.abc import Sequence
+
 from gateway_memory.store.journal.accepting import accept_all
 from gateway_memory.store.journal.sql import EVERY, Database
 from gateway_memory.store.journal.turns import SqlTurns
@@ -18,8 +20,11 @@ class PostgresTurns(SqlTurns):
     async def accept(self, turn: NewTurn) -> int:
         return (await self.accept_all([turn]))[0]
 
-    async def accept_all(self, turns: list[NewTurn]) -> list[int]:
-        """Accept turns in one transaction, in their order; return their numbers."""
+    async def accept_all(self, turns: Sequence[NewTurn], *, waits: bool = True) -> list[int]:
+        """Accept turns in one transaction, in their order; return their numbers.
+
+        waits: for others who hold one of their sessions; otherwise StoreBusyError is raised soon.
+        """
 
         def work(database: Database) -> tuple[list[int], bool]:
             query = "SELECT slot FROM turns WHERE session_id = ? AND slot >= 0 ORDER BY id LIMIT 1"
@@ -33,11 +38,11 @@ class PostgresTurns(SqlTurns):
 
         sessions = sorted({turn.session_id for turn in turns})
         alone = [f"session {session}" for session in sessions]
-        numbers, elsewhere = await self._connection.transact(work, of=EVERY, alone=alone)
+        numbers, elsewhere = await self._connection.transact(work, of=EVERY, alone=alone, waits=waits)
         if elsewhere:
             self._event_log.published()
         return numbers
 
-    async def tidy(self, *, before: float) -> None:
-        await super().tidy(before=before)
-        await make_room(self._connection)
+    async def tidy(self, *, before: float, now: float) -> None:
+        await super().tidy(before=before, now=now)
+        await make_room(self._connection.unhurried)

@@ -1,0 +1,190 @@
+"""Hosts over PostgreSQL for years: slow is not dead, what is held stops itself alone, and nothing reads it all."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from inside import parts
+from patience import until
+from postgres import KINDS, app_of, migrated
+
+from gateway_memory import OWNER, Config, GatewayMemory
+from gateway_memory.config.settings import MemorySync, StoreSettings
+from gateway_memory.errors import StoreBusyError, StoreError
+from gateway_memory.store.postgres.connection import PostgresConnection
+from recall import EmbedderSettings, RecallSettings
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL"),
+    pytest.mark.xdist_group("alone"),  # not beside another test of servers or deadlines
+]
+
+
+@pytest.fixture(params=KINDS)
+def dsn(request: pytest.FixtureRequest, postgres_dsn: Callable[[str], str]) -> str:
+    return postgres_dsn(request.param)
+
+
+@pytest.fixture
+def schema(dsn: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(dsn))
+    with migrated(dsn) as schema:
+        yield schema
+
+
+@pytest.fixture
+async def connection(dsn: str, schema: str) -> AsyncIterator[PostgresConnection]:
+    connection = PostgresConnection(app_of(dsn), schema=schema)
+    await connection.open()
+    yield connection
+    await connection.close()
+
+
+def config(schema: str) -> Config:
+    recall = RecallSettings(embedder=EmbedderSettings(provider="none"))
+    return Config(defaults=MemorySync(auto_recall=recall, store=StoreSettings(backend="postgres", schema=schema)))
+
+
+def beside(dsn: str, schema: str) -> psycopg.Connection[Any]:
+    """Another connection, of the owner."""
+    return psycopg.connect(dsn, options=f"-csearch_path={schema}")
+
+
+# Slow is not dead
+
+
+async def test_the_server_ends_what_takes_too_long_and_is_asked_again_at_once(
+    connection: PostgresConnection, dsn: str, schema: str
+) -> None:
+    with pytest.raises(StoreError, match="57014"):
+        await connection.rows("SELECT pg_sleep(60)")
+    with pytest.raises(StoreError, match="57014"):
+        await connection.transact(lambda database: database.execute("SELECT pg_sleep(60)").fetchall())
+    assert await connection.rows("SELECT 1") == [(1,)], "no loss of the server"
+    with beside(dsn, schema) as other:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%%pg_sleep(60)%%' AND pid <> pg_backend_pid()"
+        assert other.execute(f"{query} AND state = 'active'").fetchall() == [(0,)], "nothing goes on there"
+
+
+async def test_work_that_nobody_waits_for_may_take_longer(connection: PostgresConnection) -> None:
+    assert len(await connection.unhurried.rows("SELECT pg_sleep(1.5)")) == 1
+    found = await connection.unhurried.transact(
+        lambda database: database.execute("SELECT 1 FROM pg_sleep(1.5)").fetchall()
+    )
+    assert found == [(1,)]
+
+
+async def test_a_memory_opens_while_its_tidying_waits(dsn: str, schema: str, tmp_path: Path) -> None:
+    with beside(dsn, schema) as other:
+        other.execute("LOCK TABLE observations IN ACCESS EXCLUSIVE MODE")
+        async with GatewayMemory(config(schema), tmp_path) as memory:
+            await memory.start_session("chat", user=OWNER)
+            await until(lambda: memory.metrics.counts["failures.retention"], "a failure of the tidying")
+
+
+# What is held stops itself alone
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || 'session ' || session_id, 0)) FROM sessions",
+        "SELECT 1 FROM sessions WHERE key = 'held' FOR UPDATE",
+    ],
+    ids=["its name", "its row"],
+)
+async def test_a_session_that_is_held_stops_no_other_one(held: str, dsn: str, schema: str, tmp_path: Path) -> None:
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        quiet = await memory.start_session("held", user="zoe")
+        others = [await memory.start_session(f"s{number}", user=f"u{number}") for number in range(4)]
+        await memory.observe(quiet, kind="tool", content="something happened", tool="bash")
+        with beside(dsn, schema) as other:
+            other.execute(f"{held} WHERE key = 'held'" if "advisory" in held else held)
+            waiting = asyncio.create_task(
+                memory.after_reply(quiet, user="Remember that the lamp is red.", reply="OK", turn_id="one")
+            )
+            for number, session in enumerate(others):
+                await memory.after_reply(session, user=f"Remember that the box holds {number} eggs.", reply="OK")
+            for session in others:
+                await until_kept(memory, session, "eggs")
+            await waiting
+        await until_kept(memory, quiet, "lamp")
+        with beside(dsn, schema) as other:
+            assert other.execute("SELECT count(*) FROM replies WHERE turn_id = 'one'").fetchall() == [(1,)]
+
+
+async def test_a_scope_that_is_held_stops_no_other_one(dsn: str, schema: str, tmp_path: Path) -> None:
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        held = await memory.start_session("held", user="zoe")
+        free = await memory.start_session("free", user="yan")
+        with beside(dsn, schema) as other:
+            other.execute("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || 'user:zoe', 0))")
+            await memory.after_reply(held, user="Remember that the lamp is red.", reply="OK")
+            await memory.after_reply(free, user="Remember that the bell is blue.", reply="OK")
+            await until_kept(memory, free, "bell")
+            assert not await memory.search(held, "lamp", kinds=["memory"])
+        await until_kept(memory, held, "lamp")
+
+
+async def until_kept(memory: GatewayMemory, session: Any, word: str) -> None:
+    """Wait until a session's memory has something of a word."""
+    for _ in range(600):
+        if await memory.search(session, word, kinds=["memory"]):
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"{word} was not kept")
+
+
+async def test_who_does_not_wait_is_told_that_it_is_held(connection: PostgresConnection, dsn: str, schema: str) -> None:
+    with beside(dsn, schema) as other:
+        other.execute("SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || 'one', 0))")
+        with pytest.raises(StoreBusyError):
+            await connection.transact(lambda _: None, alone=["one"], waits=False)
+        assert await connection.transact(lambda _: 1, alone=["two"], waits=False) == 1
+
+
+# Nothing reads it all
+
+
+async def test_of_each_person_the_newest_rows_stay(dsn: str, schema: str, tmp_path: Path) -> None:
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        with beside(dsn, schema) as other:
+            for scope, start, number in (("user:quiet", 1, 10), ("user:loud", 1_000_000, 130_000)):
+                other.execute(
+                    "INSERT INTO replies (turn, scope, session_id, at, recalled) "
+                    "SELECT n, %s, 's', 0, '[]' FROM generate_series(%s::bigint, %s::bigint) AS n",
+                    (scope, start, start + number - 1),
+                )
+            other.commit()
+            await parts(memory).storage.turns.tidy(before=0.0, now=1e10)
+            found = dict(other.execute("SELECT scope, count(*) FROM replies GROUP BY scope").fetchall())
+            assert found == {"user:quiet": 10, "user:loud": 20_000}
+        assert memory.metrics.counts["failures.postgres"] == 0
+
+
+async def test_sessions_are_counted_as_they_change(dsn: str, schema: str, tmp_path: Path) -> None:
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        sessions = [await memory.start_session(f"s{number}", user="zoe") for number in range(3)]
+        await memory.after_reply(sessions[0], user="Remember that the lamp is red.", reply="OK")
+        await memory.end_session(sessions[0], reason="completed")
+        await memory.end_session(sessions[1], reason="completed")
+        counts = await memory.session_counts()
+        with beside(dsn, schema) as other:
+            ((opened, ended),) = other.execute(
+                "SELECT count(*) FILTER (WHERE ended_at IS NULL), count(*) FILTER (WHERE ended_at > 0) FROM sessions"
+            ).fetchall()
+            query = "SELECT 'state.' || state, count(*) FROM sessions WHERE state <> '' GROUP BY 1"
+            states = dict(other.execute(query).fetchall())
+            assert (counts["open"], counts["ended"]) == (opened, ended) == (1, 2)
+            assert {name: number for name, number in counts.items() if name.startswith("state.")} == states
+            other.execute("DELETE FROM sessions WHERE key = 's1'")
+            other.execute(
+                "INSERT INTO sessions (session_id, key, scope, opened_at) "
+                "SELECT 'x' || n, 'x', 'user:' || n, 0 FROM generate_series(1, 1000) AS n"
+            )
+        counts = await memory.session_counts()
+        assert (counts["open"], counts["ended"]) == (1001, 1)
