@@ -100,9 +100,12 @@ class OpenMemory:
 
 
 async def _finish_index(storage: Storage) -> None:
-    """Index what a process that was killed left behind, in every scope. Opening does not wait: a store may be large."""
+    """Index what a process that was killed left behind; of a new index, every scope. Opening does not wait for it."""
     try:
-        storage.episode_follower.look_again(await storage.sessions.scopes())
+        if storage.recaller.is_new:
+            storage.episode_follower.look_again(await storage.sessions.scopes())
+        else:
+            storage.episode_follower.look_again(await storage.episodes.unindexed_scopes())
     except StoreError as error:  # each scope follows with its next reply
         log.warning("episodes.not_looked_at", error=type(error).__name__)
 

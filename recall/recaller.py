@@ -70,6 +70,8 @@ class Recaller:
             cached = self._embedder.cached
             self._background = Background(self._thread, self._embedders[-1], cached=cached, size=size)
         self._searcher = Searcher(self._thread, self._embedder, zone)
+        self.is_new = False
+        """Whether the index was made anew when it was opened."""
 
     async def open(self) -> bool:
         """Open the index; return True if it was made anew, so that it needs everything again.
@@ -77,12 +79,12 @@ class Recaller:
         The encoder loads afterwards, in its thread; until then, searches are lexical. A process that closes at once
         does not load it.
         """
-        made = await self._thread.open()
+        self.is_new = await self._thread.open()
         if self._embedder is not None:
             self._starting = asyncio.get_running_loop().call_later(_ENCODER_START_SECONDS, self._start_encoder)
         if self._background is not None:
             self._background.wake()
-        return made
+        return self.is_new
 
     def _start_encoder(self) -> None:
         for embedder in self._embedders:

@@ -49,7 +49,7 @@ class Retention:
             try:
                 await self._storage.turns.tidy(before=now - self._observations_seconds, now=now)
                 if self._episodes_seconds and await self._storage.episodes.delete_before(now - self._episodes_seconds):
-                    self._storage.episode_follower.look_again(await self._storage.sessions.scopes())
+                    self._storage.episode_follower.look_again(await self._storage.episodes.unindexed_scopes())
                 await self._storage.notices.tidy(before=now - self._events_seconds)
             except StoreError as error:
                 log.warning("journal.not_tidied", error=type(error).__name__)

@@ -104,7 +104,8 @@ class EpisodeFollower:
         stamps = await self._recaller.stamps(scope)
         indexed = {int(match[1]): stamps[file].digest for file in stamps if (match := _PAGE.fullmatch(file))}
         pages = sorted(stored.keys() | indexed.keys(), reverse=True)
-        behind = [page for page in pages if stored.get(page) != indexed.get(page)]
+        waiting = set(await self._episodes.unindexed(scope))
+        behind = [page for page in pages if page in waiting or stored.get(page) != indexed.get(page)]
         for start in range(0, len(behind), _PAGES_AT_ONCE):
             await self._index(scope, behind[start : start + _PAGES_AT_ONCE])
         self._complete[generation, scope] = None
@@ -150,8 +151,7 @@ class EpisodeFollower:
                 ]
                 await self._recaller.replace_files(scope, files)
                 # Another process may have stored more, or deleted it, between the two: what was written is then older.
-                tokens = await self._episodes.pages(scope, pages)
-                pages = [page for page in pages if tokens.get(page, "") != found[page][0]]
+                pages = await self._episodes.indexed(scope, {page: token for page, (token, _) in found.items()})
 
 
 def _entries(episodes: Sequence[Episode]) -> list[Entry]:

@@ -289,11 +289,10 @@ class Growing:
     def __init__(self, *states: tuple[str, list[Episode]]) -> None:
         self.states = list(states)
 
-    async def pages(self, scope: str, among: Sequence[int] | None = None) -> Mapping[int, str]:
+    async def indexed(self, scope: str, pages: Mapping[int, str]) -> list[int]:
         if len(self.states) > 1:
             self.states.pop(0)
-        token = self.states[0][0]
-        return {0: token} if token else {}
+        return [page for page, token in pages.items() if token != self.states[0][0]]
 
     async def read(self, scope: str, pages: Sequence[int]) -> Mapping[int, tuple[str, Sequence[Episode]]]:
         return dict.fromkeys(pages, self.states[0])

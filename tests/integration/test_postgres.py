@@ -664,16 +664,3 @@ async def test_a_host_that_is_cut_off_in_a_transaction_lets_its_locks_go(schema:
         assert rows == [("10s",)]
     finally:
         await connection.close()
-
-
-async def test_tidying_many_rows_takes_no_long_statement(schema: str, dsn: str, tmp_path: Path) -> None:
-    async with GatewayMemory(config(schema), tmp_path) as memory:
-        with psycopg.connect(dsn, autocommit=True) as connection:
-            connection.execute(
-                f"INSERT INTO {schema}.replies (turn, scope, session_id, at, recalled) "
-                "SELECT n, 'user:' || n % 1000, 's', 0, '[]' FROM generate_series(1000000, 1300000) AS n"
-            )
-            await parts(memory).storage.turns.tidy(before=0.0, now=0.0)
-            ((left,),) = connection.execute(f"SELECT count(*) FROM {schema}.replies").fetchall()
-        assert left == 20_000
-        assert memory.metrics.counts["failures.postgres"] == 0

@@ -188,3 +188,101 @@ async def test_sessions_are_counted_as_they_change(dsn: str, schema: str, tmp_pa
             )
         counts = await memory.session_counts()
         assert (counts["open"], counts["ended"]) == (1001, 1)
+
+
+_PEOPLE = 200
+_EACH = 200
+_FILL = f"""
+CREATE TEMP TABLE turns_of AS SELECT n AS turn, 'user:p' || n % {_PEOPLE} AS scope, 'k' || n % {_PEOPLE} AS key,
+    's' || n AS session, 1.0e9 + n AS at FROM generate_series(1, {_PEOPLE * _EACH}) AS n;
+INSERT INTO sessions (session_id, key, scope, opened_at, ended_at, state, seen_at)
+    SELECT session, key, scope, at, at + 1, 'saved', at FROM turns_of;
+INSERT INTO episodes (turn, scope, session_key, session_id, "user", reply, at)
+    SELECT turn, scope, key, session, 'the ferry leaves at ' || turn, 'OK', at FROM turns_of;
+INSERT INTO episode_pages SELECT DISTINCT scope, turn / 64, 'token', FALSE FROM turns_of;
+INSERT INTO replies (turn, scope, session_id, at, recalled, session_key, turn_id, report)
+    SELECT turn, scope, session, at, '[]', key, 't' || turn, '' FROM turns_of;
+INSERT INTO receipts (scope, session_key, stage, turns, outcome, at)
+    SELECT scope, key, 'rules', '[' || turn || ']', '[]', at FROM turns_of;
+INSERT INTO memories (scope, id, text, file, type, category, importance, confidence, entities, session_key, at, state,
+    changed_at, turn) SELECT scope, substr(md5(turn::text), 1, 8), 'the lamp ' || turn || ' is red',
+    'memory/2026-01-' || lpad((1 + turn % 28)::text, 2, '0') || '.md', 'F', 'fact', 'medium', 0.9, '[]', key, at,
+    'active', at, turn FROM turns_of;
+INSERT INTO history (scope, memory, at, event, other)
+    SELECT scope, substr(md5(turn::text), 1, 8), at, 'added', '' FROM turns_of;
+INSERT INTO changes SELECT turn, scope, '{{}}', '[]' FROM turns_of WHERE turn % {_PEOPLE} <> 7;
+INSERT INTO session_memories SELECT session, scope, substr(md5(turn::text), 1, 8), 'F', at FROM turns_of;
+INSERT INTO saved_sessions SELECT scope, session, 'end', at FROM turns_of;
+INSERT INTO observations (scope, session_id, at, kind, tool, content, private)
+    SELECT scope, session, at, 'tool', 'bash', 'it happened', FALSE FROM turns_of;
+INSERT INTO events (origin, number, scope, kept_at, body)
+    SELECT 'other.0', turn, scope, at, '{{"v":1,"scope":"x","at":0,"changes":[]}}' FROM turns_of;
+INSERT INTO uses SELECT scope, substr(md5(turn::text), 1, 8), '2026-01-01', 1, 0 FROM turns_of;
+INSERT INTO feedback SELECT scope, turn, '', 'useful', at FROM turns_of;
+INSERT INTO requests (call, caller, id, scope, at, answer) SELECT 'after_reply', 'x', turn::text, scope, at, '1'
+    FROM turns_of;
+INSERT INTO told SELECT session, 'other.0', turn FROM turns_of;
+INSERT INTO documents SELECT 'people/p' || n % {_PEOPLE}, 'memory/2026-01-' || n || '.md', '- a line', n
+    FROM generate_series(1, 20000) AS n;
+INSERT INTO links SELECT 'user:l' || n, 'user:p' || n % {_PEOPLE}, 0 FROM generate_series(1, 20000) AS n;
+INSERT INTO marks SELECT 'user:m' || n, 'welcome', TRUE FROM generate_series(1, 20000) AS n;
+INSERT INTO scope (number, key) SELECT n, 'user:p' || n % {_PEOPLE} FROM generate_series(0, {_PEOPLE - 1}) AS n;
+INSERT INTO "row" (added, revision, scope, file, id, text, at, kind, type, category, importance, confidence, session,
+    heading, speaker, reply, until, turn, traits, speaker_term, length, terms, embedded)
+    SELECT turn, 0, turn % {_PEOPLE}, 'memory/2026-01-01.md', 'r' || turn, 'the lamp is red', at, 'item', 'F', 'fact',
+    0.5, 0.9, '', '', '', '', '', turn, 0, 0, 4, '', 1 FROM turns_of WHERE turn % {_PEOPLE} <> 7;
+SELECT setval('turns_id_seq', 1000000), setval('scope_number_seq', 1000000);
+"""
+
+
+async def test_ordinary_calls_read_no_table_that_grows(
+    dsn: str, schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the server counts the rows that it reads: those of everybody by no call, those of one person by most."""
+    with beside(dsn, schema) as other:
+        other.execute(_FILL)
+        other.commit()
+        other.autocommit = True
+        other.execute("VACUUM ANALYZE")
+        read = (
+            "SELECT t.relname, t.seq_tup_read, coalesce(sum(i.idx_tup_read), 0)::bigint FROM pg_stat_user_tables t "
+            "LEFT JOIN pg_stat_user_indexes i ON i.relid = t.relid WHERE t.schemaname = %s AND t.n_live_tup > 10000 "
+            "GROUP BY t.relname, t.seq_tup_read"
+        )
+
+        def counted() -> dict[str, tuple[int, int]]:
+            other.execute("SELECT pg_stat_clear_snapshot()")
+            return {str(table): (seq, index) for table, seq, index in other.execute(read, (schema,)).fetchall()}
+
+        await until(lambda: len(counted()) > 15, "the server's statistics")
+
+        async def idle(_: Any) -> None:
+            pass
+
+        # Once an hour it reads more, on a connection of its own.
+        monkeypatch.setattr("gateway_memory.capture.retention.Retention.keep", idle)
+        before = counted()
+        async with GatewayMemory(config(schema), tmp_path) as memory:
+            session = await memory.start_session("k7", user="p7")
+            await memory.before_reply(session, "When does the ferry leave?")
+            await memory.after_reply(session, user="Remember that the bell is blue.", reply="OK", turn_id="new")
+            await memory.observe(session, kind="tool", content="it happened", tool="bash")
+            await memory.flush()
+            await memory.save_fact(session, content="The door is green.")
+            assert await memory.search(session, "bell")
+            for command in ("why", "status", "list", "undo", "history", "receipts"):
+                assert await memory.command(session, f"/memory {command}"), command
+            await memory.end_session(session, reason="completed")
+            await memory.session_counts()
+        after: dict[str, tuple[int, int]] = {}
+
+        def settled() -> bool:  # connections that end tell what they have read
+            nonlocal after
+            last, after = after, counted()
+            return last == after
+
+        await asyncio.sleep(1)
+        await until(settled, "the server's statistics")
+    grown = {table: [b - a for a, b in zip(before[table], after[table], strict=True)] for table in before}
+    whole = {table: numbers for table, numbers in grown.items() if numbers[0] or numbers[1] >= _PEOPLE * _EACH / 2}
+    assert not whole, "rows that were read: in order, by an index"

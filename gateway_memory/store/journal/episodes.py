@@ -45,8 +45,8 @@ def wait_for_model(database: Database, turns: Sequence[int]) -> None:
 
 
 def _touch(database: Database, pages: Iterable[tuple[str, int]]) -> None:
-    rows = [(scope, page, secrets.token_hex(6)) for scope, page in sorted(set(pages))]
-    database.executemany(upsert("episode_pages", "scope, page, token", "scope, page"), rows)
+    rows = [(scope, page, secrets.token_hex(6), True) for scope, page in sorted(set(pages))]
+    database.executemany(upsert("episode_pages", "scope, page, token, behind", "scope, page"), rows)
 
 
 def told_of(database: Database, scope: str, turns: Sequence[int]) -> Told:
@@ -92,6 +92,25 @@ class SqlEpisodes:
         if among is not None:
             query, values = f"{query} AND page IN {AMONG_NUMBERS}", [scope, json.dumps(among)]
         return {int(page): str(token) for page, token in await self._connection.rows(query, values, of=scope)}
+
+    async def unindexed_scopes(self) -> list[str]:
+        query = "SELECT DISTINCT scope FROM episode_pages WHERE behind"
+        return [str(row[0]) for row in await self._connection.rows(query, of=EVERY)]
+
+    async def unindexed(self, scope: str) -> list[int]:
+        query = "SELECT page FROM episode_pages WHERE scope = ? AND behind"
+        return [int(row[0]) for row in await self._connection.rows(query, (scope,), of=scope)]
+
+    async def indexed(self, scope: str, pages: Mapping[int, str]) -> list[int]:
+        def work(database: Database) -> list[int]:
+            query = "UPDATE episode_pages SET behind = FALSE WHERE scope = ? AND page = ? AND token = ? AND behind"
+            for page, token in pages.items():
+                database.execute(query, (scope, page, token))
+            query = f"SELECT page, token FROM episode_pages WHERE scope = ? AND page IN {AMONG_NUMBERS}"
+            tokens = dict(database.execute(query, (scope, json.dumps(list(pages)))).fetchall())
+            return [page for page, token in pages.items() if tokens.get(page, "") != token]
+
+        return await self._connection.transact(work, of=scope, alone=[f"pages {scope}"])
 
     async def read(self, scope: str, pages: Sequence[int]) -> Mapping[int, tuple[str, Sequence[Episode]]]:
         def work(database: Database) -> Mapping[int, tuple[str, Sequence[Episode]]]:

@@ -269,11 +269,15 @@ class EventLog:
 
     async def waiting(self) -> tuple[int, float]:
         """Return the number of unsent events of this journal, and the oldest one's epoch seconds (or 0)."""
-        ((number, oldest),) = await self._connection.rows(
-            "SELECT count(*), coalesce(min(kept_at), 0) FROM events JOIN sources USING (origin) WHERE number > sent",
-            of=EVERY,
-        )
-        return int(number), float(oldest)
+
+        def work(database: Database) -> list[tuple[int, float | None]]:
+            query = "SELECT count(*), min(kept_at) FROM events WHERE origin = ? AND number > ?"
+            behind = database.execute("SELECT origin, sent FROM sources WHERE sent < head").fetchall()
+            asked = [database.execute(query, row) for row in behind]
+            return [found.fetchone() for found in asked]
+
+        found = await self._connection.read(work, of=EVERY)
+        return sum(number for number, _ in found), min((at for _, at in found if at is not None), default=0.0)
 
     async def tidy(self, *, before: float) -> None:
         """Delete events from before a time (epoch seconds), and the delivery state of ended sessions."""

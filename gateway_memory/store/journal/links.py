@@ -15,10 +15,9 @@ __all__ = ["SqlLinks", "linked_with"]
 
 _GONE: Final = "('forgotten', 'undone', 'deleted')"
 _LEFT: Final = (
-    "SELECT 1 FROM json_each(?) j WHERE EXISTS (SELECT 1 FROM episodes WHERE scope = j.value) OR "
-    "EXISTS (SELECT 1 FROM turns WHERE scope = j.value) OR "
-    "EXISTS (SELECT 1 FROM reviews WHERE scope = j.value) OR "
-    "EXISTS (SELECT 1 FROM memories WHERE scope = j.value AND state = 'active') LIMIT 1"
+    "SELECT EXISTS (SELECT 1 FROM episodes WHERE scope = ?) OR EXISTS (SELECT 1 FROM turns WHERE scope = ?) OR "
+    "EXISTS (SELECT 1 FROM reviews WHERE scope = ?) OR "
+    "EXISTS (SELECT 1 FROM memories WHERE scope = ? AND state = 'active')"
 )
 
 
@@ -30,18 +29,20 @@ def linked_with(database: Database, scope: str) -> list[str]:
 
 def links_of(database: Database, scope: str) -> dict[str, Link]:
     """See `Links.of`. Within a transaction."""
-    query = (
-        "WITH RECURSIVE up(scope) AS (VALUES (CAST(? AS TEXT)) UNION "
-        "SELECT l.target FROM up JOIN links l ON l.scope = up.scope) SELECT scope FROM up"
-    )
-    above = [str(row[0]) for row in database.execute(query, (scope,))]
-    query = (
-        "WITH RECURSIVE down(scope) AS (SELECT value FROM json_each(?) UNION "
-        "SELECT l.scope FROM down JOIN links l ON l.target = down.scope) "
-        "SELECT l.scope, l.target, l.at FROM down JOIN links l ON l.scope = down.scope ORDER BY l.at"
-    )
-    found = database.execute(query, (json.dumps(above),)).fetchall()
-    return {str(name): Link(target=str(target), at=at) for name, target, at in found}
+    root, above = scope, {scope}
+    while found := database.execute("SELECT target FROM links WHERE scope = ?", (root,)).fetchone():
+        if found[0] in above:
+            break
+        root = str(found[0])
+        above.add(root)
+    links: dict[str, Link] = {}
+    names = [root]
+    query = "SELECT scope, target, at FROM links WHERE target = ?"
+    while names:  # a level at a time: all of it is asked for before the first answer is read
+        rows = [row for asked in [database.execute(query, (name,)) for name in names] for row in asked.fetchall()]
+        names = [str(row[0]) for row in rows if row[0] not in links]
+        links |= {str(name): Link(target=str(target), at=at) for name, target, at in rows}
+    return dict(sorted(links.items(), key=lambda item: item[1].at))
 
 
 class SqlLinks:
@@ -92,7 +93,11 @@ class SqlLinks:
         await self._change((scope, target), query, scope, target, at)
 
     async def is_left(self, scopes: Sequence[str]) -> bool:
-        return bool(await self._connection.rows(_LEFT, (json.dumps(list(scopes)),), of=scopes))
+        def work(database: Database) -> bool:
+            asked = [database.execute(_LEFT, (scope,) * 4) for scope in scopes]
+            return any(found.fetchone()[0] for found in asked)
+
+        return await self._connection.read(work, of=scopes)
 
     async def hold(self, scope: str, kind: HeldKind, items: Mapping[str, str]) -> None:
         rows = [(scope, kind, item, body) for item, body in items.items()]

@@ -345,6 +345,8 @@ _COUNTED: Final = (
     CREATE INDEX receipts_by_scope ON receipts (scope, id);
     CREATE INDEX replies_by_scope ON replies (scope, turn);
     CREATE INDEX links_by_target ON links (target);
+    ALTER TABLE episode_pages ADD COLUMN behind INTEGER NOT NULL DEFAULT 1;      -- it changed since it was indexed
+    CREATE INDEX episode_pages_behind ON episode_pages (scope, page) WHERE behind;
     CREATE INDEX sessions_unsaved ON sessions (ended_at) WHERE state = 'unsaved';
     CREATE INDEX session_stages ON session_memories (session_id) WHERE type = 'S';
     CREATE INDEX marks_untold ON marks (scope, name) WHERE NOT told;

@@ -72,6 +72,15 @@ class Episodes(Protocol):
     async def pages(self, scope: str, among: Sequence[int] | None = None) -> Mapping[int, str]:
         """Return the pages of a scope, or which of some there are, each with a token that changes with its episodes."""
 
+    async def unindexed_scopes(self) -> list[str]:
+        """Return the scopes with pages that changed since they were indexed."""
+
+    async def unindexed(self, scope: str) -> list[int]:
+        """Return the pages of a scope that changed since they were indexed."""
+
+    async def indexed(self, scope: str, pages: Mapping[int, str]) -> list[int]:
+        """Record that pages are indexed as of their tokens; return those that have another token by now."""
+
     async def read(self, scope: str, pages: Sequence[int]) -> Mapping[int, tuple[str, Sequence[Episode]]]:
         """Return the token of each of these pages ("" if it does not exist), and its episodes, oldest first."""
 

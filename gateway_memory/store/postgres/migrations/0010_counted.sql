@@ -70,6 +70,11 @@ INSERT INTO session_totals
     UNION ALL SELECT 'layer.' || layer, 0, count(*) FROM saved_sessions GROUP BY layer;
 
 CREATE INDEX links_by_target ON links (target);
+
+-- A page of exchanges that changed is behind until the index has it. Hosts of older versions say nothing of it.
+ALTER TABLE episode_pages ADD COLUMN behind BOOLEAN NOT NULL DEFAULT FALSE;
+ALTER TABLE episode_pages ALTER COLUMN behind SET DEFAULT TRUE;
+CREATE INDEX episode_pages_behind ON episode_pages (scope, page) WHERE behind;
 CREATE INDEX sessions_unsaved ON sessions (ended_at) WHERE state = 'unsaved';
 CREATE INDEX session_stages ON session_memories (session_id) WHERE type = 'S';
 CREATE INDEX marks_untold ON marks (scope, name) WHERE NOT told;
