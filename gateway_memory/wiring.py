@@ -29,7 +29,7 @@ from gateway_memory.edge.repeats import Repeats
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.runtime.tasks import compute_threads, run_beside
+from gateway_memory.runtime.tasks import begin_beside, compute_threads, run_beside
 from gateway_memory.scope import Scope
 from gateway_memory.sessions.hearing import Hearing
 from gateway_memory.sessions.lifecycle import Lifecycle
@@ -57,6 +57,7 @@ __all__ = ["OpenMemory", "open_memory"]
 log = get_logger(__name__)
 
 _GRACE_SECONDS: Final = 5.0
+_CLOSING_SECONDS: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +194,11 @@ async def open_memory(
         switched=starter.switched,
         health=health,
     )
-    await lifecycle.close_abandoned(starting=True)
+    closing = begin_beside(stack, lifecycle.close_abandoned(starting=True), "abandoned")
+    # A host that was killed may have left thousands: opening waits for those of a person's machine.
+    await asyncio.wait([closing], timeout=_CLOSING_SECONDS)
+    if closing.done():
+        closing.result()
     return OpenMemory(
         runtime=runtime,
         storage=storage,

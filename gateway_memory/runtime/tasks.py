@@ -12,7 +12,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 from gateway_memory.errors import place_of
 from gateway_memory.observability.logger import get_logger
 
-__all__ = ["Threads", "compute", "compute_threads", "run_beside"]
+__all__ = ["Threads", "begin_beside", "compute", "compute_threads", "run_beside"]
 
 log = get_logger(__name__)
 
@@ -120,13 +120,19 @@ async def compute(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(pool, partial(work, *args, **kwargs))
 
 
-def run_beside(stack: AsyncExitStack, work: Coroutine[Any, Any, None], name: str) -> None:
+def run_beside(stack: AsyncExitStack, work: Coroutine[Any, Any, object], name: str) -> None:
     """Run a coroutine as a background task until the stack is closed."""
+    _ = begin_beside(stack, work, name)
+
+
+def begin_beside(stack: AsyncExitStack, work: Coroutine[Any, Any, object], name: str) -> asyncio.Task[object]:
+    """Run a coroutine likewise, and return the task."""
     running = asyncio.create_task(work, name=f"gateway-memory-{name}")
     stack.push_async_callback(_stop, running, name)
+    return running
 
 
-async def _stop(running: asyncio.Task[None], name: str) -> None:
+async def _stop(running: asyncio.Task[object], name: str) -> None:
     while not running.done():
         running.cancel()  # repeat the cancel: wait_for and a failing TaskGroup can swallow it
         await asyncio.wait([running], timeout=_CANCEL_SECONDS)

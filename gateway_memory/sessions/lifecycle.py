@@ -206,8 +206,8 @@ class Lifecycle:
     async def close_abandoned(self, *, starting: bool) -> int:
         """Close sessions that are dead or idle for too long, and return their number; make up records that are missing.
 
-        starting: this process has opened no session yet, so sessions under its slot belong to a dead process. The call
-        then does not wait for a model.
+        starting: this process had opened no session when it was called, so sessions under its slot belong to a dead
+        process. The call then does not wait for a model, and leaves those that are spoken in again meanwhile.
         """
         idle = self._runtime.clock() - timedelta(hours=self._runtime.settings.sessions.idle_hours)
         sessions = self._storage.sessions
@@ -215,6 +215,8 @@ class Lifecycle:
         for session in found:
             self._sessions.close_idle(session.session_id)
         for session, end in [(each, End(reason="abandoned")) for each in found] + await sessions.unsaved():
+            if starting and self._sessions.of_id(session.session_id):
+                continue
             try:
                 scope = self._runtime.scope_of(session.scope)
                 await self.end(session.session_id, scope, session.key, end, patient=not starting)

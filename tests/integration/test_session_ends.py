@@ -1,6 +1,7 @@
 """Sessions end saved, exactly once, whatever ends them: the cases of the design's review."""
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
 from datetime import timedelta
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from ending import CONFIG, WORTH, Clock, agent_saves, opened, records, said
 from inside import journal_rows, parts
+from patience import seconds
 
 from gateway_memory import OWNER, GatewayMemory
 from gateway_memory.store.ports.sessions import End
@@ -201,3 +203,27 @@ async def test_two_saves_at_once_from_two_processes_leave_one_record(tmp_path: P
         answers = await asyncio.gather(*(process.communicate(b"go\n") for process in both))
     assert sorted(out.decode().strip() for out, _ in answers) == ["False", "True"]
     assert len(records(tmp_path)) == 1
+
+
+async def test_a_memory_with_many_abandoned_sessions_opens_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path, Clock()) as memory:
+        await memory.start_session("first", user=OWNER)
+    with sqlite3.connect(tmp_path / "journal.sqlite") as database:  # as if the process had been killed
+        database.execute(
+            "WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 299) INSERT INTO sessions "
+            "(session_id, key, scope, opened_at, seen_at, slot) SELECT 'dead' || i, 'k' || i, 'owner', 0, 0, 0 FROM n"
+        )
+    monkeypatch.setattr("gateway_memory.wiring._CLOSING_SECONDS", 0.0)
+    async with opened(tmp_path, Clock()) as memory:
+        counts = await memory.session_counts()
+        assert counts["open"] > 0, "it did not wait"
+        session = await memory.start_session("k299", user=OWNER)
+        assert await memory.after_reply(session, user="Remember that the lamp is red.", reply="OK")
+
+        async with asyncio.timeout(seconds(30)):
+            while (await memory.session_counts())["open"] > 2:  # this one, and the one that was left in order
+                await asyncio.sleep(0.02)
+        await memory.flush()
+        assert await memory.search(session, "lamp", kinds=["memory"])
