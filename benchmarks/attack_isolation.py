@@ -10,11 +10,11 @@ from typing import Any, Final
 from attacks import PEOPLE, Try, answer_of, config, opening_of, said, words
 
 from gateway_memory import GatewayMemory, Session
-from gateway_memory.scope import scope_named
+from gateway_memory.scope import Scope
 
 __all__ = ["isolation"]
 
-PUT_IN: Final = Path(scope_named("user:zoe").folder)
+PUT_IN: Final = Path(Scope.parse("user:zoe").folder)
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _LINKS: Final[dict[str, Callable[[Path, Path], None]]] = {
     "a link": lambda place, owner: _in(place).joinpath("MEMORY.md").symlink_to(owner / "MEMORY.md"),

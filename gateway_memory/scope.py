@@ -4,20 +4,23 @@ import hashlib
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import Final, TypeGuard
+from typing import Final, TypedDict, TypeGuard, cast
 
 from gateway_memory.errors import UsageError
 
 __all__ = [
+    "FOLDERS",
+    "KINDS",
     "LONGEST_NAME",
     "OWNER",
     "OWNER_KEY",
     "OWNER_SCOPE",
+    "Kind",
     "Owner",
     "Scope",
+    "Whose",
     "is_name",
     "resolve_scope",
-    "scope_named",
     "shortened",
 ]
 
@@ -37,12 +40,114 @@ OWNER: Final = Owner()
 """The owner of the workspace: `start_session(key, user=OWNER)`."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of scope, with all that depends on it.
+
+    name: what its keys begin with. folder: the folder of the workspace in which its scopes have theirs.
+    is_shared: whether several people read what is in a scope, so that nothing says which of them speaks.
+    may_link: whether its scopes can be linked: one person over channels.
+    speaker: who speaks, as a model is told; with the scope's name in the place of {}.
+    """
+
+    name: str
+    folder: str
+    is_shared: bool
+    may_link: bool
+    speaker: str
+
+
+_OWNER: Final = Kind(name=OWNER_KEY, folder="", is_shared=False, may_link=False, speaker="the owner of the assistant")
+KINDS: Final = {
+    kind.name: kind
+    for kind in (
+        _OWNER,
+        Kind(
+            name="user",
+            folder="people",
+            is_shared=False,
+            may_link=True,
+            speaker='a guest called "{}", not the owner of the assistant',
+        ),
+        Kind(
+            name="room",
+            folder="rooms",
+            is_shared=True,
+            may_link=False,
+            speaker="one of several people in a group",
+        ),
+    )
+}
+"""All kinds of scopes, by name. Nothing else knows which there are."""
+_BY_FOLDER: Final = {kind.folder: kind for kind in KINDS.values() if kind.folder}
+FOLDERS: Final = tuple(_BY_FOLDER)
+"""The folders of the workspace in which scopes have theirs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """One owner, person or group: `key` ("owner", "user:zoe", "room:discord-5") and `folder` in the workspace."""
 
     key: str
     folder: str
+
+    @classmethod
+    def of(cls, kind: Kind, name: str) -> "Scope":
+        """Return the scope of a name. Raises UsageError: it is no name (see `is_name`)."""
+        if not is_name(name):
+            raise UsageError(
+                f"{kind.name}={shortened(name)}: expected a name in valid Unicode of 1 to {LONGEST_NAME} bytes in "
+                "UTF-8 that holds no control character (or OWNER, for the owner of the workspace)"
+            )
+        name = unicodedata.normalize("NFC", name)
+        slug = re.sub(r"[^\w-]+", "-", name, flags=re.UNICODE).strip("-_")[:40] or "unnamed"
+        digest = hashlib.blake2b(name.encode(), digest_size=5).hexdigest()
+        return cls(f"{kind.name}:{name}", f"{kind.folder}/{slug}-{digest}")
+
+    @classmethod
+    def parse(cls, key: str) -> "Scope":
+        """Return the scope of a key. Raises UsageError: it is none."""
+        if key == OWNER_KEY:
+            return OWNER_SCOPE
+        kind, colon, name = key.partition(":")
+        if not colon or kind == OWNER_KEY or kind not in KINDS or not is_name(name):
+            expected = ", ".join(f"{each.name}:NAME" for each in _BY_FOLDER.values())
+            raise UsageError(f"{shortened(key)} is no scope: expected owner, or one of {expected}")
+        return cls.of(KINDS[kind], name)
+
+    @classmethod
+    def of_folder(cls, folder: str) -> "Scope | None":
+        """Return the scope that has a folder; None if the folder doesn't tell, since characters were replaced in it."""
+        if folder == "":
+            return OWNER_SCOPE
+        parent, _, rest = folder.partition("/")
+        kind, name = _BY_FOLDER.get(parent), rest.rpartition("-")[0]
+        if kind is None or not is_name(name):
+            return None
+        found = cls.of(kind, name)
+        return found if found.folder == folder else None
+
+    @property
+    def kind(self) -> Kind:
+        """Its kind."""
+        return KINDS[self.key.partition(":")[0]]
+
+    @property
+    def name(self) -> str:
+        """The name of the person or the group; "" for the owner."""
+        return self.key.partition(":")[2]
+
+    @property
+    def whose(self) -> "Whose":
+        """The keyword argument by which `start_session` and other calls select it."""
+        return {"user": OWNER} if self.key == OWNER_KEY else cast("Whose", {self.kind.name: self.name})
+
+
+class Whose(TypedDict, total=False):
+    """See `Scope.whose`: exactly one of them is given."""
+
+    user: Owner | str
+    room: str
 
 
 OWNER_SCOPE: Final = Scope(OWNER_KEY, "")
@@ -85,26 +190,4 @@ def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
         raise UsageError('start_session needs exactly one of user=OWNER, user="name" and room="name"')
     if isinstance(user, Owner):
         return OWNER_SCOPE
-    kind, parent, name = ("user", "people", user) if user is not None else ("room", "rooms", room)
-    if not is_name(name):
-        raise UsageError(
-            f"{kind}={shortened(name)}: expected a name in valid Unicode of 1 to {LONGEST_NAME} bytes in UTF-8 "
-            "that holds no control character (or OWNER, for the owner of the workspace)"
-        )
-    name = unicodedata.normalize("NFC", name)
-    slug = re.sub(r"[^\w-]+", "-", name, flags=re.UNICODE).strip("-_")[:40] or "unnamed"
-    digest = hashlib.blake2b(name.encode(), digest_size=5).hexdigest()
-    return Scope(f"{kind}:{name}", f"{parent}/{slug}-{digest}")
-
-
-def scope_named(key: str) -> Scope:
-    """Return the scope of a scope's key.
-
-    Raises:
-        UsageError: it is no key of a scope.
-    """
-    kind, _, name = key.partition(":")
-    return resolve_scope(
-        user=OWNER if kind == "owner" else name if kind == "user" else None,
-        room=name if kind == "room" else None,
-    )
+    return Scope.of(KINDS["user"], user) if user is not None else Scope.of(KINDS["room"], room or "")

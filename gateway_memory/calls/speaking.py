@@ -31,7 +31,7 @@ class SpeakingCalls(ConversationCalls):
         if isinstance(found, Refused) or not isinstance(found.user, str):
             return found
         scope = await opened.links.resolved(found.scope)
-        return replace(found, user=scope.key.partition(":")[2])
+        return replace(found, user=scope.name)
 
     async def session_of(self, facts: Facts, *, ephemeral: bool = False) -> Session:
         """Open or resume the session of the one who is speaking. Call it for each message: a key can be shared.

@@ -239,7 +239,7 @@ def _cleaned(candidate: Candidate) -> Candidate:
 def _retractable(scope: Scope, turns: Sequence[Turn], by_rules: Sequence[MemoryRecord]) -> list[Kept]:
     """Return what a model may take back: in a group, not what somebody asked to remember."""
     fixed: set[tuple[int, str]] = set()
-    if scope.key.startswith("room:"):
+    if scope.kind.is_shared:
         fixed = {
             (turn.id, one_line(found.content)) for turn in turns for found in extract_rules(turn) if found.explicit
         }
@@ -251,8 +251,4 @@ def _retractable(scope: Scope, turns: Sequence[Turn], by_rules: Sequence[MemoryR
 
 
 def _speaker(scope: Scope) -> str:
-    kind, _, name = scope.key.partition(":")
-    if kind == "user":
-        plain = re.sub(r"[^\w .-]+", " ", name)[:40]  # a user chooses the name, so remove markup
-        return f'a guest called "{plain}", not the owner of the assistant'
-    return "one of several people in a group" if kind == "room" else "the owner of the assistant"
+    return scope.kind.speaker.format(re.sub(r"[^\w .-]+", " ", scope.name)[:40])  # a user chooses the name: no markup

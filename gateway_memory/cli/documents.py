@@ -78,11 +78,11 @@ COMMANDS: Final = (
 
 def run_edit(args: argparse.Namespace) -> int:
     """Edit a document; returns the exit code: 1 if it could not be saved."""
+    from gateway_memory.scope import Scope
     from gateway_memory.transfer.by_hand import check_document
-    from gateway_memory.transfer.eraser import scope_named
 
     check_document(args.document)
-    scope, settings = scope_named(args.scope), _settings(args)
+    scope, settings = Scope.parse(args.scope), _settings(args)
     if settings is None:
         return 1
     editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
@@ -160,11 +160,11 @@ async def _save(settings: "MemorySync", workspace: Path, scope: "Scope", name: s
 
 def run_checkout(args: argparse.Namespace) -> int:
     """Write the documents of a scope into a folder; returns the exit code."""
+    from gateway_memory.scope import Scope
     from gateway_memory.transfer.by_hand import open_for
     from gateway_memory.transfer.checkout import Checkout
-    from gateway_memory.transfer.eraser import scope_named
 
-    scope, settings = scope_named(args.scope), _settings(args)
+    scope, settings = Scope.parse(args.scope), _settings(args)
     if settings is None:
         return 1
 

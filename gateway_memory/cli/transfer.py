@@ -211,11 +211,11 @@ async def _give(args: argparse.Namespace) -> int:
 def run_delete(args: argparse.Namespace) -> int:
     """Delete a scope and print the proof; returns the exit code."""
     from gateway_memory.config.load import load_config
+    from gateway_memory.scope import Scope
     from gateway_memory.transfer.deletion import Deletion
-    from gateway_memory.transfer.eraser import scope_named
     from gateway_memory.transfer.proof import lines_of, places
 
-    scope = scope_named(args.scope)
+    scope = Scope.parse(args.scope)
     deletion = Deletion(workspace=args.workspace, store=load_config(args.config).defaults.store)
     if not deletion.is_shared and no_folder(args.workspace):
         return 1

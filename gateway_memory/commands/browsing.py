@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from gateway_memory.commands.ports import CommandPorts
-from gateway_memory.scope import scope_named
+from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.plan import Receipt
@@ -92,9 +92,9 @@ class Browsing:
         found, _ = scopes_of(await self._storage.documents.folders(), await self._storage.sessions.scopes())
         return [scope.key for scope in found]
 
-    async def holds(self, scope: str) -> bool:
-        """Return whether a scope holds anything. Raises UsageError: it is none."""
-        return await self._storage.sessions.knows(scope) or bool(await self._storage.documents.scan(scope_named(scope)))
+    async def holds(self, scope: Scope) -> bool:
+        """Return whether a scope holds anything."""
+        return await self._storage.sessions.knows(scope.key) or bool(await self._storage.documents.scan(scope))
 
     async def linked(self) -> Mapping[str, str]:
         """Return the scope in which the memory of each linked scope is."""

@@ -16,7 +16,6 @@ __all__ = ["Commands", "may_change"]
 _LONGEST: Final = 8000
 """Characters of a command that are read; no memory is longer."""
 _CATCH_UP_SECONDS: Final = 2.0
-_ROOM: Final = "room:"
 
 
 def may_change(text: str) -> bool:
@@ -47,7 +46,7 @@ class Commands:
         except NotDone as answer:
             return Answer(text=str(answer), done=False)
         finally:
-            if session.scope.key.startswith(_ROOM):  # whoever asks next may be somebody else
+            if session.scope.kind.is_shared:  # whoever asks next may be somebody else
                 session.language = language
         return None if said is None else Answer(text=said)
 

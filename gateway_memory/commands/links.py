@@ -3,7 +3,7 @@
 from gateway_memory.commands.answers import NotDone, phrase, shown
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.errors import UsageError
-from gateway_memory.scope import Scope, scope_named
+from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 
 __all__ = ["link", "unlink"]
@@ -48,9 +48,9 @@ def _check(ports: CommandPorts, session: Session) -> None:
 
 def _person(session: Session, named: str) -> Scope:
     try:
-        scope = scope_named(named.strip())
+        scope = Scope.parse(named.strip())
     except UsageError:
         raise NotDone(phrase(session, "link_usage", name=shown(named))) from None
-    if not scope.key.startswith("user:"):
+    if not scope.kind.may_link:
         raise NotDone(phrase(session, f"link_not_{scope.key.partition(':')[0]}"))
     return scope

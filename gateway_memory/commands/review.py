@@ -7,7 +7,7 @@ from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, sh
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.context.finder import as_query
 from gateway_memory.runtime.clock import day_of
-from gateway_memory.scope import OWNER_KEY, Scope, scope_named
+from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.review import Review
@@ -128,4 +128,4 @@ async def _line_of(ports: CommandPorts, review: Review) -> str:
 
 
 def _scope(review: Review) -> Scope:
-    return scope_named(review.scope)
+    return Scope.parse(review.scope)

@@ -45,7 +45,7 @@ def session_types(key: str, scope: Scope) -> tuple[str, ...]:
     `…:subagent:<id>`. A channel is also a group, and so is a room. A thread also has the type of its parent. Any other
     key is a direct conversation.
     """
-    if scope.key.startswith("room:"):
+    if scope.kind.is_shared:
         return ("group",)
     parts = key.lower().split(":")
     is_agent = parts[0] == "agent" and len(parts) > 2  # noqa: PLR2004 - agent, its id, and the rest

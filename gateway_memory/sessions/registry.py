@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.identity.keys import agent_of
-from gateway_memory.scope import Scope, scope_named
+from gateway_memory.scope import Scope
 from gateway_memory.session import FEATURES, Feature, Session
 from gateway_memory.sessions.prompts import Prompts
 from gateway_memory.store.record import MemoryRecord
@@ -113,7 +113,7 @@ class SessionRegistry:
 
     def scope_of(self, key: str) -> Scope:
         """Return the scope of a scope key, even if no session of this process has it."""
-        return scope_named(key)
+        return Scope.parse(key)
 
     def scopes(self) -> list[Scope]:
         """Return the scopes of the open sessions of this process."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError
-from gateway_memory.scope import OWNER_KEY, Scope, resolve_scope, scope_named
+from gateway_memory.scope import FOLDERS, Scope
 
 __all__ = [
     "BEFORE_ANYTHING",
@@ -97,7 +97,7 @@ _RELEASED: Final = frozenset({"plans", "sessions", "turns"})
 """Tables whose rows a process holds by the number of its slot. After a move none does, and the next one adopts them."""
 _NOBODY: Final = -1
 
-_FOLDER: Final = re.compile(r"(people|rooms)/([^/\0]+)")
+_FOLDER: Final = re.compile(rf"({'|'.join(FOLDERS)})/([^/\0]+)")
 _NAME: Final = re.compile(r"MEMORY\.md|memory/(?!\.)[^/\0]+\.md")
 """More than `is_document` allows: a file of another program may have such a name already."""
 
@@ -115,7 +115,7 @@ def folder_of(scope: str) -> str:
         UsageError: it is neither.
     """
     with suppress(UsageError):
-        return scope_named(scope).folder
+        return Scope.parse(scope).folder
     if not is_folder(scope):
         raise UsageError("the session records of a scope have no place among files: its key is none of ours")
     return scope
@@ -126,14 +126,8 @@ def key_of_folder(folder: str, keys: Mapping[str, str]) -> str:
 
     keys: the known scopes, by their folders.
     """
-    if folder == "":
-        return OWNER_KEY
-    parent, _, rest = folder.partition("/")
-    name = rest.rpartition("-")[0]
-    guess: Scope | None = None
-    with suppress(UsageError):
-        guess = resolve_scope(user=name if parent == "people" else None, room=name if parent == "rooms" else None)
-    return keys.get(folder) or (guess.key if guess and guess.folder == folder else folder)
+    found = Scope.of_folder(folder)
+    return keys.get(folder) or (found.key if found else folder)
 
 
 def checked_names(row: Row, columns: Sequence[str]) -> tuple[str, str]:

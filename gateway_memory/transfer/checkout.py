@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import StoreError, UsageError
-from gateway_memory.scope import Scope, scope_named
+from gateway_memory.scope import Scope
 from gateway_memory.store.disk.private import private_folder
 from gateway_memory.store.documents import MEMORY_FILE, is_document
 from gateway_memory.store.ports.store import Store
@@ -73,7 +73,7 @@ class Checkout:
             texts = found["documents"]
             if found["version"] != _VERSION or not all(map(is_document, texts)):
                 raise ValueError  # noqa: TRY301 - reads as the others
-            scope = scope_named(found["scope"])
+            scope = Scope.parse(found["scope"])
             return cls(folder, scope=scope, journal=str(found["journal"]), texts=_texts(texts))
         except FileNotFoundError:
             raise UsageError(f"{folder}: this is no folder of `gateway-memory checkout`") from None

@@ -38,7 +38,7 @@ class Deletion:
         """Return the other scopes of the person to whom a scope belongs. Raises StoreError."""
         if not self.is_shared:
             return eraser.linked_with(self.workspace, scope)
-        return [eraser.scope_named(key) for key in self._tables().linked_with(scope.key)]
+        return [Scope.parse(key) for key in self._tables().linked_with(scope.key)]
 
     def survey(self, scope: Scope) -> dict[str, int]:
         """Return how much of a scope, and of those that are linked with it, is stored, by place. Raises StoreError."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import StoreError, UsageError
-from gateway_memory.scope import OWNER, OWNER_KEY, Scope, resolve_scope
+from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.disk.slots import all_slots
 from gateway_memory.store.disk.workspace import INDEX_FILE, STATE_FOLDER, locked
 from gateway_memory.store.journal.in_place import JournalInPlace
@@ -22,30 +22,16 @@ from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, read_rec
 from gateway_memory.transfer.proof import Proof
 from recall import RecallError, erase_scope, peek
 
-__all__ = ["delete", "linked_with", "scope_named", "survey"]
+__all__ = ["delete", "linked_with", "survey"]
 
 _NEEDLES: Final = 300
 _SHORTEST_NEEDLE: Final = 8
 
 
-def scope_named(name: str) -> Scope:
-    """Return the scope of "owner", "user:NAME" or "room:NAME".
-
-    Raises:
-        UsageError: the name has another form.
-    """
-    kind, _, who = name.partition(":")
-    if name == OWNER_KEY:
-        return resolve_scope(user=OWNER, room=None)
-    if kind not in ("user", "room") or not who.strip():
-        raise UsageError(f"--scope {name}: expected owner, user:NAME or room:NAME")
-    return resolve_scope(user=who if kind == "user" else None, room=who if kind == "room" else None)
-
-
 def linked_with(workspace: Path, scope: Scope) -> list[Scope]:
     """Return the other scopes of the person to whom a scope belongs."""
     with _journal(workspace) as journal:
-        return [scope_named(key) for key in journal.linked_with(scope.key)] if journal else []
+        return [Scope.parse(key) for key in journal.linked_with(scope.key)] if journal else []
 
 
 def survey(workspace: Path, scope: Scope) -> dict[str, int]:

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, Final
 
 from gateway_memory.errors import UsageError
 from gateway_memory.runtime.tasks import compute
-from gateway_memory.scope import OWNER_SCOPE, Scope, resolve_scope
+from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk.private import private_folder, write_private
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.markdown import parse
@@ -23,7 +24,6 @@ __all__ = ["Exporter", "scopes_of", "to_line"]
 
 _ALL: Final = 1 << 40
 _EPISODES_AT_ONCE: Final = 500
-_FOLDERS: Final = {"people": "user", "rooms": "room"}
 
 
 def scopes_of(folders: Sequence[str], keys: Sequence[str]) -> tuple[list[Scope], list[str]]:
@@ -35,18 +35,14 @@ def scopes_of(folders: Sequence[str], keys: Sequence[str]) -> tuple[list[Scope],
     scopes = [OWNER_SCOPE]
     known: dict[str, Scope] = {}
     for key in keys:
-        kind, _, name = key.partition(":")
-        if kind in ("user", "room") and name:
-            scope = resolve_scope(user=name if kind == "user" else None, room=name if kind == "room" else None)
-            known[scope.folder] = scope
+        with suppress(UsageError):
+            scope = Scope.parse(key)
+            if scope != OWNER_SCOPE:
+                known[scope.folder] = scope
     lost: list[str] = []
     for folder in folders:
-        parent, _, rest = folder.partition("/")
-        kind, name = _FOLDERS.get(parent, ""), rest.rpartition("-")[0]
-        if folder not in known and name:
-            guess = resolve_scope(user=name if kind == "user" else None, room=name if kind == "room" else None)
-            if guess.folder == folder:
-                known[folder] = guess
+        if folder not in known and (guess := Scope.of_folder(folder)):
+            known[folder] = guess
         if folder in known:
             scopes.append(known[folder])
         else:

@@ -9,9 +9,10 @@ from typing import Any, Final
 from extractor import clean
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
+from gateway_memory.errors import UsageError
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
-from gateway_memory.scope import OWNER_KEY, Scope, is_name
+from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
 from gateway_memory.store.plan import CandidateOutcome, Plan
@@ -167,10 +168,10 @@ class Importer:
         """Return the scope of an item, or None if it names an invalid one."""
         if isinstance(item, Problem | Ignored) or not item.scope:
             return default
-        kind, _, name = item.scope.partition(":")
-        if item.scope != OWNER_KEY and kind not in ("user", "room"):
+        try:
+            return self._runtime.scope_of(item.scope)
+        except UsageError:
             return None
-        return self._runtime.scope_of(item.scope) if item.scope == OWNER_KEY or is_name(name) else None
 
     async def _memories(
         self,

@@ -181,7 +181,7 @@ class Joining:
         retired: Sequence[MemoryRecord] = (),
     ) -> None:
         """Write what comes and what leaves, with a receipt. Call it only within the documents' `writing`."""
-        name = other.key.partition(":")[2]
+        name = other.name
         changed = [*added, *retired]
         outcomes = [CandidateOutcome(turn=0, action=action, reason=name, id=record.id) for record in changed]
         await self._executor.execute(

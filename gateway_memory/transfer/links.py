@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.identity.codes import CODE_SECONDS, TRIES, TRIES_SECONDS, digest_of, new_code
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.scope import OWNER_KEY, Scope
+from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.sessions.lifecycle import Lifecycle
 from gateway_memory.sessions.registry import SessionRegistry
@@ -90,10 +90,9 @@ class LinkBook:
 
     def refused(self, session: Session) -> NoLink | None:
         """Return why the identity of a session can't be linked, or None if it can."""
-        if session.scope.key.startswith("room:"):
-            return "room"
-        if session.scope.key == OWNER_KEY:
-            return "owner"
+        kind = session.scope.kind
+        if not kind.may_link:
+            return cast("NoLink", kind.name)
         return "incognito" if session.incognito else None
 
     async def offer(self, session: Session) -> str:
@@ -169,4 +168,4 @@ def _leaving(links: Mapping[str, Link], identity: str) -> str | None:
 
 
 def _name(scope: str) -> str:
-    return scope.partition(":")[2]
+    return Scope.parse(scope).name

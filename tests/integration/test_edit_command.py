@@ -15,13 +15,13 @@ from postgres import KINDS, app_of, migrated
 
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.main import main
-from gateway_memory.scope import OWNER_SCOPE, Scope, scope_named
+from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.transfer.by_hand import open_for
 from gateway_memory.transfer.checkout import STATE_FILE
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("alone")]  # beside no other test of servers
 
-ZOE = scope_named("user:zoe")
+ZOE = Scope.parse("user:zoe")
 
 
 class Place:
@@ -334,7 +334,7 @@ def test_an_empty_scope_is_checked_out(place: Place, tmp_path: Path, capsys: pyt
     assert "0 documents of room:x" in capsys.readouterr().out
     (folder / "MEMORY.md").write_text("- first\n")
     assert main(["commit", *place.options, str(folder)]) == 0
-    assert place.read("MEMORY.md", scope_named("room:x")) == b"- first\n"
+    assert place.read("MEMORY.md", Scope.parse("room:x")) == b"- first\n"
 
 
 def test_without_a_folder_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ from postgres import KINDS, migrated
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.errors import StoreError
-from gateway_memory.scope import OWNER_SCOPE, scope_named
+from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.journal.moving import FilesSide
 from gateway_memory.store.journal.sqlite import open_journal
 from gateway_memory.store.moving import LEFT, PARTS
@@ -38,7 +38,7 @@ pytestmark = [
 ]
 
 EPISODES = 5000
-ROOM = scope_named("room:a/b c")  # whose name the folder does not tell
+ROOM = Scope.parse("room:a/b c")  # whose name the folder does not tell
 PROGRAM = Path(__file__).parents[1] / "programs" / "moving.py"
 
 

@@ -11,13 +11,13 @@ from patience import seconds
 
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.scope import scope_named
+from gateway_memory.scope import Scope
 from gateway_memory.store.disk.own import LARGEST
 from recall import EmbedderSettings, RecallSettings
 
 pytestmark = pytest.mark.files
 WORDS = Config(defaults=MemorySync(auto_recall=RecallSettings(embedder=EmbedderSettings(provider="none"))))
-ZOE = scope_named("user:zoe").folder
+ZOE = Scope.parse("user:zoe").folder
 SECRET = "my quokkastein hangs behind the old oak"
 
 

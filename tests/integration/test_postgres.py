@@ -24,7 +24,7 @@ from gateway_memory import OWNER, Config, Facts, GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.config.settings import IncrementalSyncSettings, MemorySync, OpeningSettings, StoreSettings
 from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureError, StoreError, UsageError
-from gateway_memory.scope import scope_named
+from gateway_memory.scope import Scope
 from gateway_memory.store.journal.sql import Database
 from gateway_memory.store.journal.sqlite import migrate as migrate_file
 from gateway_memory.store.plan import Plan
@@ -323,7 +323,7 @@ async def test_a_person_is_deleted_with_proof_while_hosts_run(dsn: str, schema: 
             await memory.after_reply(of, user=f"Remember that the locker of {user} opens with 4711.", reply="OK")
             await memory.flush()
             assert await memory.search(of, "locker")
-        proof = await asyncio.to_thread(deletion.delete, scope_named("user:zoe"))
+        proof = await asyncio.to_thread(deletion.delete, Scope.parse("user:zoe"))
         assert proof.holds
         assert proof.before["memories"] == proof.before["episodes"] == proof.before["documents"] == 1
         assert "write-ahead log" in lines_of(proof)[-1]
@@ -354,7 +354,7 @@ async def test_what_waits_for_a_session_of_a_deleted_person_is_not_told(schema: 
         await a.after_reply(speaker, user="Remember that the duck is lame.", reply="OK")
         await a.flush()
         await until(lambda: len(listener.inbox) > 0)
-        assert (await asyncio.to_thread(deletion.delete, scope_named("user:zoe"))).holds
+        assert (await asyncio.to_thread(deletion.delete, Scope.parse("user:zoe"))).holds
         for memory, session in ((a, beside), (b, listener)):
             before = session.session_id
             context = await memory.before_reply(session, "how is the duck?")
@@ -384,7 +384,7 @@ async def test_what_waits_for_a_linked_session_of_a_deleted_person_is_not_told(s
         await a.after_reply(speaker, user="Remember that the duck is lame.", reply="OK")
         await a.flush()
         await until(lambda: len(listener.inbox))
-        assert (await asyncio.to_thread(deletion.delete, scope_named(speaker.scope.key))).holds
+        assert (await asyncio.to_thread(deletion.delete, Scope.parse(speaker.scope.key))).holds
         assert "duck" not in (await b.before_reply(listener, "how is the duck?")).text
 
 

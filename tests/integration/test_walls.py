@@ -8,7 +8,7 @@ import pytest
 from postgres import KINDS, app_of, migrated
 
 from gateway_memory.errors import StoreError
-from gateway_memory.scope import OWNER_SCOPE, scope_named
+from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.journal.sql import Named
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.ports.store import Store
@@ -21,7 +21,7 @@ from recall import Entry, FileEntries, PostgresRows, Stamp
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
 
 MEMORY_FILE = "MEMORY.md"
-ZOE, ADA = scope_named("user:zoe"), scope_named("user:ada")
+ZOE, ADA = Scope.parse("user:zoe"), Scope.parse("user:ada")
 
 
 @pytest.fixture(params=KINDS)

@@ -9,7 +9,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.scope import OWNER, OWNER_KEY, Owner
+from gateway_memory.scope import Owner, Scope
 from gateway_memory.session import Session
 
 __all__ = ["AGENT_CLAIM", "SCOPE_CLAIM", "Desk", "FindDesk", "desk_of_token", "open_desk"]
@@ -30,7 +30,9 @@ class Desk:
 FindDesk = Callable[[], Awaitable[Desk]]
 
 
-async def open_desk(memory: GatewayMemory, client: str, *, user: Owner | str | None, room: str | None) -> Desk:
+async def open_desk(
+    memory: GatewayMemory, client: str, *, user: Owner | str | None = None, room: str | None = None
+) -> Desk:
     """Return the desk of a client. client: the name in its session key."""
     key = f"agent:{memory.agent}:mcp:{'group' if room else 'direct'}:{client}"
     return Desk(memory, await memory.start_session(key, user=user, room=room))
@@ -46,13 +48,11 @@ def desk_of_token(memory_of: Callable[[str], GatewayMemory]) -> FindDesk:
         token = get_access_token()
         if token is None or not token.claims:
             raise ToolError("this request has no verified token")
-        kind, _colon, name = str(token.claims[SCOPE_CLAIM]).partition(":")
         try:
             return await open_desk(
                 memory_of(str(token.claims[AGENT_CLAIM])),
                 token.client_id,
-                user=OWNER if kind == OWNER_KEY else name if kind == "user" else None,
-                room=name if kind == "room" else None,
+                **Scope.parse(str(token.claims[SCOPE_CLAIM])).whose,
             )
         except GatewayMemoryError as error:
             raise ToolError(str(error)) from error

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from gateway_memory.scope import scope_named
+from gateway_memory.scope import Scope
 from gateway_memory.serving.app import Service
 from gateway_memory.serving.page.visit import Shown, Visit
 from gateway_memory.transfer.deletion import Deletion
@@ -28,7 +28,7 @@ async def erase(service: Service, agent: str, visit: Visit, typed: str) -> Shown
     """Delete a scope and those that are linked with it, and show the proof. typed: its name, as a confirmation."""
     if typed.strip() != visit.of:
         return await _deletion(visit, typed)
-    scope, deletion = scope_named(visit.of), _deletion_of(visit)
+    scope, deletion = Scope.parse(visit.of), _deletion_of(visit)
     if deletion.is_shared:
         proof = await asyncio.to_thread(deletion.delete, scope)
     else:
@@ -42,7 +42,7 @@ def _deletion_of(visit: Visit) -> Deletion:
 
 
 async def _deletion(visit: Visit, typed: str) -> Shown:
-    scope, deletion = scope_named(visit.of), _deletion_of(visit)
+    scope, deletion = Scope.parse(visit.of), _deletion_of(visit)
     counts = await asyncio.to_thread(deletion.survey, scope)
     linked = await asyncio.to_thread(deletion.linked_with, scope)
     values = {"lines": places(counts), "linked": [each.key for each in linked], "typed": typed}

@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 from gateway_memory.edge.phrases import Language
 from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.scope import OWNER, OWNER_KEY, Owner
+from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
 from gateway_memory.serving.page.words import word
 from gateway_memory.session import Session
 
-__all__ = ["Note", "NothingHere", "Shown", "Visit", "parts_of", "visited"]
+__all__ = ["Note", "NothingHere", "Shown", "Visit", "visited"]
 
 
 _DIGITS: Final = 18
@@ -125,36 +125,18 @@ class Visit:
         return self.memory.now().astimezone(self.zone).date()
 
 
-def parts_of(scope: str) -> tuple[Owner | str | None, str | None]:
-    """Return the user and the room that the key of a scope names.
-
-    Raises:
-        NothingHere: it names none.
-    """
-    if scope == OWNER_KEY:
-        return OWNER, None
-    kind, _, name = scope.partition(":")
-    if kind == "user" and name:
-        return name, None
-    if kind == "room" and name:
-        return None, name
-    raise NothingHere
-
-
 async def visited(memory: GatewayMemory, scope: str, language: Language) -> Session:
     """Return the session in which a page reads and changes a scope.
 
     Raises:
         NothingHere: there is no such scope.
     """
-    if scope != OWNER_KEY:
-        try:
-            found = await memory.browsing.holds(scope)
-        except UsageError:
-            found = False
-        if not found:
-            raise NothingHere
-    user, room = parts_of(scope)
-    session = await memory.visit(user=user, room=room)
+    try:
+        found = Scope.parse(scope)
+    except UsageError:
+        raise NothingHere from None
+    if found != OWNER_SCOPE and not await memory.browsing.holds(found):
+        raise NothingHere
+    session = await memory.visit(**found.whose)
     session.language = language
     return session

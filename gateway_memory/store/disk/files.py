@@ -18,9 +18,9 @@ from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError, store_failed
 from gateway_memory.runtime.tasks import Threads
-from gateway_memory.scope import OWNER_SCOPE, Scope
+from gateway_memory.scope import FOLDERS, OWNER_SCOPE, Scope
 from gateway_memory.store.disk import replacing
-from gateway_memory.store.disk.own import SCOPES, NotOwnError, Owned, open_own, scan_own, writable
+from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own, writable
 from gateway_memory.store.disk.private import FILE_MODE
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit, edited
 from gateway_memory.store.patch import Patch
@@ -143,14 +143,14 @@ class MarkdownFiles:
     async def folders(self) -> list[str]:
 
         def work() -> list[str]:
-            return [f"{parent}/{path.name}" for parent in SCOPES for path in sorted((self.folder / parent).glob("*/"))]
+            return [f"{parent}/{path.name}" for parent in FOLDERS for path in sorted((self.folder / parent).glob("*/"))]
 
         return await self._read(work)
 
     async def sweep(self) -> None:
 
         def find() -> list[Path]:
-            folders = ("memory", *(f"{parent}/*{below}" for parent in SCOPES for below in ("", "/memory")))
+            folders = ("memory", *(f"{parent}/*{below}" for parent in FOLDERS for below in ("", "/memory")))
             found = [self.folder, *(path for folder in folders for path in self.folder.glob(folder))]
             return [path for path in found if replacing.has_leftovers(path)]
 

@@ -11,18 +11,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from gateway_memory.scope import FOLDERS
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.summaries import SESSIONS_FILE
 
 if TYPE_CHECKING:  # hooks start often, and need no index
     from gateway_memory.store.ports.documents import Stamps
 
-__all__ = ["LARGEST", "SCOPES", "NotOwnError", "Owned", "open_own", "scan_own", "writable"]
+__all__ = ["LARGEST", "NotOwnError", "Owned", "open_own", "scan_own", "writable"]
 
 LARGEST: Final = 16 << 20
 """Bytes of a file that is read. A year of memories is less than one tenth of it."""
-SCOPES: Final = ("people", "rooms")
-"""The folders that hold those of other scopes than the owner's."""
 _FILES: Final = (MEMORY_FILE, SESSIONS_FILE)
 _ATTEMPTS: Final = 3
 _MOST_ASIDE: Final = 1000
@@ -92,7 +91,7 @@ class Owned:
         key = (file, found.st_ino, found.st_nlink)
         if key not in self._linked:
             mine = _folder(file)
-            folders = ["", *(f"{kind}/{each.name}" for kind in SCOPES for each in (self.workspace / kind).glob("*/"))]
+            folders = ["", *(f"{kind}/{each.name}" for kind in FOLDERS for each in (self.workspace / kind).glob("*/"))]
             self._linked[key] = any(
                 os.path.samestat(found, state)
                 for folder in folders
@@ -174,7 +173,7 @@ def _set_aside(path: Path) -> None:
 def _folder(file: str) -> str:
     """Return the folder of the scope of a file; "" is the owner's."""
     parts = file.split("/", 2)
-    return "/".join(parts[:2]) if parts[0] in SCOPES and len(parts) > 1 else ""
+    return "/".join(parts[:2]) if parts[0] in FOLDERS and len(parts) > 1 else ""
 
 
 def _states(folder: Path) -> list[os.stat_result]:

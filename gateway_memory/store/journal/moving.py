@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError, store_failed
-from gateway_memory.scope import scope_named
+from gateway_memory.scope import FOLDERS, Scope
 from gateway_memory.store.disk.kernel import persist
-from gateway_memory.store.disk.own import SCOPES, NotOwnError, Owned, open_own, scan_own
+from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own
 from gateway_memory.store.disk.private import private_folder
 from gateway_memory.store.disk.replacing import sweep
 from gateway_memory.store.disk.slots import all_slots
@@ -207,7 +207,7 @@ class FilesSide:
         keys = {}
         for (key,) in self._rows(_KNOWN):
             with contextlib.suppress(UsageError):
-                keys[scope_named(str(key)).folder] = str(key)
+                keys[Scope.parse(str(key)).folder] = str(key)
         found = {key_of_folder(folder, keys): self._workspace / folder for folder in _folders(self._workspace)}
         for key, folder in sorted(found.items()):
             if after and key <= after[0]:
@@ -249,7 +249,7 @@ class FilesSide:
 
 def _folders(workspace: Path) -> list[str]:
     """Return the folders of all scopes, the owner's first."""
-    return ["", *(f"{kind}/{path.name}" for kind in SCOPES for path in sorted((workspace / kind).glob("*/")))]
+    return ["", *(f"{kind}/{path.name}" for kind in FOLDERS for path in sorted((workspace / kind).glob("*/")))]
 
 
 def _places(workspace: Path) -> list[Path]:
