@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 import psycopg
 from psycopg.waiting import Ready
 
-__all__ = ["PatientConnection", "SilentError"]
+__all__ = ["PatientConnection", "SilentError", "is_loss"]
 
 T = TypeVar("T")
 
@@ -36,6 +36,15 @@ class PatientConnection(psycopg.Connection[Any]):
 
 class SilentError(psycopg.OperationalError):
     """The server did not answer in time."""
+
+
+def is_loss(error: psycopg.Error) -> bool:
+    """Return whether an error says that the connection is of no use, and not that the server refuses a statement.
+
+    Its classes are 08 (connection), 57P (it shuts down or starts), and 53300 (too many connections).
+    """
+    state = error.sqlstate
+    return state is None or state.startswith(("08", "57P")) or state == "53300"
 
 
 def _bounded(gen: Generator[Any, Any, T], until: float) -> Generator[Any, Any, T]:

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import errors
 
 from recall.log import get_logger
-from recall.rows.patient import PatientConnection
+from recall.rows.patient import PatientConnection, is_loss
 from recall.rows.port import Opening, Poll
 from recall.types import RecallError, RowsBusyError
 
@@ -22,8 +22,16 @@ _log = get_logger(__name__)
 
 # A search waits behind a writer, who therefore waits no longer for another host, and tries again.
 _LOCK_MILLISECONDS = 300
-# What the policies of the schema compare rows with, until the transaction ends.
-_SEE = "select set_config('gateway_memory.scopes', array[%s]::text[]::text, true)"
+# The server ends a statement before the connection takes it for dead, and a transaction that its host has left.
+_STATEMENT_MILLISECONDS = 800
+_IDLE_MILLISECONDS = 10_000
+_MANY = 250
+# What holds until the transaction ends, also behind a pooler. The policies of the schema compare rows with the scopes.
+_LIMITS = (
+    f"set_config('statement_timeout', '{_STATEMENT_MILLISECONDS}', true),"
+    f" set_config('idle_in_transaction_session_timeout', '{_IDLE_MILLISECONDS}', true)"
+)
+_SEE = f"select set_config('gateway_memory.scopes', array[%s]::text[]::text, true), {_LIMITS}"
 # A server that is away is asked again only then.
 _REST_SECONDS = 1.0
 _COLLIDED = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
@@ -104,7 +112,11 @@ class Server:
         with self._sound():
             connection = self._there()
             if not (self._in_transaction or self._seen):
-                return connection.execute(_translation(query), _storable(values))
+                # Two statements in one message too, by the protocol that takes half of the time. Each search does it.
+                cursor = psycopg.ClientCursor(connection)
+                cursor.execute(f"select {_LIMITS}; {_translation(query)}", _storable(values))
+                cursor.nextset()
+                return cursor
             if not self._in_transaction:
                 with connection.pipeline():  # one message to the server, and one transaction
                     connection.execute(_SEE, (self._seen,))
@@ -115,9 +127,13 @@ class Server:
             return connection.execute(_translation(query), _storable(values))
 
     def executemany(self, query: str, values: Sequence[Sequence[Any]], /) -> None:
-        if values:
-            with self._sound():
-                self._there().cursor().executemany(_translation(query), [_storable(row) for row in values])
+        with self._sound():
+            for start in range(0, len(values), _MANY):
+                connection, part = self._there(), [_storable(row) for row in values[start : start + _MANY]]
+                connection.cursor().executemany(_translation(query), part)
+                if start + _MANY < len(values):
+                    with connection.pipeline():  # whose end waits, so that no wait is for very many statements
+                        pass
 
     def _there(self) -> "PatientConnection":
         if self._connection is None or not self._ready():
@@ -141,13 +157,17 @@ class Server:
 
     @contextmanager
     def _sound(self) -> Iterator[None]:
-        """Raise recall's errors, which quote nothing that was stored. A connection that may be broken is closed."""
+        """Raise recall's errors, which quote nothing that was stored. A connection that may be broken is closed.
+
+        One whose server has ended a statement that took too long stays: slow is not dead.
+        """
         try:
             yield
         except _COLLIDED as error:
             raise RowsBusyError(f"another host writes the same rows ({type(error).__name__})") from error
         except psycopg.Error as error:
-            if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and self._connection is not None:
+            is_broken = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and is_loss(error)
+            if is_broken and self._connection is not None:
                 self._connection.close()  # nobody knows how it stands; the next call opens another one
             raise RecallError(f"PostgreSQL cannot be read or written ({type(error).__name__})") from error
 
