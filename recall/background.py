@@ -1,6 +1,7 @@
 """Computes the vectors of new rows in the background, in batches so small that no query waits long behind one."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -126,15 +127,23 @@ class Background:
     async def _embed_all(self, encoder: "Encoder") -> None:
         async with self._working:
             name, dimension, scale = encoder.name, encoder.dimension, encoder.scale
-            ours = await self._thread.run(lambda index: index.use_encoder(name, dimension, scale))
+
+            def use(index: "Index") -> bool:
+                return index.use_encoder(name, dimension, scale, time.time())
+
+            ours = await self._thread.run(use)
+            while not ours and await self._thread.run(_remove, BACKGROUND):
+                ours = await self._thread.run(use)
             while ours and (waiting := await self._thread.run(_pending, BACKGROUND)):
                 for batch in batches(waiting, self._size):
                     ours = ours and await self._embed(batch)
             if not ours:
                 _log.warning("recall.another_encoder")
+            while ours and await self._thread.run(_remove, BACKGROUND):
+                pass
 
     async def _embed(self, batch: Sequence[tuple[int, str]]) -> bool:
-        """Store the vectors of a batch; return False where another process has changed to another encoder."""
+        """Store the vectors of a batch; return False where those of this encoder were removed."""
         # A memory was compared with the others before it was stored, so its vector is often cached.
         known = {sequence: vector for sequence, text in batch if (vector := self._cached(text)) is not None}
         missing = [(sequence, text) for sequence, text in batch if sequence not in known]
@@ -198,6 +207,10 @@ def _count(index: "Index") -> int:
 
 def _pending(index: "Index") -> list[tuple[int, str]]:
     return index.pending(_READ_AT_ONCE)
+
+
+def _remove(index: "Index") -> bool:
+    return index.remove_unused_vectors(time.time())
 
 
 def _zero(index: "Index") -> "NDArray[np.float32]":

@@ -87,7 +87,7 @@ LEFT: Final = frozenset(
     {"failures", "hosts", "leases", "locks", "migrations"}
     | {"session_totals"}
     | {"shown_memories", "transcript_messages"}
-    | {"file", "meta", "removed", "row", "scope", "vector"}
+    | {"file", "meta", "removed", "row", "scope", "vector", "vector_2"}
     | {"large", "large_block", "large_word"}
 )
 """Tables that are not moved: of processes; what is counted anew; of the hooks of editors, which work on files; of the

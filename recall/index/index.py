@@ -32,8 +32,10 @@ class Index:
         self._scopes: OrderedDict[str, ScopeRows] = OrderedDict()
         # Scopes in memory in which another process may have written since.
         self._behind: set[str] = set()
-        # The encoder of this process, once it is loaded, and that of the stored vectors.
+        # The encoder of this process, once it is loaded, and that of the vectors which are read.
         self._encoder: tuple[str, int] | None = None
+        # The one whose vectors were kept, once they were.
+        self._kept: tuple[str, int] | None = None
         self._space = VectorSpace("", 0, 0, 0)
         # Rises when the rows were replaced: everything is to be given to the index again, and revisions begin anew.
         self.generation = 0
@@ -59,34 +61,39 @@ class Index:
 
     @property
     def scale(self) -> Scale:
-        """What the cosines of the stored vectors mean."""
+        """What the cosines of the vectors that are read mean."""
         return Scale(self._space.unrelated, self._space.related) if self._space.name else BUNDLED
 
     @property
     def is_ours(self) -> bool:
-        """Whether the stored vectors are of this process's encoder. Another process may have another one."""
+        """Whether the vectors that are read are of this process's encoder."""
         return self._encoder is not None and self._encoder == (self._space.name, self._space.dimension)
 
     def fits(self, vector: NDArray[np.float32]) -> bool:
         """Return whether a vector can be compared with the stored ones."""
         return self.is_ours and len(vector) == self.dimension
 
-    def use_encoder(self, name: str, dimension: int, scale: Scale) -> bool:
-        """Say which encoder this process has. Vectors of another one are forgotten, and made anew in the background.
+    def use_encoder(self, name: str, dimension: int, scale: Scale, now: float) -> bool:
+        """Say which encoder this process has; its vectors are made in the background, and others' stay. now: epoch.
 
-        False if, after this process had its way once, another process has another encoder: the last that started wins.
+        False if its vectors can't be kept yet, see `remove_unused_vectors`, or were removed after this process had its
+        way once: of processes with three encoders, those that started last win.
         """
-        self._look_at_encoder()
-        ours = (name, dimension)
-        theirs = (self._space.name, self._space.dimension)
-        if theirs != ours and (theirs[0] == "" or self._encoder != ours):
-            self.rows.set_vector_space(VectorSpace(name, dimension, scale.unrelated, scale.related))
-        self._encoder = ours
+        self._encoder = (name, dimension)
+        space = VectorSpace(name, dimension, scale.unrelated, scale.related)
+        if self.rows.use_vector_space(space, now, begins=self._kept != self._encoder):
+            self._kept = self._encoder
         self._look_at_encoder()
         return self.is_ours
 
+    def remove_unused_vectors(self, now: float) -> bool:
+        """See `Rows.remove_unused_vectors`."""
+        more = self.rows.remove_unused_vectors(now)
+        self._look_at_encoder()
+        return more
+
     def _look_at_encoder(self) -> None:
-        """Notice whose vectors are stored; columns in memory are of no use if they are another encoder's."""
+        """Notice whose vectors are read; columns in memory are of no use if they are another encoder's."""
         found = self.rows.vector_space()
         if found != self._space:
             self._scopes.clear()
@@ -215,14 +222,14 @@ class Index:
         return [(stored.sequence, embedded_text(stored.entry)) for stored in self.rows.pending(limit)]
 
     def vectors(self) -> Vectors:
-        """Return how many rows have vectors of the encoder whose vectors are stored."""
+        """Return how many rows have vectors of the encoder whose vectors are read."""
         rows, missing = self.rows.totals()
         return Vectors(encoder=self._space.name, rows=rows, missing=missing)
 
     def put_vectors(self, sequences: Sequence[int], vectors: Sequence[NDArray[np.float32]]) -> bool:
         """Keep vectors as bytes, see `packing.packed`.
 
-        False, and nothing is kept, if another process has changed to another encoder.
+        False, and nothing is kept, if those of this process's encoder were removed.
         """
         if self._encoder is None or not vectors:
             return self.is_ours

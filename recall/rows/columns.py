@@ -6,7 +6,7 @@ from typing import Any
 from recall.rows.port import LoadedRow, SearchTerms
 from recall.types import Entry, Filter, RowsDamagedError, Stored
 
-__all__ = ["FIELDS", "INSERTED", "JOINED", "LOADED", "STORED", "TELLING", "condition_of", "stored_of", "values_of"]
+__all__ = ["FIELDS", "INSERTED", "LOADED", "STORED", "TELLING", "condition_of", "joined", "stored_of", "values_of"]
 
 FIELDS = ("id", "text", "at", "kind", "type", "category", "importance", "confidence", "session", "heading", "speaker",
            "reply", "until", "turn")  # fmt: skip
@@ -18,9 +18,12 @@ TELLING = (
     "r.kind = 'episode' and r.importance > 0.5 and r.importance >= ?"
     " order by r.importance desc, r.sequence desc limit ?"
 )
-# What `LOADED` and `STORED` are of.
-JOINED = "row r left join vector v on v.sequence = r.sequence"
 INSERTED = ("added", "revision", "scope", "file", *FIELDS, *SearchTerms._fields)
+
+
+def joined(vectors: str, hint: str = "") -> str:
+    """Return what `LOADED` and `STORED` are of. vectors: the table that has them."""
+    return f"row r {hint} left join {vectors} v on v.sequence = r.sequence"
 
 
 def stored_of(scope: Any, row: Sequence[Any]) -> Stored:

@@ -71,7 +71,7 @@ class ScopeChanges(NamedTuple):
 
 
 class VectorSpace(NamedTuple):
-    """The encoder whose vectors the rows have; name "" where they have none. The rest: see `Scale`."""
+    """An encoder whose vectors the rows have; name "" where they have none. The rest: see `Scale`."""
 
     name: str
     dimension: int
@@ -251,24 +251,38 @@ class Rows(Protocol):
     # Vectors
 
     def vector_space(self) -> VectorSpace:
-        """Return whose vectors the rows have."""
+        """Return whose vectors are read here: those of the encoder in use, else the newest one's."""
         ...
 
-    def set_vector_space(self, space: VectorSpace) -> None:
-        """Forget all vectors, and keep those of another encoder from now on."""
+    def use_vector_space(self, space: VectorSpace, now: float, *, begins: bool) -> bool:
+        """Read and keep the vectors of this encoder from now on; return whether that is so.
+
+        It takes the same time for any number of rows: they wait for their vectors. Vectors of another encoder stay for
+        the processes that use them.
+
+        now: epoch seconds. begins: whether vectors of an encoder that has none yet may begin. Where two have theirs,
+        those of one are to be removed first, see `remove_unused_vectors`; then call it again.
+        """
+        ...
+
+    def remove_unused_vectors(self, now: float) -> bool:
+        """Remove a page of vectors whose encoder has not been used lately, if no row needs them; True: call it again.
+
+        A row needs them while the encoder in use here has made none for it.
+        """
         ...
 
     def totals(self) -> tuple[int, int]:
-        """Return how many rows there are over all scopes, and how many of them wait for a vector."""
+        """Return how many rows there are over all scopes, and how many wait for a vector of those that are read."""
         ...
 
     def pending(self, limit: int) -> Sequence[Stored]:
-        """Return rows that wait for a vector, the newest first."""
+        """Return rows that wait for a vector: first those that have none at all; of each kind, the newest first."""
         ...
 
     def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
         """Give rows, by sequence, their vectors; return the touched scopes. Rows that are gone get none.
 
-        None, and nothing is kept, where the rows have vectors of an encoder with another name or dimension.
+        None, and nothing is kept, where no vectors of an encoder with this name and dimension are kept.
         """
         ...

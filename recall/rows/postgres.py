@@ -9,13 +9,14 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-from recall.rows.columns import JOINED, LOADED, STORED, stored_of
+from recall.rows.columns import LOADED, STORED, joined, stored_of
 from recall.rows.errors import translated
 from recall.rows.port import LargeScope, LoadedRow, Opening, ScopeChanges, ScopeSize, SearchTerms, VectorSpace
-from recall.rows.postgres_large import LargeRows, pgvector_of
+from recall.rows.postgres_large import LargeRows, Made, pgvector_of
 from recall.rows.server import Server
-from recall.rows.sql import SqlRows
+from recall.rows.sql import SqlRows, put_vector
 from recall.rows.statements import EVERY
 from recall.types import FileChange, FileEntries, Filter, Stored
 
@@ -35,8 +36,14 @@ _COUNTED = 100_000
 # Rows that wait for a vector are looked through so far for those that are this host's to make.
 _PENDING_SEEN = 2_000
 _OURS_AT_MOST = 1_000_000
-# A row whose host has made no vector after so long is any host's.
+# A row whose host has made no vector after so long is any host's. One host at a time works on those of a change of the
+# encoder; after so long without a sign of it, another one does.
 _LEFT_SECONDS = 30.0
+_MAKER = (
+    "insert into meta values (?, ? || ' ' || extract(epoch from now())) on conflict (key) do update set"
+    " value = excluded.value where starts_with(meta.value, ?)"
+    " or split_part(meta.value, ' ', 2)::float8 < extract(epoch from now()) - ? returning key"
+)
 
 
 class PostgresRows(SqlRows):
@@ -65,8 +72,7 @@ class PostgresRows(SqlRows):
         # Rows that wait for a vector: those that this host has inserted, and when it first saw those of others.
         self._ours: set[int] = set()
         self._seen: dict[int, float] = {}
-        # Whether all of them are this host's, which has changed the encoder.
-        self._all_ours = False
+        self._name = uuid4().hex
 
     @translated()
     def open(self) -> Opening:
@@ -88,29 +94,36 @@ class PostgresRows(SqlRows):
             return None
         number = self._number(scope)
         self._server.see(scope)
+        table, space = self._slot.table, self._slot.space
         found = self._rows(
-            "select l.sequence, l.revision, l.ready and m.encoder = l.encoder and m.dimension = l.dimension, l.vectors,"
-            " l.vector_sum, b.rows, b.length,"
+            "select l.sequence, l.revision, l.ready, l.graph, l.encoder, l.dimension, l.vectors, l.vector_sum,"
+            " b.rows, b.length,"
             " (select count(*) from (select 1 from row where scope = ? and sequence > l.sequence limit ?) as few),"
-            " (select count(*) from (select 1 from vector where scope = ? and revision > l.revision limit ?) as few),"
+            f" (select count(*) from (select 1 from {table} where scope = ? and revision > l.revision limit ?) as few),"
             " exists (select 1 from removed where scope = ? and revision > l.removals)"
             " from large l, (select coalesce(sum(rows), 0)::bigint as rows, coalesce(sum(length), 0)::bigint as length"
-            " from large_block where scope = ?) as b, (select max(value) filter (where key = 'encoder') as encoder,"
-            " max(value) filter (where key = 'dimension')::int as dimension from meta) as m where l.scope = ?",
+            " from large_block where scope = ?) as b where l.scope = ?",
             number, _BEHIND_ROWS, number, _BEHIND_ROWS, number, number, number,
         )  # fmt: skip
         if not found:
             if loaded:
                 self._build(scope)
             return None
-        sequence, revision, ready, vectors, vector_sum, rows, length, behind, unseen, removed = found[0]
-        if not ready or removed or max(behind, unseen) >= _BEHIND_ROWS:
+        sequence, revision, ready, graph, name, dimension, vectors, vector_sum, *rest = found[0]
+        rows, length, behind, unseen, removed = rest
+        # The graph stays with the vectors that it was made from while they serve; by others it can't be searched.
+        ours = (name, dimension) == (space.name, space.dimension)
+        left = not self._spaces.find((name, dimension))
+        late = max(behind, unseen if ours else 0) >= _BEHIND_ROWS
+        if not (ready and graph) or left or removed or late:
             self._build(scope)
         if not ready or rows < self._large_rows:
             return None
         self._texts.pop(scope, None)
-        size = ScopeSize(rows + behind, length, vectors, vector_sum)
-        return LargeRows(self._server, scope, number, upto=(sequence, revision), size=size, home=self._pgvector)
+        size = ScopeSize(rows + behind, length, vectors if ours else 0, vector_sum if ours else b"")
+        home = self._pgvector if ours and graph else None
+        made = Made(number=number, sequence=sequence, revision=revision, vectors=table, home=home)
+        return LargeRows(self._server, scope, made, size)
 
     def _build(self, scope: str) -> None:
         from recall.rows.postgres_building import LargeScopes
@@ -134,7 +147,7 @@ class PostgresRows(SqlRows):
     def _both(self, scope: str, where: str, *values: Any) -> list[LoadedRow]:
         """Return rows of a scope as the index loads them, and keep their texts."""
         size = len(LoadedRow._fields)
-        query = f"select {LOADED}, {STORED} from {JOINED} {where}"
+        query = f"select {LOADED}, {STORED} from {joined(self._slot.table)} {where}"
         texts = self._texts.get(scope)
         loaded = []
         for row in self._rows(query, *values):
@@ -165,8 +178,7 @@ class PostgresRows(SqlRows):
             removed = [
                 row[0] for row in self._rows("select sequence from removed where scope = ? and revision > ?", *since)
             ]
-            query = "select sequence, vector from vector where scope = ? and revision > ? order by sequence"
-            vectors = self._rows(query, *since)
+            vectors = self._vectors_since(*since)
         texts = self._texts.get(scope, {})
         for sequence in removed:
             texts.pop(sequence, None)
@@ -201,17 +213,14 @@ class PostgresRows(SqlRows):
 
     # Vectors
 
-    def set_vector_space(self, space: VectorSpace) -> None:
-        super().set_vector_space(space)
-        self._all_ours = True
-
     def totals(self) -> tuple[int, int]:
         """Return both numbers, the first by the server's estimate where there are many."""
         self._server.see(EVERY)
         ((rows, pending),) = self._rows(
             "select (select count(*) from (select 1 from row limit ?) as few),"
-            " (select count(*) from (select 1 from row where embedded = 0 limit ?) as few)",
+            " (select count(*) from (select 1 from row where embedded in (0, ?) limit ?) as few)",
             _COUNTED,
+            self._slot.other,
             _COUNTED,
         )
         if rows == _COUNTED:
@@ -221,33 +230,43 @@ class PostgresRows(SqlRows):
 
     @translated()
     def pending(self, limit: int) -> Sequence[Stored]:
-        """Return rows that this host has inserted, or else those that others have left without vectors for a while."""
+        """Return rows that this host has inserted, or else those that others have left without vectors for a while.
+
+        At last, rows that have only another encoder's, while no other host makes theirs.
+        """
         self._server.see(EVERY)
         while self._ours:
             asked = nlargest(limit, self._ours)
             query = (
                 f"select s.key, {STORED} from row r join scope s on s.number = r.scope"
-                " where r.embedded = 0 and r.sequence = any(cast(? as bigint[])) order by r.sequence desc"
+                " where r.embedded in (0, ?) and r.sequence = any(cast(? as bigint[])) order by r.sequence desc"
             )
-            ours = [stored_of(scope, row) for scope, *row in self._rows(query, asked)]
+            ours = [stored_of(scope, row) for scope, *row in self._rows(query, self._slot.other, asked)]
             self._ours.difference_update(set(asked) - {stored.sequence for stored in ours})
             if ours:
                 return ours
-        if self._all_ours:
-            every = super().pending(limit)
-            self._all_ours = bool(every)
-            return every
         now = time.monotonic()
-        others = super().pending(max(limit, _PENDING_SEEN))
+        others = self._pending(0, max(limit, _PENDING_SEEN))
         self._seen = {stored.sequence: self._seen.get(stored.sequence, now) for stored in others}
-        return [stored for stored in others if now - self._seen[stored.sequence] > _LEFT_SECONDS][:limit]
+        left = [stored for stored in others if now - self._seen[stored.sequence] > _LEFT_SECONDS][:limit]
+        return left or (self._pending(self._slot.other, limit) if self._makes_all() else [])
+
+    def _makes_all(self) -> bool:
+        """Return whether this host makes the vectors of rows that have only another encoder's, where there are some."""
+        if not self._needed(self._slot.other):
+            return False
+        key = self._slot.key("maker")
+        return bool(self._rows(_MAKER, key, self._name, self._name, _LEFT_SECONDS))
 
     @translated()
     def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
         blobs = dict(vectors)
         with self._server.writing():
-            found = self.vector_space()
-            if (found.name, found.dimension) != (space.name, space.dimension):
+            self._server.see("")
+            self._rows("select 1 from meta where starts_with(key, 'encoder') for share")  # or it might leave meanwhile
+            self.vector_space()
+            slot = self._spaces.find((space.name, space.dimension))
+            if slot is None:
                 return None
             self._server.see(EVERY)
             # All scopes are locked first, in one order: two hosts then wait for each other in no circle.
@@ -258,11 +277,13 @@ class PostgresRows(SqlRows):
                 list(blobs),
             )
             revisions = {number: revision for number, revision, _ in rows}
-            query = "update row set embedded = 1 where sequence = any(?) and scope = any(?) returning sequence, scope"
-            there = self._rows(query, list(blobs), list(revisions))
+            query = (
+                "update row set embedded = embedded | ? where sequence = any(?) and scope = any(?)"
+                " returning sequence, scope"
+            )
+            there = self._rows(query, slot.flag, list(blobs), list(revisions))
             self._server.executemany(
-                "insert into vector values (?, ?, ?, ?) on conflict (sequence) do update set "
-                "scope = excluded.scope, revision = excluded.revision, vector = excluded.vector",
+                put_vector(slot.table),
                 [(sequence, number, revisions[number], blobs[sequence]) for sequence, number in there],
             )
         self._ours.difference_update(blobs)

@@ -18,6 +18,7 @@ from recall.ranking.postings import Segment
 from recall.rows.patient import PatientConnection
 from recall.rows.port import HELD, STANDING_TERM
 from recall.rows.postgres_large import text_of
+from recall.rows.spaces import Slot, Spaces
 from recall.text.topics import STANDING
 
 __all__ = ["LargeScopes"]
@@ -46,6 +47,7 @@ class _State(NamedTuple):
     dimension: int
     vector_sum: bytes
     ready: bool
+    graph: bool
 
 
 class LargeScopes:
@@ -107,39 +109,50 @@ class _Part:
             if not found:
                 return False
             self._number = found[0][0]
-            meta = dict(self._rows("select key, value from meta"))
-            dimension = int(meta.get("dimension", 0))
-            if not 0 < dimension <= _LONGEST_VECTOR:
-                return False
+            spaces = Spaces.of(dict(self._rows("select key, value from meta")))
             query = f"select {', '.join(_State._fields)} from large where scope = %s for update skip locked"
             states = self._rows(query, self._number)
             # What is committed after this look has a higher revision, and is done next time.
             query = "select revision, forgotten from scope where number = %s"
             ((revision, forgotten),) = self._rows(query, self._number)
-            if not states:
-                return self._begun(revision, meta["encoder"], dimension)
-            state = _State(*states[0])
-            if state.removals < forgotten or (state.encoder, state.dimension) != (meta["encoder"], dimension):
-                # It is no longer known what was removed, or the vectors are of another encoder: all is made anew.
+            state = _State(*states[0]) if states else None
+            if state is not None and state.removals < forgotten:
+                # It is no longer known what was removed: all is made anew.
                 self._connection.execute("delete from large where scope = %s", (self._number,))
                 return True
-            return self._followed(state, revision)
+            slot = spaces.find((state.encoder, state.dimension)) if state else None
+            if state is not None and slot is not None:
+                return self._followed(state, revision, slot)
+            newest = spaces.read_by(None)
+            if newest is None or not 0 < newest.space.dimension <= _LONGEST_VECTOR:
+                return False
+            return self._begun(revision, newest) if state is None else self._begun_again(newest)
 
-    def _begun(self, revision: int, encoder: str, dimension: int) -> bool:
+    def _begun(self, revision: int, slot: Slot) -> bool:
         """Make room for a scope's vectors; False where another host works on the scope."""
         query = (
             "insert into large (scope, removals, encoder, dimension) values (%s, %s, %s, %s)"
             " on conflict do nothing returning scope"
         )
-        if not self._rows(query, self._number, revision, encoder, dimension):
+        if not self._rows(query, self._number, revision, *slot.encoder):
             return False
-        self._rows("select add_large_vectors(%s, %s)", self._number, dimension)
+        self._rows("select add_large_vectors(%s, %s)", self._number, slot.space.dimension)
         return True
 
-    def _followed(self, state: _State, current: int) -> bool:
+    def _begun_again(self, slot: Slot) -> bool:
+        """Make room for vectors of another encoder, since those of the graph no longer serve; words stay."""
+        query = (
+            "update large set graph = false, revision = 0, encoder = %s, dimension = %s, vectors = 0, vector_sum = ''"
+            " where scope = %s returning scope"
+        )
+        self._rows(query, *slot.encoder, self._number)
+        self._rows("select add_large_vectors(%s, %s)", self._number, slot.space.dimension)
+        return True
+
+    def _followed(self, state: _State, current: int, slot: Slot) -> bool:
         last = self._block_after(state.sequence, 1 if not state.ready else _BLOCK_AT_LEAST)
         vectors = self._rows(
-            "select sequence, revision, vector from vector where scope = %s and revision > %s and revision <= %s"
+            f"select sequence, revision, vector from {slot.table} where scope = %s and revision > %s and revision <= %s"
             " order by revision fetch first %s rows with ties",
             self._number, state.revision, current, _VECTORS_AT_ONCE,
         )  # fmt: skip
@@ -147,12 +160,13 @@ class _Part:
         vector_sum = self._put_vectors(state, vectors)
         self._remove(state, current)
         more = last is not None or upto < current
-        if not (more or state.ready):
+        if not more and not (state.ready and state.graph):
             self._rows("select add_vector_graph(%s)", self._number)
         self._rows(
             "update large set sequence = %s, revision = %s, removals = %s, vectors = vectors + %s, vector_sum = %s,"
-            " ready = ready or %s where scope = %s returning scope",
-            state.sequence if last is None else last, upto, current, len(vectors), vector_sum, not more, self._number,
+            " ready = ready or %s, graph = graph or %s where scope = %s returning scope",
+            state.sequence if last is None else last, upto, current, len(vectors), vector_sum, not more, not more,
+            self._number,
         )  # fmt: skip
         return more
 

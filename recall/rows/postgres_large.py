@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, pairwise
+from typing import NamedTuple
 
-from recall.rows.columns import JOINED, LOADED, condition_of
+from recall.rows.columns import LOADED, condition_of, joined
 from recall.rows.errors import translated
 from recall.rows.port import LoadedRow, ScopeSize
 from recall.rows.server import Server
 from recall.types import Filter
 
-__all__ = ["LargeRows", "pgvector_of", "text_of"]
+__all__ = ["LargeRows", "Made", "pgvector_of", "text_of"]
 
 # Of all that is asked here, an index gives the first few rows in their order. Without statistics of a table that has
 # just been filled, the server would rather read and sort a whole scope.
@@ -39,21 +40,28 @@ def pgvector_of(server: Server) -> str | None:
     return str(found[0][0]) if version >= _LEAST_VERSION else None
 
 
-class LargeRows:
-    """The adapter of `LargeScope`. upto: the sequence and the revision up to which the tables are made.
+class Made(NamedTuple):
+    """What is made of a scope, by its number. sequence, revision: up to which the lists and the graph are made.
 
-    home: the schema of pgvector.
+    vectors: the table of those that are read. home: the schema of pgvector; None where no graph of them is there.
     """
 
-    def __init__(
-        self, server: Server, scope: str, number: int, *, upto: tuple[int, int], size: ScopeSize, home: str
-    ) -> None:
+    number: int
+    sequence: int
+    revision: int
+    vectors: str
+    home: str | None
+
+
+class LargeRows:
+    """The adapter of `LargeScope`. Without a graph, no row is found by meaning alone."""
+
+    def __init__(self, server: Server, scope: str, made: Made, size: ScopeSize) -> None:
         self._server = server
         self._scope = scope
-        self._number = number
-        self._sequence, self._revision = upto
+        self._made = made
+        self._number = made.number
         self.size = size
-        self._home = home
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -89,11 +97,14 @@ class LargeRows:
 
     @translated()
     def nearest(self, vector: Sequence[float], limit: int, only: Filter | None) -> Sequence[int]:
+        home = self._made.home
+        if home is None:
+            return []
         condition, values = ("true", ()) if only is None else condition_of(only)
         joined = "" if only is None else "join row r on r.sequence = v.sequence"
         query = (
             f"select v.sequence from large_vector_{self._number} v {joined} where {condition}"
-            f" order by v.vector operator({self._home}.<#>) ?::{self._home}.halfvec limit ?"
+            f" order by v.vector operator({home}.<#>) ?::{home}.halfvec limit ?"
         )
         self._set({"hnsw.ef_search": str(max(limit + limit // 2, _LOOKED_AT))})
         if only is not None:
@@ -118,12 +129,13 @@ class LargeRows:
 
     @translated()
     def recent(self) -> Sequence[int]:
-        query = (
-            "(select sequence from row where scope = ? and sequence > ? order by sequence desc limit ?) union"
-            " (select sequence from vector where scope = ? and revision > ? order by revision desc limit ?)"
-        )
-        number = self._number
-        return self._sequences(query, number, self._sequence, _RECENT, number, self._revision, _RECENT)
+        number, made = self._number, self._made
+        rows = "select sequence from row where scope = ? and sequence > ? order by sequence desc limit ?"
+        if made.home is None:
+            return self._sequences(rows, number, made.sequence, _RECENT)
+        vectors = f"select sequence from {made.vectors} where scope = ? and revision > ? order by revision desc limit ?"
+        values = (number, made.sequence, _RECENT, number, made.revision, _RECENT)
+        return self._sequences(f"({rows}) union ({vectors})", *values)
 
     @translated()
     def beside(self, sequences: Sequence[int]) -> Sequence[tuple[int, int]]:
@@ -143,7 +155,7 @@ class LargeRows:
     @translated()
     def rows(self, sequences: Sequence[int]) -> Sequence[LoadedRow]:
         query = (
-            f"select {LOADED} from {JOINED}"
+            f"select {LOADED} from {joined(self._made.vectors)}"
             " where r.scope = ? and r.sequence = any(cast(? as bigint[])) order by r.sequence"
         )
         found = self._server.execute(query, (self._number, list(sequences))).fetchall()

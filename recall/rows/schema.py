@@ -1,6 +1,6 @@
 """The tables of index.sqlite. A file of another format is replaced: the index can always be made again."""
 
-__all__ = ["FORMAT", "SCHEMA"]
+__all__ = ["FORMAT", "LATER", "SCHEMA"]
 
 FORMAT = "7"
 # scope.forgotten: up to which revision it is no longer known what was removed. row.added: the revision that inserted
@@ -37,4 +37,13 @@ create table vector (
 create index vector_revision on vector (scope, revision);
 create table removed (revision integer not null, scope integer not null, sequence integer not null);
 create index removed_revision on removed (scope, revision);
+"""
+
+# What was added since, and a file of this format may lack.
+LATER = """
+create table if not exists vector_2 (
+    sequence integer primary key, scope integer not null, revision integer not null, vector blob not null
+);
+create index if not exists vector_2_revision on vector_2 (scope, revision);
+create index if not exists row_embedded on row (embedded, sequence) where embedded > 0
 """

@@ -3,19 +3,25 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recall.rows.columns import FIELDS, INSERTED, JOINED, LOADED, STORED, TELLING, condition_of, stored_of, values_of
+from recall.rows.columns import FIELDS, INSERTED, LOADED, STORED, TELLING, condition_of, joined, stored_of, values_of
 from recall.rows.errors import translated
 from recall.rows.port import LargeScope, LoadedRow, Opening, Poll, ScopeChanges, SearchTerms, VectorSpace
 from recall.rows.replacement import plan_replacements
+from recall.rows.spaces import BOTH, Slot, Spaces
 from recall.rows.statements import EVERY, RowsDatabase
 from recall.types import FileChange, FileEntries, Filter, Stamp, Stored
 
-__all__ = ["SqlRows"]
+__all__ = ["SqlRows", "put_vector"]
 
 # A process that missed more removals than these loads the scope again.
 _REMOVALS_KEPT = 10_000
 _AT_ONCE = 500  # values, which SQLite limits
 _KNOWN_SCOPES = 10_000
+# Vectors of an encoder that is no longer used are removed so many in a transaction.
+_UNUSED_AT_ONCE = 1_000
+_TABLES = ("row", "vector", "vector_2")
+_PUT_META = "insert into meta values (?, ?) on conflict (key) do update set value = excluded.value"
+_NONE = VectorSpace("", 0, 0, 0)
 
 
 class SqlRows:
@@ -25,6 +31,10 @@ class SqlRows:
         self._database = database
         # Numbers of scopes by key.
         self._numbers: dict[str, int] = {}
+        # The encoder of this process, and the vectors that it reads.
+        self._encoder: tuple[str, int] | None = None
+        self._spaces = Spaces()
+        self._slot = Slot(1, _NONE, 0.0)
 
     def open(self) -> Opening:
         self._numbers.clear()
@@ -78,7 +88,8 @@ class SqlRows:
     @translated()
     def load(self, scope: str, after: int, limit: int) -> Sequence[LoadedRow]:
         self._database.see(scope)
-        query = f"select {LOADED} from {JOINED} where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
+        of = joined(self._slot.table)
+        query = f"select {LOADED} from {of} where r.scope = ? and r.sequence > ? order by r.sequence limit ?"
         return [LoadedRow._make(row) for row in self._rows(query, self._number(scope), after, limit)]
 
     def large(self, scope: str, loaded: int) -> LargeScope | None:  # noqa: ARG002 - all scopes are loaded
@@ -95,14 +106,16 @@ class SqlRows:
             if current == revision:
                 return ScopeChanges(current, (), (), ())
             since = (number, revision)
-            query = (
-                f"select {LOADED} from row r {self._database.hint} left join vector v on v.sequence = r.sequence"
-                " where r.scope = ? and r.revision > ? order by r.sequence"
-            )
+            of = joined(self._slot.table, self._database.hint)
+            query = f"select {LOADED} from {of} where r.scope = ? and r.revision > ? order by r.sequence"
             rows = [LoadedRow._make(row) for row in self._rows(query, *since)]
             removed = self._rows("select sequence from removed where scope = ? and revision > ?", *since)
-            query = "select sequence, vector from vector where scope = ? and revision > ? order by sequence"
-            return ScopeChanges(current, rows, [sequence for (sequence,) in removed], self._rows(query, *since))
+            vectors = self._vectors_since(*since)
+            return ScopeChanges(current, rows, [sequence for (sequence,) in removed], vectors)
+
+    def _vectors_since(self, number: int, revision: int) -> list[tuple[int, bytes]]:
+        of = f"from {self._slot.table} where scope = ? and revision > ?"
+        return self._rows(f"select sequence, vector {of} order by sequence", number, revision)
 
     @translated()
     def added_since(self, scope: str, revision: int) -> tuple[int, Sequence[Stored]]:
@@ -223,7 +236,7 @@ class SqlRows:
         if not sequences:
             return
         connection, single = self._database.connection, [(sequence,) for sequence in sequences]
-        for table in ("row", "vector"):
+        for table in _TABLES:
             connection.executemany(f"delete from {table} where sequence = ?", single)
         connection.executemany(
             "insert into removed values (?, ?, ?)", [(revision, number, sequence) for sequence in sequences]
@@ -237,7 +250,7 @@ class SqlRows:
         self._database.see(scope)
         with self._database.erasing() as connection:
             number = self._number(scope)
-            for table in ("row", "vector", "removed", "file"):
+            for table in (*_TABLES, "removed", "file"):
                 connection.execute(f"delete from {table} where scope = ?", (number,))
             connection.execute("delete from scope where number = ?", (number,))
         self._numbers.pop(scope, None)
@@ -247,60 +260,122 @@ class SqlRows:
     @translated()
     def vector_space(self) -> VectorSpace:
         self._database.see("")
-        found = dict(self._rows("select key, value from meta"))
-        if "encoder" not in found:
-            return VectorSpace("", 0, 0, 0)
-        unrelated, related = map(float, found["scale"].split())
-        return VectorSpace(str(found["encoder"]), int(found["dimension"]), unrelated, related)
+        self._spaces = Spaces.of(dict(self._rows("select key, value from meta")))
+        self._slot = self._spaces.read_by(self._encoder) or Slot(1, _NONE, 0.0)
+        return self._slot.space
 
     @translated()
-    def set_vector_space(self, space: VectorSpace) -> None:
+    def use_vector_space(self, space: VectorSpace, now: float, *, begins: bool) -> bool:
+        self._encoder = (space.name, space.dimension)
+        self.vector_space()
+        slot = self._spaces.find(self._encoder)
+        if slot is None and begins:
+            with self._database.writing() as connection:
+                # Of two processes that begin, one waits here.
+                query = "insert into meta values ('newest', '') on conflict (key) do update set value = meta.value"
+                connection.execute(query)
+                self.vector_space()
+                if self._spaces.find(self._encoder) is None:
+                    connection.executemany(_PUT_META, [*self._begun(space, now).items()])
+        elif slot is not None and self._spaces.beside(slot) and slot.is_silent(now):
+            with self._database.writing() as connection:
+                connection.execute(_PUT_META, (slot.key("used"), str(now)))
+        return (found := self.vector_space()).name == space.name and found.dimension == space.dimension
+
+    def _begun(self, space: VectorSpace, now: float) -> dict[str, str]:
+        """Return what to note for the vectors of one more encoder: where they go, or which others leave first."""
+        slot = self._spaces.added(space, now)
+        if slot is None:
+            return {} if self._spaces.leaving else {self._spared().key("encoder"): ""}
+        noted = {**slot.stored(), "newest": str(slot.flag)}
+        if (old := self._spaces.beside(slot)) is not None:
+            noted[old.key("used")] = str(now)  # who reads them has time to say so
+        return noted
+
+    def _spared(self) -> Slot:
+        """Return which of two encoders' vectors a third one's replace: the newer ones, unless all rows have them."""
+        newest, old = sorted(self._spaces.slots, key=lambda slot: slot.flag != self._spaces.newest)
+        return newest if self._needed(old.flag) else old
+
+    def _needed(self, flag: int) -> bool:
+        """Return whether a row has no vector but this encoder's."""
         self._database.see(EVERY)
-        scale = f"{space.unrelated} {space.related}"
+        return bool(self._rows("select 1 from row where embedded = ? limit 1", flag))
+
+    @translated()
+    def remove_unused_vectors(self, now: float) -> bool:
+        self.vector_space()
+        leaving = self._spaces.leaving
+        if leaving is not None:
+            self._remove_vectors(leaving)
+            return True
+        ours = self._spaces.find(self._encoder)
+        old = ours and self._spaces.beside(ours)
+        if old is None or not old.is_unused(now) or self._needed(old.flag):
+            return False
         with self._database.writing() as connection:
-            connection.execute("delete from vector")
-            connection.execute("update scope set revision = revision + 1")
-            current = "select s.revision from scope s where s.number = row.scope"
-            connection.execute(f"update row set embedded = 0, revision = ({current})")
-            meta = [("encoder", space.name), ("dimension", str(space.dimension)), ("scale", scale)]
-            connection.executemany(
-                "insert into meta values (?, ?) on conflict (key) do update set value = excluded.value", meta
+            connection.execute(_PUT_META, (old.key("encoder"), ""))
+        return True
+
+    def _remove_vectors(self, slot: Slot) -> None:
+        """Remove a page of vectors, and at the end what is noted of their encoder."""
+        table, most = slot.table, _UNUSED_AT_ONCE
+        self._database.see(EVERY)
+        with self._database.writing() as connection:
+            query = (
+                "update row set embedded = embedded & ? where sequence in (select sequence from row"
+                " where embedded in (?, ?) order by embedded, sequence limit ?) returning sequence"
             )
+            page = self._rows(query, slot.other, slot.flag, BOTH, most)
+            connection.executemany(f"delete from {table} where sequence = ?", page)
+            if not page:
+                of = f"from {table} where sequence in (select sequence from {table} limit ?)"
+                page = self._rows(f"delete {of} returning sequence", most)
+            if not page:
+                connection.executemany("delete from meta where key = ?", [(key,) for key in slot.stored()])
 
     @translated()
     def totals(self) -> tuple[int, int]:
         self._database.see(EVERY)
         ((rows,),) = self._rows("select count(*) from row")
-        ((pending,),) = self._rows("select count(*) from row where embedded = 0")
+        ((pending,),) = self._rows("select count(*) from row where embedded in (0, ?)", self._slot.other)
         return int(rows), int(pending)
 
     @translated()
     def pending(self, limit: int) -> Sequence[Stored]:
+        return self._pending(0, limit) or self._pending(self._slot.other, limit)
+
+    def _pending(self, embedded: int, limit: int) -> list[Stored]:
+        """Return rows that have no vector at all (0), or only the other encoder's (its flag)."""
         self._database.see(EVERY)
         query = (
             f"select s.key, {STORED} from row r join scope s on s.number = r.scope"
-            " where r.embedded = 0 order by r.sequence desc limit ?"
+            " where r.embedded = ? order by r.sequence desc limit ?"
         )
-        return [stored_of(scope, row) for scope, *row in self._rows(query, limit)]
+        return [stored_of(scope, row) for scope, *row in self._rows(query, embedded, limit)]
 
     @translated()
     def put_vectors(self, space: VectorSpace, vectors: Sequence[tuple[int, bytes]]) -> frozenset[str] | None:
         revisions: dict[int, int] = {}
         with self._database.writing() as connection:
-            found = self.vector_space()
-            if (found.name, found.dimension) != (space.name, space.dimension):
+            self.vector_space()
+            slot = self._spaces.find((space.name, space.dimension))
+            if slot is None:
                 return None
             self._database.see(EVERY)
             for sequence, vector in vectors:
-                query = "update row set embedded = 1 where sequence = ? returning scope"
-                for (number,) in self._rows(query, sequence):
+                query = "update row set embedded = embedded | ? where sequence = ? returning scope"
+                for (number,) in self._rows(query, slot.flag, sequence):
                     if number not in revisions:
                         revisions[number] = self._next_revision(number)
-                    values = (sequence, number, revisions[number], vector)
-                    query = (
-                        "insert into vector values (?, ?, ?, ?) on conflict (sequence) do update set "
-                        "scope = excluded.scope, revision = excluded.revision, vector = excluded.vector"
-                    )
-                    connection.execute(query, values)
+                    connection.execute(put_vector(slot.table), (sequence, number, revisions[number], vector))
             keys = [self._rows("select key from scope where number = ?", number)[0][0] for number in revisions]
         return frozenset(keys)
+
+
+def put_vector(table: str) -> str:
+    """Return the statement that gives a row its vector: sequence, number of the scope, revision, vector."""
+    return (
+        f"insert into {table} values (?, ?, ?, ?) on conflict (sequence) do update set "
+        "scope = excluded.scope, revision = excluded.revision, vector = excluded.vector"
+    )

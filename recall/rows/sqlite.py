@@ -21,6 +21,6 @@ class SqliteRows(SqlRows):
 
     def _check(self, connection: sqlite3.Connection) -> None:
         """Read a page or two of every table, which finds a file that was cut off or overwritten."""
-        for table in ("scope", "file", "row", "vector", "removed"):
+        for table in ("scope", "file", "row", "vector", "vector_2", "removed"):
             connection.execute(f"select * from {table} limit 1").fetchone()
         self.vector_space()

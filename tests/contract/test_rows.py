@@ -69,6 +69,10 @@ def put(rows: Rows, *entries: Entry, scope: str = "owner", file: str = "MEMORY.m
     return [row.entry.id for row in change.added], [row.entry.id for row in change.removed]
 
 
+def use(rows: Rows, space: VectorSpace = SPACE) -> None:
+    assert rows.use_vector_space(space, 0.0, begins=True)
+
+
 def texts(rows: Rows, scope: str = "owner") -> list[str]:
     return [stored.entry.text for stored in rows.newest(scope, 1000)]
 
@@ -106,7 +110,7 @@ def test_an_unchanged_text_keeps_its_row_and_a_changed_one_gets_another(rows: Ro
 def test_a_row_moves_between_files_with_its_vector(rows: Rows) -> None:
     put(rows, entry(1))
     (stored,) = rows.pending(9)
-    rows.set_vector_space(SPACE)
+    use(rows)
     assert rows.put_vectors(SPACE, [(stored.sequence, VECTOR)]) == frozenset({"owner"})
     assert put(rows, entry(1), file="memory/2026-11-22.md") == ([], [])
     assert put(rows) == ([], []), "it has left before"
@@ -180,7 +184,7 @@ def test_each_commit_raises_the_revision_of_its_scope_alone(rows: Rows) -> None:
         put(rows, entry(number))
         revisions.append(rows.revision("owner"))
     assert revisions == sorted(set(revisions))
-    rows.set_vector_space(SPACE)
+    use(rows)
     put(rows, entry(9), scope="other")
     before = rows.revision("other")
     rows.put_vectors(SPACE, [(rows.by_ids("owner", ["i2"])[0].sequence, VECTOR)])
@@ -189,7 +193,7 @@ def test_each_commit_raises_the_revision_of_its_scope_alone(rows: Rows) -> None:
 
 
 def test_what_changed_since_a_revision_is_all_and_nothing_else(rows: Rows) -> None:
-    rows.set_vector_space(SPACE)
+    use(rows)
     put(rows, *map(entry, range(4)))
     revision = rows.revision("owner")
     assert rows.changed_since("owner", revision) == (revision, (), (), ())
@@ -265,7 +269,7 @@ def test_filters(rows: Rows) -> None:
 
 def test_vectors_belong_to_one_encoder(rows: Rows) -> None:
     assert rows.vector_space().name == ""
-    rows.set_vector_space(SPACE)
+    use(rows)
     assert rows.vector_space() == SPACE
     put(rows, entry(1), entry(2))
     assert rows.totals() == (2, 2)
@@ -275,16 +279,14 @@ def test_vectors_belong_to_one_encoder(rows: Rows) -> None:
         assert rows.put_vectors(other, [(waiting[0], VECTOR)]) is None
     assert rows.put_vectors(SPACE, [(waiting[0], VECTOR), (12345, VECTOR)]) == frozenset({"owner"}), "one is gone"
     assert rows.totals() == (2, 1)
-    revision = rows.revision("owner")
-    rows.set_vector_space(SPACE._replace(name="other"))
+    assert sorted(row.vector or b"" for row in all_rows(rows)) == [b"", VECTOR]
+    use(rows, SPACE._replace(name="other"))
     assert rows.totals() == (2, 2)
-    changes = rows.changed_since("owner", revision)
-    assert changes is not None
-    assert [row.vector for row in changes.rows] == [None, None]
+    assert [row.vector for row in all_rows(rows)] == [None, None], "those are the first encoder's"
 
 
 def test_each_row_waits_for_a_vector_until_it_has_one(rows: Rows) -> None:
-    rows.set_vector_space(SPACE)
+    use(rows)
     put(rows, *(entry(number) for number in range(2500)))
     given = 0
     while waiting := rows.pending(300):
@@ -516,7 +518,7 @@ def test_a_file_of_another_format_is_made_anew(path: Path) -> None:
 def test_rows_that_make_no_sense_are_damaged(path: Path, statement: str, work: Callable[[Rows], object]) -> None:
     rows = SqliteRows(path)
     rows.open()
-    rows.set_vector_space(SPACE)
+    use(rows)
     put(rows, entry(1))
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute(statement)
@@ -533,7 +535,7 @@ def test_only_recalls_errors_come_out_of_flipped_bytes(path: Path) -> None:
     generator = random.Random(7)  # noqa: S311 - no secrets
     rows = SqliteRows(path)
     rows.open()
-    rows.set_vector_space(SPACE)
+    use(rows)
     put(rows, *map(entry, range(50)))
     rows.close()
     whole = path.read_bytes()

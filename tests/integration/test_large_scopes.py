@@ -259,16 +259,45 @@ async def test_vectors_that_come_late_are_found_soon(dsn: str, schema: str) -> N
         assert await thread.run(lambda _: [*found.recent()]) == []
 
 
-async def test_the_vectors_of_another_encoder_are_made_anew(dsn: str, schema: str) -> None:
-    rows = rows_of(dsn, schema)
+async def test_the_graph_stays_with_its_vectors_until_they_are_gone(
+    dsn: str, schema: str, owner: psycopg.Connection[tuple[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, others = rows_of(dsn, schema), rows_of(dsn, schema)
     async with opened(rows) as recaller:
         await made(recaller, rows)
-    rows = rows_of(dsn, schema)
-    async with opened(rows, Words("others", 32)) as recaller:
-        await asked(recaller, "the boat")
-        found = await built(recaller, rows)
-        assert (found.size.vectors, len(found.size.vector_sum)) == (LINES, 4 * 32)
-        assert (await asked(recaller, "the boat in Porto")).outcome == "full"
+        before = await recaller.search(
+            "owner", "Anna sold the boat", limit=3, min_score=0, timeout_seconds=None, now=NOW
+        )
+        monkeypatch.setattr("recall.rows.postgres._LEFT_SECONDS", 0.0)
+        async with opened(others, Words("others", 32)) as other:
+            found = await large(other, others)
+            assert found is not None, "it is not loaded, but searched by words"
+            assert found.size.vectors == 0
+            assert (await asked(other, "the boat in Porto")).outcome == "full"
+            assert "boat" in (await asked(other, "the boat in Porto")).hits[0].text
+            again = await recaller.search(
+                "owner", "Anna sold the boat", limit=3, min_score=0, timeout_seconds=None, now=NOW
+            )
+            assert [hit.id for hit in again.hits] == [hit.id for hit in before.hits], "as before the change"
+            assert (await large(recaller, rows)).size.vectors == LINES  # type: ignore[union-attr]
+    words = owner.execute("SELECT max(block) FROM large_word").fetchone()
+    monkeypatch.setattr("recall.rows.spaces._UNUSED_SECONDS", -1.0)
+    others = rows_of(dsn, schema)
+    async with opened(others, Words("others", 32)) as other:
+        await asked(other, "the boat")
+        async with asyncio.timeout(seconds(60)):
+            while (found := await built(other, others)).size.vectors != LINES:
+                await asyncio.sleep(0.05)
+        assert len(found.size.vector_sum) == 4 * 32
+        assert (await asked(other, "the boat in Porto")).outcome == "full"
+        thread = other._thread
+        assert len(await thread.run(lambda _: _nearest(found))) == 5
+    assert owner.execute("SELECT max(block) FROM large_word").fetchone() == words, "the lists of words stay"
+
+
+def _nearest(found: LargeScope) -> Sequence[int]:
+    with found.reading():
+        return found.nearest([0.1] * 32, 5, None)
 
 
 async def test_it_starts_anew_where_removals_are_forgotten(

@@ -19,7 +19,7 @@ __all__ = ["ScopeTables"]
 _PATIENCE_SECONDS: Final = 600.0
 _OF_SESSIONS: Final = "session_id IN (SELECT session_id FROM sessions WHERE scope = ANY(%s))"
 _OF_INDEX: Final = "scope IN (SELECT number FROM scope WHERE key = ANY(%s))"
-_INDEX: Final = ("vector", "row", "removed", "file", "large_block", "large_word", "large")
+_INDEX: Final = ("vector", "vector_2", "row", "removed", "file", "large_block", "large_word", "large")
 _OF_GRAPH: Final = "EXISTS (SELECT 1 FROM scope WHERE key = ANY(%s))"
 _OF_PLANS: Final = "json_valid(body) AND json_extract(body, '$.scope') = ANY(%s)"
 
