@@ -131,15 +131,16 @@ class Background:
             def use(index: "Index") -> bool:
                 return index.use_encoder(name, dimension, scale, time.time())
 
-            ours = await self._thread.run(use)
-            while not ours and await self._thread.run(_remove, BACKGROUND):
-                ours = await self._thread.run(use)
-            while ours and (waiting := await self._thread.run(_pending, BACKGROUND)):
+            while not await self._thread.run(use):
+                if not await self._thread.run(_remove, BACKGROUND):
+                    _log.warning("recall.another_encoder")
+                    return
+            # It says again and again that it uses them: a change takes hours.
+            while await self._thread.run(use) and (waiting := await self._thread.run(_pending, BACKGROUND)):
                 for batch in batches(waiting, self._size):
-                    ours = ours and await self._embed(batch)
-            if not ours:
-                _log.warning("recall.another_encoder")
-            while ours and await self._thread.run(_remove, BACKGROUND):
+                    if not await self._embed(batch):
+                        break
+            while await self._thread.run(_remove, BACKGROUND):
                 pass
 
     async def _embed(self, batch: Sequence[tuple[int, str]]) -> bool:

@@ -151,6 +151,27 @@ def test_what_is_removed_meanwhile_leaves_nothing(opened: Callable[[], Rows]) ->
     assert (len(changes.removed), changes.vectors) == (10, [])
 
 
+def test_a_change_that_is_taken_back_leaves_nothing(opened: Callable[[], Rows]) -> None:
+    old, new = opened(), opened()
+    assert old.use_vector_space(OLD, NOW, begins=True)
+    put(old, 0, 30)
+    embed(old, OLD)
+    assert new.use_vector_space(NEW, NOW, begins=True)
+    embed(new, NEW, 10, 10)
+    put(new, 100, 5)
+    embed(new, NEW, 5, 5)
+    new.close()
+    assert not old.remove_unused_vectors(LATER), "rows need them"
+    assert embed(old, OLD) == 5
+    while old.remove_unused_vectors(LATER):
+        pass
+    assert sizes(old) == [8] * 35
+    again = opened()
+    assert again.use_vector_space(NEW, LATER, begins=True)
+    assert again.totals() == (35, 35)
+    assert sizes(again) == [0] * 35
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [str(each.values[0]).removeprefix("postgres ") for each in ON_POSTGRES])
 def test_no_transaction_of_a_change_touches_many_rows(kind: str, postgres_dsn: Callable[[str], str]) -> None:

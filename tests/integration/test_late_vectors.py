@@ -90,6 +90,7 @@ async def test_a_search_that_is_cancelled_leaves_its_vector_to_the_next(
 
 
 async def test_lexical_alone_when_the_vector_is_late_or_fails(recaller: Recaller, gate: threading.Event) -> None:
+    await search(recaller, LINES[1])  # the first search imports modules
     late = await search(recaller, within=1)
     assert (late.outcome, texts(late)) == ("partial", LINES[:1])
     Gated.fails = True
