@@ -16,6 +16,7 @@ from gateway_memory.store.journal.accepting import accept
 from gateway_memory.store.journal.episodes import latest_of, told_of
 from gateway_memory.store.journal.records import is_saved
 from gateway_memory.store.journal.shown import forget_shown, show
+from gateway_memory.store.journal.sql import member
 from gateway_memory.store.journal.sqlite import open_journal, transaction
 from gateway_memory.store.journal.withheld import outdated, withheld
 from gateway_memory.store.ports.episodes import Episode, Told
@@ -309,5 +310,5 @@ def _sessions(database: sqlite3.Connection, scope: str) -> list[str]:
 
 
 def _plans(database: sqlite3.Connection, scope: str) -> list[int]:
-    query = "SELECT id FROM plans WHERE json_valid(body) AND json_extract(body, '$.scope') = ?"
+    query = f"SELECT id FROM plans WHERE {member('body', 'scope')} = ?"
     return [int(row[0]) for row in database.execute(query, (scope,))]

@@ -172,10 +172,10 @@ class SqlLedger:
     ) -> list[Receipt]:
         query = (
             "SELECT id, scope, outcome, stage, at FROM receipts WHERE id > ? AND (? = 0 OR EXISTS (SELECT 1 FROM "
-            "json_each(CASE WHEN json_valid(turns) THEN turns ELSE '[]' END) WHERE CAST(value AS BIGINT) = ?)) "
+            "json_each(CASE WHEN json_valid(turns) THEN turns ELSE '[]' END) WHERE CAST(value AS TEXT) = ?)) "
             "AND (? = '' OR scope = ?) AND at >= ? AND (? OR stage <> 'import') ORDER BY id DESC LIMIT ?"
         )
-        values = (after, turn, turn, scope, scope, since, imports, limit)
+        values = (after, turn, str(turn), scope, scope, since, imports, limit)
         rows = await self._connection.rows(query, values, of=scope or EVERY)
         found = await decoded(self._connection, "receipts", "id", rows, _receipt)
         named: dict[str, set[str]] = {}

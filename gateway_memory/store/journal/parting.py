@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gateway_memory.store.journal.sql import AMONG, Database
+from gateway_memory.store.journal.sql import AMONG, Database, member
 from gateway_memory.store.journal.unreadable import UNDECODABLE
 from gateway_memory.store.record import EXCHANGE, TALK
 
@@ -39,7 +39,7 @@ def leave_nothing(database: Database, scope: str, source: str) -> None:
         if any(identity in plan for identity in gone):  # it holds their texts, and nobody may bring them back here
             database.execute("DELETE FROM changes WHERE receipt = ?", (number,))
     query = (
-        "DELETE FROM withheld_records WHERE scope = ? AND json_extract(whole, '$.session_id') IN "
+        f"DELETE FROM withheld_records WHERE scope = ? AND {member('whole', 'session_id')} IN "
         "(SELECT item FROM link_items WHERE scope = ? AND kind = 'record')"
     )
     database.execute(query, (source, scope))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway_memory.store.journal.requests import begin
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, Database
+from gateway_memory.store.journal.unreadable import UNDECODABLE
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.ports.requests import Request
 from gateway_memory.store.ports.sessions import End, EndState, KnownSession, Left, Observation, OpenSession
@@ -116,8 +117,10 @@ def switches(database: Database, session_id: str) -> Mapping[str, bool]:
 
 
 def _switches(said: str) -> Mapping[str, bool]:
-    found = json.loads(said or "{}")
-    return {str(name): bool(on) for name, on in found.items()}
+    try:
+        return {str(name): bool(on) for name, on in json.loads(said or "{}").items()}
+    except UNDECODABLE:
+        return {}  # as configured
 
 
 def observe(

@@ -7,7 +7,18 @@ of them is quoted. Functions that only SQLite has are defined in PostgreSQL by i
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-__all__ = ["AMONG", "AMONG_NUMBERS", "EVERY", "Database", "Found", "Named", "SqlConnection", "distinct", "upsert"]
+__all__ = [
+    "AMONG",
+    "AMONG_NUMBERS",
+    "EVERY",
+    "Database",
+    "Found",
+    "Named",
+    "SqlConnection",
+    "distinct",
+    "member",
+    "upsert",
+]
 
 T = TypeVar("T")
 
@@ -95,6 +106,14 @@ def distinct(table: str, column: str) -> str:
         f"SELECT (SELECT min({column}) FROM {table} WHERE {column} > found.value) FROM found "
         "WHERE found.value IS NOT NULL) SELECT value FROM found WHERE value IS NOT NULL"
     )
+
+
+def member(column: str, key: str) -> str:
+    """Return an expression for a member of the JSON object in a column; null where the column holds no such object.
+
+    An AND would not do: a server may evaluate its sides in any order, and taking apart what is no JSON is an error.
+    """
+    return f"CASE WHEN json_valid({column}) THEN json_extract({column}, '$.{key}') END"
 
 
 def upsert(table: str, columns: str, key: str) -> str:

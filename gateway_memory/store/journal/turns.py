@@ -13,7 +13,7 @@ from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.memory_rows import save_memories
 from gateway_memory.store.journal.reviews import save_reviews
 from gateway_memory.store.journal.session_state import remember
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, Database, SqlConnection, upsert
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, Database, SqlConnection, member, upsert
 from gateway_memory.store.journal.tidying import FAILED, Tidier
 from gateway_memory.store.journal.unreadable import UNDECODABLE, decoded
 from gateway_memory.store.patch import Patch
@@ -140,7 +140,7 @@ class SqlTurns:
 
     async def outcomes(self, scope: str, *, since: float, limit: int) -> list[tuple[float, str]]:
         query = (
-            "SELECT at, CASE WHEN json_valid(report) THEN json_extract(report, '$.outcome') END FROM replies "
+            f"SELECT at, {member('report', 'outcome')} FROM replies "
             "WHERE scope = ? AND report <> '' AND at >= ? ORDER BY turn DESC LIMIT ?"
         )
         rows = await self._connection.rows(query, (scope, since, limit), of=scope)

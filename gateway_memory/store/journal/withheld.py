@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, Database
+from gateway_memory.store.journal.unreadable import UNDECODABLE
 from gateway_memory.store.record import EXCHANGE, SAID, TALK
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical, sentences_of
 
@@ -107,7 +108,8 @@ def forget_for_good(database: Database, before: float) -> None:
             continue
         query = "SELECT shown, whole FROM withheld_records WHERE scope = ?"
         for form, body in database.execute(query, (scope,)).fetchall():
-            whole = json.dumps(hidden.record(json.loads(body)))
+            record = _record(body)
+            whole = "" if record is None else json.dumps(hidden.record(record))  # nobody could read it
             values = (whole, scope, form)
             database.execute("UPDATE withheld_records SET whole = ? WHERE scope = ? AND shown = ?", values)
         for number, content in database.execute(
@@ -183,7 +185,16 @@ def whole_records(database: Database, scope: str, rows: Iterable[Mapping[str, An
     """Return records with the text that is withheld from them. Within a transaction."""
     query = "SELECT shown, whole FROM withheld_records WHERE scope = ?"
     whole = dict(database.execute(query, (scope,)).fetchall())
-    return [json.loads(whole[canonical(row)]) if canonical(row) in whole else row for row in rows]
+    return [_record(whole.get(canonical(row), "")) or row for row in rows]
+
+
+def _record(body: str) -> dict[str, Any] | None:
+    """Return a stored record; None for a body that holds none, as if nothing were withheld from what is shown."""
+    try:
+        found = json.loads(body)
+    except UNDECODABLE:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def reconsider(
@@ -204,7 +215,7 @@ def reconsider(
     standing: set[str] = set()
     for row in records():
         now = canonical(row)
-        original: dict[str, Any] = json.loads(whole[now]) if now in whole else dict(row)
+        original = _record(whole.get(now, "")) or dict(row)
         shown = hidden.record(original)
         standing |= {now, canonical(shown)}
         if shown != original:

@@ -9,7 +9,7 @@ from psycopg import sql
 
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.links import linked_with
-from gateway_memory.store.journal.sql import EVERY
+from gateway_memory.store.journal.sql import EVERY, member
 from gateway_memory.store.postgres.connection import connected
 from gateway_memory.store.postgres.transaction import Transaction, see
 from recall import PatientConnection
@@ -21,7 +21,7 @@ _OF_SESSIONS: Final = "session_id IN (SELECT session_id FROM sessions WHERE scop
 _OF_INDEX: Final = "scope IN (SELECT number FROM scope WHERE key = ANY(%s))"
 _INDEX: Final = ("vector", "vector_2", "row", "removed", "file", "large_block", "large_word", "large")
 _OF_GRAPH: Final = "EXISTS (SELECT 1 FROM scope WHERE key = ANY(%s))"
-_OF_PLANS: Final = "json_valid(body) AND json_extract(body, '$.scope') = ANY(%s)"
+_OF_PLANS: Final = f"{member('body', 'scope')} = ANY(%s)"
 
 
 class ScopeTables:
