@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from gateway_memory.observability.logs import DayLog
     from gateway_memory.scope import OWNER
     from gateway_memory.session import Session
+    from gateway_memory.store.ports.turns import UNNUMBERED
 
 __all__ = [
     "OWNER",
+    "UNNUMBERED",
     "ClosedError",
     "Config",
     "ConfigError",
@@ -55,6 +57,7 @@ __version__ = "0.2.0"
 
 _HOMES = {
     "OWNER": "scope",
+    "UNNUMBERED": "store.ports.turns",
     "Config": "config.settings",
     "Context": "context.builder",
     "DayLog": "observability.logs",

@@ -183,8 +183,9 @@ class ConversationCalls(Opened):
         it is not quoted, and no wish in it is carried out. The session's log keeps `user` without its orders, as the
         output of a tool of that name, and the call returns 0.
 
-        Returns the number of the turn, which receipts refer to; 0 if the session does not keep its turns, or if the
-        turn is durable here and the database that gives it its number does not answer.
+        Returns the number of the turn, from 1, which receipts refer to. 0 says that the turn was not kept: the session
+        keeps none, or the database refuses this one. `UNNUMBERED` (-1) says that it is kept: it is durable on this
+        host, and the database gives it its number later. So whatever is not 0 was kept.
 
         Raises:
             StoreError: the turn could not be written, for instance because the disk is full. Nothing was stored.

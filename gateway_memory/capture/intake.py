@@ -33,7 +33,7 @@ class TurnIntake:
         self._retention = retention
 
     async def accept_turn(self, session: Session, user: str, reply: str, *, at: float | None, turn_id: str) -> int:
-        """Store a turn durably, and return its number; 0 if the session does not keep its turns.
+        """Store a turn durably, and return its number: see `GatewayMemory.after_reply`.
 
         at: when it was said, in epoch seconds; None for now.
         turn_id: the host's id, or "" to create one.
@@ -80,7 +80,7 @@ class TurnIntake:
             raise StoreError(f"the turn could not be kept; free some space and send it again: {error}") from error
         session.last_turn = max(session.last_turn, number)
         self._retention.look()
-        metrics.reply_seen(now, number)
+        metrics.reply_seen(now, max(number, 0))
         return number
 
     async def keep_untrusted(self, session: Session, text: str, provenance: str, *, identity: str) -> int:

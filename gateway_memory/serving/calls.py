@@ -84,7 +84,7 @@ class AgentCalls:
         turn = await self.memory.after_reply(
             session, user=asked.user, reply=asked.reply, at=asked.at, turn_id=asked.id, provenance=asked.provenance
         )
-        return models.KeptTurn(turn=turn)
+        return models.KeptTurn(turn=max(turn, 0), kept=turn != 0)
 
     async def compaction(self, asked: models.Compaction) -> models.Compacted:
         """Tell the sessions of a context that it is compacted."""

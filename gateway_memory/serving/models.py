@@ -239,9 +239,10 @@ class ToldBefore(Answered):
 
 
 class KeptTurn(Answered):
-    """The number of the turn; 0 if the session keeps none."""
+    """Whether the turn was kept, and its number; 0 if it was not, or if the database has still to number it."""
 
     turn: int
+    kept: bool
 
 
 class CommandAnswer(Answered):

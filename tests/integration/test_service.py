@@ -38,11 +38,13 @@ def test_what_is_said_in_one_session_is_told_in_another(served: Served) -> None:
     assert re.fullmatch(r"[0-9a-f]{16}", first["session_id"])
     assert "save-fact" in first["rule"]
     turn = asked(served, "after_reply", id="t1", speaker=zoe, user="Remember that my dog is called Bello.", reply="OK")
-    assert turn == {"turn": 1}
+    assert turn == {"turn": 1, "kept": True}
     assert (
         asked(served, "after_reply", id="t1", speaker=zoe, user="Remember that my dog is called Bello.", reply="OK")
         == turn
     )
+    tool = asked(served, "after_reply", id="t2", speaker=zoe, user="It is late.", reply="OK", provenance="tool")
+    assert tool == {"turn": 0, "kept": False}
     assert asked(served, "flush") == {}
     told = asked(
         served, "before_reply", speaker=other, message="What is my dog called?", at="2026-11-24T10:00:00+01:00"

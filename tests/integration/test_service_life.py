@@ -240,7 +240,7 @@ def test_a_killed_service_repeats_nothing_and_loses_nothing(tmp_path: Path, monk
             content = f"Room number {number} has {number} chairs."
             assert asked(served, "save_fact", id=f"f{number}", speaker=zoe, content=content) == saved
         for number, turn in enumerate(turns, 1):
-            assert asked(served, "after_reply", speaker=zoe, **turn) == {"turn": number}
+            assert asked(served, "after_reply", speaker=zoe, **turn) == {"turn": number, "kept": True}
         asked(served, "observe", id="o1", speaker=zoe, kind="tool", content="measured the rooms")
         forget = {"id": "c1", "speaker": zoe, "text": f"/memory forget {facts_saved[0]['memory']}"}
         with pytest.raises(httpx2.TransportError):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Plan
@@ -11,9 +11,11 @@ from gateway_memory.store.ports.sessions import Observation
 from gateway_memory.store.report import ReplyReport
 from notifier import Event
 
-__all__ = ["NewTurn", "PendingTurn", "Queue", "Reply", "TurnState", "Turns"]
+__all__ = ["UNNUMBERED", "NewTurn", "PendingTurn", "Queue", "Reply", "TurnState", "Turns"]
 
 TurnState = Literal["accepted", "ruled"]
+UNNUMBERED: Final = -1
+"""In the place of the number of a turn that is durable on this host, where the database has still to number it."""
 """The next stage of a turn: the rules, or the batch that a model reads."""
 
 
@@ -103,7 +105,10 @@ class Turns(Protocol):
     """
 
     async def accept(self, turn: NewTurn) -> int:
-        """Store a turn until it is processed, and return its number. It is durable when this returns."""
+        """Store a turn until it is processed, and return its number. It is durable when this returns.
+
+        UNNUMBERED in the place of a number that the database has not given yet; 0 if the database refuses the turn.
+        """
 
     async def claim(
         self, state: TurnState, *, session_id: str | None = None, limit: int = 256, besides: Sequence[str] = ()

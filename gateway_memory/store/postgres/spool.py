@@ -20,7 +20,7 @@ from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.sql import SqlConnection
 from gateway_memory.store.ports.lease import Lease
 from gateway_memory.store.ports.sessions import Observation
-from gateway_memory.store.ports.turns import NewTurn
+from gateway_memory.store.ports.turns import UNNUMBERED, NewTurn
 from gateway_memory.store.postgres.turns import PostgresTurns
 from gateway_memory.store.report import ReplyReport
 
@@ -155,7 +155,9 @@ class SpooledTurns(PostgresTurns):
         """Sessions that somebody else held, and until when (by the loop's clock) their turns stay here."""
 
     async def accept(self, turn: NewTurn) -> int:
-        """Store a turn on this host, and return its number; 0 if the database does not answer in time.
+        """Store a turn on this host, and return its number; UNNUMBERED if the database does not answer in time.
+
+        0 if the database refuses the turn, which is then set aside.
 
         Raises StoreError if it could not be written here.
         """
@@ -167,7 +169,7 @@ class SpooledTurns(PostgresTurns):
             async with asyncio.timeout(_NUMBER_SECONDS):
                 return await number
         except TimeoutError:
-            return 0
+            return UNNUMBERED
         finally:
             self._numbers.pop(place, None)
 
