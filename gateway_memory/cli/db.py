@@ -23,7 +23,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--app-role",
         default="",
         metavar="ROLE",
-        help="migrate: a role of PostgreSQL that hosts connect as, and that sees only the scopes it names",
+        help="a role of PostgreSQL that hosts connect as, and that sees only the scopes it names; migrate gives it "
+        "what it needs, check names what it lacks (without this option: what the role of the connection lacks)",
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json5, whose `store` says where")
     parser.add_argument("--agent", default="main", metavar="ID", help="whose memory (default: %(default)s)")
@@ -67,7 +68,8 @@ def _carried_out(args: argparse.Namespace, dsn: str, settings: "StoreSettings") 
         done = schema.migrate(dsn, settings.schema, app_role=args.app_role)
         sys.stdout.write("".join(f"applied {name}\n" for name in done) or "nothing to do\n")
     elif args.part == "check":
-        schema.check(dsn, settings.schema)
+        for doubt in schema.check(dsn, settings.schema, role=args.app_role):
+            sys.stderr.write(f"warning: {doubt.words}\n")
         sys.stdout.write("this version can work with the tables\n")
     else:
         sys.stdout.write("".join(f"{name}: {value}\n" for name, value in schema.status(dsn, settings.schema)))

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from importlib.util import find_spec
@@ -70,30 +70,31 @@ POSTGRES: Final = {name: found for name, found in (("embedded", _embedded()), ("
 class Postgres:
     """A server of its own in a temporary folder, on a Unix socket and on a free port of the loopback."""
 
-    def __init__(self, install: Path, *, fsync: bool = False) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="gm-pg-"))
-        self._folder.chmod(0o755)
-        self._data = self._folder / "data"
+    def __init__(self, install: Path, *, fsync: bool = False, settings: Mapping[str, str] | None = None) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="gm-pg-"))
+        self.folder.chmod(0o755)
+        self._data = self.folder / "data"
         self._user = _USER if os.geteuid() == 0 else None
         if self._user is not None:
             install = self._copied(install)
-            os.chown(self._folder, _USER, _USER)
+            os.chown(self.folder, _USER, _USER)
         self._bin = install / "bin"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
         self.dsn = f"host=127.0.0.1 port={self.port} dbname=postgres user=postgres"
         self._call("initdb", "-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
-        settings = {
+        all_settings = {
             "listen_addresses": "'127.0.0.1'",
             "port": str(self.port),
-            "unix_socket_directories": f"'{self._folder}'",
+            "unix_socket_directories": f"'{self.folder}'",
             "max_connections": "200",
             "fsync": "on" if fsync else "off",
             "shared_buffers": "32MB",
+            **(settings or {}),
         }
         with (self._data / "postgresql.conf").open("a", encoding="utf-8") as config:
-            config.writelines(f"{name} = {value}\n" for name, value in settings.items())
+            config.writelines(f"{name} = {value}\n" for name, value in all_settings.items())
         self.process: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -101,16 +102,16 @@ class Postgres:
         """Copy programs that lie where only root may look. Those of the system stay where they are."""
         if install.is_relative_to("/usr/lib"):
             return install
-        shutil.copytree(install, self._folder / "package" / install.name, symlinks=True)
+        shutil.copytree(install, self.folder / "package" / install.name, symlinks=True)
         libraries = install.parent.with_name(f"{install.parent.name}.libs")
         if libraries.exists():  # found beside the package, by a relative path
-            shutil.copytree(libraries, self._folder / libraries.name)
-        return self._folder / "package" / install.name
+            shutil.copytree(libraries, self.folder / libraries.name)
+        return self.folder / "package" / install.name
 
     def _call(self, program: str, *arguments: str) -> None:
         command = [str(self._bin / program), *arguments]
         quiet = subprocess.DEVNULL
-        subprocess.run(command, check=True, stdout=quiet, cwd=self._folder, user=self._user, group=self._user)
+        subprocess.run(command, check=True, stdout=quiet, cwd=self.folder, user=self._user, group=self._user)
 
     def start(self) -> None:
         """Start the server, and wait until it answers."""
@@ -118,7 +119,7 @@ class Postgres:
             [self._bin / "postgres", "-D", str(self._data)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            cwd=self._folder,
+            cwd=self.folder,
             user=self._user,
             group=self._user,
         )
@@ -132,6 +133,20 @@ class Postgres:
                 time.sleep(0.05)
             else:
                 return
+
+    def encrypt(self) -> None:
+        """Start the server again with a certificate of its own making, so that it takes encrypted connections too."""
+        self.stop()
+        certificate, key = self._data / "server.crt", self._data / "server.key"
+        command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
+        subprocess.run([*command, "-out", certificate, "-keyout", key], check=True, capture_output=True)
+        for path in (certificate, key):
+            path.chmod(0o600)
+            if self._user is not None:
+                os.chown(path, self._user, self._user)
+        with (self._data / "postgresql.conf").open("a", encoding="utf-8") as config:
+            config.write("ssl = on\n")
+        self.start()
 
     def stop(self) -> None:
         """Stop the server at once, as a crash would."""
@@ -168,7 +183,7 @@ class Postgres:
     def remove(self) -> None:
         """Stop the server, and delete its folder."""
         self.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 KINDS: Final = ("given",) if "GATEWAY_MEMORY_TEST_DSN" in os.environ else tuple(POSTGRES)

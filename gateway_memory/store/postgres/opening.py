@@ -3,7 +3,6 @@
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
@@ -24,8 +23,6 @@ from gateway_memory.store.postgres.turns import PostgresTurns
 __all__ = ["open_postgres"]
 
 log = get_logger(__name__)
-
-_NO_WALL: Final = "SELECT 1 WHERE NOT row_security_active('memories')"
 
 
 async def open_postgres(
@@ -50,12 +47,11 @@ async def open_postgres(
     Raises:
         StoreError: the server can't be reached, or the schema is not up to date.
     """
-    await compute(check, dsn, schema)
+    for doubt in await compute(check, dsn, schema):
+        log.warning(doubt.event, reason=doubt.words)
     connection = PostgresConnection(dsn, schema=schema, metrics=metrics)
     stack.push_async_callback(connection.close)
     await connection.open()
-    if await connection.rows(_NO_WALL):
-        log.warning("postgres.no_wall")  # the role owns the tables, so nothing hides the rows of other scopes
     try:
         await make_room(connection)
     except StoreError as error:  # there is a place for turns that lie beyond, and tidying tries again

@@ -1,31 +1,33 @@
 """The schema in PostgreSQL: numbered steps in SQL, each applied once, under a lock."""
 
+import random
+import time
+from collections.abc import Callable
 from importlib.resources import files
+from ipaddress import ip_address
 from typing import Any, Final, NamedTuple
 
 import psycopg
-from psycopg import sql
+from psycopg import errors, sql
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.store.journal.sql import EVERY
 from gateway_memory.store.postgres.connection import connected
+from gateway_memory.store.postgres.privileges import give, missing
 from gateway_memory.store.postgres.transaction import see
 
-__all__ = ["MOVING", "Standing", "check", "migrate", "standing", "status"]
+__all__ = ["MOVING", "Doubt", "Standing", "check", "migrate", "standing", "status"]
 
 MOVING: Final = "moving"
 """The table of a move into the schema, which exists until the move is complete."""
 _LEAST_VERSION: Final = 150000
 _MIGRATION_SECONDS: Final = 3600.0
-_GRANTS: Final = (
-    "GRANT USAGE ON SCHEMA {schema} TO {role}",
-    "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {role}",
-    "ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {role}",
-    "REVOKE INSERT, UPDATE, DELETE ON migrations FROM {role}",
-    "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO {role}",
-    "ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT EXECUTE ON FUNCTIONS TO {role}",
-)
+_LOCK_MILLISECONDS: Final = 500
+"""How long a step queues for a lock. Hosts that come after it wait behind it, and wait no longer than a second."""
+_LOCKED_SECONDS: Final = 600.0
+_NAMED_AT_MOST: Final = 5
 _STEPS: Final = files("gateway_memory.store.postgres") / "migrations"
+_BROKEN: Final = (errors.CheckViolation, errors.ForeignKeyViolation)
 
 
 class Standing(NamedTuple):
@@ -35,6 +37,13 @@ class Standing(NamedTuple):
     missing: tuple[str, ...]
     unknown: tuple[str, ...]
     server: int
+
+
+class Doubt(NamedTuple):
+    """What an operator may not have meant, though all of it works. event: its name in the log."""
+
+    event: str
+    words: str
 
 
 def _steps() -> dict[str, str]:
@@ -50,8 +59,7 @@ def standing(dsn: str, schema: str) -> Standing:
 
 
 def _standing(connection: psycopg.Connection[Any], schema: str) -> Standing:
-    query = "SELECT 1 FROM information_schema.tables WHERE table_schema = %s AND table_name = 'migrations'"
-    known = connection.execute(query, (schema,)).fetchone()
+    known = connection.execute(_IS_MADE, {"schema": schema}).fetchone() == (True,)
     rows = connection.execute("SELECT name FROM migrations ORDER BY name").fetchall() if known else []
     applied, ours = tuple(str(row[0]) for row in rows), _steps()
     return Standing(
@@ -62,45 +70,120 @@ def _standing(connection: psycopg.Connection[Any], schema: str) -> Standing:
     )
 
 
-def check(dsn: str, schema: str, *, by_move: bool = False) -> None:
-    """Raise StoreError, with what to do, if this version can't work with the schema as it stands.
+_IS_MADE: Final = (
+    "SELECT EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE n.nspname = %(schema)s AND c.relname = 'migrations')"
+)
+"""The catalog shows what a role may not use as well."""
+
+
+def check(dsn: str, schema: str, *, by_move: bool = False, role: str | None = None) -> list[Doubt]:
+    """Return what may not be meant. Raise StoreError, with what to do, if this version can't work with the schema.
 
     Steps of a newer version that are unknown here do no harm, unless they say that older versions must stop.
 
     by_move: a move may fill the schema; for others, one that is not complete ends the check.
+    role: look also at all that hosts need of the tables, for this role; "" for that of the connection.
     """
-    found = standing(dsn, schema)
-    if found.server < _LEAST_VERSION:
-        raise StoreError(f"PostgreSQL {found.server // 10_000} is too old: gateway-memory needs 15 or newer")
-    if found.missing:
-        raise StoreError(
-            f"the schema {schema!r} lacks {', '.join(found.missing)}: run `gateway-memory db migrate` once, "
-            "as the owner of the schema"
-        )
     with connected(dsn, schema) as connection:
+        if connection.info.server_version < _LEAST_VERSION:
+            major = connection.info.server_version // 10_000
+            raise StoreError(f"PostgreSQL {major} is too old: gateway-memory needs 15 or newer")
+        _check_rights(connection, schema, role)
+        found = _standing(connection, schema)
+        if found.missing:
+            raise StoreError(
+                f"the schema {schema!r} lacks {', '.join(found.missing)}: run `gateway-memory db migrate` once, "
+                "as the owner of the schema"
+            )
         query = "SELECT name FROM migrations WHERE ends_older AND NOT (name = ANY(%s)) ORDER BY name"
         ending = connection.execute(query, (list(_steps()),)).fetchall()
         moving = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{schema}.{MOVING}",)).fetchone()
         here = connection.execute("SELECT current_schema()").fetchone()
-    if here != (schema,):
+        if here != (schema,):
+            raise StoreError(
+                f"this connection leads to the schema {here[0] if here else None!r}, and not to {schema!r}, so another "
+                "agent's memory would be read and written: a pooler ignores which schema a host asks for; give each "
+                f"agent a role of its own, with ALTER ROLE … SET search_path = {schema}"
+            )
+        if ending:
+            raise SchemaFromFutureError(f"the schema {schema!r} has {ending[0][0]}, which needs a newer gateway-memory")
+        if moving == (True,) and not by_move:
+            raise StoreError(
+                f"a move into the schema {schema!r} was not completed; run the same `gateway-memory move` again"
+            )
+        return _doubts(connection)
+
+
+def _check_rights(connection: psycopg.Connection[Any], schema: str, role: str | None) -> None:
+    """Raise StoreError where there are no tables, and where there are some that the role may not use."""
+    if connection.execute(_IS_MADE, {"schema": schema}).fetchone() != (True,):
         raise StoreError(
-            f"this connection leads to the schema {here[0] if here else None!r}, and not to {schema!r}, so another "
-            "agent's memory would be read and written: a pooler ignores which schema a host asks for; give each agent "
-            f"a role of its own, with ALTER ROLE … SET search_path = {schema}"
+            f"the database {connection.info.dbname!r} has no tables in the schema {schema!r}: if it is the right one, "
+            "run `gateway-memory db migrate` once, as the owner of the schema"
         )
-    if ending:
-        raise SchemaFromFutureError(f"the schema {schema!r} has {ending[0][0]}, which needs a newer gateway-memory")
-    if moving == (True,) and not by_move:
+    if role:
+        _check_role(connection, role)
+    who = role or str((connection.execute("SELECT current_user").fetchone() or ("",))[0])
+    lacking = missing(connection, schema, who)
+    if role is None:  # a host finds the rest by itself, and works on without what it does not use
+        lacking = [each for each in lacking if each.startswith("USAGE") or each == "SELECT on migrations"]
+    if lacking:
+        more = [f"{len(lacking) - _NAMED_AT_MOST} more"] if len(lacking) > _NAMED_AT_MOST else []
+        told = "; ".join([*lacking[:_NAMED_AT_MOST], *more])
         raise StoreError(
-            f"a move into the schema {schema!r} was not completed; run the same `gateway-memory move` again"
+            f"the schema {schema!r} has tables, and the role {who!r} lacks {told}: run "
+            f"`gateway-memory db migrate --app-role {who}` once, as the owner of the schema"
         )
 
 
-def migrate(dsn: str, schema: str, *, app_role: str = "") -> list[str]:
+def _check_role(connection: psycopg.Connection[Any], role: str) -> None:
+    if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
+        raise StoreError(f"there is no role {role!r}: make it first, with CREATE ROLE … LOGIN PASSWORD …")
+
+
+def _doubts(connection: psycopg.Connection[Any]) -> list[Doubt]:
+    found = []
+    if host := _clear_text_to(connection):
+        found.append(
+            Doubt(
+                "postgres.clear_text",
+                f"memories go in clear text to {host}: put sslmode=verify-full and sslrootcert into the connection "
+                "string",
+            )
+        )
+    if connection.execute("SELECT row_security_active('memories')").fetchone() != (True,):
+        found.append(
+            Doubt(
+                "postgres.no_wall",
+                f"row-level security does not hold for the role {connection.info.user!r}, which owns the tables or is "
+                "above it: let hosts connect as another one, given by `db migrate --app-role`",
+            )
+        )
+    return found
+
+
+def _clear_text_to(connection: psycopg.Connection[Any]) -> str:
+    """Return the other machine to which this connection sends what everybody between may read; "" without one."""
+    address = connection.info.hostaddr
+    if connection.pgconn.ssl_in_use or not address or _is_here(address):  # no address: a Unix socket
+        return ""
+    return connection.info.host or address
+
+
+def _is_here(address: str) -> bool:
+    try:
+        return ip_address(address.partition("%")[0]).is_loopback
+    except ValueError:
+        return address.startswith("/")
+
+
+def migrate(dsn: str, schema: str, *, app_role: str = "", locked_seconds: float = _LOCKED_SECONDS) -> list[str]:
     """Apply the missing steps, each in a transaction of its own, and return their names. Raises StoreError.
 
     app_role: a role that may read and write the tables from now on, those of later steps too. It is not their owner,
     so it sees only the scopes that its transactions name.
+    locked_seconds: how long a step tries to get its locks, while hosts and backups hold others.
 
     A step whose first line is `-- ends older versions` is refused by versions that do not know it; all others work on.
     """
@@ -108,27 +191,65 @@ def migrate(dsn: str, schema: str, *, app_role: str = "") -> list[str]:
     with connected(dsn, schema, patience_seconds=_MIGRATION_SECONDS) as connection:
         if connection.info.server_version < _LEAST_VERSION:
             raise StoreError(f"PostgreSQL {connection.info.server_version // 10_000} is too old: 15 is needed")
-        if app_role and not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (app_role,)).fetchone():
-            raise StoreError(f"there is no role {app_role!r}: make it first, with CREATE ROLE … LOGIN PASSWORD …")
+        if app_role:
+            _check_role(connection, app_role)
         connection.execute("SELECT pg_advisory_lock(hashtext(%s))", (f"{schema}.migrations",))
         connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(schema)))
         connection.execute(
             "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, "
             "ends_older BOOLEAN NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT now())"
         )
+
+        def apply(name: str, text: str) -> None:
+            connection.execute(text)  # our own file, without values
+            ends = text.startswith("-- ends older versions")
+            connection.execute("INSERT INTO migrations VALUES (%s, %s)", (name, ends))
+
+        until = time.monotonic() + locked_seconds
         for name in _standing(connection, schema).missing:
             text = _steps()[name]
-            with connection.transaction():
-                connection.execute(text)  # our own file, without values
-                ends = text.startswith("-- ends older versions")
-                connection.execute("INSERT INTO migrations VALUES (%s, %s)", (name, ends))
+            _briefly(connection, lambda: apply(name, text), name, until)  # noqa: B023 - called at once
             done.append(name)
         if app_role:
-            names = {"schema": sql.Identifier(schema), "role": sql.Identifier(app_role)}
             with connection.transaction():
-                for grant in _GRANTS:
-                    connection.execute(sql.SQL(grant).format(**names))
+                give(connection, schema, app_role)
+        for table, constraint in connection.execute(_UNSEEN, {"schema": schema}).fetchall():
+            query = sql.SQL("ALTER TABLE {} VALIDATE CONSTRAINT {}")
+            statement = query.format(sql.Identifier(table), sql.Identifier(constraint))
+            try:
+                _briefly(connection, lambda: connection.execute(statement), constraint, until)  # noqa: B023
+            except _BROKEN:
+                continue  # it holds for new rows; `status` names it
     return done
+
+
+_UNSEEN: Final = (
+    "SELECT r.relname, c.conname FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid "
+    "JOIN pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = %(schema)s AND NOT c.convalidated "
+    "ORDER BY 1, 2"
+)
+"""Constraints whose standing rows nobody has looked at: a step only adds them, since a look at all rows takes long."""
+
+
+def _briefly(connection: psycopg.Connection[Any], work: Callable[[], object], name: str, until: float) -> None:
+    """Run work in a transaction that queues for locks for a moment only, and again until it gets them.
+
+    Raises StoreError: not until then. Nothing of the work is done.
+    """
+    while True:
+        try:
+            with connection.transaction():
+                connection.execute("SELECT set_config('lock_timeout', %s, true)", (str(_LOCK_MILLISECONDS),))
+                work()
+        except (errors.LockNotAvailable, errors.DeadlockDetected) as error:
+            if time.monotonic() > until:
+                raise StoreError(
+                    f"{name} waits for a transaction that holds its tables, such as a backup's: look for the oldest "
+                    "xact_start in pg_stat_activity, and run `gateway-memory db migrate` again; nothing of it is done"
+                ) from error
+            time.sleep(random.uniform(0.1, 1.0))  # noqa: S311 - no secret
+        else:
+            return
 
 
 def status(dsn: str, schema: str) -> list[tuple[str, str]]:
@@ -160,5 +281,15 @@ def status(dsn: str, schema: str) -> list[tuple[str, str]]:
         "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'",
     }
     with connected(dsn, schema, patience_seconds=_MIGRATION_SECONDS) as connection, connection.transaction():
+        told.append(("connection", _way_of(connection)))
+        unseen = [name for _, name in connection.execute(_UNSEEN, {"schema": schema}).fetchall()]
+        told.append(("constraints that old rows break", ", ".join(unseen) or "none"))
         see(connection, EVERY)
         return told + [(name, str((connection.execute(query).fetchone() or [""])[0])) for name, query in counts.items()]
+
+
+def _way_of(connection: psycopg.Connection[Any]) -> str:
+    if connection.pgconn.ssl_in_use:
+        return "encrypted"
+    host = _clear_text_to(connection)
+    return f"in clear text to {host}" if host else "on this machine"
