@@ -58,10 +58,10 @@ screenshots: $(TESTS)
 # What a memory promises, over PostgreSQL in the place of files: one server for each process of the tests.
 ON_POSTGRES := nothing_comes_back review backlog feedback forgetting_talks forgotten_interleaved links secrecy injection incognito masked stages categories speaking \
 	repeats episodes search search_kinds days_asked late compaction taken_back scopes \
-	session_summaries
+	session_summaries postgres_operator dashboard
 test-postgres: $(READY)
 	GATEWAY_MEMORY_TEST_BACKEND=postgres $(BIN)/pytest $(SHARED) -m "not files" tests/acceptance \
-		$(ON_POSTGRES:%=tests/integration/test_%.py)
+		$(ON_POSTGRES:%=tests/integration/test_%.py) tests/contract/test_odd_rows.py
 
 # Every case of the large products of which `make test-all` takes a sample, more examples, more rounds of faults: some hours.
 test-thorough: $(READY)
