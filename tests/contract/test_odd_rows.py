@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from postgres import ON_POSTGRES, app_of, migrated
 
-from gateway_memory.scope import scope_named
+from gateway_memory.scope import Scope
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.ports.episodes import Episode
 from gateway_memory.store.ports.store import Store
@@ -56,9 +56,9 @@ async def place(
 
         def erase(scope: str) -> dict[str, int]:
             tables = ScopeTables(app_of(dsn), schema)
-            assert tables.count([scope_named(scope)])["plans"]
-            tables.erase([scope_named(scope)])
-            return tables.count([scope_named(scope)])
+            assert tables.count([Scope.parse(scope)])["plans"]
+            tables.erase([Scope.parse(scope)])
+            return tables.count([Scope.parse(scope)])
 
         yield Place(store=await open_rows(stack, app_of(dsn), schema=schema), run=run, erase=erase)
 
