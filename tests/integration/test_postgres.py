@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +154,28 @@ async def test_what_a_session_was_told_a_host_that_is_behind_does_not_tell_again
         await until(lambda: heard.published == 2)
         updates = (await there.before_reply(again, "hello")).updates
         assert [("8443" in change.text, "red door" in change.text) for change in updates] == [(False, True)]
+
+
+async def test_a_session_of_a_host_whose_clock_is_ahead_hears_elsewhere_what_was_said_since(
+    schema: str, tmp_path: Path
+) -> None:
+    def ahead() -> datetime:
+        return datetime.now().astimezone() + timedelta(minutes=2)
+
+    async with (
+        GatewayMemory(config(schema), tmp_path / "one", clock=ahead) as there,
+        GatewayMemory(config(schema), tmp_path / "two") as here,
+    ):
+        speaker = await here.start_session("speaker", user=OWNER)
+        await here.after_reply(speaker, user="Remember that the bell is broken.", reply="OK")
+        await here.flush()
+        assert "bell" in (await there.start_session("chat", user=OWNER)).opening
+        await here.after_reply(speaker, user="Remember that the staging port is 8443.", reply="OK")
+        await here.flush()
+        moved = await here.start_session("chat", user=OWNER)
+        told = (await here.before_reply(moved, "hello")).text
+        assert "8443" in told
+        assert "bell" not in told, "its opening told it"
 
 
 async def test_what_arrives_while_a_reply_is_prepared_is_told(

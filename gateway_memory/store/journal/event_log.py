@@ -260,7 +260,9 @@ class EventLog:
         rows = await self._connection.rows(
             "SELECT e.origin, e.number, e.body FROM sessions s JOIN events e ON e.scope = s.scope "
             "LEFT JOIN told t ON t.session_id = s.session_id AND t.origin = e.origin "
-            "WHERE s.session_id = ? AND e.kept_at >= max(s.opened_at, ?) AND e.number > coalesce(t.number, 0) "
+            # An origin that is newer than the session has nothing from before it, whatever the clock of its host says.
+            "WHERE s.session_id = ? AND e.kept_at >= ? AND (e.number > t.number OR t.number IS NULL AND "
+            "(e.kept_at >= s.opened_at OR EXISTS (SELECT 1 FROM told WHERE session_id = s.session_id))) "
             "ORDER BY e.id DESC LIMIT ?",
             (session_id, since, _MOST_UNDELIVERED),
             of=scope,

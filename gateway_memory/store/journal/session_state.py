@@ -45,14 +45,25 @@ __all__ = [
 _READ: Final = 2_000
 """The maximum number of observations that are read for a session's summary: the first and the newest ones."""
 
+_READY: Final = (
+    "INSERT INTO told SELECT ?, k.origin, min(max(k.number), coalesce((SELECT min(e.number) - 1 FROM events e "
+    "WHERE e.origin = k.origin AND e.scope = ? AND e.plan IS NOT NULL), max(k.number))) FROM (SELECT origin, number "
+    "FROM heard WHERE slot = ? UNION ALL SELECT origin, head FROM sources) AS k GROUP BY k.origin"
+)
+
 
 def open_session(database: Database, key: str, scope: str, session_id: str, at: float, slot: int) -> tuple[str, bool]:
-    """Return the id of the key's open session, and whether this call opened it, with the id `session_id`."""
+    """Return the id of the key's open session, and whether this call opened it, with the id `session_id`.
+
+    Events that are ready now count as delivered to a new one, by their numbers: clocks of hosts differ.
+    """
     opened = database.execute(
         "INSERT INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT DO NOTHING",
         (session_id, key, scope, at, at),
     )
+    if opened.rowcount:
+        database.execute(_READY, (session_id, scope, slot))
     mine = "UPDATE sessions SET slot = ? WHERE key = ? AND scope = ? AND ended_at IS NULL"
     database.execute(mine, (slot, key, scope))
     query = "SELECT session_id FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL"

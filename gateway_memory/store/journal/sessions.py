@@ -35,7 +35,7 @@ class SqlSessions:
         self._slot = slot
 
     async def open(self, key: str, scope: str, session_id: str, at: float) -> tuple[str, bool]:
-        return await self._write(session_state.open_session, key, scope, session_id, at, self._slot.number)
+        return await self._write(session_state.open_session, key, scope, session_id, at, self._slot.number, of=scope)
 
     async def is_open_elsewhere(self, key: str, scope: str) -> bool:
         query = "SELECT slot FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL AND slot >= 0 AND slot <> ?"
