@@ -2,7 +2,8 @@
 
 What is asserted is what docs/postgres.md promises, no more:
 
-- A turn that was accepted is there once. One that was refused is not there. One whose host died before it answered is
+- A turn that was accepted is there once. One that was refused is not there; one that the database refuses for what it
+  says is set aside on its host, and nothing waits for it. One whose host died before it answered is
   there at most once, and once if it was sent again under the same id, wherever that was.
 - The turns of a session are in their order, unless one waited on its host while the next one went to another.
 - A memory that was said is there once: one active row, one line in the documents.
@@ -27,8 +28,9 @@ from faults import seeded
 from patience import seconds
 from postgres import POSTGRES, Postgres, app_of, migrated
 from postgres_host import MEMORY
-from postgres_round import HostProcess, Talk, Turn
+from postgres_round import BARRED, HostProcess, Talk, Turn
 from postgres_troubles import Troubles
+from postgres_way import Way
 from thorough import amount
 
 ROUNDS = amount(2, 40)
@@ -38,6 +40,14 @@ SESSIONS = 5
 """Of each user."""
 TURNS = 10
 """Of each session."""
+AHEAD_SECONDS = 120
+"""How much later than the others every other host thinks it is."""
+REFUSES = f"""
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = 'program_limit_exceeded'; END $$;
+CREATE TRIGGER refuses BEFORE INSERT ON turns
+FOR EACH ROW WHEN (NEW."user" LIKE '%{BARRED}%') EXECUTE FUNCTION refuse();
+"""
 
 pytestmark = [
     pytest.mark.slow,
@@ -55,18 +65,21 @@ def servers() -> Iterator[dict[str, Postgres]]:
 
 
 class Round:
-    """What one round needs: a server, hosts, and the sessions that talk with them."""
+    """What one round needs: a server, the way to it, hosts, and the sessions that talk with them."""
 
-    def __init__(self, server: Postgres, schema: str, folder: Path, seed: int) -> None:
+    def __init__(self, server: Postgres, way: Way, schema: str, folder: Path, seed: int) -> None:
         self.server = server
         self.schema = schema
         self.seed = seed
         self.random = seeded(seed)
-        self.hosts = [HostProcess(folder, name, schema, looks=seed % 4 < 2) for name in "abcd"[:HOSTS]]
+        self.hosts = [
+            HostProcess(folder, name, schema, looks=seed % 4 < 2, ahead_seconds=AHEAD_SECONDS * (number % 2))
+            for number, name in enumerate("abcd"[:HOSTS])
+        ]
         self.talks: list[Talk] = []
         self.said: defaultdict[str, set[str]] = defaultdict(set)
         self.heard: set[str] = set()
-        self.troubles = Troubles(server, self.hosts, self.random)
+        self.troubles = Troubles(server, schema, way, self.hosts, self.random)
 
     # What the sessions do
 
@@ -80,8 +93,12 @@ class Round:
             while not await talk.hear(self.said[talk.user]):
                 await asyncio.sleep(0.2)
                 self._maybe_move(talk, generator)
+            kind = generator.random()
             turn = Turn(
-                name=f"{talk.key}t{number}", memory=generator.random() < 0.4, identified=generator.random() < 0.7
+                name=f"{talk.key}t{number}",
+                memory=kind < 0.4,
+                barred=kind > 0.95,
+                identified=generator.random() < 0.7,
             )
             talk.turns.append(turn)
             if turn.memory:
@@ -107,6 +124,7 @@ class Round:
                 group.create_task(self.talk(talk, random.Random(self.random.random())))  # noqa: S311 - no secrets
             group.create_task(self.troubles.of_hosts())
             group.create_task(self.troubles.of_server())
+            group.create_task(self.troubles.of_way())
         await self._drained()
         await self._told()
 
@@ -174,6 +192,11 @@ class Round:
         turns = (turn for talk in self.talks for turn in talk.turns)
         return {turn.name: found[turn.text] for turn in turns if turn.text in found}
 
+    @cached_property
+    def set_aside(self) -> set[str]:
+        """What was said in the turns that the database refused."""
+        return {text for host in self.hosts for text in host.set_aside()}
+
     def wrong(self) -> Iterator[str]:
         """Yield what is not as it should be."""
         there = self.there
@@ -205,11 +228,13 @@ class Round:
     def _wrong_turns(self, talk: Talk, there: Counter[str]) -> Iterator[str]:
         before: list[Turn] = []
         for turn in talk.turns:
-            least = 1 if turn.number is not None else 0
-            most = 0 if turn.refused else 1
+            least = 1 if turn.number is not None and not turn.barred else 0
+            most = 0 if turn.refused or turn.barred else 1
             if not least <= there[turn.name] <= most:
                 yield f"turn {turn.name} is there {there[turn.name]} times, answered {turn.number}"
                 continue
+            if turn.barred and turn.number is not None and turn.text not in self.set_aside:
+                yield f"turn {turn.name}, which the database refuses, is set aside nowhere"
             if not there[turn.name]:
                 continue
             (number,) = self.numbers[turn.name]
@@ -239,19 +264,24 @@ async def test_each_turn_is_there_once_and_each_memory_told_once(
 ) -> None:
     kind = list(POSTGRES)[seed % len(POSTGRES)]
     server = servers.get(kind) or servers.setdefault(kind, Postgres(POSTGRES[kind]))
-    monkeypatch.setenv("GATEWAY_MEMORY_DSN", app_of(server.dsn))
     with migrated(server.dsn) as schema:
-        this = Round(server, schema, tmp_path, seed)
-        try:
-            async with running(this.hosts):
-                await this.run()
-            wrong = list(this.wrong())
-        finally:
-            server.stop()
-            server.start()
+        with psycopg.connect(server.dsn, options=f"-csearch_path={schema}") as connection:
+            connection.execute(REFUSES)
+        async with Way.to(app_of(server.dsn)) as way:
+            monkeypatch.setenv("GATEWAY_MEMORY_DSN", way.dsn)
+            this = Round(server, way, schema, tmp_path, seed)
+            try:
+                async with running(this.hosts):
+                    await this.run()
+                wrong = list(this.wrong())
+            finally:
+                server.stop()
+                server.start()
         turns = sum(len(talk.turns) for talk in this.talks)
         moves = sum(talk.moves for talk in this.talks)
-        print(f"{kind}: {turns} turns, {moves} moves, {dict(this.troubles.count)}")  # noqa: T201 - shown by -rP
+        barred, cut = len(this.set_aside), way.cut
+        told = f"{turns} turns, {barred} set aside, {moves} moves, {cut} commits cut, {dict(this.troubles.count)}"
+        print(f"seed {seed} on {kind}: {told}")  # noqa: T201 - shown by -rP
         assert not wrong, f"seed {seed} on {kind}: {len(wrong)} wrong\n" + "\n".join(
             [*wrong[:20], *this.troubles.happened]
         )

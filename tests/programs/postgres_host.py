@@ -1,4 +1,6 @@
-"""A gateway process on a shared memory. `postgres_host.py FOLDER SCHEMA LOOKS` (1: replies also look at the documents).
+"""A gateway process on a shared memory: `postgres_host.py FOLDER SCHEMA LOOKS AHEAD`.
+
+LOOKS 1: replies also look at the documents. AHEAD: how many seconds its clock is ahead.
 
 It reads requests as lines of JSON and answers each with a line, as soon as it is done: `hear` before a reply, `say`
 after one, `drain`, `full` (whether its disk is), `stop`. Its leases are short, so that a test can wait for their end.
@@ -10,6 +12,7 @@ import re
 import resource
 import sys
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -118,10 +121,14 @@ def write(**answer: object) -> None:
     sys.stdout.flush()
 
 
-async def main(folder: str, schema: str, looks: str) -> None:
+async def main(folder: str, schema: str, looks: str, ahead: str) -> None:
     """Answer until told to stop."""
     shorten()
-    async with GatewayMemory(config(schema, looks=looks == "1"), folder) as memory:
+
+    def now() -> datetime:
+        return datetime.now().astimezone() + timedelta(seconds=int(ahead))
+
+    async with GatewayMemory(config(schema, looks=looks == "1"), folder, clock=now) as memory:
         host = Host(memory)
         host.note_what_is_noted()
         reader = asyncio.StreamReader()

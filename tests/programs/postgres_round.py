@@ -21,8 +21,10 @@ from typing import Any
 import postgres_host
 from patience import seconds
 
-__all__ = ["GoneError", "HostProcess", "Talk", "Turn"]
+__all__ = ["BARRED", "GoneError", "HostProcess", "Talk", "Turn"]
 
+BARRED = "unacceptable"
+"""The word for which the database of a round refuses a turn."""
 _OPEN_SECONDS = 60
 _ANSWER_SECONDS = 60
 
@@ -34,15 +36,15 @@ class GoneError(Exception):
 class HostProcess:
     """A host with its folder. Each start of it is a process of its own, with a number.
 
-    ready: it answers, or is frozen and will.
+    ahead_seconds: how much later than others it thinks it is. ready: it answers, or is frozen and will.
     """
 
-    def __init__(self, folder: Path, name: str, schema: str, *, looks: bool) -> None:
+    def __init__(self, folder: Path, name: str, schema: str, *, looks: bool, ahead_seconds: int = 0) -> None:
         self.name = name
         self.folder = folder / name
         self.generation = 0
         self.ready = asyncio.Event()
-        self._arguments = (str(self.folder), schema, "1" if looks else "0")
+        self._arguments = (str(self.folder), schema, "1" if looks else "0", str(ahead_seconds))
         self._process: asyncio.subprocess.Process | None = None
         self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._reading: list[asyncio.Task[None]] = []
@@ -155,22 +157,30 @@ class HostProcess:
 
     def waiting(self) -> int:
         """Return how many turns wait in the folder for the database."""
-        spool = self.folder / ".gateway-memory" / "spool.sqlite"
-        with closing(sqlite3.connect(spool)) as database:
-            ((number,),) = database.execute("SELECT count(*) FROM waiting").fetchall()
+        ((number,),) = self._spooled("SELECT count(*) FROM waiting")
         return int(number)
+
+    def set_aside(self) -> set[str]:
+        """Return what was said in the turns that the database refused."""
+        return {json.loads(body)["user"] for (body,) in self._spooled("SELECT body FROM refused")}
+
+    def _spooled(self, query: str) -> list[Any]:
+        with closing(sqlite3.connect(self.folder / ".gateway-memory" / "spool.sqlite")) as database:
+            return database.execute(query).fetchall()
 
 
 @dataclass(slots=True, kw_only=True)
 class Turn:
     """A turn that a session said. name: a word of its text that no other turn has.
 
-    number: what the host answered, None where it gave no answer, or refused it. hosts: where it was tried.
+    barred: the database refuses it for what it says. number: what the host answered, None where it gave no answer, or
+    refused it. hosts: where it was tried.
     """
 
     name: str
     memory: bool
     identified: bool
+    barred: bool = False
     number: int | None = None
     refused: bool = False
     hosts: list[str] = field(default_factory=list)
@@ -180,7 +190,7 @@ class Turn:
         """What the user said."""
         if self.memory:
             return f"Remember that locker {self.name} opens with {1000 + zlib.crc32(self.name.encode()) % 9000}."
-        return f"Please look at ticket {self.name}, the one about the door."
+        return f"Please look at ticket {self.name}, the {BARRED if self.barred else 'one'} about the door."
 
 
 @dataclass(slots=True, kw_only=True)

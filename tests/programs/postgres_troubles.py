@@ -10,15 +10,34 @@ import psycopg
 from postgres import Postgres
 from postgres_host import LEASE_SECONDS
 from postgres_round import GoneError, HostProcess
+from postgres_way import Way
 
 __all__ = ["Troubles"]
+
+LATE_SECONDS = 3.0
+_NAMED = "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || {}, 0)) FROM {} ORDER BY random() LIMIT 1"
+_HELD = (
+    _NAMED.format("scope", "sessions"),
+    _NAMED.format("'session ' || session_id", "sessions"),
+    _NAMED.format("'slot ' || slot", "hosts"),
+    "SELECT 1 FROM sessions WHERE random() < 0.3 FOR UPDATE",
+    "SELECT 1 FROM scope WHERE random() < 0.5 FOR UPDATE",
+    "SELECT 1 FROM hosts WHERE random() < 0.5 FOR UPDATE",
+    "SELECT 1 FROM documents WHERE random() < 0.5 FOR UPDATE",
+    "LOCK TABLE events IN EXCLUSIVE MODE",
+)
+"""What another connection holds: the locks that hosts wait for, and rows that they write."""
 
 
 class Troubles:
     """Lets things go wrong. count: how often each did. happened: when it did, in seconds, for a message."""
 
-    def __init__(self, server: Postgres, hosts: list[HostProcess], generator: random.Random) -> None:
+    def __init__(
+        self, server: Postgres, schema: str, way: Way, hosts: list[HostProcess], generator: random.Random
+    ) -> None:
         self._server = server
+        self._schema = schema
+        self._way = way
         self._hosts = hosts
         self._random = generator
         self.count: Counter[str] = Counter()
@@ -57,15 +76,17 @@ class Troubles:
                     await host.ask("full", full=False)
 
     async def of_server(self) -> None:
-        """Let three things go wrong with the server or the way to it, one after the other."""
+        """Let three things go wrong with the server, one after the other."""
         for _ in range(3):
             await self._rest(0.5, 2)
-            fault = self._random.choice(["crashed", "server frozen", "cut", "cut", "server full"])
+            fault = self._random.choice(["crashed", "server frozen", "terminated", "terminated", "server full", "held"])
             self._note(fault)
-            if fault == "cut":
+            if fault == "terminated":
                 for _ in range(self._random.randrange(1, 6)):
-                    await asyncio.to_thread(self._cut)
+                    await asyncio.to_thread(self._terminate)
                     await self._rest(0, 0.3)
+            elif fault == "held":
+                await self._hold(self._random.choice(_HELD))
             elif fault == "server frozen":
                 self._server.freeze()
                 await self._rest(0.3, LEASE_SECONDS + 1)
@@ -78,7 +99,36 @@ class Troubles:
                 await self._rest(0, 1.5)
                 await asyncio.to_thread(self._server.start)
 
-    def _cut(self) -> None:
+    async def of_way(self) -> None:
+        """Let three things go wrong on the way between hosts and the server, one after the other."""
+        for _ in range(3):
+            await self._rest(0.5, 2)
+            fault = self._random.choice(["cut in a commit", "cut in a commit", "late", "half closed"])
+            self._note(fault)
+            if fault == "cut in a commit":
+                self._way.cutting = self._random.randrange(1, 8)
+                await self._rest(1, 3)
+                self._way.cutting = 0
+            elif fault == "late":
+                self._way.delay_seconds = LATE_SECONDS
+                await self._rest(0.5, LATE_SECONDS)
+                self._way.delay_seconds = 0.0
+            else:
+                for _ in range(self._random.randrange(1, 4)):
+                    self._way.close_halves(self._random)
+                    await self._rest(0, 0.5)
+
+    async def _hold(self, query: str) -> None:
+        """Let another connection hold locks in a transaction for a while."""
+        search = f"-csearch_path={self._schema}"
+        with suppress(psycopg.Error):
+            async with await psycopg.AsyncConnection.connect(self._server.dsn, options=search) as connection:
+                await connection.execute("SET LOCAL lock_timeout = '1s'")
+                await connection.execute(query.encode())
+                await self._rest(0.5, LEASE_SECONDS + 2)
+                await connection.rollback()
+
+    def _terminate(self) -> None:
         """End some of the connections of the hosts."""
         query = (
             "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity "
