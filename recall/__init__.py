@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from recall.recaller import Recaller
     from recall.rows.erasing import erase_scope
-    from recall.rows.patient import PatientConnection, SilentError
+    from recall.rows.patient import PatientConnection, SilentError, is_loss
     from recall.rows.peek import Peek, peek
     from recall.rows.port import Rows
     from recall.rows.postgres import PostgresRows
@@ -74,6 +74,7 @@ __all__ = [
     "count_tokens",
     "erase_scope",
     "excerpt_of",
+    "is_loss",
     "passages_of",
     "peek",
     "quoted",
@@ -95,6 +96,7 @@ _HOMES = {
     "Recaller": "recaller",
     "Rows": "rows.port",
     "SilentError": "rows.patient",
+    "is_loss": "rows.patient",
     "Span": "text.dates",
     "asks_what_was": "text.dates",
     "consume_exception": "threads.priority",

@@ -686,3 +686,17 @@ async def test_a_host_that_is_cut_off_in_a_transaction_lets_its_locks_go(schema:
         assert rows == [("10s",)]
     finally:
         await connection.close()
+
+
+async def test_a_row_of_the_spool_that_is_no_turn_stops_no_other_one(schema: str, tmp_path: Path) -> None:
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        session = await memory.start_session("chat", user=OWNER)
+        await memory.after_reply(session, user="hello", reply="hi")
+    with sqlite3.connect(tmp_path / ".gateway-memory" / "spool.sqlite") as database:
+        database.executemany("INSERT INTO waiting (body) VALUES (?)", [("{",), ('{"turn_id": 1}',), ("[]",)])
+    async with GatewayMemory(config(schema), tmp_path) as memory:
+        session = await memory.start_session("chat", user=OWNER)
+        await memory.after_reply(session, user="Remember that the ferry leaves at nine.", reply="OK")
+        await memory.flush()
+        assert await memory.search(session, "ferry", kinds=["memory"])
+        assert memory.metrics.gauges(datetime.now(UTC))["spool.refused"] == 3

@@ -26,9 +26,9 @@ from gateway_memory.store.postgres.transaction import (
     soon,
     transaction,
 )
-from recall import PatientConnection, SilentError
+from recall import PatientConnection, SilentError, is_loss
 
-__all__ = ["PostgresConnection", "connected", "failed", "in_schema", "is_loss", "unreachable"]
+__all__ = ["PostgresConnection", "connected", "failed", "in_schema", "unreachable"]
 
 log = get_logger(__name__)
 
@@ -80,13 +80,9 @@ def in_schema(schema: str) -> dict[str, Any]:
     }
 
 
-def is_loss(error: BaseException) -> bool:
-    """Return whether a failure says that the server is away, and not that it refuses one statement.
-
-    Its classes are 08 (connection), 57P (it shuts down or starts), and 53300 (too many connections).
-    """
-    state = error.sqlstate if isinstance(error, psycopg.Error) else None
-    return state is None or state.startswith(("08", "57P")) or state == "53300"
+def _is_loss(error: BaseException) -> bool:
+    """Return whether the server is away, or gives no connection."""
+    return not isinstance(error, psycopg.Error) or is_loss(error)
 
 
 def failed(error: BaseException) -> StoreError:
@@ -224,9 +220,9 @@ class PostgresConnection:
             if isinstance(error, errors.QueryCanceled):
                 self._metrics.count("failures.postgres_statement")
                 log.warning("postgres.too_slow", seconds=self._seconds)
-            if collided or is_loss(error):
+            if collided or _is_loss(error):
                 self._metrics.count("failures.postgres")
-            if is_loss(error) and not collided:
+            if _is_loss(error) and not collided:
                 self._breaker.failed(time.monotonic())
                 if not self._is_away:
                     self._is_away = True

@@ -17,7 +17,8 @@ from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.tasks import Threads
 from gateway_memory.store.disk.private import private_file, private_folder
 from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.journal.sql import SqlConnection
+from gateway_memory.store.journal.sql import SqlConnection, member
+from gateway_memory.store.journal.unreadable import UNDECODABLE
 from gateway_memory.store.ports.lease import Lease
 from gateway_memory.store.ports.sessions import Observation
 from gateway_memory.store.ports.turns import UNNUMBERED, NewTurn
@@ -88,15 +89,25 @@ class Spool:
         return int(place)
 
     async def first(self, limit: int, *, besides: Collection[str] = ()) -> list[tuple[int, NewTurn]]:
-        """Return the turns that wait, oldest first, by place, but for those of some sessions. Raises StoreError."""
+        """Return the turns that wait, oldest first, by place, but for those of some sessions. Raises StoreError.
+
+        A row that can't be decoded is set aside.
+        """
         query = "SELECT id, body FROM waiting ORDER BY id LIMIT ?"
         values: tuple[Any, ...] = (limit,)
         if besides:
-            others = "json_extract(body, '$.session_id') NOT IN (SELECT value FROM json_each(?))"
+            others = f"coalesce({member('body', 'session_id')}, '') NOT IN (SELECT value FROM json_each(?))"
             query = f"SELECT id, body FROM waiting WHERE {others} ORDER BY id LIMIT ?"
             values = (json.dumps(list(besides)), limit)
         rows = await self._run(lambda: self._open.execute(query, values).fetchall())
-        return [(int(place), _from_json(json.loads(body))) for place, body in rows]
+        found: list[tuple[int, NewTurn]] = []
+        for place, body in rows:
+            try:
+                found.append((int(place), _from_json(json.loads(body))))
+            except UNDECODABLE as error:
+                log.error("spool.row_unreadable", error=type(error).__name__)
+                await self.set_aside(int(place), "it can't be decoded")
+        return found
 
     async def remove(self, places: Collection[int]) -> None:
         """Remove the turns of these places. Raises StoreError."""
