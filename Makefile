@@ -18,7 +18,7 @@ TESTS := .venv/tests-$(VERSION)
 READY := .venv/ready-$(VERSION)
 READY_LOWEST := .venv-lowest/ready-$(VERSION)
 
-.PHONY: demo test test-slow test-all test-gateways test-page test-postgres screenshots test-thorough test-lowest lint format docs \
+.PHONY: demo test test-slow test-all test-gateways test-page test-postgres test-over-postgres test-of-postgres screenshots test-thorough test-lowest lint format docs \
 	bench dist wheel-test sbom third-party clean
 
 demo: $(RUNS)
@@ -34,9 +34,9 @@ test: $(TESTS)
 # Those that start servers or many processes, or try many cases. The tests of MQTT and of the pooler are skipped without
 # Mosquitto and PgBouncer.
 test-slow: $(READY)
-	$(BIN)/pytest $(SHARED) -m slow
+	$(BIN)/pytest $(SHARED) -m slow $(OF_POSTGRES:%=--ignore=tests/integration/test_%.py)
 
-test-all: test test-slow
+test-all: test test-slow test-postgres
 
 # The plugins in the real gateways, which the tests install into .gateways/. One process: a gateway takes long to start.
 test-gateways: $(TESTS)
@@ -56,12 +56,18 @@ screenshots: $(TESTS)
 	GATEWAY_MEMORY_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/pytest tests/browser/test_screenshots.py
 
 # What a memory promises, over PostgreSQL in the place of files: one server for each process of the tests.
-ON_POSTGRES := postgres_faults nothing_comes_back review backlog feedback forgetting_talks forgotten_interleaved links secrecy injection incognito masked stages categories speaking \
+ON_POSTGRES := nothing_comes_back review backlog feedback forgetting_talks forgotten_interleaved links secrecy injection incognito masked stages categories speaking \
 	repeats episodes search search_kinds days_asked late compaction taken_back scopes \
-	session_summaries postgres_operator dashboard
-test-postgres: $(READY)
+	session_summaries
+# What only PostgreSQL has: hosts that share one, poolers, faults, load, and what an operator does.
+OF_POSTGRES := backup dashboard encoder_change large_scopes move partitions pooler postgres postgres_faults postgres_load \
+	postgres_operator recall_slow_server rolling_upgrade walls
+test-postgres: test-over-postgres test-of-postgres
+test-of-postgres: $(READY)
+	env -u GATEWAY_MEMORY_TEST_BACKEND $(BIN)/pytest $(SHARED) $(OF_POSTGRES:%=tests/integration/test_%.py)
+test-over-postgres: $(READY)
 	GATEWAY_MEMORY_TEST_BACKEND=postgres $(BIN)/pytest $(SHARED) -m "not files" tests/acceptance \
-		$(ON_POSTGRES:%=tests/integration/test_%.py) tests/contract/test_odd_rows.py
+		$(ON_POSTGRES:%=tests/integration/test_%.py)
 
 # Every case of the large products of which `make test-all` takes a sample, more examples, more rounds of faults: some hours.
 test-thorough: $(READY)
