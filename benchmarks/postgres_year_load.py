@@ -211,7 +211,7 @@ def _taken(connection: psycopg.Connection[Any]) -> Iterator[_Table]:
     )
     names = [str(name) for (name,) in connection.execute(query).fetchall() if name not in _OWN]
     sessions = {str(value) for (value,) in connection.execute("SELECT session_id FROM sessions").fetchall()}
-    for name in sorted({*names} - _COUNTED):
+    for name in sorted({*names} - _COUNTED, key=lambda name: (name != "scope", name)):  # others refer to scopes
         query = (
             "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND "
             "table_name = %s AND is_generated = 'NEVER' AND (is_identity = 'NO' OR column_name = ANY(%s)) "
