@@ -21,14 +21,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests" / "programs"))
 
-import numpy as np  # noqa: E402
 import psycopg  # noqa: E402
 from embedding_server import EmbeddingServer, serving_embeddings  # noqa: E402
 from pgbouncer import pooled  # noqa: E402
@@ -36,7 +35,7 @@ from postgres import POSTGRES, Postgres, app_of, migrated  # noqa: E402
 from postgres_year_figures import Figures, logged, longest_statements, rows_of, size_of, times_there  # noqa: E402
 from postgres_year_host import HostProcess  # noqa: E402
 from postgres_year_load import BUSY, Sizes, expire, number_expired, tell_template  # noqa: E402
-from postgres_year_traffic import Traffic, person  # noqa: E402
+from postgres_year_traffic import Traffic, meanings, person  # noqa: E402
 
 from gateway_memory import GatewayMemory, load_config  # noqa: E402
 from gateway_memory.store.postgres.schema import migrate  # noqa: E402
@@ -71,6 +70,7 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=2000, help="of traffic on top (default: %(default)s)")
     parser.add_argument("--talkers", type=int, default=10, help="who are multiplied (default: %(default)s)")
     parser.add_argument("--rate", type=float, default=15, help="turns a second (default: %(default)s)")
+    parser.add_argument("--same-encoder", action="store_true", help="hosts that come have no other one")
     args = parser.parse_args()
     figures = Figures()
     server = Postgres(POSTGRES["installed"], fsync=True)
@@ -138,7 +138,7 @@ class Year:
         with pooled(app, connections=8 * HOSTS) as through:
             os.environ |= {"GATEWAY_MEMORY_DSN": through, "GATEWAY_MEMORY_DIRECT_DSN": app}
             async with serving_embeddings(meanings) as embedding:
-                after = self.config(embedding.url)
+                after = before if self.args.same_encoder else self.config(embedding.url)
                 try:
                     for host in self.hosts:
                         await host.start(before)
@@ -261,6 +261,7 @@ class Year:
             failures.update(answer["failures"])
         figures.add("flushed", f"{time.monotonic() - began:.0f} s")
         figures.add("failures that hosts counted", dict(failures) or "none")
+        figures.add("unanswered after a minute", self.talking.unanswered, holds=not self.talking.unanswered)
         figures.add("refused and sent again", dict(self.talking.refusals) or "none")
         figures.add_turns(self.talking.accepted, self.read(times_there))
         answer, _ = await self.talking.asked(self.hosts[0], "say", key="quiet", user=QUIET, text=KEPT, turn="quiet-1")
@@ -283,16 +284,6 @@ async def run(*command: str) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=asyncio.subprocess.STDOUT)
     told, _ = await process.communicate()
     return process.returncode or 0, told.decode()
-
-
-@lru_cache(maxsize=100_000)
-def _meaning(word: str) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    return np.random.default_rng(sum(word.encode()) * 7919 + len(word)).standard_normal(64)
-
-
-def meanings(texts: Any) -> Any:
-    """Return vectors by which texts are near that share words."""
-    return np.array([sum(map(_meaning, text.lower().split() or ["."])) for text in texts])
 
 
 if __name__ == "__main__":

@@ -4,13 +4,17 @@ import asyncio
 import random
 import time
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
 from postgres_year_host import GoneError, HostProcess
 
 from gateway_memory.scope import Scope, resolve_scope
 
-__all__ = ["Traffic", "exchange", "person"]
+__all__ = ["Traffic", "exchange", "meanings", "person"]
 
 _TALKERS: Final = 24
 """Sessions that are held at a time."""
@@ -18,6 +22,8 @@ _BEFORE: Final = 0.2
 """The share of the turns before anything happens."""
 _REST_SECONDS: Final = 0.5
 _LONGEST_SESSION: Final = 8
+_LONGEST_SECONDS: Final = 60.0
+"""After so long somebody goes away, with or without an answer."""
 
 _TOPICS: Final = (
     "the printer on floor {n} prints nothing but grey pages",
@@ -55,11 +61,21 @@ def exchange(generator: random.Random, *, tells: bool) -> tuple[str, str]:
     return asked, answer
 
 
+@lru_cache(maxsize=100_000)
+def _meaning(word: str) -> NDArray[Any]:
+    return np.random.default_rng(sum(word.encode()) * 7919 + len(word)).standard_normal(64)
+
+
+def meanings(texts: Sequence[str]) -> NDArray[Any]:
+    """Return vectors by which texts are near that share words."""
+    return np.array([sum(map(_meaning, text.lower().split() or ["."])) for text in texts])
+
+
 class Traffic:
     """What people say to hosts, and how it was taken.
 
     phase: under which name replies are noted: their outcomes, and their seconds. accepted: the ids of the turns that
-    were. refusals: how often a host answered with an error, by call.
+    were. refusals: how often a host answered with an error, by call. unanswered: how many turns had no answer at all.
     """
 
     def __init__(self, hosts: list[HostProcess], people: int) -> None:
@@ -69,6 +85,7 @@ class Traffic:
         self.seconds: defaultdict[str, list[float]] = defaultdict(list)
         self.accepted: set[str] = set()
         self.refusals: Counter[str] = Counter()
+        self.unanswered = 0
         self._people = people
         self._begun = 0
 
@@ -93,8 +110,14 @@ class Traffic:
                 said += 1
                 turn = f"turn{self._begun}"
                 await asyncio.sleep(max(0.0, began + said * _TALKERS / rate - time.monotonic()))
-                host = await self._one_turn(host, key, user, turn, generator)
-            await self.asked(host, "end", key=key, user=user)
+                try:
+                    async with asyncio.timeout(_LONGEST_SECONDS):
+                        host = await self._one_turn(host, key, user, turn, generator)
+                except TimeoutError:
+                    self.unanswered += 1
+                    break
+            else:
+                await self.asked(host, "end", key=key, user=user)
 
     async def _one_turn(
         self, host: HostProcess, key: str, user: str, turn: str, generator: random.Random
