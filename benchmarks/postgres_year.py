@@ -166,7 +166,9 @@ class Year:
                 session = await memory.start_session("quiet", user=QUIET)
                 await memory.after_reply(session, user=KEPT, reply="OK", turn_id="quiet-1")
                 await memory.flush()
-            connection.execute("SELECT add_episode_partitions(%s)", (2 * args.exchanges,))
+            counter = "pg_get_serial_sequence('turns', 'id')"
+            connection.execute(f"SELECT setval({counter}, %s)".encode(), (template.last_turn,))
+            connection.execute("SELECT add_episode_partitions(%s)", (template.last_turn,))
             with self.figures.took("multiplied"), ThreadPoolExecutor(AT_ONCE) as pool:
                 copies = [pool.submit(self.read, partial(template.copy, number=it)) for it in range(sizes.copies)]
                 for copy in copies:

@@ -118,6 +118,12 @@ class Template:
         before = (starts[week] - starts[0]) * self.sizes.copies + copy * length
         return np.asarray(self.base + before + values - starts[week])
 
+    @property
+    def last_turn(self) -> int:
+        """The highest number that a turn may have in the last copy."""
+        starts = self.weeks["3"]
+        return self.base + self.sizes.copies * int(starts[-1] - starts[0])
+
     def finish(self, connection: psycopg.Connection[Any]) -> None:
         """Let what comes next have the next numbers."""
         for table, column in _NUMBERS:
@@ -207,11 +213,12 @@ def _taken(connection: psycopg.Connection[Any]) -> Iterator[_Table]:
     """Read what stands in the tables of people, and empty them."""
     query = (
         "SELECT c.relname FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN "
-        "('r', 'p') AND NOT c.relispartition ORDER BY c.relname"
+        "('r', 'p') AND NOT c.relispartition ORDER BY "  # those that refer to others come last
+        "EXISTS (SELECT 1 FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f'), c.relname"
     )
     names = [str(name) for (name,) in connection.execute(query).fetchall() if name not in _OWN]
     sessions = {str(value) for (value,) in connection.execute("SELECT session_id FROM sessions").fetchall()}
-    for name in sorted({*names} - _COUNTED, key=lambda name: (name != "scope", name)):  # others refer to scopes
+    for name in [name for name in names if name not in _COUNTED]:
         query = (
             "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND "
             "table_name = %s AND is_generated = 'NEVER' AND (is_identity = 'NO' OR column_name = ANY(%s)) "
