@@ -273,7 +273,8 @@ class Year:
         answer, _ = await self.talking.asked(self.hosts[1], "command", key="quiet-now", user=QUIET, text="/memory undo")
         undone = str(answer["answer"])
         figures.add("undo of a quiet person", undone.replace("\n", " "), holds="spare key" in undone)
-        left = self.value('SELECT count(*) FROM "row" WHERE embedded = 0')
+        old = 0 if self.args.same_encoder else 1  # whose vectors are in the first table
+        left = self.value('SELECT count(*) FROM "row" WHERE embedded IN (0, %s)', old)
         made = len(embedding.texts)
         figures.add("encoder change", f"{made:,} texts encoded anew so far, {left:,} rows wait")
         for line in longest_statements(self.logged, self.read(logged)):
