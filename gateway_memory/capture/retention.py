@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 from typing import Final
 
-from gateway_memory.errors import StoreError
+from gateway_memory.errors import StoreBusyError, StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.sync.storage import Storage
@@ -51,6 +51,8 @@ class Retention:
                 if self._episodes_seconds and await self._storage.episodes.delete_before(now - self._episodes_seconds):
                     self._storage.episode_follower.look_again(await self._storage.episodes.unindexed_scopes())
                 await self._storage.notices.tidy(before=now - self._events_seconds)
+            except StoreBusyError:  # another host is at it
+                log.info("journal.tidied_elsewhere")
             except StoreError as error:
                 log.warning("journal.not_tidied", error=type(error).__name__)
                 self._runtime.on_error("retention", error)

@@ -31,8 +31,9 @@ _RESIDENT_ROWS = 150_000
 _LARGE_ROWS = 100_000
 # What is searched there lies behind by so many rows at most, which a search reads one by one.
 _BEHIND_ROWS = 500
-# Beyond them, rows are not counted one by one.
-_COUNTED = 100_000
+# Beyond them, rows are not counted one by one, and neither are those without a vector, which an index has.
+_COUNTED = 10_000
+_PENDING_COUNTED = 100_000
 # Rows that wait for a vector are looked through so far for those that are this host's to make.
 _PENDING_SEEN = 2_000
 _OURS_AT_MOST = 1_000_000
@@ -214,19 +215,23 @@ class PostgresRows(SqlRows):
     # Vectors
 
     def totals(self) -> tuple[int, int]:
-        """Return both numbers, the first by the server's estimate where there are many."""
+        """Return both numbers; where there are many, as the server estimates them by the table and its indexes."""
         self._server.see(EVERY)
-        ((rows, pending),) = self._rows(
-            "select (select count(*) from (select 1 from row limit ?) as few),"
-            " (select count(*) from (select 1 from row where embedded in (0, ?) limit ?) as few)",
-            _COUNTED,
-            self._slot.other,
-            _COUNTED,
-        )
-        if rows == _COUNTED:
-            query = "select reltuples from pg_class where oid = to_regclass('row')"
-            rows = max(rows, int(self._rows(query)[0][0]))
-        return int(rows), int(pending)
+        few = "(select count(*) from (select 1 from row {} limit ?) as few)"
+        ((rows, new, others),) = self._rows(
+            f"select {few.format('')}, {few.format('where embedded = 0')},"
+            f" {few.format('where embedded > 0 and embedded = ?')}",
+            _COUNTED, _PENDING_COUNTED, self._slot.other, _PENDING_COUNTED,
+        )  # fmt: skip
+        rows = max(rows, self._estimated("row")) if rows == _COUNTED else rows
+        new = max(new, self._estimated("row_pending")) if new == _PENDING_COUNTED else new
+        if others == _PENDING_COUNTED:
+            others = max(others, rows - new - self._estimated(self._slot.table))
+        return rows, new + others
+
+    def _estimated(self, name: str) -> int:
+        """Return how many entries a table or an index has, as the server estimates it."""
+        return int(self._rows("select reltuples from pg_class where oid = to_regclass(?)", name)[0][0])
 
     @translated()
     def pending(self, limit: int) -> Sequence[Stored]:

@@ -6,8 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.observability.metrics import Failure
-from gateway_memory.store.journal.sql import EVERY
-from gateway_memory.store.journal.unreadable import UNDECODABLE
+from gateway_memory.store.journal.sql import EVERY, UNDECODABLE
 from gateway_memory.store.ports.health import ProcessState
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gateway_memory.store.journal.sql import AMONG, Database, upsert
-from gateway_memory.store.journal.unreadable import UNDECODABLE
+from gateway_memory.store.journal.sql import AMONG, UNDECODABLE, Database, upsert
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.record import RECORD_FIELDS, MemoryRecord
 

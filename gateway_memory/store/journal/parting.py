@@ -4,8 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from gateway_memory.store.journal.sql import AMONG, Database, member
-from gateway_memory.store.journal.unreadable import UNDECODABLE
+from gateway_memory.store.journal.sql import AMONG, UNDECODABLE, Database, member
 from gateway_memory.store.record import EXCHANGE, TALK
 
 __all__ = ["leave_nothing"]

@@ -4,8 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from gateway_memory.store.journal.sql import AMONG, EVERY, Database, Named, SqlConnection
-from gateway_memory.store.journal.unreadable import UNDECODABLE
+from gateway_memory.store.journal.sql import AMONG, EVERY, UNDECODABLE, Database, Named, SqlConnection
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.record import MemoryRecord

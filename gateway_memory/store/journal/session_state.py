@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.store.journal.requests import begin
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, Database
-from gateway_memory.store.journal.unreadable import UNDECODABLE
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, Database
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.ports.requests import Request
 from gateway_memory.store.ports.sessions import End, EndState, KnownSession, Left, Observation, OpenSession

@@ -28,6 +28,8 @@ AMONG_NUMBERS: Final = "(SELECT CAST(value AS BIGINT) FROM json_each(?))"
 """The values of a JSON list of numbers, for IN."""
 
 
+UNDECODABLE: Final = (ValueError, KeyError, TypeError, IndexError, AttributeError)
+"""The errors of decoding a body that is not JSON, or JSON of another shape."""
 EVERY: Final = "*"
 """Named in the place of scopes by work that concerns all of them, such as a worker's."""
 

@@ -29,7 +29,7 @@ class Tidier:
         """Up to which row each table was looked through for scopes that have too many."""
 
     async def tidy(self, *, before: float, now: float) -> None:
-        """See `Turns.tidy`."""
+        """See `Turns.tidy`. Raises StoreBusyError: another host is tidying."""
         await self._delete("observations", "id", "at < ?", before)
         await self._delete("turns", "id", f"stage = {FAILED} AND at < ?", before)
         await self._trim("receipts", "id", _RECEIPTS_KEPT)
@@ -43,7 +43,9 @@ class Tidier:
         query = f"DELETE FROM {table} WHERE {where} AND {key} <= (SELECT max(number) FROM ({some}) AS oldest)"
         gone = _AT_ONCE
         while gone == _AT_ONCE:
-            gone = await self._connection.transact(lambda it: it.execute(query, (*values, *values)).rowcount, of=EVERY)
+            gone = await self._connection.transact(
+                lambda it: it.execute(query, (*values, *values)).rowcount, of=EVERY, alone=["tidying"], waits=False
+            )
 
     async def _trim(self, table: str, key: str, most: int, where: str = "TRUE", *values: object) -> None:
         """Delete the oldest rows of each scope that has more than so many, where a condition holds of them.

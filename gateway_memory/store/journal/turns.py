@@ -13,9 +13,18 @@ from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.memory_rows import save_memories
 from gateway_memory.store.journal.reviews import save_reviews
 from gateway_memory.store.journal.session_state import remember
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, Database, SqlConnection, member, upsert
+from gateway_memory.store.journal.sql import (
+    AMONG,
+    AMONG_NUMBERS,
+    EVERY,
+    UNDECODABLE,
+    Database,
+    SqlConnection,
+    member,
+    upsert,
+)
 from gateway_memory.store.journal.tidying import FAILED, Tidier
-from gateway_memory.store.journal.unreadable import UNDECODABLE, decoded
+from gateway_memory.store.journal.unreadable import decoded
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.ports.episodes import Episode, Unread

@@ -1,19 +1,16 @@
 """Set aside and count rows of the journal that can't be decoded, so that one flipped byte blocks nothing else."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.store.journal.sql import EVERY, Database, SqlConnection
+from gateway_memory.store.journal.sql import EVERY, UNDECODABLE, Database, SqlConnection
 
-__all__ = ["UNDECODABLE", "decoded", "put"]
+__all__ = ["decoded", "put"]
 
 log = get_logger(__name__)
 
 T = TypeVar("T")
-
-UNDECODABLE: Final = (ValueError, KeyError, TypeError, IndexError, AttributeError)
-"""The errors of decoding a body that is not JSON, or JSON of another shape."""
 
 
 async def decoded(

@@ -4,8 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, Database
-from gateway_memory.store.journal.unreadable import UNDECODABLE
+from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, Database
 from gateway_memory.store.record import EXCHANGE, SAID, TALK
 from gateway_memory.store.withheld import Forgotten, Withheld, canonical, sentences_of
 

@@ -181,4 +181,7 @@ class Turns(Protocol):
 
         A reply of the last week stays. before: turns whose model failed and observations go, if they are older.
         now: the current time. Both in epoch seconds.
+
+        Raises:
+            StoreBusyError: another process is tidying.
         """

@@ -220,7 +220,9 @@ class PostgresConnection:
             if isinstance(error, errors.QueryCanceled):
                 self._metrics.count("failures.postgres_statement")
                 log.warning("postgres.too_slow", seconds=self._seconds)
-            if collided or _is_loss(error):
+            if isinstance(error, errors.LockNotAvailable):
+                self._metrics.count("failures.postgres_lock")
+            elif collided or _is_loss(error):
                 self._metrics.count("failures.postgres")
             if _is_loss(error) and not collided:
                 self._breaker.failed(time.monotonic())

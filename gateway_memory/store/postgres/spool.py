@@ -17,8 +17,7 @@ from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.tasks import Threads
 from gateway_memory.store.disk.private import private_file, private_folder
 from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.journal.sql import SqlConnection, member
-from gateway_memory.store.journal.unreadable import UNDECODABLE
+from gateway_memory.store.journal.sql import UNDECODABLE, SqlConnection, member
 from gateway_memory.store.ports.lease import Lease
 from gateway_memory.store.ports.sessions import Observation
 from gateway_memory.store.ports.turns import UNNUMBERED, NewTurn
