@@ -33,6 +33,8 @@ from postgres_troubles import Troubles
 from postgres_way import Way
 from thorough import amount
 
+from gateway_memory import UNNUMBERED
+
 ROUNDS = amount(2, 40)
 HOSTS = 4
 USERS = 10
@@ -238,10 +240,10 @@ class Round:
             if not there[turn.name]:
                 continue
             (number,) = self.numbers[turn.name]
-            if turn.number and turn.number != number:
+            if turn.number not in (None, UNNUMBERED, number):
                 yield f"turn {turn.name} is number {number}, and was answered {turn.number}"
             for earlier in before:
-                ordered = earlier.number or set(turn.hosts) == {earlier.hosts[-1]}
+                ordered = earlier.number not in (None, UNNUMBERED) or set(turn.hosts) == {earlier.hosts[-1]}
                 if ordered and self.numbers[earlier.name] > [number]:
                     yield f"turn {turn.name} is before {earlier.name}: {number}, {self.numbers[earlier.name]}"
             before.append(turn)
