@@ -695,19 +695,6 @@ async def test_a_session_is_delivered_what_it_was_not_shown(store: Store) -> Non
     assert await store.notices.undelivered("owner", "s1", since=9.0) == []
 
 
-async def test_an_event_that_was_not_ready_is_still_to_be_delivered(store: Store) -> None:
-    """A host may have died between two steps of its plan; what it numbered later was shown."""
-    await store.sessions.open("chat", "owner", "s1", 1.0)
-    change = MemoryChange(id="line0", text="late", at=5.0, source="other")
-    late = plan(record("late"))
-    number, _ = await store.turns.save_plan(late, [Event(scope="owner", at=5.0, changes=(change,))])
-    await store.notices.notice("owner", [MemoryChange(id="line1", text="t", at=5.0, by_hand=True)], 5.0)
-    await store.notices.mark_delivered("s1", {store.notices.instance: 2})
-    await store.turns.finish(late, number)
-    found = await store.notices.undelivered("owner", "s1", since=0.0)
-    assert found[0].changes[0].text == "late"
-
-
 # Whatever is kept
 
 

@@ -240,21 +240,13 @@ class EventLog:
     # Delivery to sessions
 
     async def mark_delivered(self, session_id: str, upto: Mapping[str, int]) -> None:
-        """Record that a session was shown all events up to these numbers, by origin.
-
-        An event whose plan is not completed was not shown, though later ones of its origin were: it may still come,
-        also to another process.
-        """
-        before_open = (
-            "(SELECT min(e.number) - 1 FROM events e JOIN sessions s ON s.scope = e.scope "
-            "WHERE s.session_id = ? AND e.origin = ? AND e.plan IS NOT NULL)"
-        )
+        """Record that a session was shown all events up to these numbers, by origin."""
         query = (
-            f"INSERT INTO told VALUES (?, ?, min(CAST(? AS BIGINT), coalesce({before_open}, CAST(? AS BIGINT)))) "
-            "ON CONFLICT (session_id, origin) DO UPDATE SET number = max(told.number, excluded.number)"
+            "INSERT INTO told VALUES (?, ?, ?) ON CONFLICT (session_id, origin) "
+            "DO UPDATE SET number = max(told.number, excluded.number)"
         )
-        rows = [(session_id, origin, number, session_id, origin, number) for origin, number in upto.items()]
-        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, of=EVERY)
+        rows = [(session_id, origin, number) for origin, number in upto.items()]
+        await self._connection.transact(lambda database: database.executemany(query, rows).rowcount)
 
     async def delivered(self, session_id: str) -> dict[str, int]:
         """Return up to which number a session was shown all events, by origin."""
