@@ -111,8 +111,8 @@ class Scope:
             return OWNER_SCOPE
         kind, colon, name = key.partition(":")
         if not colon or kind == OWNER_KEY or kind not in KINDS or not is_name(name):
-            expected = ", ".join(f"{each.name}:NAME" for each in _BY_FOLDER.values())
-            raise UsageError(f"{shortened(key)} is no scope: expected owner, or one of {expected}")
+            *first, last = (OWNER_KEY, *(f"{each.name}:NAME" for each in _BY_FOLDER.values()))
+            raise UsageError(f"{shortened(key)} is no scope: expected {', '.join(first)} or {last}")
         return cls.of(KINDS[kind], name)
 
     @classmethod
