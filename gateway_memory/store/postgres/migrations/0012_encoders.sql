@@ -29,3 +29,4 @@ BEGIN
         EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON vector_2 TO %s', granted.role);
     END LOOP;
 END $$;
+COMMENT ON TABLE vector_2 IS 'Vectors of the passages by a second encoder, while one takes the place of the other';
