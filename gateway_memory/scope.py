@@ -1,15 +1,16 @@
-"""Scopes: the memories of the owner, of a person, or of a group."""
+"""Scopes: the memories of the owner, of a person, of a group or of a project."""
 
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, TypedDict, TypeGuard, cast
+from pathlib import Path
+from typing import Final, TypedDict, TypeGuard, Unpack, cast
 
 from gateway_memory.errors import UsageError
 
 __all__ = [
-    "FOLDERS",
     "KINDS",
     "LONGEST_NAME",
     "OWNER",
@@ -19,8 +20,14 @@ __all__ = [
     "Owner",
     "Scope",
     "Whose",
+    "folders",
+    "folders_in",
+    "forms",
     "is_name",
+    "named_in",
+    "owner_unless_named",
     "resolve_scope",
+    "resolve_scopes",
     "shortened",
 ]
 
@@ -44,44 +51,80 @@ OWNER: Final = Owner()
 class Kind:
     """A kind of scope, with all that depends on it.
 
-    name: what its keys begin with. folder: the folder of the workspace in which its scopes have theirs.
+    name: what its keys begin with, the keyword argument of `start_session`, and the option of the shell.
+    folder: the folder of the workspace in which its scopes have theirs.
     is_shared: whether several people read what is in a scope, so that nothing says which of them speaks.
+    is_beside: whether a session of another scope can name one, and then reads it beside its own.
     may_link: whether its scopes can be linked: one person over channels.
     speaker: who speaks, as a model is told; with the scope's name in the place of {}.
+    title: what people call it, in English and in Chinese. possessive: "a person's", for the help of the shell.
     """
 
     name: str
     folder: str
-    is_shared: bool
-    may_link: bool
+    is_shared: bool = False
+    is_beside: bool = False
+    may_link: bool = False
     speaker: str
+    title: tuple[str, str]
+    possessive: str
+
+    @property
+    def form(self) -> str:
+        """The form of its keys."""
+        return f"{self.name}:NAME" if self.folder else self.name
+
+    @property
+    def argument(self) -> str:
+        """The form of the keyword argument that names one."""
+        return f'{self.name}="name"' if self.folder else "user=OWNER"
 
 
-_OWNER: Final = Kind(name=OWNER_KEY, folder="", is_shared=False, may_link=False, speaker="the owner of the assistant")
 KINDS: Final = {
     kind.name: kind
     for kind in (
-        _OWNER,
+        Kind(
+            name=OWNER_KEY,
+            folder="",
+            speaker="the owner of the assistant",
+            title=("who runs this assistant", "助手的主人"),
+            possessive="the owner's",
+        ),
         Kind(
             name="user",
             folder="people",
-            is_shared=False,
             may_link=True,
             speaker='a guest called "{}", not the owner of the assistant',
+            title=("Person", "个人"),
+            possessive="a person's",
         ),
         Kind(
             name="room",
             folder="rooms",
             is_shared=True,
-            may_link=False,
             speaker="one of several people in a group",
+            title=("Room", "群"),
+            possessive="a group's",
         ),
     )
 }
 """All kinds of scopes, by name. Nothing else knows which there are."""
-_BY_FOLDER: Final = {kind.folder: kind for kind in KINDS.values() if kind.folder}
-FOLDERS: Final = tuple(_BY_FOLDER)
-"""The folders of the workspace in which scopes have theirs."""
+
+
+def forms() -> str:
+    """Return the forms of a scope's key, as the help of the shell and messages show them."""
+    *first, last = (kind.form for kind in KINDS.values())
+    return f"{', '.join(first)} or {last}"
+
+
+def folders() -> list[str]:
+    """Return the folders of the workspace in which scopes have theirs."""
+    return [kind.folder for kind in KINDS.values() if kind.folder]
+
+
+def folders_in(workspace: Path) -> list[str]:
+    """Return the folders of all scopes of a workspace that has files, the owner's ("") first."""
+    return ["", *(f"{parent}/{path.name}" for parent in folders() for path in sorted((workspace / parent).glob("*/")))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +154,7 @@ class Scope:
             return OWNER_SCOPE
         kind, colon, name = key.partition(":")
         if not colon or kind == OWNER_KEY or kind not in KINDS or not is_name(name):
-            *first, last = (OWNER_KEY, *(f"{each.name}:NAME" for each in _BY_FOLDER.values()))
-            raise UsageError(f"{shortened(key)} is no scope: expected {', '.join(first)} or {last}")
+            raise UsageError(f"{shortened(key)} is no scope: expected {forms()}")
         return cls.of(KINDS[kind], name)
 
     @classmethod
@@ -121,7 +163,8 @@ class Scope:
         if folder == "":
             return OWNER_SCOPE
         parent, _, rest = folder.partition("/")
-        kind, name = _BY_FOLDER.get(parent), rest.rpartition("-")[0]
+        kind = next((kind for kind in KINDS.values() if kind.folder and kind.folder == parent), None)
+        name = rest.rpartition("-")[0]
         if kind is None or not is_name(name):
             return None
         found = cls.of(kind, name)
@@ -144,10 +187,13 @@ class Scope:
 
 
 class Whose(TypedDict, total=False):
-    """See `Scope.whose`: exactly one of them is given."""
+    """Whose memory is meant: the keyword arguments of `start_session` and other calls, one for each kind of scope.
 
-    user: Owner | str
-    room: str
+    user: `OWNER`, or the name of a person. room: the name of a group. One that is None is not given.
+    """
+
+    user: Owner | str | None
+    room: str | None
 
 
 OWNER_SCOPE: Final = Scope(OWNER_KEY, "")
@@ -180,14 +226,52 @@ def is_name(value: object) -> TypeGuard[str]:
     return not categories & {"Cc", "Cs"} and any(category[0] not in "CZM" for category in shown)
 
 
-def resolve_scope(*, user: Owner | str | None, room: str | None) -> Scope:
-    """Return the scope that a session reads and writes.
+def named_in(whose: Whose) -> bool:
+    """Return whether keyword arguments name any scope."""
+    return any(value is not None for value in whose.values())
+
+
+def owner_unless_named(whose: Whose) -> Whose:
+    """Return keyword arguments as they are, or those of the owner where none is given."""
+    return whose if named_in(whose) else {"user": OWNER}
+
+
+def resolve_scope(**whose: Unpack[Whose]) -> Scope:
+    """Return the one scope that is named.
 
     Raises:
-        UsageError: not exactly one of `user` and `room` is given, or the name is invalid (see `is_name`).
+        UsageError: not exactly one is named, or the name is invalid (see `is_name`).
     """
-    if (user is None) == (room is None):
-        raise UsageError('start_session needs exactly one of user=OWNER, user="name" and room="name"')
-    if isinstance(user, Owner):
-        return OWNER_SCOPE
-    return Scope.of(KINDS["user"], user) if user is not None else Scope.of(KINDS["room"], room or "")
+    scopes = _named(whose)
+    if len(scopes) != 1:
+        raise UsageError(f"whose memory? expected exactly one of {_either(KINDS.values())}")
+    return scopes[0]
+
+
+def resolve_scopes(**whose: Unpack[Whose]) -> tuple[Scope, ...]:
+    """Return the scopes that a session reads: its own, to which it writes, and then those beside it.
+
+    Raises:
+        UsageError: none is named, or two of which neither can be beside the other, or a name is invalid.
+    """
+    scopes = _named(whose)
+    own = [scope for scope in scopes if not scope.kind.is_beside] or scopes
+    if len(own) != 1:
+        raise UsageError(f"start_session needs exactly one of {_either(k for k in KINDS.values() if not k.is_beside)}")
+    return *own, *(scope for scope in scopes if scope is not own[0])
+
+
+def _named(whose: Whose) -> list[Scope]:
+    given = {name: value for name, value in whose.items() if value is not None}
+    unknown = [name for name in given if name not in KINDS or not KINDS[name].folder]
+    if unknown:
+        raise TypeError(f"{shortened(unknown[0])} is no keyword argument: expected {_either(KINDS.values())}")
+    return [
+        OWNER_SCOPE if isinstance(value, Owner) and name == "user" else Scope.of(KINDS[name], cast("str", value))
+        for name, value in given.items()
+    ]
+
+
+def _either(kinds: Iterable[Kind]) -> str:
+    *first, last = (kind.argument for kind in kinds)
+    return f"{', '.join(first)} or {last}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Unpack
 
 from gateway_memory.calls.opened import Opened
 from gateway_memory.calls.translation import only_our_errors
@@ -12,7 +12,7 @@ from gateway_memory.context.finder import Found, as_query
 from gateway_memory.edge.content import Content, count_of, text_of, well_formed
 from gateway_memory.errors import UsageError
 from gateway_memory.identity.keys import without_secrets
-from gateway_memory.scope import Owner, is_name, resolve_scope
+from gateway_memory.scope import Whose, is_name, named_in, resolve_scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.plan import Receipt
@@ -154,13 +154,12 @@ class AskingCalls(Opened):
         self,
         session: Session | None = None,
         *,
-        user: Owner | str | None = None,
-        room: str | None = None,
         max_waiting: int = 1000,
+        **whose: Unpack[Whose],
     ) -> Subscription:
         """Subscribe to the changes of one scope: `async for change in memory.changes(session)`.
 
-        The scope is that of the session, or of `user` or `room` as in `start_session`, as it is linked now. A change
+        The scope is that of the session, or of `whose` as in `start_session`, as it is linked now. A change
         has `id`, `text`, `action` ("added" or "removed"), `source` (the key of the session that caused it) and
         `replaces` (the id of the memory that it replaces). The subscription gets the same events as the sessions,
         including a session's own changes. It starts now, and ends at its `close()` or when this memory closes.
@@ -171,9 +170,9 @@ class AskingCalls(Opened):
             UsageError: not exactly one scope is named, or `max_waiting` is below 1.
         """
         opened = self._opened(*([] if session is None else [session]))
-        if session is not None and (user is not None or room is not None):
-            raise UsageError("changes of a session, or of user=… or room=…: expected only one of them")
-        scope = session.scope if session is not None else opened.links.lately(resolve_scope(user=user, room=room))
+        if session is not None and named_in(whose):
+            raise UsageError("changes of a session, or of a scope: expected only one of them")
+        scope = session.scope if session is not None else opened.links.lately(resolve_scope(**whose))
         return opened.bus.changes(scope.key, count_of(max_waiting, "max_waiting"))
 
     async def receipts(self, *, limit: int, after: int = 0) -> list[Receipt]:

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Final, Unpack
 
 from gateway_memory.calls.opened import Opened
 from gateway_memory.calls.translation import only_our_errors
@@ -14,7 +14,7 @@ from gateway_memory.edge.content import Content, instant_of, is_untrusted, milli
 from gateway_memory.errors import StoreError, UsageError, place_of
 from gateway_memory.identity.keys import without_secrets
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.scope import LONGEST_NAME, Owner, is_name, resolve_scope, shortened
+from gateway_memory.scope import LONGEST_NAME, Whose, is_name, named_in, resolve_scope, shortened
 from gateway_memory.session import Session
 from gateway_memory.store.ports.sessions import End
 from gateway_memory.store.report import ReplyReport
@@ -32,13 +32,11 @@ _LOOK_SECONDS: Final = 0.25
 class ConversationCalls(Opened):
     """Calls that a gateway makes during a conversation."""
 
-    async def start_session(
-        self, key: str, *, user: Owner | str | None = None, room: str | None = None, ephemeral: bool = False
-    ) -> Session:
+    async def start_session(self, key: str, *, ephemeral: bool = False, **whose: Unpack[Whose]) -> Session:
         """Open a session, or resume the open session of the key.
 
         key: the host's session key; it has, as names and ids have, at most 800 bytes in UTF-8.
-        user, room: exactly one of `user=OWNER`, `user="name"` and `room="name"` selects the scope.
+        whose: exactly one of `user=OWNER`, `user="name"` and `room="name"` selects the scope.
         ephemeral: the host drops what was injected after each reply, while the turns stay. Such a host asks for the
         `opening` before each reply.
 
@@ -52,7 +50,7 @@ class ConversationCalls(Opened):
                 f"key={shortened(key)}: expected a session key that is not empty, "
                 f"of at most {LONGEST_NAME} bytes in UTF-8"
             )
-        origin = resolve_scope(user=user, room=room)
+        origin = resolve_scope(**whose)
         key = without_secrets(key)
         try:
             scope = await opened.links.resolved(origin)
@@ -70,14 +68,12 @@ class ConversationCalls(Opened):
             raise
         return session
 
-    async def attach_session(
-        self, session_id: str, *, user: Owner | str | None = None, room: str | None = None
-    ) -> Session:
+    async def attach_session(self, session_id: str, **whose: Unpack[Whose]) -> Session:
         """Return a handle to an open session by its id, for the tools of the session's agent.
 
         The session may be open in another process. The call does not resume it.
 
-        user, room: the scope to which the session must belong. Without them, any scope is accepted.
+        whose: the scope to which the session must belong, as in `start_session`. Without it, any scope is accepted.
 
         Raises:
             UsageError: the session does not exist, has ended, or belongs to another scope.
@@ -92,24 +88,23 @@ class ConversationCalls(Opened):
             raise UsageError(unknown)
         if found.ended:
             raise UsageError(f"session {session_id!r} has ended; nothing more is saved of it")
-        named = (user, room) != (None, None)
-        if named and (await opened.links.resolved(resolve_scope(user=user, room=room))).key != found.scope:
+        if named_in(whose) and (await opened.links.resolved(resolve_scope(**whose))).key != found.scope:
             raise UsageError(
                 f"session {session_id!r} belongs to somebody else; leave the name out, or name whose it is"
             )
         scope = opened.sessions.scope_of(found.scope)
         return opened.sessions.beside(found.key, scope, session_id=session_id, memory=self, switches=found.switches)
 
-    async def visit(self, *, user: Owner | str | None = None, room: str | None = None) -> Session:
+    async def visit(self, **whose: Unpack[Whose]) -> Session:
         """Return a session for commands outside a conversation, such as those of a shell. It leaves no record.
 
-        user, room: select the scope, as in `start_session`.
+        whose: selects the scope, as in `start_session`.
 
         Raises:
             UsageError: not exactly one scope is named.
         """
         opened = self._opened()
-        scope = await opened.links.resolved(resolve_scope(user=user, room=room))
+        scope = await opened.links.resolved(resolve_scope(**whose))
         await opened.context.runner.run("sync", _VISIT_SECONDS, opened.storage.follower.refresh(scope))
         return opened.sessions.beside(f"agent:{self.agent}:shell", scope, session_id="shell", memory=self)
 

@@ -46,7 +46,7 @@ class SpeakingCalls(ConversationCalls):
         found = _who(self._opened(), facts)
         if isinstance(found, Refused):
             raise RefusedError(found.reason)
-        return await self.start_session(facts.key, user=found.user, room=found.room, ephemeral=ephemeral)
+        return await self.start_session(facts.key, ephemeral=ephemeral, **found.whose)
 
     async def open_sessions(self, key: str) -> list[Session]:
         """Return the open sessions of a key in every scope, also those that an earlier process left open.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.capture.masked import secret_note
 from gateway_memory.cli.command import ShellCommand
-from gateway_memory.cli.places import add_whose
+from gateway_memory.cli.places import add_whose, named_of
 from gateway_memory.errors import GatewayMemoryError, UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _summary_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", required=True, metavar="ID", help="the session's id, as its prompt names it")
-    add_whose(parser, user="the person whose session it must be", room="the group whose session it must be")
+    add_whose(parser, "it must be {} session")
     parser.add_argument("--workspace", help="the memory's folder (default: .memory here)")
     parser.add_argument("--config", type=Path, help="a config.json5 (default: the built-in settings)")
     parser.add_argument("--agent", default="main", metavar="ID", help="whose overrides in the config hold")
@@ -106,7 +106,7 @@ async def _on_session(
     if in_files and not (workspace / "journal.sqlite").is_file():
         raise UsageError(f"{workspace}: there is no memory here; name its folder with --workspace")
     async with GatewayMemory(config, workspace, agent=args.agent) as memory:
-        session = await memory.attach_session(args.session, user=args.user, room=args.room)
+        session = await memory.attach_session(args.session, **named_of(args))
         if not session.may_save:
             return {"status": "skipped", "reason": "the user has switched keeping off in this session"}
         return await save(memory, session, args)

@@ -10,11 +10,11 @@ from typing import Final
 
 from gateway_memory.capture.forgetting import asked_to_forget
 from gateway_memory.cli.agents import Agent, Message, choose_agent
-from gateway_memory.cli.places import owner_unless_named
+from gateway_memory.cli.places import whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.edge.phrases import CHAT, say
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.scope import Owner
+from gateway_memory.scope import Whose, resolve_scope
 from gateway_memory.session import Session
 from notifier import Subscription
 
@@ -45,11 +45,11 @@ class Chat:
     """Sessions by name, each with its history, in front of one memory and one agent, if there is one."""
 
     def __init__(
-        self, memory: GatewayMemory, agent: Agent | None, *, user: Owner | str, show: Callable[[str], None] = print
+        self, memory: GatewayMemory, agent: Agent | None, whose: Whose, *, show: Callable[[str], None] = print
     ) -> None:
         self._memory = memory
         self._agent = agent
-        self._user = user
+        self._whose = whose
         self._show = show
         self._rooms: dict[str, _Room] = {}
         self._current = ""
@@ -62,7 +62,7 @@ class Chat:
         self._show(f"Agent: {self._agent.name}." if self._agent else _NO_MODEL)
         self._show("Type /help for what you can do.")
         await self._go("main")
-        changes = self._memory.changes(user=self._user)
+        changes = self._memory.changes(**self._whose)
         telling = asyncio.create_task(self._tell_changes(changes), name="gateway-memory-chat-news")
         try:
             await self._talk()
@@ -108,7 +108,7 @@ class Chat:
             if not self._rooms:
                 self._told = max((each.number for each in await self._memory.receipts(limit=1)), default=0)
             self._rooms[name] = _Room(
-                await self._memory.start_session(f"agent:{self._memory.agent}:terminal:direct:{name}", user=self._user)
+                await self._memory.start_session(f"agent:{self._memory.agent}:terminal:direct:{name}", **self._whose)
             )
         self._current = name
 
@@ -187,9 +187,9 @@ def _read(prompt: str) -> str | None:
 
 def run(args: argparse.Namespace) -> int:
     """Open a memory and chat in the terminal until the user leaves; returns the exit code."""
-    user = owner_unless_named(args)
-    if user is None:
-        sys.stderr.write("chat is a conversation with one person: use --user, not --room\n")
+    whose = whose_of(args)
+    if (kind := resolve_scope(**whose).kind).is_shared:
+        sys.stderr.write(f"chat is a conversation with one person: use --user, not --{kind.name}\n")
         return 2
     config = load_config(args.config)
     try:
@@ -201,7 +201,7 @@ def run(args: argparse.Namespace) -> int:
     async def chat() -> None:
         async with GatewayMemory(config, args.workspace, agent=args.agent) as memory:
             try:
-                await Chat(memory, agent, user=user).run()
+                await Chat(memory, agent, whose).run()
             finally:
                 if agent:
                     await agent.close()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_workspace, no_folder
 from gateway_memory.errors import UsageError
+from gateway_memory.scope import forms
 from gateway_memory.store.disk.private import write_private
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from gateway_memory.transfer.by_hand import Saved
 
 __all__ = ["COMMANDS", "run_checkout", "run_commit", "run_edit"]
-
-_SCOPE: Final = "owner, user:NAME or room:NAME"
 
 
 def _add_memory(parser: argparse.ArgumentParser) -> None:
@@ -35,13 +34,13 @@ def _add_memory(parser: argparse.ArgumentParser) -> None:
 
 def _edit_arguments(parser: argparse.ArgumentParser) -> None:
     _add_memory(parser)
-    parser.add_argument("--scope", default="owner", help=f"{_SCOPE} (default: %(default)s)")
+    parser.add_argument("--scope", default="owner", help=f"{forms()} (default: %(default)s)")
     parser.add_argument("document", nargs="?", default="MEMORY.md", help="MEMORY.md (the default), or memory/NAME.md")
 
 
 def _checkout_arguments(parser: argparse.ArgumentParser) -> None:
     _add_memory(parser)
-    parser.add_argument("--scope", required=True, help=_SCOPE)
+    parser.add_argument("--scope", required=True, help=forms())
     parser.add_argument("folder", type=Path, help="a new or empty folder")
 
 

@@ -6,7 +6,7 @@ import sys
 from typing import Final
 
 from gateway_memory.cli.command import ShellCommand
-from gateway_memory.cli.places import add_place, owner_unless_named
+from gateway_memory.cli.places import add_place, whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.errors import how_to_install
 
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
 
     async def serve() -> None:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            await serve_stdio(memory, user=owner_unless_named(args), room=args.room)
+            await serve_stdio(memory, whose_of(args))
 
     asyncio.run(serve())
     return 0

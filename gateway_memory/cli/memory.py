@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from gateway_memory.cli.command import ShellCommand
-from gateway_memory.cli.places import add_place, no_folder
+from gateway_memory.cli.places import add_place, named_of, no_folder, whose_of
 from gateway_memory.commands.command import Command, Shell
 from gateway_memory.commands.table import COMMANDS as CHAT_COMMANDS
 from gateway_memory.commands.table import find
@@ -51,17 +51,17 @@ def run(args: argparse.Namespace) -> int:
     if no_folder(args.workspace):
         return 1
     rest, as_json = _as_typed(args), getattr(args, "json", False)
-    whose = {"user": args.user, "room": args.room}
+    whose = whose_of(args)
 
     async def answered() -> Answer | None:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
             if args.command.name == "search":
-                await settle(memory, args.user, args.room)
-            return await answer_in_shell(memory, args.command.name, rest, as_json=as_json, **whose)
+                await settle(memory, whose)
+            return await answer_in_shell(memory, args.command.name, rest, whose, as_json=as_json)
 
     told = None
     if args.command.name == "search":  # the encoder of a gateway that runs is loaded
-        told = ask(args.workspace, {"agent": args.agent, "rest": rest, "json": as_json, **whose})
+        told = ask(args.workspace, {"agent": args.agent, "rest": rest, "json": as_json, **named_of(args)})
     answer = Answer(text=told["text"], done=told["done"]) if told else asyncio.run(answered())
     if answer is None:
         sys.stderr.write("commands are off: commands.enabled is false in the config\n")

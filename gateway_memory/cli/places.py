@@ -4,12 +4,10 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final, cast
 
 from gateway_memory.errors import UsageError
-
-if TYPE_CHECKING:
-    from gateway_memory.scope import Owner
+from gateway_memory.scope import KINDS, OWNER_KEY, Kind, Whose, is_name, owner_unless_named
 
 __all__ = [
     "WORKSPACE_VARIABLE",
@@ -17,8 +15,9 @@ __all__ = [
     "add_whose",
     "add_workspace",
     "check_output",
+    "named_of",
     "no_folder",
-    "owner_unless_named",
+    "whose_of",
 ]
 
 WORKSPACE_VARIABLE: Final = "GATEWAY_MEMORY_WORKSPACE"
@@ -37,43 +36,56 @@ def add_workspace(parser: argparse.ArgumentParser) -> None:
 
 
 def add_place(parser: argparse.ArgumentParser) -> None:
-    """Add --workspace, --config, --agent, and --user or --room."""
+    """Add --workspace, --config, --agent, and the options of `add_whose`."""
     add_workspace(parser)
     parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json5 (default: the built-in settings)")
     parser.add_argument(
         "--agent", default="main", metavar="ID", help="whose overrides in the config hold (default: %(default)s)"
     )
-    add_whose(parser, user="a person's memory instead of the owner's", room="a group's memory instead of the owner's")
+    add_whose(parser)
 
 
-def add_whose(parser: argparse.ArgumentParser, *, user: str, room: str, owner: str = "", metrics: str = "") -> None:
-    """Add --user and --room, which exclude each other; the arguments are their help.
+def add_whose(
+    parser: argparse.ArgumentParser,
+    what: str = "{} memory instead of the owner's",
+    *,
+    owner: bool = False,
+    metrics: str = "",
+) -> None:
+    """Add an option for each kind of scope: --user, --room and so on, of which one at most may be given.
 
-    owner: the help of --owner, where one of them must be given; "" where neither means the owner. metrics: the help of
-    --metrics, where no memory may be meant.
+    what: their help, with "a person's" or the like in the place of {}.
+    owner: add --owner too, and one of them must be given; otherwise, none of them means the owner.
+    metrics: the help of --metrics, where no memory may be meant.
     """
-    whose = parser.add_mutually_exclusive_group(required=bool(owner))
+    whose = parser.add_mutually_exclusive_group(required=owner)
     if owner:
-        whose.add_argument("--owner", action="store_true", help=owner)
+        whose.add_argument("--owner", action="store_true", help=what.format(KINDS[OWNER_KEY].possessive))
     if metrics:
         whose.add_argument("--metrics", action="store_true", help=metrics)
-    whose.add_argument("--user", metavar="NAME", type=_name, help=user)
-    whose.add_argument("--room", metavar="NAME", type=_name, help=room)
+    for kind in _named_kinds():
+        whose.add_argument(f"--{kind.name}", metavar="NAME", type=_name, help=what.format(kind.possessive))
 
 
-def owner_unless_named(args: argparse.Namespace) -> "Owner | str | None":
-    """Return the `user` of a call: the owner only if neither --user nor --room is given; None for a room.
+def _named_kinds() -> list[Kind]:
+    return [kind for kind in KINDS.values() if kind.folder]
+
+
+def named_of(args: argparse.Namespace) -> Whose:
+    """Return the scope that the options name, as keyword arguments; none for the owner.
 
     An empty name does not count as left out: a script's unset variable must not select the owner.
     """
-    from gateway_memory.scope import OWNER
+    given = {kind.name: getattr(args, kind.name) for kind in _named_kinds()}
+    return cast("Whose", {name: value for name, value in given.items() if value is not None})
 
-    return OWNER if (args.user, args.room) == (None, None) else args.user
+
+def whose_of(args: argparse.Namespace) -> Whose:
+    """Return whose memory a command means, as keyword arguments: the owner's only if the options name nobody."""
+    return owner_unless_named(named_of(args))
 
 
 def _name(text: str) -> str:
-    from gateway_memory.scope import is_name
-
     if not is_name(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no name; without the option, it is the owner's memory")
     return text

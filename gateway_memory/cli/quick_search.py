@@ -6,13 +6,16 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from gateway_memory.cli.places import add_whose
+from gateway_memory.cli.places import add_whose, named_of, whose_of
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.hooks.places import workspace_of
 from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import best, lines_of
+
+if TYPE_CHECKING:
+    from gateway_memory.scope import Whose
 
 __all__ = ["main", "make_parser"]
 
@@ -39,7 +42,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="as it is in any case")
     parser.add_argument("--workspace", help="the memory's folder (default: .memory here)")
-    add_whose(parser, user="a person's memory instead of the owner's", room="a group's")
+    add_whose(parser)
     parser.add_argument("--config", type=Path)
     return parser
 
@@ -60,12 +63,12 @@ def main(arguments: list[str]) -> int:
     if not workspace.is_dir():
         sys.stderr.write(f"{workspace}: there is no such folder; name the workspace with --workspace\n")
         return 1
-    asked = {"query": query, "limit": args.max_results, "user": args.user, "room": args.room}
-    found = ask(workspace, {"agent": "main", **asked})
-    if not found and (args.semantic or (args.user, args.room) != (None, None)):
+    asked, named = {"query": query, "limit": args.max_results}, named_of(args)
+    found = ask(workspace, {"agent": "main", **asked, **named})
+    if not found and (args.semantic or named):
         import asyncio
 
-        found = asyncio.run(_by_memory(workspace, args.config, asked))
+        found = asyncio.run(_by_memory(workspace, args.config, whose_of(args), asked))
     if found:
         semantic, outcome = found["semantic"], found["outcome"]
         results = [_result(*(row[name] for name in _ROW)) for row in found["rows"]]
@@ -80,7 +83,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-async def _by_memory(workspace: Path, config: Path | None, asked: dict[str, Any]) -> dict[str, Any]:
+async def _by_memory(workspace: Path, config: Path | None, whose: "Whose", asked: dict[str, Any]) -> dict[str, Any]:
     """Open a memory and search it."""
     from gateway_memory.commands.shell import found_in_shell, settle
     from gateway_memory.config.load import load_config
@@ -89,8 +92,8 @@ async def _by_memory(workspace: Path, config: Path | None, asked: dict[str, Any]
 
     configure_logging(verbose=False)
     async with GatewayMemory(load_config(config), workspace) as memory:
-        await settle(memory, asked["user"], asked["room"])
-        return await found_in_shell(memory, **asked)
+        await settle(memory, whose)
+        return await found_in_shell(memory, whose, **asked)
 
 
 def _result(text: str, kind: str, score: float, file: str, at: float) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.cli.command import ShellCommand
-from gateway_memory.cli.places import add_whose, add_workspace, no_folder, owner_unless_named
+from gateway_memory.cli.places import add_whose, add_workspace, named_of, no_folder
 
 if TYPE_CHECKING:
     from gateway_memory.memory import GatewayMemory
@@ -24,7 +24,7 @@ _LINES: Final = 10
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", type=_day, metavar="DATE", help="only what was said since this day (YYYY-MM-DD)")
-    add_whose(parser, user="only a person's conversations", room="only a group's conversations")
+    add_whose(parser, "only {} conversations")
     add_workspace(parser)
     parser.add_argument("--config", type=Path, metavar="FILE", help="a config.json5 (default: the built-in settings)")
 
@@ -48,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
 
     if no_folder(args.workspace):
         return 1
-    named = (args.user, args.room) != (None, None)
-    scope = resolve_scope(user=owner_unless_named(args), room=args.room) if named else None
+    named = named_of(args)
+    scope = resolve_scope(**named) if named else None
 
     async def caught() -> list[str]:
         async with GatewayMemory(load_config(args.config), args.workspace) as memory:

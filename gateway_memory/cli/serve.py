@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.cli.command import ShellCommand
-from gateway_memory.cli.places import WORKSPACE_VARIABLE, add_whose, add_workspace, no_folder
+from gateway_memory.cli.places import WORKSPACE_VARIABLE, add_whose, add_workspace, no_folder, whose_of
 from gateway_memory.errors import UsageError, how_to_install
 
 __all__ = ["COMMANDS", "add_serve", "run", "run_token", "serve_with"]
@@ -39,9 +39,8 @@ def _add_token(parser: argparse.ArgumentParser) -> None:
     add_workspace(add)
     add_whose(
         add,
-        owner="for the owner's memory",
-        user="for a person's memory",
-        room="for a group's memory",
+        "for {} memory",
+        owner=True,
         metrics="for GET /metrics alone, such as Prometheus's: it opens no memory",
     )
     add.add_argument("--name", default="", metavar="TEXT", help="what it is for")
@@ -111,14 +110,14 @@ def serve_with(args: argparse.Namespace, started: Callable[[str], None]) -> int:
 
 def run_token(args: argparse.Namespace) -> int:
     """Add, list or revoke client tokens; returns the exit code."""
-    from gateway_memory.scope import OWNER, resolve_scope
+    from gateway_memory.scope import resolve_scope
     from gateway_memory.serving.tokens import ClientTokens
 
     if no_folder(args.workspace):
         return 1
     tokens = ClientTokens(args.workspace.absolute())
     if args.action == "add":
-        scope = None if args.metrics else resolve_scope(user=OWNER if args.owner else args.user, room=args.room)
+        scope = None if args.metrics else resolve_scope(**whose_of(args))
         made, token = tokens.add(scope, args.name)
         sys.stdout.write(f"{token}\n")
         sys.stderr.write(f"{made.id}: for {made.scope}; this is the only time that the token is shown\n")

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.cli.command import ShellCommand
-from gateway_memory.cli.places import add_whose, add_workspace, check_output, no_folder, owner_unless_named
+from gateway_memory.cli.places import add_whose, add_workspace, check_output, named_of, no_folder, whose_of
 from gateway_memory.cli.reading import read_backlog
+from gateway_memory.scope import forms
 from gateway_memory.store.disk.private import write_private
 from gateway_memory.transfer.layouts import LAYOUTS
 
@@ -36,7 +37,7 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Path, help="its folder or file; for jsonl, the file that export wrote")
     parser.add_argument("--dry-run", action="store_true", help="only report what would be taken in")
     parser.add_argument("--read", action="store_true", help="extract memories from the conversations, as read does")
-    add_whose(parser, user="all of it into a person's memory", room="all of it into a group's memory")
+    add_whose(parser, "all of it into {} memory")
     add_workspace(parser)
     _add_config(parser)
 
@@ -49,7 +50,7 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _delete_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--scope", required=True, help="owner, user:NAME or room:NAME")
+    parser.add_argument("--scope", required=True, help=forms())
     parser.add_argument("--yes", action="store_true", help="do it; without this only what there is is shown")
     add_workspace(parser)
     _add_config(parser)
@@ -142,20 +143,20 @@ async def _take_in(args: argparse.Namespace, items: "Iterable[Item]", workspace:
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.scope import resolve_scope
 
-    scope = resolve_scope(user=owner_unless_named(args), room=args.room)
+    scope = resolve_scope(**whose_of(args))
     async with GatewayMemory(load_config(args.config), workspace) as memory:
         with tqdm(desc="taken in", unit="item", disable=None) as bar:
             report = await memory.importer.run(
                 items,
                 scope=scope,
-                forced=(args.user, args.room) != (None, None),
+                forced=bool(named_of(args)),
                 dry_run=args.dry_run,
                 progress=bar.update,
             )
         if not args.dry_run:
             await _embedded(memory)
             if args.read:
-                forced = (args.user, args.room) != (None, None)
+                forced = bool(named_of(args))
                 print("\n".join(await read_backlog(memory, scope if forced else None)))  # noqa: T201
         return report
 

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 
 from gateway_memory.capture.distiller import Distilled
-from gateway_memory.cli.places import no_folder, owner_unless_named
+from gateway_memory.cli.places import no_folder, whose_of
 from gateway_memory.config.load import load_config
 from gateway_memory.memory import GatewayMemory
 
@@ -32,7 +32,7 @@ def run_distill(args: argparse.Namespace) -> int:
 
     async def distilled() -> list[Distilled]:
         async with GatewayMemory(load_config(args.config), args.workspace, agent=args.agent) as memory:
-            session = await memory.visit(user=owner_unless_named(args), room=args.room)
+            session = await memory.visit(**whose_of(args))
             return await memory.distill(session, dry_run=args.dry_run)
 
     found = asyncio.run(distilled())

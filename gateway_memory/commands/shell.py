@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Unpack, cast
 
 from extractor import traits_of
 from gateway_memory.commands.answers import Answer
 from gateway_memory.commands.ports import Commanded
 from gateway_memory.edge.phrases import CHAT, SHELL
-from gateway_memory.scope import OWNER, Owner
+from gateway_memory.scope import KINDS, OWNER, OWNER_KEY, Whose, owner_unless_named
 from gateway_memory.session import Session
 
 __all__ = ["InShell", "answer_in_shell", "answer_request", "found_in_shell", "settle"]
@@ -23,7 +23,7 @@ class InShell(Commanded, Protocol):
 
     agent: str
 
-    async def visit(self, *, user: Owner | str | None = None, room: str | None = None) -> Session:
+    async def visit(self, **whose: Unpack[Whose]) -> Session:
         """Return a session for commands outside a conversation."""
 
     async def flush(self) -> None:
@@ -36,34 +36,27 @@ class InShell(Commanded, Protocol):
         """Return the result of a command as a value for JSON."""
 
 
-async def settle(memory: InShell, user: str | None, room: str | None) -> None:
+async def settle(memory: InShell, whose: Whose) -> None:
     """Wait until what stands in a scope's files has vectors: this process may have opened the memory just now."""
-    await _visit(memory, user, room)
+    await memory.visit(**whose)
     await memory.flush()
 
 
-async def answer_in_shell(
-    memory: InShell, name: str, rest: str, *, user: str | None, room: str | None, as_json: bool
-) -> Answer | None:
-    """Return the answer to a command with what is behind its name; None if commands are off.
-
-    user, room: select the scope; without both, the owner's.
-    """
-    session = await _visit(memory, user, room)
+async def answer_in_shell(memory: InShell, name: str, rest: str, whose: Whose, *, as_json: bool) -> Answer | None:
+    """Return the answer to a command with what is behind its name; None if commands are off."""
+    session = await memory.visit(**whose)
     session.commands_as = SHELL
     if as_json and session.settings.commands.enabled:
         return Answer(text=json.dumps(await memory.record(session, name, rest), ensure_ascii=False))
     return await memory.answer(session, f"{CHAT} {name} {rest}")
 
 
-async def found_in_shell(
-    memory: InShell, *, query: str, limit: int, user: str | None, room: str | None
-) -> dict[str, Any]:
+async def found_in_shell(memory: InShell, whose: Whose, *, query: str, limit: int) -> dict[str, Any]:
     """Return the hits of a search as values for JSON: {"rows": [{text, type, score, file, at}], "semantic", "outcome"}.
 
     at: epoch seconds. semantic, outcome: see `Found`.
     """
-    session = await _visit(memory, user, room)
+    session = await memory.visit(**whose)
     hits = await memory.search(session, query, limit=limit)
     rows = [
         {"text": hit.text, "type": hit.type, "score": round(hit.score, 3), "file": hit.file, "at": hit.at}
@@ -77,7 +70,7 @@ async def _for_prompt(memory: InShell, prompt: str, limit: int, min_score: float
 
     at: epoch seconds.
     """
-    session = await _visit(memory, None, None)
+    session = await memory.visit(user=OWNER)
     hits = await memory.search(session, prompt, limit=limit, kinds=_TOLD)
     told = [hit for hit in hits if hit.score >= min_score and traits_of(hit.category).recalled]
     return {"rows": [{"id": hit.id, "text": hit.text, "at": hit.at} for hit in told]}
@@ -89,14 +82,8 @@ async def answer_request(memory: InShell, request: Mapping[str, Any]) -> dict[st
         return {}
     if "prompt" in request:
         return await _for_prompt(memory, request["prompt"], request["limit"], request["min_score"])
-    user, room = request.get("user"), request.get("room")
+    whose = owner_unless_named(cast("Whose", {name: request.get(name) for name in KINDS if name != OWNER_KEY}))
     if "query" in request:
-        return await found_in_shell(memory, query=request["query"], limit=request["limit"], user=user, room=room)
-    answer = await answer_in_shell(
-        memory, "search", request["rest"], user=user, room=room, as_json=request.get("json") is True
-    )
+        return await found_in_shell(memory, whose, query=request["query"], limit=request["limit"])
+    answer = await answer_in_shell(memory, "search", request["rest"], whose, as_json=request.get("json") is True)
     return {} if answer is None else {"text": answer.text, "done": answer.done}
-
-
-async def _visit(memory: InShell, user: str | None, room: str | None) -> Session:
-    return await memory.visit(user=OWNER if (user, room) == (None, None) else user, room=room)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 
 from gateway_memory.config.identity import channel_name, normalized
 from gateway_memory.errors import UsageError
-from gateway_memory.scope import Owner, Scope, is_name, resolve_scope
+from gateway_memory.scope import Owner, Scope, Whose, is_name, resolve_scope
 
 __all__ = ["Facts", "Refused", "Speaker", "checked"]
 
@@ -47,9 +47,14 @@ class Speaker:
     room: str | None = None
 
     @property
+    def whose(self) -> Whose:
+        """The keyword arguments of `start_session`."""
+        return {"user": self.user, "room": self.room}
+
+    @property
     def scope(self) -> Scope:
         """The scope of the memory."""
-        return resolve_scope(user=self.user, room=self.room)
+        return resolve_scope(**self.whose)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError
-from gateway_memory.scope import FOLDERS, Scope
+from gateway_memory.scope import Scope, folders
 
 __all__ = [
     "BEFORE_ANYTHING",
@@ -97,15 +97,14 @@ _RELEASED: Final = frozenset({"plans", "sessions", "turns"})
 """Tables whose rows a process holds by the number of its slot. After a move none does, and the next one adopts them."""
 _NOBODY: Final = -1
 
-_FOLDER: Final = re.compile(rf"({'|'.join(FOLDERS)})/([^/\0]+)")
 _NAME: Final = re.compile(r"MEMORY\.md|memory/(?!\.)[^/\0]+\.md")
 """More than `is_document` allows: a file of another program may have such a name already."""
 
 
 def is_folder(folder: str) -> bool:
     """Return whether this can be the folder of a scope: "" for the owner, "people/…" or "rooms/…"."""
-    found = _FOLDER.fullmatch(folder)
-    return folder == "" or (found is not None and found[2] not in (".", ".."))
+    parent, _, name = folder.partition("/")
+    return folder == "" or (parent in folders() and name not in ("", ".", "..") and not {"/", "\0"} & {*name})
 
 
 def folder_of(scope: str) -> str:

@@ -12,7 +12,7 @@ from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.errors import UsageError
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
-from gateway_memory.scope import Scope
+from gateway_memory.scope import Scope, forms
 from gateway_memory.store.documents import MEMORY_FILE, day_file
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
 from gateway_memory.store.plan import CandidateOutcome, Plan
@@ -114,7 +114,7 @@ class Importer:
                 elif isinstance(item, Problem):
                     report.problems.append(item)
                 elif whose is None:
-                    report.problems.append(Problem(place=item.place, reason="scope: expected owner, user:… or room:…"))
+                    report.problems.append(Problem(place=item.place, reason=f"scope: expected {forms()}"))
                 else:
                     part = waiting.setdefault((type(item), whose), [])
                     part.append(item)

@@ -99,7 +99,7 @@ def test_a_turn_that_is_not_kept_says_why(tmp_path: Path) -> None:
 async def test_the_chat_carries_memory_from_session_to_session(tmp_path: Path) -> None:
     shown: list[str] = []
     async with GatewayMemory(load_config(), tmp_path) as memory:
-        chat = Chat(memory, None, user=OWNER, show=shown.append)
+        chat = Chat(memory, None, {"user": OWNER}, show=shown.append)
         await chat._go("main")
         await chat.say("我喜欢用 Python")
         await memory.flush()
@@ -120,7 +120,7 @@ async def talk(memory: GatewayMemory, agent: Agent | None, monkeypatch: pytest.M
     """Pipe lines into a chat, and return what it shows."""
     shown: list[str] = []
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
-    await Chat(memory, agent, user=OWNER, show=shown.append).run()
+    await Chat(memory, agent, {"user": OWNER}, show=shown.append).run()
     return shown
 
 
@@ -187,7 +187,7 @@ async def test_the_model_of_the_config_answers_and_what_it_finds_is_told(
                 if text.startswith("+ kept: The user's sister"):
                     told.set()
 
-            chat = Chat(memory, agent, user=OWNER, show=show)
+            chat = Chat(memory, agent, {"user": OWNER}, show=show)
             await chat._go("main")
             watching = asyncio.create_task(chat._tell_changes(memory.changes(user=OWNER)))
             await chat.say(said)

@@ -9,7 +9,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.scope import Owner, Scope
+from gateway_memory.scope import Scope, Whose, resolve_scope
 from gateway_memory.session import Session
 
 __all__ = ["AGENT_CLAIM", "SCOPE_CLAIM", "Desk", "FindDesk", "desk_of_token", "open_desk"]
@@ -30,12 +30,10 @@ class Desk:
 FindDesk = Callable[[], Awaitable[Desk]]
 
 
-async def open_desk(
-    memory: GatewayMemory, client: str, *, user: Owner | str | None = None, room: str | None = None
-) -> Desk:
+async def open_desk(memory: GatewayMemory, client: str, whose: Whose) -> Desk:
     """Return the desk of a client. client: the name in its session key."""
-    key = f"agent:{memory.agent}:mcp:{'group' if room else 'direct'}:{client}"
-    return Desk(memory, await memory.start_session(key, user=user, room=room))
+    place = "group" if resolve_scope(**whose).kind.is_shared else "direct"
+    return Desk(memory, await memory.start_session(f"agent:{memory.agent}:mcp:{place}:{client}", **whose))
 
 
 def desk_of_token(memory_of: Callable[[str], GatewayMemory]) -> FindDesk:
@@ -52,7 +50,7 @@ def desk_of_token(memory_of: Callable[[str], GatewayMemory]) -> FindDesk:
             return await open_desk(
                 memory_of(str(token.claims[AGENT_CLAIM])),
                 token.client_id,
-                **Scope.parse(str(token.claims[SCOPE_CLAIM])).whose,
+                Scope.parse(str(token.claims[SCOPE_CLAIM])).whose,
             )
         except GatewayMemoryError as error:
             raise ToolError(str(error)) from error

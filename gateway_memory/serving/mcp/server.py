@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 
 from gateway_memory import __version__
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.scope import Owner
+from gateway_memory.scope import Whose
 from gateway_memory.serving.mcp.desk import Desk, FindDesk, desk_of_token, open_desk
 from gateway_memory.serving.mcp.resources import INSTRUCTIONS, add_prompt, add_resources
 from gateway_memory.serving.mcp.tools import add_tools
@@ -86,11 +86,11 @@ def memory_server(memory_of: Callable[[str], GatewayMemory], verifier: TokenVeri
     return make_server(_filling(desk_of_token(memory_of)), verifier=verifier)
 
 
-async def serve_stdio(memory: GatewayMemory, *, user: Owner | str | None, room: str | None) -> None:
+async def serve_stdio(memory: GatewayMemory, whose: Whose) -> None:
     """Serve one scope of an open memory to the client that started this process, until it closes the pipe."""
 
     async def desk() -> Desk:
-        return await open_desk(memory, "stdio", user=user, room=room)
+        return await open_desk(memory, "stdio", whose)
 
     await make_server(_filling(desk)).run_stdio_async()
 

@@ -14,8 +14,8 @@ __all__ = ["deletion", "erase", "people"]
 async def people(visit: Visit) -> Shown:
     """The scopes of the workspace, and which of them are linked."""
     browsing = visit.memory.browsing
-    linked = await browsing.linked()
-    scopes = [*dict.fromkeys([*await browsing.scopes(), *linked])]
+    linked = {Scope.parse(key): Scope.parse(into) for key, into in (await browsing.linked()).items()}
+    scopes = [*dict.fromkeys([*map(Scope.parse, await browsing.scopes()), *linked])]
     return Shown("people.html", {"scopes": scopes, "linked": linked})
 
 

@@ -271,7 +271,6 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
         "Each person and each room has a memory of its own. Nobody sees another's.",
         "每个人、每个群都有自己的记忆，互不可见。",
     ),
-    "owner_is": ("who runs this assistant", "助手的主人"),
     "link_with": ("The same person as …", "与谁是同一个人……"),
     "same_person": ("Is the same person as", "与此人是同一人"),
     "link": ("Join both memories", "合并两份记忆"),
@@ -289,8 +288,6 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "deleted_holds": ("Nothing of it is left.", "没有任何残留。"),
     "deleted_left": ("Something is left; see below, and do it again.", "仍有残留，见下；请再试一次。"),
     "linked": ("one memory with", "与此共用记忆："),
-    "person": ("Person", "个人"),
-    "room": ("Room", "群"),
     "open": ("Open", "打开"),
     "settings_are": (
         "The settings in force. What differs from the default is marked. They are changed in config.json5.",

@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError, store_failed
 from gateway_memory.runtime.tasks import Threads
-from gateway_memory.scope import FOLDERS, OWNER_SCOPE, Scope
+from gateway_memory.scope import OWNER_SCOPE, Scope, folders_in
 from gateway_memory.store.disk import replacing
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own, writable
 from gateway_memory.store.disk.private import FILE_MODE
@@ -141,18 +141,13 @@ class MarkdownFiles:
         return writable(self._owned, f"{scope.folder}/{name}".lstrip("/"))
 
     async def folders(self) -> list[str]:
-
-        def work() -> list[str]:
-            return [f"{parent}/{path.name}" for parent in FOLDERS for path in sorted((self.folder / parent).glob("*/"))]
-
-        return await self._read(work)
+        return await self._read(lambda: folders_in(self.folder)[1:])
 
     async def sweep(self) -> None:
 
         def find() -> list[Path]:
-            folders = ("memory", *(f"{parent}/*{below}" for parent in FOLDERS for below in ("", "/memory")))
-            found = [self.folder, *(path for folder in folders for path in self.folder.glob(folder))]
-            return [path for path in found if replacing.has_leftovers(path)]
+            folders = (self.folder / folder / below for folder in folders_in(self.folder) for below in ("", "memory"))
+            return [path for path in folders if replacing.has_leftovers(path)]
 
         def work() -> None:
             for path in left:

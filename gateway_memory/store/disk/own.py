@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from gateway_memory.scope import FOLDERS
+from gateway_memory.scope import folders, folders_in
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.summaries import SESSIONS_FILE
 
@@ -91,10 +91,9 @@ class Owned:
         key = (file, found.st_ino, found.st_nlink)
         if key not in self._linked:
             mine = _folder(file)
-            folders = ["", *(f"{kind}/{each.name}" for kind in FOLDERS for each in (self.workspace / kind).glob("*/"))]
             self._linked[key] = any(
                 os.path.samestat(found, state)
-                for folder in folders
+                for folder in folders_in(self.workspace)
                 if folder != mine
                 for state in _states(self.workspace / folder)
             )
@@ -173,7 +172,7 @@ def _set_aside(path: Path) -> None:
 def _folder(file: str) -> str:
     """Return the folder of the scope of a file; "" is the owner's."""
     parts = file.split("/", 2)
-    return "/".join(parts[:2]) if parts[0] in FOLDERS and len(parts) > 1 else ""
+    return "/".join(parts[:2]) if parts[0] in folders() and len(parts) > 1 else ""
 
 
 def _states(folder: Path) -> list[os.stat_result]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError, store_failed
-from gateway_memory.scope import FOLDERS, Scope
+from gateway_memory.scope import Scope, folders_in
 from gateway_memory.store.disk.kernel import persist
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own
 from gateway_memory.store.disk.private import private_folder
@@ -70,7 +70,7 @@ class FilesSide:
         if (
             reads
             and not (workspace / "journal.sqlite").exists()
-            and not any(scan_own(Owned(workspace), folder)[0] for folder in _folders(workspace))
+            and not any(scan_own(Owned(workspace), folder)[0] for folder in folders_in(workspace))
         ):
             raise UsageError(f"{workspace}: there is no memory in this folder")
         with contextlib.ExitStack() as stack:
@@ -192,7 +192,7 @@ class FilesSide:
 
     def _documents(self, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
         owned = Owned(self._workspace)
-        found = sorted((folder, name) for folder in _folders(self._workspace) for name in scan_own(owned, folder)[0])
+        found = sorted((folder, name) for folder in folders_in(self._workspace) for name in scan_own(owned, folder)[0])
         for folder, name in found:
             if after and (folder, name) <= tuple(after):
                 continue
@@ -208,7 +208,7 @@ class FilesSide:
         for (key,) in self._rows(_KNOWN):
             with contextlib.suppress(UsageError):
                 keys[Scope.parse(str(key)).folder] = str(key)
-        found = {key_of_folder(folder, keys): self._workspace / folder for folder in _folders(self._workspace)}
+        found = {key_of_folder(folder, keys): self._workspace / folder for folder in folders_in(self._workspace)}
         for key, folder in sorted(found.items()):
             if after and key <= after[0]:
                 continue
@@ -247,13 +247,8 @@ class FilesSide:
             return raw.decode("utf-8", "replace")
 
 
-def _folders(workspace: Path) -> list[str]:
-    """Return the folders of all scopes, the owner's first."""
-    return ["", *(f"{kind}/{path.name}" for kind in FOLDERS for path in sorted((workspace / kind).glob("*/")))]
-
-
 def _places(workspace: Path) -> list[Path]:
-    return [workspace / folder for folder in _folders(workspace)]
+    return [workspace / folder for folder in folders_in(workspace)]
 
 
 def _check_name(path: Path, name: str) -> None:
