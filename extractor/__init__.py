@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .merge.told import stands_alone, with_unread
     from .model.breaker import Breaker
     from .model.model import Extraction, Model
-    from .model.permission import permitted, permitted_fact, permitted_summary, permitted_text, without_orders
+    from .model.permission import concerns, permitted, permitted_fact, permitted_summary, permitted_text, without_orders
     from .model.providers import access_of, has_model
     from .model.summary import Seen, Summary, SummaryInput, summarize, written
     from .rules.borrowed import own_words
@@ -58,6 +58,7 @@ __all__ = [
     "access_of",
     "check_model",
     "clean",
+    "concerns",
     "decide",
     "doubt_of",
     "extract_rules",
@@ -135,6 +136,7 @@ _HOMES = {
     "own_words": "rules.borrowed",
     "statements": "gate.judge",
     "telling": "gate.judge",
+    "concerns": "model.permission",
     "permitted": "model.permission",
     "permitted_fact": "model.permission",
     "permitted_summary": "model.permission",

@@ -54,7 +54,7 @@ class Kind:
     name: what its keys begin with, the keyword argument of `start_session`, and the option of the shell.
     folder: the folder of the workspace in which its scopes have theirs.
     is_shared: whether several people read what is in a scope, so that nothing says which of them speaks.
-    is_beside: whether a session of another scope can name one, and then reads it beside its own.
+    may_be_joined: whether a session of another scope can name one, and then reads it beside its own.
     may_link: whether its scopes can be linked: one person over channels.
     speaker: who speaks, as a model is told; with the scope's name in the place of {}.
     title: what people call it, in English and in Chinese. possessive: "a person's", for the help of the shell.
@@ -63,7 +63,7 @@ class Kind:
     name: str
     folder: str
     is_shared: bool = False
-    is_beside: bool = False
+    may_be_joined: bool = False
     may_link: bool = False
     speaker: str
     title: tuple[str, str]
@@ -105,6 +105,15 @@ KINDS: Final = {
             speaker="one of several people in a group",
             title=("Room", "群"),
             possessive="a group's",
+        ),
+        Kind(
+            name="project",
+            folder="projects",
+            is_shared=True,
+            may_be_joined=True,
+            speaker="one of several people who work on a project",
+            title=("Project", "项目"),
+            possessive="a project's",
         ),
     )
 }
@@ -189,11 +198,13 @@ class Scope:
 class Whose(TypedDict, total=False):
     """Whose memory is meant: the keyword arguments of `start_session` and other calls, one for each kind of scope.
 
-    user: `OWNER`, or the name of a person. room: the name of a group. One that is None is not given.
+    user: `OWNER`, or the name of a person. room: the name of a group. project: the name of a project, which can stand
+    beside one of them. One that is None is not given.
     """
 
     user: Owner | str | None
     room: str | None
+    project: str | None
 
 
 OWNER_SCOPE: Final = Scope(OWNER_KEY, "")
@@ -255,9 +266,10 @@ def resolve_scopes(**whose: Unpack[Whose]) -> tuple[Scope, ...]:
         UsageError: none is named, or two of which neither can be beside the other, or a name is invalid.
     """
     scopes = _named(whose)
-    own = [scope for scope in scopes if not scope.kind.is_beside] or scopes
+    own = [scope for scope in scopes if not scope.kind.may_be_joined] or scopes
     if len(own) != 1:
-        raise UsageError(f"start_session needs exactly one of {_either(k for k in KINDS.values() if not k.is_beside)}")
+        kinds = [kind for kind in KINDS.values() if not kind.may_be_joined]
+        raise UsageError(f"start_session needs exactly one of {_either(kinds)}")
     return *own, *(scope for scope in scopes if scope is not own[0])
 
 

@@ -41,8 +41,8 @@ class Session:
         self.types = session_types(key, scope)
         self.session_id = ""
         self._opening = self.digest = ""
-        self.hidden: Withheld | None = None
-        """The text that was forgotten since the opening was built."""
+        self._hidden: dict[str, Withheld] = {}
+        """The text that was forgotten since the opening was built, by scope."""
         self.ended = True
         self.ending = False
         """Whether the end has begun and is not yet known to be completed."""
@@ -87,6 +87,8 @@ class Session:
 
     delivered: Mapping[str, int] = MappingProxyType({})
     """Up to which number, by origin, the session was told events before this process went on with it."""
+    joined: tuple[Scope, ...] = ()
+    """The shared scopes that its host has named, such as a project. They are read beside its own."""
     opening_partial = False
     """Whether a part of the opening was late or failed, and is missing. The opening says so in its last line."""
     _withdrawn: frozenset[str] = frozenset()
@@ -98,11 +100,19 @@ class Session:
         """The text for the system prompt. Empty for an incognito session, which recalls nothing."""
         if self.incognito:
             return ""
-        return self.hidden.cut(self._opening) if self.hidden else self._opening
+        text = self._opening
+        for hidden in self._hidden.values():
+            text = hidden.cut(text)
+        return text
 
     @opening.setter
     def opening(self, text: str) -> None:
-        self._opening, self.hidden = text, None
+        self._opening, self._hidden = text, {}
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The scopes that it reads, its own first."""
+        return self.scope, *self.joined
 
     @property
     def ephemeral(self) -> bool:
@@ -179,9 +189,9 @@ class Session:
         """Record up to which revision, of which index, the session was shown the changes of its scope's files."""
         self.generation, self.revision, self.changes = generation, revision, changes
 
-    def hide(self, hidden: "Withheld") -> None:
-        """Remove forgotten text from the opening."""
-        self.hidden = hidden
+    def hide(self, scope: str, hidden: "Withheld") -> None:
+        """Remove text from the opening that was forgotten in a scope."""
+        self._hidden[scope] = hidden
 
     def switch(self, features: Sequence[Feature], *, on: bool) -> None:
         """Switch features on the user's request."""

@@ -12,9 +12,32 @@ from extractor.types import Candidate, Turn
 
 from .summary import Summary
 
-__all__ = ["permitted", "permitted_fact", "permitted_summary", "permitted_text", "without_orders"]
+__all__ = ["concerns", "permitted", "permitted_fact", "permitted_summary", "permitted_text", "without_orders"]
 
 _COMMENT_MARK: Final = re.compile(r"(?:<|&(?:amp;)*lt;)!--|--(?:>|&(?:amp;)*gt;)")
+
+_OF_A_PROJECT: Final = re.compile(
+    r"\b(?:this|our|the) (?:[\w-]+ )?(?:project|repo|repository|codebase|monorepo)\b"
+    r"|(?:^|[\s，。；、]|这个|本|该|当前|我们的?|咱们的?)(?:项目|仓库|代码库)",
+    re.IGNORECASE,
+)
+_OF_ONESELF: Final = re.compile(r"\b(?:i|i'[a-z]+|me|my|mine|myself)\b|[我咱俺](?!们)", re.IGNORECASE)
+
+
+def concerns(candidate: Candidate, project: str) -> bool:
+    """Return whether a candidate is about a project rather than about the one who says it.
+
+    It is if it names the project and nobody speaks of themselves in it. Others read what a project holds, so that in
+    doubt it is not, and neither is a wish or an instruction.
+
+    project: its name.
+    """
+    if candidate.only_as or traits_of(candidate.category).standing:
+        return False
+    said = f"{candidate.content}\n{candidate.said}"
+    name = r"[\W_]*".join(map(re.escape, re.findall(r"[^\W_]+", project)))
+    named = _OF_A_PROJECT.search(said) or (name and re.search(rf"(?<![^\W_]){name}(?![^\W_])", said, re.IGNORECASE))
+    return bool(named) and not _OF_ONESELF.search(said)
 
 
 def permitted(candidate: Candidate, turn: Turn, *, by_owner: bool) -> Candidate | None:

@@ -14,7 +14,7 @@ from gateway_memory.edge.content import Content, instant_of, is_untrusted, milli
 from gateway_memory.errors import StoreError, UsageError, place_of
 from gateway_memory.identity.keys import without_secrets
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.scope import LONGEST_NAME, Whose, is_name, named_in, resolve_scope, shortened
+from gateway_memory.scope import LONGEST_NAME, Whose, is_name, named_in, resolve_scope, resolve_scopes, shortened
 from gateway_memory.session import Session
 from gateway_memory.store.ports.sessions import End
 from gateway_memory.store.report import ReplyReport
@@ -36,7 +36,9 @@ class ConversationCalls(Opened):
         """Open a session, or resume the open session of the key.
 
         key: the host's session key; it has, as names and ids have, at most 800 bytes in UTF-8.
-        whose: exactly one of `user=OWNER`, `user="name"` and `room="name"` selects the scope.
+        whose: exactly one of `user=OWNER`, `user="name"` and `room="name"` selects the scope. `project="name"` beside
+        it joins the memory that is shared by all sessions that name the project: the session is told of it too, and
+        what it says of the project is kept there. Alone, it selects the project's memory.
         ephemeral: the host drops what was injected after each reply, while the turns stay. Such a host asks for the
         `opening` before each reply.
 
@@ -50,7 +52,7 @@ class ConversationCalls(Opened):
                 f"key={shortened(key)}: expected a session key that is not empty, "
                 f"of at most {LONGEST_NAME} bytes in UTF-8"
             )
-        origin = resolve_scope(**whose)
+        origin, *joined = resolve_scopes(**whose)
         key = without_secrets(key)
         try:
             scope = await opened.links.resolved(origin)
@@ -61,6 +63,7 @@ class ConversationCalls(Opened):
             return session
         session = opened.sessions.get(key, scope, memory=self)
         session.origin, session.ephemeral = origin, ephemeral
+        opened.starter.join(session, tuple(joined))
         try:
             await opened.starter.start(session)
         except BaseException:
@@ -73,7 +76,8 @@ class ConversationCalls(Opened):
 
         The session may be open in another process. The call does not resume it.
 
-        whose: the scope to which the session must belong, as in `start_session`. Without it, any scope is accepted.
+        whose: the scope to which the session must belong, as in `start_session`. Without it, any scope is accepted. A
+        project that is named is read beside it.
 
         Raises:
             UsageError: the session does not exist, has ended, or belongs to another scope.
@@ -88,12 +92,17 @@ class ConversationCalls(Opened):
             raise UsageError(unknown)
         if found.ended:
             raise UsageError(f"session {session_id!r} has ended; nothing more is saved of it")
-        if named_in(whose) and (await opened.links.resolved(resolve_scope(**whose))).key != found.scope:
+        named = resolve_scopes(**whose) if named_in(whose) else ()
+        own = [scope for scope in named if not scope.kind.may_be_joined]
+        if own and (await opened.links.resolved(own[0])).key != found.scope:
             raise UsageError(
                 f"session {session_id!r} belongs to somebody else; leave the name out, or name whose it is"
             )
         scope = opened.sessions.scope_of(found.scope)
-        return opened.sessions.beside(found.key, scope, session_id=session_id, memory=self, switches=found.switches)
+        session = opened.sessions.beside(found.key, scope, session_id=session_id, memory=self, switches=found.switches)
+        if session.beside:
+            session.joined = tuple(each for each in named if each not in (*own, scope))
+        return session
 
     async def visit(self, **whose: Unpack[Whose]) -> Session:
         """Return a session for commands outside a conversation, such as those of a shell. It leaves no record.

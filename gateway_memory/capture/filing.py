@@ -3,7 +3,8 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from extractor import Candidate, Decision, permitted, without_holes
+from extractor import Candidate, Decision, concerns, permitted, without_holes
+from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.draft import Draft, read_turn
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.masked import asks_to_keep_masked
@@ -22,11 +23,14 @@ __all__ = ["Filing"]
 class Filing:
     """Files the results of a stage, and completes the turns of that stage, with one plan a scope."""
 
-    def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
+    def __init__(
+        self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor, changes: MemoryChanges
+    ) -> None:
         self._runtime = runtime
         self._storage = storage
         self._merger = merger
         self._executor = executor
+        self._changes = changes
 
     async def file(
         self,
@@ -52,6 +56,12 @@ class Filing:
         """
         draft = Draft(by_rules=list(by_rules), settled=settled or {})
         kept = await self._permitted(scope, stage, found, draft, empty)
+        shared = [(turn, candidate) for turn, candidate in kept if turn.joined and self._is_shared(turn, candidate)]
+        if shared and holds and not await holds():
+            return False
+        for turn, candidate in shared:
+            kept.remove((turn, candidate))
+            draft.outcomes.append(await self._share(turn, candidate))
         plan = Plan(
             scope=scope.key,
             folder=scope.folder,
@@ -87,6 +97,20 @@ class Filing:
                 )
             )
         return True
+
+    def _is_shared(self, turn: PendingTurn, candidate: Candidate) -> bool:
+        joined, read = self._runtime.scope_of(turn.joined), read_turn(turn, self._runtime.zone)
+        return concerns(candidate, joined.name) and permitted(candidate, read, by_owner=False) == candidate
+
+    async def _share(self, turn: PendingTurn, candidate: Candidate) -> CandidateOutcome:
+        """Keep a candidate in the shared scope that its session has joined, where nobody reads the turn itself.
+
+        A crash before the turn is completed shares it once more, which merging then finds to be known.
+        """
+        source = replace(turn, id=0, scope=turn.joined, user="", reply="", joined="")
+        told = replace(candidate, turn=0, quote="", said="")
+        outcome = await self._changes.save(self._runtime.scope_of(turn.joined), source, told)
+        return CandidateOutcome(turn=turn.id, action="shared", reason=outcome.action)
 
     async def _permitted(
         self,

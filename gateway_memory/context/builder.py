@@ -12,7 +12,7 @@ from gateway_memory.context.blocks import changes_block, full_block, updates_blo
 from gateway_memory.context.deadline_runner import DeadlineRunner
 from gateway_memory.context.episodes import Exchange, exchanges_of, quotations_block, unsaid_before
 from gateway_memory.context.file_changes import ChangeDetector, FileChanges
-from gateway_memory.context.finder import still_holding
+from gateway_memory.context.finder import in_one, still_holding, strongest
 from gateway_memory.context.outdated import with_marks
 from gateway_memory.context.relevant import relevant_block
 from gateway_memory.context.report import Reporter
@@ -197,7 +197,7 @@ class ContextBuilder:
         exchanges = await self._exchanges(session, hits, question, until)
         # What no exchange takes of their places goes to more memories.
         free = settings.episodes.max_results - len(exchanges) if session.recalls_episodes else 0
-        memories = memories[: settings.max_results + free]
+        memories = strongest(memories, settings.max_results + free)
         blocks: list[str] = []
         fresh = [hit for hit in memories if not session.shows(hit.id, hit.text)]
         reporter.held += [hit for hit in memories if hit not in fresh]
@@ -231,9 +231,11 @@ class ContextBuilder:
         if not session.on("autoRecall"):
             return None
         left = max(0.0, until - asyncio.get_running_loop().time())
-        looking = self._storage.ledger.outdated(session.scope.key)
+        if session.joined:
+            await self.runner.completes("sync", left * _REFRESH_SHARE, self._follow_joined(session))
         found, outdated = await asyncio.gather(
-            self._search(session, question, left), self.runner.run("outdated", left * _REFRESH_SHARE, looking)
+            self._search(session, question, left),
+            self.runner.run("outdated", left * _REFRESH_SHARE, self._outdated(session)),
         )
         return replace(found, hits=tuple(with_marks(found.hits, outdated))) if found and outdated else found
 
@@ -245,22 +247,35 @@ class ContextBuilder:
         least = min(settings.min_score, settings.episodes.min_score) if episodes else settings.min_score
         try:
             with self._runtime.metrics.timed("before_reply.recall"):
-                return await self._storage.recaller.search(
-                    session.scope.key,
-                    message,
-                    limit=settings.max_results,
-                    episodes=episodes,
-                    min_score=0.0 if talk else least,
-                    timeout_seconds=seconds,
-                    now=question.at.timestamp(),
-                    preceding=tuple(session.recent),
-                    only=Filter(since=talk.start, until=talk.end) if talk else None,
-                    explain=True,
-                    weak=_WEAK,
-                )
+                searches = [
+                    self._storage.recaller.search(
+                        scope.key,
+                        message,
+                        limit=settings.max_results,
+                        episodes=episodes if scope == session.scope else 0,
+                        min_score=0.0 if talk else least,
+                        timeout_seconds=seconds,
+                        now=question.at.timestamp(),
+                        preceding=tuple(session.recent),
+                        only=Filter(since=talk.start, until=talk.end) if talk else None,
+                        explain=True,
+                        weak=_WEAK,
+                    )
+                    for scope in session.scopes
+                ]
+                return await in_one(searches)
         except Exception as error:  # noqa: BLE001 - the other parts are worth having
             self.runner.note("recall", error)
             return None
+
+    async def _outdated(self, session: Session) -> set[str]:
+        """Return the ids of memories that may no longer hold."""
+        return {identity for scope in session.scopes for identity in await self._storage.ledger.outdated(scope.key)}
+
+    async def _follow_joined(self, session: Session) -> None:
+        """Let the index follow the files of the shared scopes that a session reads."""
+        for scope in session.joined:
+            await self._storage.follower.refresh(scope)
 
     async def _exchanges(
         self, session: Session, hits: Sequence[Hit], question: _Question, until: float

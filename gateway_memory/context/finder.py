@@ -1,8 +1,11 @@
 """Searches that a host, its tools or a person asks for: the best hits, weak ones too."""
 
-from collections.abc import Collection, Iterable
+import asyncio
+from collections.abc import Awaitable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
+from heapq import nlargest
+from operator import attrgetter
 from typing import Final, Self
 
 from extractor import Cleaned, clean
@@ -15,9 +18,9 @@ from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.sync.storage import Storage
-from recall import Filter, Hit, RecallOutcome, talk_of
+from recall import Filter, Hit, Recall, RecallOutcome, Stored, talk_of
 
-__all__ = ["RECALLED", "Finder", "Found", "as_query", "still_holding"]
+__all__ = ["RECALLED", "Finder", "Found", "as_query", "in_one", "still_holding", "strongest"]
 
 _FIND_SECONDS: Final = 10.0
 _QUERY_LENGTH: Final = 8000
@@ -94,7 +97,7 @@ class Finder:
         if archived:
             hits = tuple(sorted((*hits, *archived), key=lambda hit: -hit.score))
         late = found.late or archived.late or not synced
-        marked = await self._marked(session.scope, hits[:limit])
+        marked = await self._marked(session, hits[:limit])
         return Found(marked, late=late, semantic=found.semantic, ranked=found.outcome)
 
     async def get(self, session: Session, identity: str, around: int) -> Found:
@@ -104,8 +107,9 @@ class Finder:
             of_id: list[Hit] = []
             done = await self._runner.completes("archive", _FIND_SECONDS, self._named(scope, identity, of_id))
             return Found(of_id, late=not done)
-        synced = await self._runner.completes("sync", _FIND_SECONDS, storage.follower.refresh(scope))
-        row = await storage.recaller.get(scope.key, identity)
+        synced = await self._runner.completes("sync", _FIND_SECONDS, self._followed(session, _KEPT))
+        rows = [await storage.recaller.get(each.key, identity) for each in session.scopes]
+        row = next(filter(None, rows), None)
         if row is None:
             return Found(late=not synced)
         of_turn = session.recalls_episodes and row.entry.turn
@@ -115,19 +119,22 @@ class Finder:
         if row.entry.kind == "episode":
             return Found(said.values() if row.entry.turn in said else (), late=not synced)
         found = still_holding((Hit.of(row, 1.0),), self._runtime.clock(), self._runtime.zone)
-        found = await self._marked(session.scope, found)
+        found = await self._marked(session, found)
         before = [hit for turn, hit in said.items() if turn < row.entry.turn]
         from_it = [hit for turn, hit in said.items() if turn >= row.entry.turn]
         return Found((*before, *found, *from_it) if found else (), late=not synced)
 
-    async def _marked(self, scope: Scope, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    async def _marked(self, session: Session, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
         """Return hits, with a mark on those that may no longer hold."""
-        outdated = await self._runner.run("outdated", _FIND_SECONDS, self._storage.ledger.outdated(scope.key))
-        return tuple(with_marks(hits, outdated or {}))
+        for scope in session.scopes:
+            outdated = await self._runner.run("outdated", _FIND_SECONDS, self._storage.ledger.outdated(scope.key))
+            hits = tuple(with_marks(hits, outdated or {}))
+        return hits
 
     async def _followed(self, session: Session, kinds: Collection[str]) -> None:
         """Let the index follow the files, and where it is asked for what was said, the stored turns."""
-        await self._storage.follower.refresh(session.scope)
+        for scope in session.scopes:
+            await self._storage.follower.refresh(scope)
         if session.recalls_episodes and _SAID in kinds:
             await self._storage.episode_follower.follow(session.scope.key)
 
@@ -147,31 +154,74 @@ class Finder:
         only: Filter | None,
         explain: bool,
     ) -> Found:
-        search = self._storage.recaller.search(
-            session.scope.key,
-            query,
-            limit=limit if _KEPT.intersection(kinds) else 0,
-            episodes=limit if session.recalls_episodes and _SAID in kinds else 0,
-            min_score=0.0,
-            timeout_seconds=_FIND_SECONDS,
-            now=now.timestamp(),
-            only=only,
-            explain=explain,
-            asked=True,
-        )
-        found = await self._runner.run("search", _FIND_SECONDS + 1, search)
+        searches = [
+            self._storage.recaller.search(
+                scope.key,
+                query,
+                limit=limit if _KEPT.intersection(kinds) else 0,
+                episodes=limit if scope == session.scope and session.recalls_episodes and _SAID in kinds else 0,
+                min_score=0.0,
+                timeout_seconds=_FIND_SECONDS,
+                now=now.timestamp(),
+                only=only,
+                explain=explain,
+                asked=True,
+            )
+            for scope in session.scopes
+        ]
+        found = await self._runner.run("search", _FIND_SECONDS + 1, in_one(searches))
         if not found:
             return Found(late=True)
         told = exchanges_of(self._storage.episodes, session.scope.key, found.hits, query)
         exchanges = await self._runner.run("episodes", _FIND_SECONDS, told)
-        hits = shown_exchanges(found.hits, exchanges or ())[:limit]
+        hits = strongest(shown_exchanges(found.hits, exchanges or ()), limit)
+        if session.joined:
+            hits = tuple(sorted(hits, key=lambda hit: -hit.score))
         return Found(hits, late=exchanges is None, semantic=found.semantic, ranked=found.outcome)
 
     async def _listed(self, session: Session, only: Filter | None, limit: int) -> Found:
-        listing = self._storage.recaller.listed(session.scope.key, only or Filter(), limit)
-        listed = await self._runner.run("search", _FIND_SECONDS, listing)
+        async def listing() -> list[Stored]:
+            return [
+                row
+                for scope in session.scopes
+                for row in await self._storage.recaller.listed(scope.key, only or Filter(), limit)
+            ]
+
+        listed = await self._runner.run("search", _FIND_SECONDS, listing())
+        newest = sorted(listed or (), key=lambda row: -row.entry.at)[:limit] if session.joined else listed
         # Chosen by its filters alone, each is just what was asked for.
-        return Found((Hit.of(row, 1.0) for row in listed or ()), late=listed is None)
+        return Found((Hit.of(row, 1.0) for row in newest or ()), late=listed is None)
+
+
+async def in_one(searches: Sequence[Awaitable[Recall]]) -> Recall:
+    """Return the answers of searches in the scopes of a session as one, the first scope's hits first.
+
+    What an earlier scope says is left out of a later one's. A part that was late makes the whole partial.
+    """
+    found = await asyncio.gather(*searches)
+    if len(found) == 1:
+        return found[0]
+    hits: list[Hit] = []
+    for answer in found:
+        said = {hit.text for hit in hits}
+        hits += [hit for hit in answer.hits if hit.text not in said]
+    outcomes = {answer.outcome for answer in found}
+    outcome: RecallOutcome = "full" if hits else "empty"
+    if outcomes & {"timeout", "partial"}:
+        outcome = "timeout" if outcomes == {"timeout"} else "partial"
+    return Recall(
+        hits=tuple(hits),
+        weak=tuple(hit for answer in found for hit in answer.weak),
+        outcome=outcome,
+        stages=found[0].stages,
+        semantic=all(answer.semantic for answer in found),
+    )
+
+
+def strongest(hits: Sequence[Hit], limit: int) -> tuple[Hit, ...]:
+    """Return the hits with the best scores, in their order: those of several scopes stand one scope after the other."""
+    chosen = {hit.id for hit in nlargest(limit, hits, key=attrgetter("score"))}
+    return tuple(hit for hit in hits if hit.id in chosen)
 
 
 def still_holding(hits: tuple[Hit, ...], now: datetime, zone: tzinfo | None) -> tuple[Hit, ...]:

@@ -44,10 +44,10 @@ class OpeningBuilder:
         self._runtime = runtime
         self._storage = storage
 
-    async def state(self, scope: Scope, now: datetime) -> object:
-        """Return a value that changes whenever an opening may read differently."""
-        changes = await self._storage.follower.refresh(scope)
-        last = await self._storage.records.last(scope)
+    async def state(self, scopes: Sequence[Scope], now: datetime) -> object:
+        """Return a value that changes whenever an opening from these scopes may read differently."""
+        changes = [(scope.key, await self._storage.follower.refresh(scope)) for scope in scopes]
+        last = await self._storage.records.last(scopes[0])
         return changes, self._runtime.day_of(now.timestamp()), canonical(last) if last else ""
 
     async def build(
@@ -66,8 +66,9 @@ class OpeningBuilder:
         lines = await self._memory(scope)
         try:
             about = await self._about(session, now)
+            joined = [each for scope in session.joined for each in await self._joined(scope, now)]
         except RecallError:  # another process may have the index locked: MEMORY.md is told all the same
-            about = None
+            about, joined = None, []
         memory = [block for block in with_marks(lines, outdated) if not told(block.id, block.text)]
         records = await self._storage.ledger.memories(scope.key, [block.id for block in memory])
         found = await self._found(scope, queries_of(last), settings.max_found, now)
@@ -81,6 +82,7 @@ class OpeningBuilder:
             last=last,
             talk=await self._talk(session),
             found=[each for each in with_marks(found or (), outdated) if not told(each.id, each.text)],
+            joined=[each for each in joined if not told(each.id, each.text)],
         )
         opening = compose(
             material,
@@ -115,6 +117,25 @@ class OpeningBuilder:
         if session.scope.key == OWNER_KEY:
             return about
         return await compute(lambda: [each for each in about if permitted_text(each.text, by_owner=False) == each.text])
+
+    async def _joined(self, scope: Scope, now: datetime) -> list[OpeningMemory]:
+        """Return what is known in a shared scope that a session has joined, important memories first, then newer ones.
+
+        Whoever shares it has written it, so that no order to the assistant is told from it.
+        """
+        await self._storage.follower.refresh(scope)
+        outdated = await self._storage.ledger.outdated(scope.key)
+        rows = await self._storage.recaller.listed(scope.key, Filter(), _MEMORIES)
+        today = self._runtime.day_of(now.timestamp())
+        entries = [row.entry for row in rows if row.entry.holds_on(today)]
+        memories = [
+            OpeningMemory(id=entry.id, day=self._runtime.day_of(entry.at), text=entry.text)
+            for entry in sorted(entries, key=lambda entry: (entry.importance, entry.at), reverse=True)
+        ]
+        permitted = await compute(
+            lambda: [each for each in memories if permitted_text(each.text, by_owner=False) == each.text]
+        )
+        return with_marks(permitted, outdated)
 
     async def _talk(self, session: Session) -> LastTalk | None:
         """Return the last session that took place, beside this one."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 
 from gateway_memory.config.identity import channel_name, normalized
 from gateway_memory.errors import UsageError
-from gateway_memory.scope import Owner, Scope, Whose, is_name, resolve_scope
+from gateway_memory.scope import Owner, Scope, Whose, is_name, resolve_scopes
 
 __all__ = ["Facts", "Refused", "Speaker", "checked"]
 
@@ -25,6 +25,7 @@ class Facts:
     is_owner: whether the host has verified that its owner is speaking.
     person: the name of the person as whom the host has verified the sender.
     message_id: the id of the message on the channel.
+    project: the name of the project that the conversation is about. Whoever speaks reads the project's memory then.
     """
 
     key: str
@@ -37,6 +38,7 @@ class Facts:
     is_owner: bool | None = False
     person: str | None = ""
     message_id: str | None = ""
+    project: str | None = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +47,17 @@ class Speaker:
 
     user: Owner | str | None = None
     room: str | None = None
+    project: str | None = None
 
     @property
     def whose(self) -> Whose:
         """The keyword arguments of `start_session`."""
-        return {"user": self.user, "room": self.room}
+        return {"user": self.user, "room": self.room, "project": self.project}
 
     @property
     def scope(self) -> Scope:
         """The scope of the memory."""
-        return resolve_scope(**self.whose)
+        return resolve_scopes(**self.whose)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,7 @@ class Known:
     sender_id: str
     account_id: str
     person: str
+    project: str
     is_owner: bool
 
 
@@ -106,5 +110,6 @@ def checked(facts: Facts) -> Known:
         sender_id=texts["sender_id"],
         account_id=texts["account_id"],
         person=texts["person"],
+        project=texts["project"],
         is_owner=facts.is_owner is True,
     )

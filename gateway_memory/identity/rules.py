@@ -5,6 +5,7 @@ direct chat that belongs to somebody else.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
@@ -29,10 +30,15 @@ def who(facts: Facts, settings: IdentitySettings) -> Speaker | Refused:
     known = checked(facts)
     declared = {channel_name(name): what for name, what in settings.channels.items()}.get(known.channel, "")
     of_key = place_of_key(known.key, known.channel, own_ids=bool(declared))
+    found: Speaker | Refused | None = None
     if known.chat_type in _ROOMS:
-        return _room(known, of_key)
-    if known.chat_type in _DIRECT or (not known.chat_type and declared == "owner"):
-        return _direct(known, settings, declared, of_key)
+        found = _room(known, of_key)
+    elif known.chat_type in _DIRECT or (not known.chat_type and declared == "owner"):
+        found = _direct(known, settings, declared, of_key)
+    if isinstance(found, Speaker):
+        return replace(found, project=known.project or None)
+    if found:
+        return found
     given = f"chat_type is {known.chat_type!r}" if known.chat_type else "chat_type is not given"
     return Refused(
         reason=f'{given}: the host must say "direct", "group", "channel" or "thread"; if only the owner uses this '

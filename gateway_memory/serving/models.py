@@ -87,6 +87,7 @@ class SpeakerFacts(Asked):
     is_owner: bool | None = False
     person: Name | None = ""
     message_id: Name | None = ""
+    project: Name | None = ""
 
     def facts(self, agent: str) -> Facts:
         """Return the facts for the memory of an agent."""

@@ -21,7 +21,7 @@ class Hearing:
         """Subscribe a session to the changes of its scope, if its notifications are enabled."""
         self._bus.unsubscribe(session.session_id)
         if session.on("notify"):
-            scopes = [session.scope.key]
+            scopes = [scope.key for scope in session.scopes]
             self._bus.subscribe(session.session_id, session.key, scopes, session.inbox, session.delivered)
 
     def unsubscribe(self, session_id: str) -> None:
@@ -38,7 +38,11 @@ class Hearing:
         if self._catch_up:  # store the events that were sent before this subscription
             await self._catch_up()
         since = now - session.settings.notify.pending_max_age_seconds
-        events = await self._storage.notices.undelivered(session.scope.key, session.session_id, since=since)
+        events = [
+            event
+            for scope in session.scopes
+            for event in await self._storage.notices.undelivered(scope.key, session.session_id, since=since)
+        ]
         waited = [(event.at, change) for event in events for change in event.changes if change.source != session.key]
         session.inbox.restore(waited)
         session.restored = {event.origin: event.number for event in sorted(events, key=lambda event: event.number)}

@@ -117,7 +117,7 @@ class SessionRegistry:
 
     def scopes(self) -> list[Scope]:
         """Return the scopes of the open sessions of this process."""
-        return list({session.scope.key: session.scope for session in self._by_key.values()}.values())
+        return list(dict.fromkeys(scope for session in self._by_key.values() for scope in session.scopes))
 
     def mark_shown(self, memory: MemoryRecord) -> None:
         """Tell the session that a memory comes from, if it is open, that it has the memory."""
@@ -128,8 +128,8 @@ class SessionRegistry:
     def hide(self, scope: str, hidden: Withheld) -> None:
         """Remove forgotten text from the openings of a scope's sessions."""
         for session in self._by_key.values():
-            if session.scope.key == scope:
-                session.hide(hidden)
+            if any(each.key == scope for each in session.scopes):
+                session.hide(scope, hidden)
 
 
 def features(said: Mapping[str, bool]) -> dict[Feature, bool]:

@@ -12,6 +12,7 @@ from extractor import (
     SummaryInput,
     Turn,
     clean,
+    concerns,
     permitted_fact,
     permitted_summary,
     permitted_text,
@@ -94,6 +95,7 @@ class Saver:
             id=0, scope=session.scope.key, session_key=session.key, session_id=session.session_id, user="", reply="",
             at=at, accepted_at=at,
         )  # fmt: skip
+        turn = Turn(id=0, user=text, reply="", at=now)
         candidate = await compute(
             permitted_fact,
             Candidate(
@@ -104,12 +106,17 @@ class Saver:
                 confidence=confidence,
                 entities=tuple(dict.fromkeys(name for name in (clean(name).text for name in entities) if name)),
             ),
-            Turn(id=0, user=text, reply="", at=now),
+            turn,
             by_owner=session.scope.key == OWNER_KEY,
         )
         if candidate is None:
             self._runtime.metrics.count("sessions.facts.not_permitted")
             return None
+        if session.joined and concerns(candidate, session.joined[0].name):
+            told = await compute(permitted_fact, candidate, turn, by_owner=False)
+            if told == candidate:
+                scope = session.joined[0]
+                return await self._changes.save(scope, replace(source, scope=scope.key), candidate)
         outcome = await self._changes.save(session.scope, source, candidate)
         if outcome.id and outcome.action != "waits":  # a memory that existed before is this session's fact too
             await self._storage.sessions.note_memory(session.scope.key, session.session_id, outcome.id, type, at)

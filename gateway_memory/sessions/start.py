@@ -13,7 +13,7 @@ from gateway_memory.context.opening import OpeningBuilder
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.scope import OWNER_SCOPE
+from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.session import Session
 from gateway_memory.sessions.hearing import Hearing
 from gateway_memory.sessions.registry import SessionRegistry, features
@@ -48,6 +48,13 @@ class SessionStarter:
         self._changes = changes
         self._hearing = hearing
         self._openings = OpeningBuilder(runtime, storage)
+
+    def join(self, session: Session, joined: tuple[Scope, ...]) -> None:
+        """Let a session read shared scopes beside its own, from now on."""
+        if session.joined != joined:
+            session.joined = joined
+            if not session.ended:
+                self._hearing.subscribe(session)
 
     async def start(self, session: Session) -> None:
         """Open an incarnation of the session if none is open: at its start, or at a message after its end."""
@@ -159,7 +166,7 @@ class SessionStarter:
     async def _open(self, session: Session, waiting: set[str], now: datetime) -> None:
         """Build the opening of a session. If a slow disk delays it, the session still gets it later."""
         session_id = session.session_id
-        state = await self._openings.state(session.scope, now)
+        state = await self._openings.state(session.scopes, now)
         (opening, held), late = await self._openings.build(session, now)
         session.digest = await self._digest(session, now)
         if session.session_id == session_id:
@@ -179,7 +186,7 @@ class SessionStarter:
         """Make the opening anew if its scope has changed, and mark its memories as told."""
         session_id, now = session.session_id, self._runtime.clock()
         await self._changes.expire(session.scope)
-        state = await self._openings.state(session.scope, now)
+        state = await self._openings.state(session.scopes, now)
         if state == session.opening_state:
             return
         told = session.told_outside_opening

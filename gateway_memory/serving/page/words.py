@@ -46,6 +46,7 @@ WORDS: Final[dict[str, tuple[str, str]]] = {
     "action_moved": ("moved", "移动"),
     "action_restored": ("restored", "恢复"),
     "action_retracted": ("taken back", "收回"),
+    "action_shared": ("kept for the project", "记入项目"),
     "action_undone": ("undone", "撤销"),
     "told_today": (
         "Replies today: {replies}, with memories: {told}.",

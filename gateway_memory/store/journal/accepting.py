@@ -58,10 +58,10 @@ def _key(turn: "NewTurn") -> tuple[str, str, str]:
 
 def _inserted(database: "Database", turn: "NewTurn", slot: int) -> "Found":
     return database.execute(
-        'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot, extract, episode)'
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot, extract, episode, '
+        "joined) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
         (
             turn.scope, turn.session_key, turn.session_id, turn.user, turn.reply, turn.at, turn.accepted_at, slot,
-            turn.extract, turn.episode,
+            turn.extract, turn.episode, turn.joined,
         ),
     )  # fmt: skip

@@ -257,6 +257,7 @@ class JournalInPlace:
                 database.executemany("DELETE FROM plans WHERE id = ?", plans)
                 for table in _BY_SCOPE:
                     database.execute(f"DELETE FROM {table} WHERE scope = ?", (scope,))
+                database.execute("UPDATE turns SET joined = '' WHERE joined = ?", (scope,))
         with _translated(self._workspace):
             self._database.execute("VACUUM")
             self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -353,6 +353,13 @@ _COUNTED: Final = (
     """,
 )
 
+_JOINED: Final = (
+    "0023_joined",
+    """
+    ALTER TABLE turns ADD COLUMN joined TEXT NOT NULL DEFAULT '';      -- the shared scope to which its decisions go
+    """,
+)
+
 LATER: Final = (
     _SESSIONS,
     _DISTILLATION,
@@ -373,5 +380,6 @@ LATER: Final = (
     _UNREAD,
     _OUTDATED,
     _COUNTED,
+    _JOINED,
 )
 """In chronological order. Append new steps at the end, and never change an existing one."""

@@ -42,7 +42,7 @@ _STAGES: Final[dict[TurnState, int]] = {"accepted": _ACCEPTED, "ruled": _RULED}
 _PARKED: Final = 100
 _UNREAD: Final[dict[Unread, int]] = {"rules": _ACCEPTED, "model": _RULED}
 """The stage at which an unread episode is taken up, by who has still to read it."""
-_TURN: Final = ("id", "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at")
+_TURN: Final = ("id", "scope", "session_key", "session_id", "user", "reply", "at", "accepted_at", "joined")
 _FLAGS: Final = ("extract", "imported")
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in (*_TURN, *_FLAGS))
 

@@ -28,6 +28,7 @@ class NewTurn:
     report: what was considered for it, if it is known.
     seen: the observations of the turn.
     extract: whether memories are extracted from it. episode: whether it is kept after it was processed.
+    joined: the key of the shared scope that its session has joined, to which its decisions go, or "".
     """
 
     turn_id: str
@@ -43,13 +44,14 @@ class NewTurn:
     seen: tuple[Observation, ...] = ()
     extract: bool = True
     episode: bool = False
+    joined: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingTurn:
-    """An accepted turn that is not yet processed. `id` is its number; times are epoch seconds. extract: see NewTurn.
+    """An accepted turn that is not yet processed. `id` is its number; times are epoch seconds.
 
-    imported: it is an episode that another program recorded.
+    extract, joined: see NewTurn. imported: it is an episode that another program recorded.
     """
 
     id: int
@@ -62,6 +64,7 @@ class PendingTurn:
     accepted_at: float
     extract: bool = True
     imported: bool = False
+    joined: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,7 @@ class ScopeTables:
             for _, query, values in self._each(connection, "DELETE", scopes):
                 connection.execute(query, values)
             connection.execute("DELETE FROM links WHERE target = ANY(%s)", (keys,))
+            connection.execute("UPDATE turns SET joined = '' WHERE joined = ANY(%s)", (keys,))
 
     def _each(
         self, connection: psycopg.Connection[Any], verb: str, scopes: Sequence[Scope]
