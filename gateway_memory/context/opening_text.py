@@ -1,8 +1,8 @@
 """The text of an opening. Pure and light to import, so that a hook composes the same one.
 
-Its blocks: MEMORY.md; about the user, from all other memories and the user's own words; the project that the session has
-joined; the last session; and what a search finds for what it left open. The project and the last session have a quarter
-of the budget each. What stands in one block is not repeated in another. Stage summaries are never told.
+Its blocks: MEMORY.md; about the user, from all other memories and the user's own words; the project that the session
+has joined; the last session; and what a search finds for what it left open. The project and the last session have a
+quarter of the budget each. What stands in one block is not repeated in another. Stage summaries are never told.
 """
 
 import re

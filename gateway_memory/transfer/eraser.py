@@ -183,6 +183,8 @@ def _needles(workspace: Path, scopes: Sequence[Scope], journal: JournalInPlace |
             told = {str(record.get(key, "")) for key in ("topic", "summary", "session_id")}
             (texts if path in theirs else others).update(told)
     texts -= others
+    if journal and scopes[0].kind.may_be_joined:  # it was said in conversations, which stay with those who said it
+        texts -= journal.said_elsewhere([scope.key for scope in scopes], texts)
     found = sorted(text for text in texts if len(text) >= _SHORTEST_NEEDLE and text.encode() not in rest)
     step = max(1, len(found) // _NEEDLES)
     forms = {

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -264,6 +264,16 @@ class JournalInPlace:
 
     def texts(self, scopes: Sequence[str]) -> set[str]:
         """Return the texts and ids in the rows of scopes that occur in no other scope's rows."""
+        mine, others = self._texts(scopes)
+        return mine - others
+
+    def said_elsewhere(self, scopes: Sequence[str], texts: Collection[str]) -> set[str]:
+        """Return those of some texts that the rows of other scopes contain."""
+        others = "\n".join(self._texts(scopes)[1])
+        return {text for text in texts if text in others}
+
+    def _texts(self, scopes: Sequence[str]) -> tuple[set[str], set[str]]:
+        """Return the texts and ids in the rows of scopes, and those in the rows of others."""
         mine = {session_id for scope in scopes for session_id in self.sessions_of(scope)}
         others: set[str] = set()
         with self._changing() as database:
@@ -271,7 +281,7 @@ class JournalInPlace:
                 query = f"SELECT {column}, scope IN (SELECT value FROM json_each(?)) FROM {table}"
                 for text, is_mine in database.execute(query, (json.dumps(list(scopes)),)):
                     (mine if is_mine else others).add(str(text))
-        return mine - others
+        return mine, others
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
