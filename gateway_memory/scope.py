@@ -56,6 +56,7 @@ class Kind:
     is_shared: whether several people read what is in a scope, so that nothing says which of them speaks.
     may_be_joined: whether a session of another scope can name one, and then reads it beside its own.
     may_link: whether its scopes can be linked: one person over channels.
+    session_type: the type of its sessions, for `excludeSessionTypes`; "" where the session key tells.
     speaker: who speaks, as a model is told; with the scope's name in the place of {}.
     title: what people call it, in English and in Chinese. possessive: "a person's", for the help of the shell.
     """
@@ -65,6 +66,7 @@ class Kind:
     is_shared: bool = False
     may_be_joined: bool = False
     may_link: bool = False
+    session_type: str = ""
     speaker: str
     title: tuple[str, str]
     possessive: str
@@ -102,6 +104,7 @@ KINDS: Final = {
             name="room",
             folder="rooms",
             is_shared=True,
+            session_type="group",
             speaker="one of several people in a group",
             title=("Room", "群"),
             possessive="a group's",

@@ -14,7 +14,7 @@ from gateway_memory.edge.content import Content, instant_of, is_untrusted, milli
 from gateway_memory.errors import StoreError, UsageError, place_of
 from gateway_memory.identity.keys import without_secrets
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.scope import LONGEST_NAME, Whose, is_name, named_in, resolve_scope, resolve_scopes, shortened
+from gateway_memory.scope import LONGEST_NAME, Whose, is_name, named_in, resolve_scopes, shortened
 from gateway_memory.session import Session
 from gateway_memory.store.ports.sessions import End
 from gateway_memory.store.report import ReplyReport
@@ -113,9 +113,12 @@ class ConversationCalls(Opened):
             UsageError: not exactly one scope is named.
         """
         opened = self._opened()
-        scope = await opened.links.resolved(resolve_scope(**whose))
+        origin, *joined = resolve_scopes(**whose)
+        scope = await opened.links.resolved(origin)
         await opened.context.runner.run("sync", _VISIT_SECONDS, opened.storage.follower.refresh(scope))
-        return opened.sessions.beside(f"agent:{self.agent}:shell", scope, session_id="shell", memory=self)
+        session = opened.sessions.beside(f"agent:{self.agent}:shell", scope, session_id="shell", memory=self)
+        session.joined = tuple(joined)
+        return session
 
     def rule_text(self, session: Session, *, chinese: bool | None = None) -> str:
         """Return the prompt rule that tells a session's agent which commands save memories.
@@ -127,7 +130,7 @@ class ConversationCalls(Opened):
         """
         opened = self._opened(session)
         chinese = session.language == "zh" if chinese is None else chinese
-        prompts = opened.sessions.prompts(session.key)
+        prompts = opened.sessions.prompts(session)
         return prompts.rule(session.session_id, chinese=chinese) if prompts else ""
 
     async def before_reply(self, session: Session, message: Content | None, *, at: datetime | None = None) -> Context:

@@ -52,5 +52,5 @@ def _person(session: Session, named: str) -> Scope:
     except UsageError:
         raise NotDone(phrase(session, "link_usage", name=shown(named))) from None
     if not scope.kind.may_link:
-        raise NotDone(phrase(session, f"link_not_{scope.key.partition(':')[0]}"))
+        raise NotDone(phrase(session, "link_not_shared" if scope.kind.is_shared else "link_not_owner"))
     return scope

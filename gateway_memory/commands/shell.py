@@ -65,14 +65,14 @@ async def found_in_shell(memory: InShell, whose: Whose, *, query: str, limit: in
     return {"rows": rows, "semantic": hits.semantic, "outcome": hits.outcome}
 
 
-async def _for_prompt(memory: InShell, prompt: str, limit: int, min_score: float) -> dict[str, Any]:
-    """Return which of the owner's memories a prompt needs, best first: {"rows": [{id, text, at}]}.
+async def _for_prompt(memory: InShell, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which memories of the owner and of a project a prompt needs, best first: {"rows": [{id, text, at}]}.
 
     at: epoch seconds.
     """
-    session = await memory.visit(user=OWNER)
-    hits = await memory.search(session, prompt, limit=limit, kinds=_TOLD)
-    told = [hit for hit in hits if hit.score >= min_score and traits_of(hit.category).recalled]
+    session = await memory.visit(user=OWNER, project=request.get("project"))
+    hits = await memory.search(session, request["prompt"], limit=request["limit"], kinds=_TOLD)
+    told = [hit for hit in hits if hit.score >= request["min_score"] and traits_of(hit.category).recalled]
     return {"rows": [{"id": hit.id, "text": hit.text, "at": hit.at} for hit in told]}
 
 
@@ -81,7 +81,7 @@ async def answer_request(memory: InShell, request: Mapping[str, Any]) -> dict[st
     if request.get("agent") != memory.agent:
         return {}
     if "prompt" in request:
-        return await _for_prompt(memory, request["prompt"], request["limit"], request["min_score"])
+        return await _for_prompt(memory, request)
     whose = owner_unless_named(cast("Whose", {name: request.get(name) for name in KINDS if name != OWNER_KEY}))
     if "query" in request:
         return await found_in_shell(memory, whose, query=request["query"], limit=request["limit"])

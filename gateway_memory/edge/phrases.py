@@ -394,7 +394,10 @@ PHRASES: Final[dict[str, tuple[str, str]]] = {
         "Too many wrong codes. Try again in an hour.",
         "错误的代码太多，请一小时后再试。",
     ),
-    "link_not_room": ("A group can't be linked. Do it in a direct chat.", "群的记忆不能关联，请在私聊中操作。"),
+    "link_not_shared": (
+        "A memory that several people share can't be linked. Do it in a direct chat.",
+        "多人共享的记忆不能关联，请在私聊中操作。",
+    ),
     "link_not_incognito": ("This session is incognito; {memory} on first.", "本会话是无痕模式；请先 {memory} on。"),
     "link_nobody": ("Nobody is known as {name}.", "没有名为 {name} 的人。"),
     "link_usage": (

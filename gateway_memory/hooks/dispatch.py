@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.hooks.hook import EVENTS
-from gateway_memory.hooks.places import MEMORY_FOLDER, limit_of, project_of, workspace_of
+from gateway_memory.hooks.places import MEMORY_FOLDER, joined_in, limit_of, project_of, workspace_of
 from gateway_memory.store.disk.private import private_folder
 
 if TYPE_CHECKING:
@@ -59,7 +59,15 @@ def _answered(
     if event == "userPromptSubmit":
         from gateway_memory.hooks.prompt import relevant
 
-        text = relevant(workspace, session_id, given.get("prompt"), config, time.time(), until=hook.until)
+        text = relevant(
+            workspace,
+            session_id,
+            given.get("prompt"),
+            config,
+            time.time(),
+            until=hook.until,
+            joined=joined_in(given, workspace),
+        )
         if not claude:
             return ({"continue": True, "additional_context": text} if text else {"continue": True}), text
         output = {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}}
@@ -86,13 +94,15 @@ def _start(hook: "Hook", session_id: str, given: dict[str, Any], workspace: Path
     from gateway_memory.hooks.start import opening
     from gateway_memory.sessions.prompts import Prompts
 
-    text, held = opening(workspace, session_id, config, time.time())
+    joined = joined_in(given, workspace)
+    text, held = opening(workspace, session_id, config, time.time(), joined)
     if not session_id:
         return text
     # A conversation that is resumed holds what it was told before.
     _register(hook, workspace, session_id, held, anew=given.get("source") != "resume")
     # The first layer: its agent must know that it can search and save.
-    prompts = Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "")
+    named = (joined,) if joined else ()
+    prompts = Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "", joined=named)
     told = "".join(line for line in text.splitlines() if line.startswith("- "))
     tools = prompts.tools(session_id, chinese=is_mostly_chinese(told))
     return f"{text}\n\n{tools}" if text else tools

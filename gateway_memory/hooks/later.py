@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from gateway_memory.hooks.places import joined_in
 from gateway_memory.hooks.reading import Reached, feed, read_last_message
 from gateway_memory.hooks.state import hook_key, register, settings_of
 from gateway_memory.sessions.prompts import Prompts
@@ -37,7 +38,7 @@ def before_compaction(
     if nothing or not settings_of(workspace, config)["sessions"]["stageSummaries"]:
         return ""
     usage, messages = given.get("context_usage_percent", "?"), given.get("message_count", "?")
-    prompts = _prompts(workspace, config)
+    prompts = _prompts(workspace, config, given)
     return prompts.flush(session_id, usage=usage, messages=messages, chinese=is_chinese(seen))
 
 
@@ -64,7 +65,9 @@ def followup(
 
         kept = journal.followup(session_id, worth_asking)
     return (
-        "" if kept is None else _prompts(workspace, config).followup(session_id, chinese=is_chinese([*kept, *pending]))
+        ""
+        if kept is None
+        else _prompts(workspace, config, given).followup(session_id, chinese=is_chinese([*kept, *pending]))
     )
 
 
@@ -85,11 +88,12 @@ def end(workspace: Path, session_id: str, given: dict[str, Any], config: Path | 
 
     loaded = load_config(config)
     configure_logging(verbose=False, workspace=workspace, settings=loaded.defaults.logs)
+    project = joined.name if (joined := joined_in(given, workspace)) else None
     reason = str(given.get("reason") or given.get("final_status") or "completed")[:40]
 
     async def close() -> None:
         async with GatewayMemory(loaded, workspace) as memory:
-            session = await memory.start_session(hook_key(session_id), user=OWNER)
+            session = await memory.start_session(hook_key(session_id), user=OWNER, project=project)
             await memory.end_session(
                 session,
                 reason=reason,
@@ -130,7 +134,18 @@ def _session(
         path, pending = _transcript(given), list[Observation]()
         if path:
             last = given.get("last_assistant_message")
-            pending = feed(journal, session_id, path, settings, now, until=until, reached=reached, last=last)
+            project = joined_in(given, workspace)
+            pending = feed(
+                journal,
+                session_id,
+                path,
+                settings,
+                now,
+                until=until,
+                reached=reached,
+                last=last,
+                joined=project.key if project else "",
+            )
         elif settings["observations"]["enabled"]:
             read_last_message(journal, session_id, given, now)
         yield journal, pending
@@ -148,5 +163,7 @@ def _transcript(given: dict[str, Any]) -> Path | None:
         return None
 
 
-def _prompts(workspace: Path, config: Path | None) -> Prompts:
-    return Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "")
+def _prompts(workspace: Path, config: Path | None, given: dict[str, Any]) -> Prompts:
+    joined = joined_in(given, workspace)
+    named = str(config.absolute()) if config else ""
+    return Prompts(workspace=str(workspace), config=named, joined=(joined,) if joined else ())

@@ -6,9 +6,12 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gateway_memory.hooks.hook import EVENTS
+
+if TYPE_CHECKING:
+    from gateway_memory.scope import Scope
 
 __all__ = [
     "FILES",
@@ -17,6 +20,7 @@ __all__ = [
     "Editor",
     "commands_in",
     "event_in",
+    "joined_in",
     "limit_of",
     "project_of",
     "workspace_of",
@@ -30,6 +34,8 @@ OURS: Final = re.compile(
 )
 """The command of our installations, in the current form or in an earlier one without a path; group 1 is the event."""
 MEMORY_FOLDER: Final = ".memory"
+_REMOTE: Final = re.compile(r'^\[remote "origin"\][^\[]*?^\s*url\s*=\s*\S*?([^/:\s]+?)(?:\.git)?/?\s*$', re.MULTILINE)
+"""Group 1 is the name of the repository at the end of its address."""
 _LONGEST_SECONDS: Final = 600
 
 
@@ -56,6 +62,36 @@ def project_of(given: Mapping[str, Any]) -> Path:
     # Claude Code's cwd follows its agent into subfolders; the project's folder is in the environment.
     root = roots[0] if isinstance(roots, list) and roots else os.environ.get("CLAUDE_PROJECT_DIR") or given.get("cwd")
     return Path(str(root)) if root else Path.cwd()
+
+
+def joined_in(given: Mapping[str, Any], workspace: Path) -> "Scope | None":
+    """Return the project that a hook's session has joined: the repository, unless the workspace is in it.
+
+    given: the input of the hook.
+    """
+    folder = project_of(given).expanduser().absolute()
+    if workspace.is_relative_to(folder):
+        return None
+    from gateway_memory.scope import KINDS, Scope, is_name  # most hooks have a workspace of the project's own
+
+    name = _repository_of(folder)
+    return Scope.of(KINDS["project"], name) if is_name(name) else None
+
+
+def _repository_of(folder: Path) -> str:
+    """Return the name of the repository in which a folder is, by its remote or its own folder; "" if it is in none."""
+    root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+    if root is None:
+        return ""
+    with contextlib.suppress(OSError, ValueError):
+        state = root / ".git"
+        if state.is_file():  # a worktree: its repository has the config
+            state = (
+                (root / state.read_text("utf-8").partition(":")[2].strip()).resolve().parents[1]
+            )  # of .git/worktrees/NAME
+        found = _REMOTE.search((state / "config").read_text("utf-8", "replace"))
+        return found[1] if found else state.parent.name
+    return root.name
 
 
 def limit_of(editor: Editor, event: str, project: Path) -> float:

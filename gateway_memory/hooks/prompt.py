@@ -15,6 +15,7 @@ from extractor import is_greeting, is_small_talk
 from gateway_memory.context.relevant import relevant_block
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.hooks.state import hook_key, settings_of, zone_of
+from gateway_memory.scope import Scope
 from gateway_memory.store.journal.shown import look_up_shown
 
 if TYPE_CHECKING:
@@ -37,10 +38,19 @@ class _Told(NamedTuple):
     at: float
 
 
-def relevant(workspace: Path, session_id: str, prompt: object, config: Path | None, now: float, *, until: float) -> str:
+def relevant(
+    workspace: Path,
+    session_id: str,
+    prompt: object,
+    config: Path | None,
+    now: float,
+    *,
+    until: float,
+    joined: Scope | None = None,
+) -> str:
     """Return the block to tell beside a prompt, "" for none; the session is not told the same again.
 
-    now: epoch seconds. until: when the hook has to be done, by the monotonic clock.
+    now: epoch seconds. until: when the hook has to be done, by the monotonic clock. joined: the project.
 
     Raises:
         ConfigError: the config has mistakes.
@@ -54,9 +64,9 @@ def relevant(workspace: Path, session_id: str, prompt: object, config: Path | No
     with look_up_shown(workspace, session_id) as shown:
         if not shown.recalls(hook_key(session_id), configured=wanted["enabled"]):
             return ""
-        found: Sequence[_Told | Line] | None = _by_gateway(workspace, message, wanted, until)
+        found: Sequence[_Told | Line] | None = _by_gateway(workspace, message, wanted, until, joined)
         if found is None:
-            found = _in_place(workspace, message, wanted, now, zone)
+            found = _in_place(workspace, message, wanted, now, zone, joined)
         new = shown.fresh([(line.id, line.text) for line in found])
         fresh = [line for line, is_new in zip(found, new, strict=True) if is_new]
         text = relevant_block(fresh, zone, wanted["maxInjectedTokens"])
@@ -64,9 +74,13 @@ def relevant(workspace: Path, session_id: str, prompt: object, config: Path | No
         return text
 
 
-def _by_gateway(workspace: Path, message: str, wanted: dict[str, Any], until: float) -> Sequence[_Told] | None:
+def _by_gateway(
+    workspace: Path, message: str, wanted: dict[str, Any], until: float, joined: Scope | None
+) -> Sequence[_Told] | None:
     """Return what a gateway finds for a message, best first; None if none answers in time."""
     asked = {"agent": "main", "prompt": message, "limit": wanted["maxResults"], "min_score": wanted["minScore"]}
+    if joined:
+        asked["project"] = joined.name
     found = ask(workspace, asked, seconds=_ASK_SHARE * (until - time.monotonic()))
     try:
         return None if found is None else [_Told(**row) for row in found["rows"]]
@@ -75,12 +89,13 @@ def _by_gateway(workspace: Path, message: str, wanted: dict[str, Any], until: fl
 
 
 def _in_place(
-    workspace: Path, message: str, wanted: dict[str, Any], now: float, zone: tzinfo | None
+    workspace: Path, message: str, wanted: dict[str, Any], now: float, zone: tzinfo | None, joined: Scope | None
 ) -> "Sequence[Line]":
     """Search by words, in this process."""
     from gateway_memory.hooks.words import lines_of  # a gateway's answer does not need these imports
     from recall import related
 
     lines = lines_of(workspace, zone, now)
+    lines += lines_of(workspace, zone, now, joined) if joined else []
     found = related(lines, message, limit=wanted["maxResults"], min_score=wanted["minScore"], now=now, zone=zone)
     return [line for _, line in found]

@@ -41,6 +41,7 @@ def feed(
     until: float,
     reached: Reached,
     last: object,
+    joined: str = "",
 ) -> list[Observation]:
     """Store each new exchange of a transcript as a turn; return the observations of the one that is not complete.
 
@@ -50,12 +51,13 @@ def feed(
     settings: the result of `settings_of`.
     until: when the hook has to be done, by the monotonic clock.
     last: the last reply, as Claude Code tells it at a stop. Its transcript may not contain it yet.
+    joined: see NewTurn.
     """
     began = time.monotonic()
     until = began + _READ_SHARE[reached] * (until - began)
     exchanges = read_exchanges(path, session_id)
     pending = exchanges[-1:] if exchanges and not _is_complete(exchanges[-1], reached, last) else []
-    keep = _Keeping(settings, journal.switches(session_id), session_id)
+    keep = _Keeping(settings, journal.switches(session_id), session_id, joined)
     unread = journal.unread([each.id for each in exchanges])
     new = (each for each in exchanges[: len(exchanges) - len(pending)] if each.id in unread)
     while time.monotonic() < until and (some := list(islice(new, _AT_ONCE))):
@@ -73,7 +75,8 @@ def _is_complete(exchange: Exchange, reached: Reached, last: object) -> bool:
 class _Keeping:
     """What is kept of a session, by the config and by what its user switched: as a gateway's session decides."""
 
-    def __init__(self, settings: Mapping[str, Any], switched: Mapping[str, bool], session_id: str) -> None:
+    def __init__(self, settings: Mapping[str, Any], switched: Mapping[str, bool], session_id: str, joined: str) -> None:
+        self._joined = joined
         on = {name: switched.get(name, bool(settings[name]["enabled"])) for name in FEATURES}
         excluded = set(settings["autoExtract"]["excludeSessionTypes"])
         kept = not excluded & set(session_types(hook_key(session_id), OWNER_SCOPE))
@@ -100,6 +103,7 @@ class _Keeping:
             seen=tuple(self.seen(exchange)),
             extract=self._extract,
             episode=self._episode,
+            joined=self._joined,
         )
 
 

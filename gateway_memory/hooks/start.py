@@ -1,7 +1,7 @@
 """The opening for an editor: the same text that a gateway's session gets, built without an event loop."""
 
 import contextlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from itertools import zip_longest
@@ -24,7 +24,7 @@ from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import Line, lines_of
 from gateway_memory.runtime.clock import day_of
-from gateway_memory.scope import OWNER_KEY
+from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own
 from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.disk.workspace import INDEX_FILE
@@ -38,8 +38,11 @@ from recall import Entry, RecallError, peek, related
 __all__ = ["opening"]
 
 
-def opening(workspace: Path, session_id: str, config: Path | None, now: float) -> Opening:
-    """Return the opening of the owner's next session, and its memories; "" if openings are off. now: epoch seconds."""
+def opening(workspace: Path, session_id: str, config: Path | None, now: float, joined: Scope | None = None) -> Opening:
+    """Return the opening of the owner's next session, and its memories; "" if openings are off.
+
+    now: epoch seconds. joined: the project that the session has joined.
+    """
     settings = settings_of(workspace, config)
     wanted = settings["opening"]
     if not wanted["enabled"]:
@@ -64,6 +67,7 @@ def opening(workspace: Path, session_id: str, config: Path | None, now: float) -
             last=known.last,
             talk=last_talk(known.first, known.told, day) if known.told else None,
             found=with_marks(found, known.outdated),
+            joined=_of_project(lines_of(workspace, zone, now, joined), day) if joined else (),
         ),
         max_tokens=wanted["maxTokens"],
         profile_tokens=wanted["profileTokens"],
@@ -127,6 +131,17 @@ def _passages(workspace: Path) -> list[Entry]:
     with contextlib.suppress(RecallError), peek(workspace / INDEX_FILE) as index:
         return index.telling(OWNER_KEY, LEAST_TELLING, PASSAGES)
     return []
+
+
+def _of_project(lines: Sequence[Line], day: Callable[[float], str]) -> list[OpeningMemory]:
+    """Return what is known of a project, the newest first, without orders to the assistant."""
+    if not lines:  # as for most hooks, which do not need the rules
+        return []
+    from extractor import permitted_text
+
+    newest = sorted(lines, key=lambda line: -line.at)
+    told = [line for line in newest if permitted_text(line.text, by_owner=False) == line.text]
+    return [OpeningMemory(id=line.id, day=day(line.at), text=line.text) for line in told]
 
 
 def _found(

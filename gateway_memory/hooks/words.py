@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from gateway_memory.runtime.clock import day_of, noon_of
-from gateway_memory.scope import OWNER_KEY
+from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk.own import Owned, open_own
 from gateway_memory.store.disk.workspace import EPISODE_PAGES, INDEX_FILE
 from gateway_memory.store.markdown import parse
@@ -67,40 +67,41 @@ def best(lines: Iterable[Line], query: str, *, limit: int, min_score: float) -> 
     return [line._replace(score=round(score, 3)) for score, line in scored[:limit]]
 
 
-def lines_of(workspace: Path, zone: tzinfo | None, now: float) -> list[Line]:
-    """Return the owner's memories, from the index if it is up to date, else from the files.
+def lines_of(workspace: Path, zone: tzinfo | None, now: float, scope: Scope = OWNER_SCOPE) -> list[Line]:
+    """Return the memories of a scope, from the index if it is up to date, else from the files.
 
     zone: the zone in which days are counted. now: epoch seconds.
     """
-    if index_follows(workspace):
+    if _index_follows(workspace, scope):
         with contextlib.suppress(RecallError), peek(workspace / INDEX_FILE) as index:
-            return [Line(*row) for row in index.lines(OWNER_KEY, day_of(now, zone))]
-    return list(_lines_of_files(workspace, zone))
+            return [Line(*row) for row in index.lines(scope.key, day_of(now, zone))]
+    return list(_lines_of_files(workspace, zone, scope))
 
 
-def index_follows(workspace: Path) -> bool:
-    """Return whether the index matches the owner's files by names, times and sizes."""
+def _index_follows(workspace: Path, scope: Scope) -> bool:
+    """Return whether the index matches the files of a scope by names, times and sizes."""
+    folder = workspace / scope.folder
     try:
         with peek(workspace / INDEX_FILE) as index:
-            indexed = index.stamps(OWNER_KEY).items()
+            indexed = index.stamps(scope.key).items()
             stamps = {name: stamp for name, stamp in indexed if not name.startswith(EPISODE_PAGES)}
     except RecallError:  # a missing index or another version; the files have everything
         return False
     found = {}
-    with contextlib.suppress(OSError), os.scandir(workspace / "memory") as entries:
+    with contextlib.suppress(OSError), os.scandir(folder / "memory") as entries:
         found = {
             f"memory/{entry.name}": entry.stat()
             for entry in entries
             if entry.name.endswith(".md") and not entry.name.startswith(".")
         }
     with contextlib.suppress(OSError):
-        found["MEMORY.md"] = (workspace / "MEMORY.md").stat()
+        found["MEMORY.md"] = (folder / "MEMORY.md").stat()
     return stamps == {name: (state.st_mtime_ns, state.st_size) for name, state in found.items()}
 
 
-def _lines_of_files(workspace: Path, zone: tzinfo | None) -> Iterable[Line]:
-    owned = Owned(workspace)
-    for path in [workspace / "MEMORY.md", *sorted((workspace / "memory").glob("*.md"))]:
+def _lines_of_files(workspace: Path, zone: tzinfo | None, scope: Scope) -> Iterable[Line]:
+    owned, folder = Owned(workspace), workspace / scope.folder
+    for path in [folder / "MEMORY.md", *sorted((folder / "memory").glob("*.md"))]:
         try:
             with open_own(owned, path.relative_to(workspace).as_posix()) as stream:
                 text, at = stream.read().decode("utf-8", "surrogateescape"), os.fstat(stream.fileno()).st_mtime
@@ -108,7 +109,7 @@ def _lines_of_files(workspace: Path, zone: tzinfo | None) -> Iterable[Line]:
             continue
         noon = noon_of(path.stem, zone)
         at = at if noon is None else noon  # a day's log has the time of its day, another note its modification time
-        file = path.relative_to(workspace).as_posix()
+        file = path.relative_to(folder).as_posix()
         for block in parse(text, file=file):
             if block.type != "S":
                 yield Line(id=block.id, text=block.text, type=block.type, file=file, at=at)

@@ -45,8 +45,8 @@ def session_types(key: str, scope: Scope) -> tuple[str, ...]:
     `…:subagent:<id>`. A channel is also a group, and so is a room. A thread also has the type of its parent. Any other
     key is a direct conversation.
     """
-    if scope.kind.is_shared:
-        return ("group",)
+    if scope.kind.session_type:
+        return (scope.kind.session_type,)
     parts = key.lower().split(":")
     is_agent = parts[0] == "agent" and len(parts) > 2  # noqa: PLR2004 - agent, its id, and the rest
     place = parts[2:] if is_agent else parts

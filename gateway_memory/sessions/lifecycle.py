@@ -86,7 +86,7 @@ class Lifecycle:
     async def before_compaction(self, session: Session, *, usage: float, messages: int) -> str:
         """Save a stage summary of the observations since the last one; return the prompt for an agent that can save."""
         seen = await self._keep_stage(session)
-        prompts = self._sessions.prompts(session.key)
+        prompts = self._sessions.prompts(session)
         if seen is None or prompts is None:
             return ""
         return prompts.flush(session.session_id, usage=usage, messages=messages, chinese=is_chinese(seen))
@@ -126,7 +126,7 @@ class Lifecycle:
         wanted = session.may_save and settings.followups and settings.records
         if status not in ("completed", "aborted") or not wanted:
             return ""
-        prompts = self._sessions.prompts(session.key)
+        prompts = self._sessions.prompts(session)
         await self._processor.caught_up(session.session_id, _RULES_SECONDS)  # results of the last turn count as saved
         seen = await self._followup_due(session) if prompts else None
         if prompts is None or seen is None:

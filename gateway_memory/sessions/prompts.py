@@ -4,6 +4,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
+from gateway_memory.scope import Scope
 from gateway_memory.sessions.own_command import own_command
 
 __all__ = ["Prompts", "rule_text"]
@@ -95,11 +96,13 @@ class Prompts:
 
     workspace, config: paths, or "" for the commands' own defaults.
     agent: the agent whose overrides in the config apply.
+    joined: the shared scopes that the session has joined.
     """
 
     workspace: str = ""
     config: str = ""
     agent: str = ""
+    joined: tuple[Scope, ...] = ()
 
     def rule(self, session_id: str, *, chinese: bool) -> str:
         """Return the rule for the agent's prompt. It is the first layer and needs no turn of its own."""
@@ -126,7 +129,8 @@ class Prompts:
         return "\n".join(self._filled(line, session_id) for line in (_FACT, _SUMMARY))
 
     def _filled(self, line: str, session_id: str) -> str:
-        reach = f"{self._place()} --session={shlex.quote(session_id)}"
+        joined = "".join(f" --{scope.kind.name} {shlex.quote(scope.name)}" for scope in self.joined)
+        reach = f"{self._place()} --session={shlex.quote(session_id)}{joined}"
         return line.format(command=own_command(), reach=reach)
 
     def _place(self, *, agent: bool = True) -> str:

@@ -96,16 +96,16 @@ class SessionRegistry:
             session.close()
             self.closed(session)
 
-    def prompts(self, key: str) -> Prompts | None:
-        """Return the prompts for the agent of a session key, or None if the memory has no folder.
+    def prompts(self, session: Session) -> Prompts | None:
+        """Return the prompts for the agent of a session, or None if the memory has no folder.
 
         Their commands run under the same settings as the session.
         """
         if self._workspace is None:
             return None
         config = self._config.source
-        agent = agent_of(key) or self._agent if config else ""  # only a config has overrides
-        return Prompts(workspace=str(self._workspace), config=config, agent=agent)
+        agent = agent_of(session.key) or self._agent if config else ""  # only a config has overrides
+        return Prompts(workspace=str(self._workspace), config=config, agent=agent, joined=session.joined)
 
     def settings_of(self, key: str) -> MemorySync:
         """Return the settings of a session key."""

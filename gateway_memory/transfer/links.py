@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.identity.codes import CODE_SECONDS, TRIES, TRIES_SECONDS, digest_of, new_code
@@ -24,7 +24,7 @@ log = get_logger(__name__)
 
 _CATCH_UP_SECONDS: Final = 2.0
 
-NoLink = Literal["room", "incognito", "owner"]
+NoLink = Literal["shared", "incognito", "owner"]
 """Why a session's identity can't be linked."""
 Joined = Literal["joined", "already", "own", "unknown", "limited"]
 """What became of a code."""
@@ -90,9 +90,8 @@ class LinkBook:
 
     def refused(self, session: Session) -> NoLink | None:
         """Return why the identity of a session can't be linked, or None if it can."""
-        kind = session.scope.kind
-        if not kind.may_link:
-            return cast("NoLink", kind.name)
+        if not session.scope.kind.may_link:
+            return "shared" if session.scope.kind.is_shared else "owner"
         return "incognito" if session.incognito else None
 
     async def offer(self, session: Session) -> str:

@@ -12,6 +12,7 @@ import pytest
 from editor import WORDS_ALONE, compiled, patient, run
 from transcripts import ClaudeCode, Cursor, Transcript
 
+from gateway_memory.hooks.places import joined_in
 from gateway_memory.hooks.reading import observations_of
 from gateway_memory.hooks.transcript import exchanges_of
 
@@ -120,6 +121,64 @@ def test_what_is_told_in_one_session_is_remembered_and_told_in_the_next(
     later = kind(tmp_path / "three.jsonl", "three", AT)  # an editor that has told no opening
     for question, expected in ASKED:
         assert expected in beside(workspace, later, question)
+
+
+def repository(folder: Path, remote: str = "") -> Path:
+    """Make a folder that is a repository as far as its config tells."""
+    (folder / ".git").mkdir(parents=True)
+    section = f'[core]\n\tbare = false\n[remote "origin"]\n\turl = {remote}\n\tfetch = +refs\n' if remote else ""
+    (folder / ".git" / "config").write_text(section, "utf-8")
+    return folder
+
+
+def test_a_repository_is_a_project_where_one_workspace_has_many(
+    kind: type[Transcript], workspace: Path, tmp_path: Path
+) -> None:
+    here = repository(tmp_path / "one" / "clone", "git@example.com:team/apollo.git")
+    again = repository(tmp_path / "two" / "apollo", "https://example.com/team/apollo")
+    other = repository(tmp_path / "three" / "zeus")
+    first = kind(here / "one.jsonl", "one", AT)
+    told = opening(workspace, first, source="startup")
+    assert "--project apollo" in told, "its agent saves for the project"
+    converse(first, "We decided to use PostgreSQL in this repository.", "I prefer tabs over spaces.")
+    stop(workspace, first)
+    hook(workspace, first, "sessionEnd", reason="other")
+    assert "PostgreSQL" in memories(workspace / "projects")
+    assert "tabs" in (workspace / "MEMORY.md").read_text("utf-8")
+    question = "which database did we decide to use in this repository?"
+    assert "[Project]" in opening(workspace, kind(again / "two.jsonl", "two", AT), source="startup")
+    assert "PostgreSQL" in beside(workspace, kind(again / "three.jsonl", "three", AT), question)
+    elsewhere = kind(other / "four.jsonl", "four", AT)
+    assert "[Project]" not in opening(workspace, elsewhere, source="startup")
+    assert "PostgreSQL" not in beside(workspace, elsewhere, question)
+
+
+@pytest.mark.parametrize(
+    ("remote", "name"),
+    [
+        ("git@example.com:team/apollo.git", "apollo"),
+        ("https://example.com/team/apollo/", "apollo"),
+        ("ssh://git@example.com:22/apollo.git", "apollo"),
+        ("../apollo.git", "apollo"),
+        ("", "clone"),
+    ],
+)
+def test_a_repository_has_the_name_of_its_remote(tmp_path: Path, remote: str, name: str) -> None:
+    root = repository(tmp_path / "clone", remote)
+    (root / "src").mkdir()
+    for folder in (root, root / "src"):
+        found = joined_in({"workspace_roots": [str(folder)]}, tmp_path / "memory")
+        assert found is not None
+        assert found.key == f"project:{name}"
+    assert joined_in({"workspace_roots": [str(root)]}, root / ".memory") is None, "it is the project's own memory"
+    assert joined_in({"workspace_roots": [str(tmp_path)]}, tmp_path.parent / "memory") is None
+    tree = tmp_path / "tree"
+    (root / ".git" / "worktrees" / "tree").mkdir(parents=True)
+    tree.mkdir()
+    (tree / ".git").write_text(f"gitdir: {root / '.git' / 'worktrees' / 'tree'}\n", "utf-8")
+    found = joined_in({"workspace_roots": [str(tree)]}, tmp_path / "memory")
+    assert found is not None
+    assert found.key == f"project:{name}"
 
 
 def test_beside_a_prompt_only_what_is_new_to_the_session_is_told(

@@ -12,7 +12,8 @@ import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session, UsageError, load_config
 from gateway_memory.cli.main import main
-from gateway_memory.hooks.words import index_follows, lines_of
+from gateway_memory.hooks.words import _index_follows, lines_of
+from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.ports.episodes import Episode, Episodes
 from gateway_memory.sync.episodes import EpisodeFollower
@@ -200,7 +201,7 @@ async def test_a_search_alone_finds_what_was_said_in_a_restored_memory(tmp_path:
 async def test_a_shell_searches_the_index_beside_pages_of_episodes(tmp_path: Path) -> None:
     async with GatewayMemory(words_alone(), tmp_path) as memory:
         await say(memory, "one", (BIKE, "Nice!"), ("Remember that my cat is called Miso.", "OK"))
-    assert index_follows(tmp_path)
+    assert _index_follows(tmp_path, OWNER_SCOPE)
     assert [line.text for line in lines_of(tmp_path, UTC, START.timestamp())] == ["my cat is called Miso"]
 
 
