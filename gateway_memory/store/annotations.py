@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-__all__ = ["importance_of", "is_annotation", "noted", "split_annotations"]
+__all__ = ["importance_of", "is_annotation", "noted", "project_of", "split_annotations"]
 
 _ANNOTATION: Final = re.compile(r"(?:trigger|importance|project|observed):[^<>\n]{1,500}")
 _MOST_IMPORTANT: Final = 10
@@ -35,6 +35,12 @@ def split_annotations(line: str) -> tuple[str, list[str]]:
 def noted(annotations: Sequence[str]) -> Mapping[str, str]:
     """Return the annotations by their names."""
     return {name: value.strip() for name, value in (each.split(":", 1) for each in annotations)}
+
+
+def project_of(annotations: Sequence[str]) -> str:
+    """Return the name of the project in which a line holds, at the end of its address; "" if nothing is said of it."""
+    address = noted(annotations).get("project", "").rstrip("/")
+    return address.rpartition("/")[2].removesuffix(".git")
 
 
 def importance_of(annotations: Sequence[str]) -> float | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from extractor import clean
 from gateway_memory.runtime.clock import noon_of
-from gateway_memory.store.annotations import importance_of, noted
+from gateway_memory.store.annotations import importance_of, noted, project_of
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.markdown import Block, parse
 from gateway_memory.store.record import MemoryRecord
@@ -34,7 +34,8 @@ _IMPORTANT: Final = 0.7
 def read_markdown(path: Path, file: str, zone: tzinfo | None, *, scope: str = "") -> Iterator[Item]:
     """Yield the items of a file.
 
-    file: its place in a workspace. scope: that of its items; "" for the scope of the import.
+    file: its place in a workspace. scope: that of its items; "" for the scope of the import, and for the project that a
+    line names.
 
     Raises:
         OSError: it can't be read.
@@ -74,7 +75,7 @@ def read_markdown(path: Path, file: str, zone: tzinfo | None, *, scope: str = ""
         yield MemoryItem(
             place=f"{path}:{block.first + 1}",
             record=record,
-            scope=scope,
+            scope=scope or (f"project:{project}" if (project := project_of(block.annotations)) else ""),
             curated=file == MEMORY_FILE,
             superseded=superseded,
             by=_successor(items[number + 1 :], block) if superseded else "",

@@ -131,6 +131,7 @@ async def test_what_openclaw_notes_of_its_lines_is_no_part_of_their_text(tmp_pat
     }
     assert rows["Prefer concise summaries."]["at"].startswith("2026-07-27")
     assert rows["Never call before noon."]["scope"] == PERSON.key
+    assert rows["Use the release helper."]["scope"] == "project:openclaw"
     async with GatewayMemory(WORDS, workspace) as memory:
         session = await memory.start_session("s", user=OWNER)
         assert "<!--" not in session.opening
@@ -139,6 +140,9 @@ async def test_what_openclaw_notes_of_its_lines_is_no_part_of_their_text(tmp_pat
         hits = await memory.search(session, "detailed explanations")
         assert "Prefer detailed explanations." not in [hit.text for hit in hits]
         assert "Never call" not in session.opening
+        assert "release helper" not in session.opening
+        at_work = await memory.start_session("work", user=OWNER, project="openclaw")
+        assert "release helper" in at_work.opening
     again = await take_in(workspace, "openclaw", tmp_path / "claw")
     assert (again.counts["memories.added"], again.counts["memories.history"]) == (0, 0)
 
@@ -157,7 +161,9 @@ async def test_what_openclaw_notes_comes_back_whole(tmp_path: Path) -> None:
         await memory.exporter.copy(tmp_path / "copy")
     text = (tmp_path / "copy/MEMORY.md").read_text("utf-8")
     assert "loopback. <!-- trigger: router setup, network safety --> <!-- importance: 9 --> <!-- gm:" in text
-    assert "helper. <!-- importance: 2 --> <!-- project: github.com/openclaw/openclaw --> <!-- gm:" in text
+    (of_project,) = (tmp_path / "copy/projects").rglob("*.md")
+    named = "helper. <!-- importance: 2 --> <!-- project: github.com/openclaw/openclaw --> <!-- gm:"
+    assert named in of_project.read_text("utf-8")
     assert "summaries. <!-- observed: 2026-07-27 | status: active --> <!-- gm:" in text
     await take_in(third, "openclaw", tmp_path / "copy")
     assert (third / "MEMORY.md").read_bytes() == (first / "MEMORY.md").read_bytes()
