@@ -23,7 +23,7 @@ from gateway_memory.blocking import BlockingMemory
 from gateway_memory.calls.asking import AskingCalls
 from gateway_memory.calls.conversation import ConversationCalls
 from gateway_memory.calls.saving import SavingCalls
-from gateway_memory.calls.speaking import SpeakingCalls
+from gateway_memory.calls.speaking import ReplyingCalls, SpeakingCalls
 from gateway_memory.cli import quick_search
 from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.table import COMMANDS
@@ -198,6 +198,7 @@ def python_calls(_: Language) -> Iterator[str]:
     """Yield the calls of `GatewayMemory`, from their docstrings, in groups."""
     yield from _described(gateway_memory.GatewayMemory)
     for title, group in (
+        ("A whole reply", ReplyingCalls),
         ("In a conversation", ConversationCalls),
         ("By who is speaking", SpeakingCalls),
         ("Asking", AskingCalls),

@@ -9,10 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gateway_memory.calls.asking import AskingCalls
 from gateway_memory.calls.repeating import RepeatingCalls
 from gateway_memory.calls.saving import SavingCalls
-from gateway_memory.calls.speaking import SpeakingCalls
+from gateway_memory.calls.speaking import ReplyingCalls
 from gateway_memory.calls.translation import only_our_errors
 from gateway_memory.capture.reader import Extract
 from gateway_memory.commands.browsing import Browsing
@@ -36,7 +35,7 @@ log = get_logger(__name__)
 
 
 @only_our_errors
-class GatewayMemory(SpeakingCalls, AskingCalls, SavingCalls, RepeatingCalls):
+class GatewayMemory(ReplyingCalls, SavingCalls, RepeatingCalls):
     """The memory of one workspace, on one event loop: `async with GatewayMemory(config, workspace="…") as memory`.
 
     config: the result of `load_config`.

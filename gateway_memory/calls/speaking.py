@@ -1,18 +1,27 @@
 """The calls of a host that states facts about a message's sender instead of naming a scope."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from gateway_memory.calls.asking import AskingCalls
 from gateway_memory.calls.conversation import ConversationCalls
 from gateway_memory.calls.translation import only_our_errors
+from gateway_memory.edge.content import Content
 from gateway_memory.errors import RefusedError, UsageError
 from gateway_memory.identity.facts import Facts, Refused, Speaker
 from gateway_memory.identity.keys import without_secrets
 from gateway_memory.identity.rules import who
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.scope import LONGEST_NAME, is_name, shortened
 from gateway_memory.session import Session
 from gateway_memory.wiring import OpenMemory
 
-__all__ = ["SpeakingCalls"]
+__all__ = ["Answering", "ReplyingCalls", "SpeakingCalls"]
+
+log = get_logger(__name__)
+
+Answering = Callable[[str, Content], Awaitable[str]]
+"""A model that answers: the text for the system prompt and the message to the reply."""
 
 
 @only_our_errors
@@ -81,6 +90,34 @@ class SpeakingCalls(ConversationCalls):
             StoreError: the session could not be started.
         """
         return await self._opened(session).starter.opening(session)
+
+
+class ReplyingCalls(SpeakingCalls, AskingCalls):
+    """The call that does a gateway's part of a reply. Its model's errors are not ours, and pass through as they are."""
+
+    async def reply(self, facts: Facts, message: Content, model: Answering, *, turn_id: str = "") -> str:
+        """Return the reply to a message: what a gateway does with the memory for each one, in one call.
+
+        The memory answers a command itself, without the model. If nobody can be held for the sender, the model answers
+        without a memory, and nothing is kept.
+
+        model: returns the reply, given the text for the system prompt and the message. It is called at most once.
+        turn_id: as in `after_reply`.
+
+        Raises:
+            UsageError, StoreError: as `session_of` and `after_reply`. What the model raises passes through.
+        """
+        try:
+            session = await self.session_of(facts)
+        except RefusedError:
+            log.info("reply.without_memory")
+            return await model("", message)
+        if (answer := await self.command(session, message)) is not None:
+            return answer
+        opening, context = await self.opening(session), await self.before_reply(session, message)
+        reply = await model("\n\n".join(filter(None, (opening, context.text))), message)
+        await self.after_reply(session, user=message, reply=reply, turn_id=turn_id)
+        return reply
 
 
 def _who(opened: OpenMemory, facts: Facts) -> Speaker | Refused:

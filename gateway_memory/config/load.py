@@ -28,15 +28,27 @@ __all__ = [
 ]
 
 
-def load_config(path: str | Path | None = None) -> Config:
+def load_config(path: str | Path | Mapping[str, Any] | None = None) -> Config:
     """Read and check a config file; without a path, return the built-in defaults.
+
+    path: the file, or the settings themselves in its form, for a host that has them in a config of its own.
 
     Every key must be known, so that a typo cannot switch something off unnoticed.
     Raises ConfigFileError, which holds all mistakes, also when the file can't be read.
     """
     if path is None:
         return Config()
+    if isinstance(path, Mapping):
+        return check_config(_text_of(path), "the given settings")
     return replace(check_config(read_text(path), str(path)), source=str(Path(path).absolute()))
+
+
+def _text_of(settings: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(settings, indent=1, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        problem = ConfigProblem(path="", line=None, message=f"these are no settings as JSON has them: {error}")
+        raise ConfigFileError("the given settings", [problem]) from None
 
 
 def read_text(path: str | Path) -> str:

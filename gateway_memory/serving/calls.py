@@ -253,7 +253,7 @@ def _caller(who: models.SpeakerFacts | str | None) -> str:
 
     The facts are taken as they are stated, since a link changes the scope to which they lead.
     """
-    facts = who.model_dump(exclude={"agent", "message_id"}) if isinstance(who, models.SpeakerFacts) else who
+    facts = who.model_dump(exclude={"agent", "message_id", "project"}) if isinstance(who, models.SpeakerFacts) else who
     text = json.dumps(facts, sort_keys=True)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
