@@ -9,7 +9,7 @@ from pathlib import Path
 from recall.log import get_logger
 from recall.rows.errors import kind_of, translated
 from recall.rows.port import Opening, Poll
-from recall.rows.schema import FORMAT, LATER, SCHEMA
+from recall.rows.schema import FORMAT, SCHEMA
 from recall.rows.seal import break_seal, opening_lock, private_file, put_seal, seal_of
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
@@ -76,7 +76,6 @@ class Database:
             try:
                 self._connect(path)
                 if self._has_our_format():
-                    self._add_later()
                     self._is_readable(self.connection)
                     return "found"
                 reason = "format"
@@ -196,11 +195,6 @@ class Database:
             for statement in SCHEMA.split(";"):
                 connection.execute(statement)
             connection.execute("insert into meta values ('format', ?)", (FORMAT,))
-            self._add_later()
-
-    def _add_later(self) -> None:
-        for statement in LATER.split(";"):
-            self.connection.execute(statement)
 
     def _has_our_format(self) -> bool:
         if not self.connection.execute("select 1 from sqlite_master where name = 'meta'").fetchone():

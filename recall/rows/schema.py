@@ -1,10 +1,11 @@
 """The tables of index.sqlite. A file of another format is replaced: the index can always be made again."""
 
-__all__ = ["FORMAT", "LATER", "SCHEMA"]
+__all__ = ["FORMAT", "SCHEMA"]
 
 FORMAT = "7"
 # scope.forgotten: up to which revision it is no longer known what was removed. row.added: the revision that inserted
-# it; row.revision: the last one that changed it, its vector aside.
+# it; row.revision: the last one that changed it, its vector aside. row.embedded: the sum of 1 (a vector in
+# `vector`) and 2 (one in `vector_2`, of a second encoder, while one takes the place of the other).
 SCHEMA = """
 create table meta (key text primary key, value text not null) without rowid;
 create table scope (
@@ -31,19 +32,15 @@ create index row_telling on row (scope, importance) where kind = 'episode' and i
 create index row_of_file on row (scope, file);
 create index row_revision on row (scope, revision);
 create index row_pending on row (sequence) where embedded = 0;
+create index row_embedded on row (embedded, sequence) where embedded > 0;
 create table vector (
     sequence integer primary key, scope integer not null, revision integer not null, vector blob not null
 );
 create index vector_revision on vector (scope, revision);
-create table removed (revision integer not null, scope integer not null, sequence integer not null);
-create index removed_revision on removed (scope, revision);
-"""
-
-# What was added since, and a file of this format may lack.
-LATER = """
-create table if not exists vector_2 (
+create table vector_2 (
     sequence integer primary key, scope integer not null, revision integer not null, vector blob not null
 );
-create index if not exists vector_2_revision on vector_2 (scope, revision);
-create index if not exists row_embedded on row (embedded, sequence) where embedded > 0
+create index vector_2_revision on vector_2 (scope, revision);
+create table removed (revision integer not null, scope integer not null, sequence integer not null);
+create index removed_revision on removed (scope, revision);
 """

@@ -40,7 +40,7 @@ from gateway_memory.transfer.deletion import Deletion
 from gateway_memory.transfer.proof import lines_of
 from notifier import Event, MemoryChange
 from recall import EmbedderSettings, Recall, RecallSettings
-from recall.rows.schema import LATER, SCHEMA
+from recall.rows.schema import SCHEMA
 
 pytestmark = [
     pytest.mark.slow,
@@ -525,7 +525,7 @@ def test_both_engines_have_the_same_columns(dsn: str, schema: str) -> None:
     here: dict[str, set[str]] = {}
     with sqlite3.connect(":memory:", isolation_level=None) as database:
         migrate_file(database, Path(":memory:"))
-        for statement in (SCHEMA + LATER).split(";"):
+        for statement in SCHEMA.split(";"):
             database.execute(statement)
         query = "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table'"
         for table, column in database.execute(query):
