@@ -2,7 +2,6 @@
 
 import json
 import signal
-import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -24,7 +23,6 @@ from gateway_memory import OWNER, Config, GatewayMemory, UsageError
 from gateway_memory.cli.main import main
 from gateway_memory.config.settings import ReviewSettings
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
-from gateway_memory.store.journal.migrations import MIGRATIONS
 from gateway_memory.store.ports.turns import Queue
 from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.layouts import read_layout
@@ -272,22 +270,6 @@ async def test_a_person_says_what_is_read(tmp_path: Path) -> None:
         assert (caught.read, caught.excluded) == (1, 2), "no turn of a group is read by default"
     async with GatewayMemory(config(exclude_session_types=()), tmp_path / "w") as memory:
         assert (await memory.backlog.read()).read == 2
-
-
-def test_what_an_earlier_version_imported_is_unread_and_what_it_processed_is_not() -> None:
-    database = sqlite3.connect(":memory:")
-    steps = dict(MIGRATIONS)
-    for name, script in steps.items():
-        if name == "0020_unread":
-            break
-        database.executescript(script)
-    columns = "turn, scope, session_key, session_id, user, reply, at"
-    add = f"INSERT INTO episodes ({columns}) VALUES (?, 'owner', ?, ?, 'a', '', 1)"
-    database.executemany(add, [(1, "chatgpt:g1", "g1"), (2, "agent:main:chat", "s1"), (3, "claude:own", "s2")])
-    database.execute("INSERT INTO sessions (session_id, key, scope, opened_at) VALUES ('s2', 'claude:own', 'owner', 1)")
-    database.executescript(steps["0020_unread"])
-    assert database.execute("SELECT turn, unread FROM episodes").fetchall() == [(1, "rules"), (2, ""), (3, "")]
-    database.close()
 
 
 @pytest.mark.files

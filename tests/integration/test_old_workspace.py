@@ -1,23 +1,38 @@
-"""A workspace that version 0.1.0 wrote, and left in the middle of its work, opens without loss.
+"""A workspace that a development version wrote, and left in the middle of its work, opens without loss.
 
-data/workspace-0.1.0.tar.xz was written by that version, whose process was killed after its last turn was accepted.
+data/workspace-0.1.0.tar.xz was written by version 0.1.0, whose process was killed after its last turn was accepted.
+data/journal-development.sql is its journal after the last development version has applied all of its steps, with a row
+more in each table that was empty.
 """
 
 import shutil
+import sqlite3
 import tarfile
+from contextlib import closing
 from pathlib import Path
 
+import pytest
 from inside import parts
 
 from gateway_memory import OWNER, GatewayMemory, load_config
+from gateway_memory.errors import StoreError
 
-KEPT = Path(__file__).parent.parent / "data" / "workspace-0.1.0.tar.xz"
+DATA = Path(__file__).parent.parent / "data"
+
+
+def unpacked_0_1_0(tmp_path: Path) -> Path:
+    workspace = tmp_path / "workspace"
+    with tarfile.open(DATA / "workspace-0.1.0.tar.xz") as kept:
+        kept.extractall(workspace, filter="data")
+    return workspace
 
 
 def unpacked(tmp_path: Path) -> Path:
-    workspace = tmp_path / "workspace"
-    with tarfile.open(KEPT) as kept:
-        kept.extractall(workspace, filter="data")
+    workspace = unpacked_0_1_0(tmp_path)
+    for path in workspace.glob("journal.sqlite*"):
+        path.unlink()
+    with closing(sqlite3.connect(workspace / "journal.sqlite")) as journal:
+        journal.executescript((DATA / "journal-development.sql").read_text("utf-8"))
     return workspace
 
 
@@ -64,7 +79,7 @@ async def test_sessions_records_and_switches_go_on(tmp_path: Path) -> None:
         laptop = await memory.start_session("agent:main:laptop:direct:7", user=OWNER)
         assert not laptop.on("observations"), "the user said so, and the process died since"
         assert "Last Session" in laptop.opening
-        assert (await parts(memory).storage.turns.queue()).unreadable == 0
+        assert (await parts(memory).storage.turns.queue()).unreadable == 1, "the row that was set aside before"
 
 
 async def test_the_files_of_0_1_0_are_left_as_they_were_where_nothing_changes(tmp_path: Path) -> None:
@@ -74,3 +89,17 @@ async def test_the_files_of_0_1_0_are_left_as_they_were_where_nothing_changes(tm
         await memory.start_session("zoe", user="zoe")
     name = "people/zoe-a87eb1f6a7/MEMORY.md"
     assert (workspace / name).read_bytes() == (before / name).read_bytes()
+
+
+async def test_a_journal_with_some_of_the_steps_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    workspace = unpacked_0_1_0(tmp_path)
+
+    def content() -> list[str]:
+        with closing(sqlite3.connect(workspace / "journal.sqlite")) as journal:
+            return list(journal.iterdump())
+
+    before = content()
+    with pytest.raises(StoreError, match=r"journal\.sqlite: made by a development .* 9 of its 22 .*docs/operate"):
+        await GatewayMemory(load_config(), workspace).__aenter__()
+    assert content() == before
+    assert not list(workspace.glob("*.damaged-*"))

@@ -5,11 +5,10 @@ from contextlib import AsyncExitStack
 
 import psycopg
 import pytest
-from postgres import KINDS, app_of, app_role, fresh_schema, migrated
+from postgres import KINDS, app_of, migrated
 
 from gateway_memory.store.ports.episodes import Episode
 from gateway_memory.store.ports.store import Store
-from gateway_memory.store.postgres import schema as schemas
 from gateway_memory.sync.opening import open_rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
@@ -102,21 +101,3 @@ def test_a_partition_shows_hosts_nothing(dsn: str, schema: str, owner: psycopg.C
                 host.execute(f"INSERT INTO {name} VALUES (2, 'owner', 'k', 's', 'said', 'told', 1)".encode())
             found = host.execute(f"SELECT count(*) FROM {name}".encode()).fetchone()
             assert found == (0,)
-
-
-def test_a_full_table_becomes_the_first_partition(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = schemas._steps()
-    with fresh_schema(dsn) as schema, psycopg.connect(dsn, autocommit=True) as connection:
-        before = {name: text for name, text in steps.items() if name < "0004"}
-        monkeypatch.setattr(schemas, "_steps", lambda: before)
-        schemas.migrate(dsn, schema, app_role=app_role(dsn))
-        connection.execute("SELECT set_config('search_path', %s, false)", (schema,))
-        for turn in (1, SIZE - 1, SIZE, 3 * SIZE + 5):
-            connection.execute("INSERT INTO episodes VALUES (%s, 'owner', 'k', 's', 'said', 'told', 1)", (turn,))
-        monkeypatch.setattr(schemas, "_steps", lambda: steps)
-        assert schemas.migrate(dsn, schema)[0] == "0004_partitions"
-        assert connection.execute("SELECT count(*) FROM episodes_0").fetchone() == (4,)
-        assert connection.execute("SELECT count(*) FROM episodes").fetchone() == (4,)
-        assert partitions(connection) == ["episodes_0", "episodes_4", "episodes_rest"]
-        connection.execute("INSERT INTO episodes VALUES (%s, 'owner', 'k', 's', 'said', 'told', 1)", (4 * SIZE,))
-        assert connection.execute("SELECT count(*) FROM episodes_4").fetchone() == (1,)

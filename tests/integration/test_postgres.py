@@ -556,7 +556,7 @@ def test_the_tables_are_made_once_and_checked(dsn: str, schema: str) -> None:
         connection.execute("INSERT INTO migrations VALUES ('9999_other', TRUE)")
         with pytest.raises(SchemaFromFutureError, match="9999_other"):
             check(dsn, schema)
-        connection.execute("DELETE FROM migrations WHERE name > '0001'")
+        connection.execute("DELETE FROM migrations WHERE name < '9'")
         with pytest.raises(StoreError, match="db migrate"):
             check(dsn, schema)
 
@@ -577,7 +577,7 @@ def test_the_shell_makes_and_tells_them(
         assert main(["db", "check", "--config", str(path)]) == 1
         assert "db migrate" in capsys.readouterr().err
         assert main(["db", "migrate", "--config", str(path)]) == 0
-        assert "applied 0001_journal" in capsys.readouterr().out
+        assert "applied 0001_schema" in capsys.readouterr().out
         assert main(["db", "migrate", "--config", str(path)]) == 0
         assert main(["db", "check", "--config", str(path)]) == 0
         assert main(["db", "status", "--config", str(path)]) == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from patience import until
-from postgres import KINDS, POSTGRES, Postgres, app_of, app_role, fresh_schema, migrated
+from postgres import KINDS, POSTGRES, Postgres, app_of, migrated, with_step
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
@@ -167,11 +167,14 @@ def test_what_is_elsewhere(address: str) -> None:
 
 
 async def test_a_step_waits_for_a_backup_without_stopping_hosts(
-    dsn: str, schema: str, owner: psycopg.Connection[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
+    dsn: str,
+    schema: str,
+    owner: psycopg.Connection[tuple[object, ...]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     step = "ALTER TABLE turns ADD COLUMN added_later INTEGER"
-    steps = {**schemas._steps(), "9999_later": step}
-    monkeypatch.setattr(schemas, "_steps", lambda: steps)
+    monkeypatch.setattr(schemas, "STEPS", with_step(tmp_path / "steps", "9999_later", step))
     with psycopg.connect(dsn, options=f"-csearch_path={schema}") as backup:
         backup.execute("SELECT count(*) FROM turns")  # its lock lasts as long as the transaction
         done: list[object] = []
@@ -193,10 +196,10 @@ async def test_a_step_waits_for_a_backup_without_stopping_hosts(
 
 
 def test_a_step_that_gets_no_lock_says_who_is_in_the_way(
-    dsn: str, schema: str, monkeypatch: pytest.MonkeyPatch
+    dsn: str, schema: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    steps = {**schemas._steps(), "9999_later": "ALTER TABLE turns ADD COLUMN added_later INTEGER"}
-    monkeypatch.setattr(schemas, "_steps", lambda: steps)
+    step = "ALTER TABLE turns ADD COLUMN added_later INTEGER"
+    monkeypatch.setattr(schemas, "STEPS", with_step(tmp_path / "steps", "9999_later", step))
     with psycopg.connect(dsn, options=f"-csearch_path={schema}") as backup:
         backup.execute("SELECT count(*) FROM turns")
         with pytest.raises(StoreError, match=r"9999_later waits for a transaction.*pg_stat_activity"):
@@ -314,23 +317,24 @@ def test_each_table_behind_the_wall_has_an_index_that_begins_with_its_scope(
     assert owner.execute(query).fetchall() == []
 
 
-def test_new_rows_keep_to_the_constraints_and_old_ones_stop_no_step(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = schemas._steps()
-    with fresh_schema(dsn) as schema:
-        before = {name: text for name, text in steps.items() if name < "0011"}
-        monkeypatch.setattr(schemas, "_steps", lambda: before)
-        migrate(dsn, schema, app_role=app_role(dsn))
-        odd = "INSERT INTO feedback (scope, turn, memory, verdict, at) VALUES ('owner', %s, 'm', %s, 1)"
-        with psycopg.connect(dsn, autocommit=True, options=f"-csearch_path={schema}") as owner:
-            owner.execute(odd, (1, "odd"))
-            monkeypatch.setattr(schemas, "_steps", lambda: steps)
-            assert "0011_operators" in migrate(dsn, schema)
-            assert dict(status(dsn, schema))["constraints that old rows break"] == "feedback_verdict"
-            with pytest.raises(psycopg.errors.CheckViolation):
-                owner.execute(odd, (2, "odd"))
-            owner.execute("DELETE FROM feedback")
-            migrate(dsn, schema)
-            assert dict(status(dsn, schema))["constraints that old rows break"] == "none"
+def test_new_rows_keep_to_the_constraints_and_old_ones_stop_no_step(
+    dsn: str,
+    schema: str,
+    owner: psycopg.Connection[tuple[object, ...]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    odd = "INSERT INTO feedback (scope, turn, memory, verdict, at) VALUES ('owner', %s, 'odd', 'wrong', 1)"
+    owner.execute(odd, (1,))
+    step = "ALTER TABLE feedback ADD CONSTRAINT feedback_memory CHECK (memory <> 'odd') NOT VALID"
+    monkeypatch.setattr(schemas, "STEPS", with_step(tmp_path / "steps", "9999_later", step))
+    assert migrate(dsn, schema) == ["9999_later"]
+    assert dict(status(dsn, schema))["constraints that old rows break"] == "feedback_memory"
+    with pytest.raises(psycopg.errors.CheckViolation):
+        owner.execute(odd, (2,))
+    owner.execute("DELETE FROM feedback")
+    migrate(dsn, schema)
+    assert dict(status(dsn, schema))["constraints that old rows break"] == "none"
 
 
 def test_each_table_says_what_it_holds(owner: psycopg.Connection[tuple[object, ...]]) -> None:

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from gateway_memory.store.journal.database import open_database
-from gateway_memory.store.journal.migrations import MIGRATIONS
-from gateway_memory.store.journal.sqlite import open_journal
+from gateway_memory.store.journal.sqlite import STEPS, open_journal
 
 pytestmark = pytest.mark.slow
 
 ROUNDS = 20
 TOGETHER = 4
-NAMES = [name for name, _ in MIGRATIONS]
+NAMES = list(STEPS.read())
 
 
 async def test_gateways_that_make_the_journal_together_all_open_it(tmp_path: Path) -> None:

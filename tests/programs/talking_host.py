@@ -1,7 +1,7 @@
-"""A host that talks by itself until its standard input ends. It uses what the first version with PostgreSQL had.
+"""A host that talks by itself until its standard input ends. It uses what the version before has as well.
 
     python talking_host.py SOURCE FOLDER NAME SCHEMA
-    python talking_host.py SOURCE migrate DSN SCHEMA
+    python talking_host.py SOURCE migrate DSN SCHEMA ROLE
 
 SOURCE: the folder of the version. Says "open", and in the end how many turns it has said; or the steps that it applied.
 A failure is a traceback.
@@ -49,6 +49,7 @@ if __name__ == "__main__":
     if arguments[0] == "migrate":
         from gateway_memory.store.postgres.schema import migrate
 
-        _say(" ".join(migrate(*arguments[1:])))
+        dsn, schema, role = arguments[1:]
+        _say(" ".join(migrate(dsn, schema, app_role=role)))
     else:
         asyncio.run(main(*arguments))

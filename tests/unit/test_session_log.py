@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.journal import records as session_log
-from gateway_memory.store.journal.migrations import MIGRATIONS
+from gateway_memory.store.journal.sqlite import migrate
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, SessionRecord, last_record, read_records
 
 
@@ -21,8 +21,7 @@ def record(session: str, topic: str = "t") -> SessionRecord:
 @pytest.fixture
 def database() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:")
-    for _, script in MIGRATIONS:
-        connection.executescript(script)
+    migrate(connection, Path(":memory:"))
     return connection
 
 

@@ -1,12 +1,13 @@
 """What says something that was forgotten, and what does not."""
 
 import sqlite3
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.store.journal.migrations import MIGRATIONS
+from gateway_memory.store.journal.sqlite import migrate
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.withheld import Forgotten, Withheld
 
@@ -95,8 +96,7 @@ def test_without_anything_forgotten_all_is_told(text: str) -> None:
 
 def test_what_is_remembered_again_is_no_longer_withheld() -> None:
     database = sqlite3.connect(":memory:")
-    for _, script in MIGRATIONS:
-        database.executescript(script)
+    migrate(database, Path(":memory:"))
 
     def add(identity: str, text: str, state: str) -> None:
         values = (

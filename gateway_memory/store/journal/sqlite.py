@@ -3,19 +3,27 @@
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
 from gateway_memory.store.disk.private import private_file, private_folder
 from gateway_memory.store.disk.workspace import STATE_FOLDER
-from gateway_memory.store.journal.migrations import MIGRATIONS
+from gateway_memory.store.steps import FIRST, Steps
 
-__all__ = ["MOVING", "migrate", "open_journal", "transaction", "use_write_ahead_log"]
+__all__ = ["MOVING", "STEPS", "migrate", "open_journal", "transaction", "use_write_ahead_log"]
 
 MOVING: Final = "moving"
 """The table of a move into this journal, which exists until the move is complete."""
+STEPS: Final = Steps(
+    folder=Path(__file__).parent / "migrations",
+    former=frozenset(
+        "0001_spine 0002_extraction 0003_events 0004_sessions 0005_distillation 0006_session_ends 0007_switches "
+        "0008_unreadable 0009_withheld 0010_leases 0011_episodes 0012_transcripts 0013_shown 0014_links 0015_requests "
+        "0016_reviews 0017_reports 0018_gone 0019_health 0020_unread 0021_outdated 0022_counted".split()
+    ),
+)
 _PAUSE_SECONDS: Final = 0.005
 
 
@@ -60,32 +68,38 @@ def migrate(database: sqlite3.Connection, path: Path, *, by_move: bool = False) 
 
     Raises:
         SchemaFromFutureError: a newer version wrote the file.
-        StoreError: a move into this memory was not completed.
+        StoreError: a move into this memory was not completed, or a development version did not complete its steps.
         sqlite3.Error: the file can't be read or written.
     """
     if not by_move and _has_table(database, MOVING):
         raise StoreError(f"{path}: a move into this memory was not completed; run the same `gateway-memory move` again")
-    done = _done(database)
-    unknown = sorted(done - {name for name, _ in MIGRATIONS})
+    steps = STEPS.read()
+    if _applied(database, steps, path) == set(steps):
+        return
+    with transaction(database):
+        database.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
+        applied = _applied(database, steps, path)  # another process may have migrated meanwhile
+        for name in [name for name in steps if name not in applied]:
+            if name == FIRST and STEPS.takes_over(applied):
+                database.execute("DELETE FROM migrations")
+            else:
+                for statement in _statements(steps[name]):
+                    database.execute(statement)
+            database.execute("INSERT INTO migrations VALUES (?, ?)", (name, time.time()))
+
+
+def _applied(database: sqlite3.Connection, steps: Container[str], path: Path) -> set[str]:
+    """Return the names of the steps that were applied. Raise StoreError where they are not those of this version."""
+    if not _has_table(database, "migrations"):
+        return set()
+    applied = {name for (name,) in database.execute("SELECT name FROM migrations")}
+    unknown = sorted(name for name in applied - STEPS.former if name not in steps)
     if unknown:
         raise SchemaFromFutureError(
             f"{path}: written by a newer version of gateway-memory (schema {unknown[-1]}); upgrade the package"
         )
-    if len(done) == len(MIGRATIONS):
-        return
-    with transaction(database):
-        database.execute("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, at REAL NOT NULL)")
-        for name, script in MIGRATIONS:
-            # Another process may have migrated meanwhile. Its records are then found here.
-            if database.execute("INSERT OR IGNORE INTO migrations VALUES (?, ?)", (name, time.time())).rowcount:
-                for statement in _statements(script):
-                    database.execute(statement)
-
-
-def _done(database: sqlite3.Connection) -> set[str]:
-    if not _has_table(database, "migrations"):
-        return set()
-    return {name for (name,) in database.execute("SELECT name FROM migrations")}
+    STEPS.check(applied, str(path))
+    return applied
 
 
 def _has_table(database: sqlite3.Connection, name: str) -> bool:

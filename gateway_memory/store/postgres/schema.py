@@ -3,8 +3,8 @@
 import random
 import time
 from collections.abc import Callable
-from importlib.resources import files
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import psycopg
@@ -15,8 +15,9 @@ from gateway_memory.store.journal.sql import EVERY
 from gateway_memory.store.postgres.connection import connected
 from gateway_memory.store.postgres.privileges import give, missing
 from gateway_memory.store.postgres.transaction import see
+from gateway_memory.store.steps import FIRST, Steps
 
-__all__ = ["MOVING", "Doubt", "Standing", "check", "migrate", "standing", "status"]
+__all__ = ["MOVING", "STEPS", "Doubt", "Standing", "check", "migrate", "standing", "status"]
 
 MOVING: Final = "moving"
 """The table of a move into the schema, which exists until the move is complete."""
@@ -26,7 +27,13 @@ _LOCK_MILLISECONDS: Final = 500
 """How long a step queues for a lock. Hosts that come after it wait behind it, and wait no longer than a second."""
 _LOCKED_SECONDS: Final = 600.0
 _NAMED_AT_MOST: Final = 5
-_STEPS: Final = files("gateway_memory.store.postgres") / "migrations"
+STEPS: Final = Steps(
+    folder=Path(__file__).parent / "migrations",
+    former=frozenset(
+        "0001_journal 0002_index 0003_walls 0004_partitions 0005_large 0006_health 0007_unread 0008_telling "
+        "0009_outdated 0010_counted 0011_operators 0012_encoders".split()
+    ),
+)
 _BROKEN: Final = (errors.CheckViolation, errors.ForeignKeyViolation)
 
 
@@ -46,12 +53,6 @@ class Doubt(NamedTuple):
     words: str
 
 
-def _steps() -> dict[str, str]:
-    """Return the steps of this version, by name, in their order."""
-    found = sorted((path.name, path.read_text("utf-8")) for path in _STEPS.iterdir() if path.name.endswith(".sql"))
-    return {name.removesuffix(".sql"): text for name, text in found}
-
-
 def standing(dsn: str, schema: str) -> Standing:
     """Return which steps are applied. Raises StoreError."""
     with connected(dsn, schema) as connection:
@@ -61,11 +62,12 @@ def standing(dsn: str, schema: str) -> Standing:
 def _standing(connection: psycopg.Connection[Any], schema: str) -> Standing:
     known = connection.execute(_IS_MADE, {"schema": schema}).fetchone() == (True,)
     rows = connection.execute("SELECT name FROM migrations ORDER BY name").fetchall() if known else []
-    applied, ours = tuple(str(row[0]) for row in rows), _steps()
+    applied, ours = tuple(str(row[0]) for row in rows), STEPS.read()
+    STEPS.check(applied, f"the schema {schema!r}")
     return Standing(
         applied=applied,
         missing=tuple(name for name in ours if name not in applied),
-        unknown=tuple(name for name in applied if name not in ours),
+        unknown=tuple(name for name in applied if name not in ours and name not in STEPS.former),
         server=connection.info.server_version,
     )
 
@@ -97,7 +99,7 @@ def check(dsn: str, schema: str, *, by_move: bool = False, role: str | None = No
                 "as the owner of the schema"
             )
         query = "SELECT name FROM migrations WHERE ends_older AND NOT (name = ANY(%s)) ORDER BY name"
-        ending = connection.execute(query, (list(_steps()),)).fetchall()
+        ending = connection.execute(query, (list(STEPS.read()),)).fetchall()
         moving = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{schema}.{MOVING}",)).fetchone()
         here = connection.execute("SELECT current_schema()").fetchone()
         if here != (schema,):
@@ -201,14 +203,17 @@ def migrate(dsn: str, schema: str, *, app_role: str = "", locked_seconds: float 
         )
 
         def apply(name: str, text: str) -> None:
-            connection.execute(text)  # our own file, without values
+            if name == FIRST and STEPS.takes_over(found.applied):
+                connection.execute("DELETE FROM migrations WHERE name = ANY(%s)", (list(STEPS.former),))
+            else:
+                connection.execute(text)  # our own file, without values
             ends = text.startswith("-- ends older versions")
             connection.execute("INSERT INTO migrations VALUES (%s, %s)", (name, ends))
 
         until = time.monotonic() + locked_seconds
-        for name in _standing(connection, schema).missing:
-            text = _steps()[name]
-            _briefly(connection, lambda: apply(name, text), name, until)  # noqa: B023 - called at once
+        found, steps = _standing(connection, schema), STEPS.read()
+        for name in found.missing:
+            _briefly(connection, lambda: apply(name, steps[name]), name, until)  # noqa: B023 - called at once
             done.append(name)
         if app_role:
             with connection.transaction():
