@@ -174,7 +174,7 @@ async def test_a_step_waits_for_a_backup_without_stopping_hosts(
     tmp_path: Path,
 ) -> None:
     step = "ALTER TABLE turns ADD COLUMN added_later INTEGER"
-    monkeypatch.setattr(schemas, "STEPS", with_step(tmp_path / "steps", "9999_later", step))
+    monkeypatch.setattr(schemas, "STEPS", with_step(schemas.STEPS, tmp_path / "steps", "9999_later", step))
     with psycopg.connect(dsn, options=f"-csearch_path={schema}") as backup:
         backup.execute("SELECT count(*) FROM turns")  # its lock lasts as long as the transaction
         done: list[object] = []
@@ -199,7 +199,7 @@ def test_a_step_that_gets_no_lock_says_who_is_in_the_way(
     dsn: str, schema: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     step = "ALTER TABLE turns ADD COLUMN added_later INTEGER"
-    monkeypatch.setattr(schemas, "STEPS", with_step(tmp_path / "steps", "9999_later", step))
+    monkeypatch.setattr(schemas, "STEPS", with_step(schemas.STEPS, tmp_path / "steps", "9999_later", step))
     with psycopg.connect(dsn, options=f"-csearch_path={schema}") as backup:
         backup.execute("SELECT count(*) FROM turns")
         with pytest.raises(StoreError, match=r"9999_later waits for a transaction.*pg_stat_activity"):
@@ -327,7 +327,7 @@ def test_new_rows_keep_to_the_constraints_and_old_ones_stop_no_step(
     odd = "INSERT INTO feedback (scope, turn, memory, verdict, at) VALUES ('owner', %s, 'odd', 'wrong', 1)"
     owner.execute(odd, (1,))
     step = "ALTER TABLE feedback ADD CONSTRAINT feedback_memory CHECK (memory <> 'odd') NOT VALID"
-    monkeypatch.setattr(schemas, "STEPS", with_step(tmp_path / "steps", "9999_later", step))
+    monkeypatch.setattr(schemas, "STEPS", with_step(schemas.STEPS, tmp_path / "steps", "9999_later", step))
     assert migrate(dsn, schema) == ["9999_later"]
     assert dict(status(dsn, schema))["constraints that old rows break"] == "feedback_memory"
     with pytest.raises(psycopg.errors.CheckViolation):

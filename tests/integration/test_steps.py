@@ -14,15 +14,17 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from postgres import KINDS, app_of, app_role, fresh_schema, migrated
+from postgres import KINDS, app_of, app_role, fresh_schema, migrated, with_step
 from psycopg import sql
 
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.config.settings import MemorySync, StoreSettings
 from gateway_memory.errors import SchemaFromFutureError, StoreError
+from gateway_memory.store.journal import sqlite
 from gateway_memory.store.journal.sqlite import STEPS, open_journal
 from gateway_memory.store.postgres import schema as schemas
 from gateway_memory.store.postgres.schema import check, migrate, standing, status
+from gateway_memory.store.steps import FIRST
 from recall import EmbedderSettings, RecallSettings
 
 DATA = Path(__file__).parents[1] / "data"
@@ -111,6 +113,20 @@ def test_a_journal_of_former_steps_and_newer_ones_is_from_the_future(tmp_path: P
         database.commit()
         with pytest.raises(SchemaFromFutureError, match="0023_flying_cars"):
             open_journal(former)
+
+
+def test_a_later_step_is_applied_once_wherever_the_first_one_came_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "made").mkdir()
+    open_journal(tmp_path / "made").close()
+    step = "ALTER TABLE memories ADD COLUMN colour TEXT NOT NULL DEFAULT ''; -- after it"
+    monkeypatch.setattr(sqlite, "STEPS", with_step(STEPS, tmp_path / "steps", "0002_colour", step))
+    for folder in (tmp_path / "made", journal(tmp_path / "former"), tmp_path):
+        for _ in range(2):
+            with closing(open_journal(folder)) as database:
+                assert names_of(database) == [FIRST, "0002_colour"]
+                assert "colour" in [column[1] for column in database.execute("PRAGMA table_info(memories)")]
 
 
 # PostgreSQL

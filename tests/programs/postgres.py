@@ -31,7 +31,7 @@ from psycopg.errors import DuplicateObject, UniqueViolation
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.store.ports.store import Store
-from gateway_memory.store.postgres.schema import STEPS, migrate
+from gateway_memory.store.postgres.schema import migrate
 from gateway_memory.store.steps import Steps
 from gateway_memory.sync.opening import open_ports
 from recall import Rows
@@ -223,11 +223,11 @@ def fresh_schema(dsn: str) -> Iterator[str]:
         connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
 
 
-def with_step(folder: Path, name: str, text: str) -> Steps:
-    """Return the steps of a version that has one more."""
-    shutil.copytree(STEPS.folder, folder)
+def with_step(steps: Steps, folder: Path, name: str, text: str) -> Steps:
+    """Return the steps of a version that has one more, in a new folder."""
+    shutil.copytree(steps.folder, folder)
     (folder / f"{name}.sql").write_text(text, "utf-8")
-    return replace(STEPS, folder=folder)
+    return replace(steps, folder=folder)
 
 
 class AsPostgres:
