@@ -94,17 +94,17 @@ async def test_hosts_are_exchanged_one_by_one_while_all_talk(dsn: str, before: P
         assert set(made.split()) == STEPS.former
         one, two = (Host(before, tmp_path, name, schema, app_of(dsn)) for name in ("old1x", "old2x"))
         await asyncio.gather(one.start(), two.start())
-        await asyncio.sleep(1)
+        await asyncio.sleep(seconds(1))
         assert await asyncio.to_thread(migrate, dsn, schema, app_role=app_role(dsn)) == list(STEPS.read())
-        await asyncio.sleep(1)
+        await asyncio.sleep(seconds(1))
         three = Host(ROOT, tmp_path, "new1x", schema, app_of(dsn))
         said = {one.name: await one.end()}
         await three.start()
-        await asyncio.sleep(1)
+        await asyncio.sleep(seconds(1))
         four = Host(ROOT, tmp_path, "new2x", schema, app_of(dsn))
         said[two.name] = await two.end()
         await four.start()
-        await asyncio.sleep(1)
+        await asyncio.sleep(seconds(1))
         said |= {three.name: await three.end(), four.name: await four.end()}
 
         assert standing(dsn, schema).missing == ()
