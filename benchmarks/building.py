@@ -24,7 +24,7 @@ from stalls import Stalls
 import recall.recaller
 from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.scope import resolve_scope
-from gateway_memory.store.ports.episodes import Episode
+from gateway_memory.store.journal.episodes import Episode
 from recall.background import Batches
 from recall.encoding.encoder import BundledEncoder
 

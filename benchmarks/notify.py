@@ -32,7 +32,7 @@ import structlog
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.journal.turns import SqlTurns
+from gateway_memory.store.journal.turns import Turns
 from notifier import Bus, Event, Inbox, MemoryChange, MqttSettings, Notifier, NotifierSettings
 from recall import EmbedderSettings, RecallSettings
 
@@ -117,7 +117,7 @@ def _notifier(memory: GatewayMemory) -> Notifier:
 async def store_events(memory: GatewayMemory, names: list[str]) -> list[Event]:
     """Store events, as a plan's transaction does."""
     turns, notices, now = memory._opened().storage.turns, memory._opened().storage.notices, time.time()  # noqa: SLF001
-    assert isinstance(turns, SqlTurns)
+    assert isinstance(turns, Turns)
     assert isinstance(notices, EventLog)
     events = [Event(scope="owner", at=now, changes=(MemoryChange(id=name, text=TEXT, at=now),)) for name in names]
     return await turns._connection.transact(  # noqa: SLF001 - what a plan does

@@ -22,7 +22,7 @@ from psycopg import sql
 
 from gateway_memory import Config, GatewayMemory
 from gateway_memory.scope import resolve_scope
-from gateway_memory.store.ports.episodes import PAGE_TURNS
+from gateway_memory.store.journal.episodes import PAGE_TURNS
 
 __all__ = ["BUSY", "Sizes", "Template", "expire", "number_expired", "tell_template"]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gateway_memory.observability.logs import DayLog
     from gateway_memory.scope import OWNER
     from gateway_memory.session import Session
-    from gateway_memory.store.ports.turns import UNNUMBERED
+    from gateway_memory.store.journal.turns import UNNUMBERED
 
 __all__ = [
     "OWNER",
@@ -57,7 +57,7 @@ __version__ = "0.2.0"
 
 _HOMES = {
     "OWNER": "scope",
-    "UNNUMBERED": "store.ports.turns",
+    "UNNUMBERED": "store.journal.turns",
     "Config": "config.settings",
     "Context": "context.builder",
     "DayLog": "observability.logs",

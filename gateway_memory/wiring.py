@@ -36,7 +36,7 @@ from gateway_memory.sessions.lifecycle import Lifecycle
 from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.sessions.saver import Saver
 from gateway_memory.sessions.start import SessionStarter
-from gateway_memory.store.ports.health import ProcessState
+from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.sync.health import HealthKeeper
 from gateway_memory.sync.neighbours import Neighbours
 from gateway_memory.sync.opening import open_storage

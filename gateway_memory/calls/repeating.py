@@ -5,7 +5,7 @@ from typing import Any
 from gateway_memory.calls.opened import Opened
 from gateway_memory.calls.translation import only_our_errors
 from gateway_memory.edge.repeats import Work
-from gateway_memory.store.ports.requests import Request
+from gateway_memory.store.journal.requests import Request
 
 __all__ = ["RepeatingCalls"]
 

@@ -14,10 +14,10 @@ from gateway_memory.capture.undo import Refused, Standing, inverse
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_writable
+from gateway_memory.store.journal.ledger import UndoEntry
+from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id
 from gateway_memory.store.plan import CandidateOutcome, Moved, Plan, Retired, Stage
-from gateway_memory.store.ports.ledger import UndoEntry
-from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord
 from gateway_memory.store.report import Rated, Verdict
 from gateway_memory.store.review import Settled

@@ -9,10 +9,10 @@ from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.documents import day_file
+from gateway_memory.store.journal.reviews import Reviews
+from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import CandidateOutcome
-from gateway_memory.store.ports.reviews import Reviews
-from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.review import Review, Settled
 from recall import text_overlap

@@ -8,8 +8,8 @@ from itertools import groupby
 from extractor import Candidate, Decision, Known, Turn
 from gateway_memory.runtime.clock import local_time
 from gateway_memory.store.documents import MEMORY_FILE
+from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.plan import CandidateOutcome, Retired
-from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.review import Review, Settled
 from gateway_memory.sync.follower import IMPORTANCE

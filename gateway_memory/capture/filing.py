@@ -12,8 +12,8 @@ from gateway_memory.capture.merger import Merger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import OWNER_KEY, Scope
+from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.plan import CandidateOutcome, Plan, Stage
-from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage
 

@@ -14,10 +14,10 @@ from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import day_file, is_writable
+from gateway_memory.store.journal.episodes import Episode
+from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
-from gateway_memory.store.ports.episodes import Episode
-from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import EXCHANGE, SAID, TALK, MemoryRecord
 from gateway_memory.store.review import Settled
 from gateway_memory.store.withheld import Forgotten, Withheld, sentences_of

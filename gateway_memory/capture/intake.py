@@ -12,9 +12,9 @@ from gateway_memory.errors import JournalDamagedError, StoreError
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.session import Session
-from gateway_memory.store.ports.requests import Request
-from gateway_memory.store.ports.sessions import Observation
-from gateway_memory.store.ports.turns import NewTurn
+from gateway_memory.store.journal.accepting import NewTurn
+from gateway_memory.store.journal.requests import Request
+from gateway_memory.store.journal.session_state import Observation
 from gateway_memory.sync.storage import Storage
 
 __all__ = ["TurnIntake"]

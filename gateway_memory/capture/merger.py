@@ -14,10 +14,10 @@ from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
+from gateway_memory.store.journal.ledger import MEMORY_FULL
+from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import CandidateOutcome, Retired
-from gateway_memory.store.ports.ledger import MEMORY_FULL
-from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage, record_of
 from recall import Near, Stored

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from extractor import clean
-from gateway_memory.store.ports.sessions import Observation
+from gateway_memory.store.journal.session_state import Observation
 
 __all__ = ["clip", "observed", "tags_of"]
 

@@ -14,7 +14,7 @@ from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.errors import StoreBusyError, StoreError, place_of
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.store.ports.turns import PendingTurn, TurnState
+from gateway_memory.store.journal.turns import PendingTurn, TurnState
 from gateway_memory.sync.storage import Storage
 from recall import RecallError
 

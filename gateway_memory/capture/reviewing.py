@@ -10,8 +10,8 @@ from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import Merger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
+from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.plan import CandidateOutcome, Plan
-from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.review import Review, Settled
 from gateway_memory.sync.storage import Storage
 

@@ -16,8 +16,8 @@ from gateway_memory.capture.reader import NEAREST
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
+from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.plan import CandidateOutcome, Plan
-from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.sync.storage import Storage
 from recall import Near, text_overlap
 

@@ -16,7 +16,7 @@ from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
-from gateway_memory.store.ports.turns import PendingTurn, TurnState
+from gateway_memory.store.journal.turns import PendingTurn, TurnState
 from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.storage import Storage
 from recall import RecallError

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from gateway_memory.store.journal.ledger import UndoEntry
 from gateway_memory.store.plan import CandidateOutcome, Moved, Plan, Retired
-from gateway_memory.store.ports.ledger import UndoEntry
 from gateway_memory.store.record import UNWRITTEN, MemoryRecord
 from gateway_memory.store.review import Settled
 

@@ -7,7 +7,7 @@ from typing import Final
 from gateway_memory.commands.answers import NotDone, as_id, phrase, shown
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.session import Session
-from gateway_memory.store.ports.turns import Reply
+from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.report import Verdict
 
 __all__ = ["counted", "useful", "wrong"]

@@ -9,8 +9,8 @@ from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, re
 from gateway_memory.commands.ports import CommandPorts
 from gateway_memory.edge.phrases import say
 from gateway_memory.session import Session
+from gateway_memory.store.journal.links import below
 from gateway_memory.store.plan import Receipt
-from gateway_memory.store.ports.links import below
 from gateway_memory.store.record import TALK, UNWRITTEN
 
 __all__ = ["history", "history_record", "receipts", "receipts_record", "undo", "why"]

@@ -20,7 +20,7 @@ from gateway_memory.context.talks import record_lines, said_nothing
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.session import Session
-from gateway_memory.store.ports.ledger import MEMORY_FULL
+from gateway_memory.store.journal.ledger import MEMORY_FULL
 from gateway_memory.store.report import ReplyReport
 from gateway_memory.sync.storage import Storage
 from notifier import MemoryChange

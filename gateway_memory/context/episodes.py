@@ -10,8 +10,8 @@ from extractor import statements
 from gateway_memory.edge.phrases import language_of, say
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.session import Session
+from gateway_memory.store.journal.episodes import Episodes, Told
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.ports.episodes import Episodes, Told
 from gateway_memory.sync.episodes import SPEAKERS, page_of
 from recall import Hit, asks_what_was, count_tokens, excerpt_of, passages_of, render_block
 

@@ -11,8 +11,8 @@ from typing import Final, Protocol
 
 from extractor import has_han, is_greeting, is_over, is_small_talk, statements, traits_of
 from gateway_memory.context.opening_text import LastTalk, OpeningMemory
+from gateway_memory.store.journal.episodes import Episode, Told
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.ports.episodes import Episode, Told
 
 __all__ = ["BEGINNING", "LEAST_FOUND", "LEAST_TELLING", "PASSAGES", "last_talk", "own_words_of", "profile"]
 

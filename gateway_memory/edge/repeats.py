@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 from gateway_memory.errors import GatewayMemoryError, StoreError
-from gateway_memory.store.ports.requests import Request, Requests
+from gateway_memory.store.journal.requests import Request, Requests
 
 __all__ = ["Repeats", "Work"]
 

@@ -12,7 +12,7 @@ from gateway_memory.hooks.state import hook_key, register, settings_of
 from gateway_memory.sessions.prompts import Prompts
 from gateway_memory.sessions.worth import is_chinese, much_happened, worth_saving
 from gateway_memory.store.journal.in_place import JournalInPlace
-from gateway_memory.store.ports.sessions import Observation
+from gateway_memory.store.journal.session_state import Observation
 
 __all__ = ["before_compaction", "end", "followup"]
 

@@ -15,9 +15,9 @@ from gateway_memory.hooks.transcript import Exchange, Part, parts_of, read_excha
 from gateway_memory.identity.keys import session_types
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
 from gateway_memory.session import FEATURES
+from gateway_memory.store.journal.accepting import NewTurn
 from gateway_memory.store.journal.in_place import JournalInPlace
-from gateway_memory.store.ports.sessions import Observation
-from gateway_memory.store.ports.turns import NewTurn
+from gateway_memory.store.journal.session_state import Observation
 
 __all__ = ["Reached", "feed", "observations_of", "read_last_message"]
 

@@ -29,9 +29,9 @@ from gateway_memory.store.disk.own import NotOwnError, Owned, open_own
 from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.documents import MEMORY_FILE
+from gateway_memory.store.journal.episodes import Episode, Told
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.markdown import Block, parse
-from gateway_memory.store.ports.episodes import Episode, Told
 from gateway_memory.store.summaries import SESSIONS_FILE
 from recall import Entry, RecallError, peek, related
 

@@ -19,7 +19,7 @@ from gateway_memory.memory import GatewayMemory
 from gateway_memory.serving import models
 from gateway_memory.serving.errors import ServiceError
 from gateway_memory.session import Session
-from gateway_memory.store.ports.requests import Request
+from gateway_memory.store.journal.requests import Request
 
 __all__ = ["AgentCalls"]
 

@@ -16,7 +16,7 @@ from gateway_memory.session import Session
 from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.sessions.saver import Saver
 from gateway_memory.sessions.worth import is_chinese, worth_saving
-from gateway_memory.store.ports.sessions import COUNTED, End, EndState, Observation
+from gateway_memory.store.journal.session_state import COUNTED, End, EndState, Observation
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.storage import Storage
 from recall import render_block

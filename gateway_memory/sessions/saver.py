@@ -28,10 +28,10 @@ from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import day_file
+from gateway_memory.store.journal.session_state import End
+from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
 from gateway_memory.store.plan import CandidateOutcome
-from gateway_memory.store.ports.sessions import End
-from gateway_memory.store.ports.turns import PendingTurn
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord, new_record_id
 from gateway_memory.sync.storage import Storage

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from extractor import is_greeting, is_mostly_chinese, is_small_talk
-from gateway_memory.store.ports.sessions import Observation
+from gateway_memory.store.journal.session_state import Observation
 
 __all__ = ["is_chinese", "much_happened", "worth_saving"]
 

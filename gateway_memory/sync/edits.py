@@ -6,8 +6,8 @@ from typing import Final
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.ports.notices import Notices
 from notifier import Announcer, MemoryChange
 from recall import Stored
 
@@ -32,7 +32,7 @@ class Edited:
 class Edits:
     """Announces the edits that the follower finds."""
 
-    def __init__(self, runtime: Runtime, notices: Notices, announcer: Announcer) -> None:
+    def __init__(self, runtime: Runtime, notices: EventLog, announcer: Announcer) -> None:
         self._runtime = runtime
         self._notices = notices
         self._announcer = announcer

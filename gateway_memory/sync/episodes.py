@@ -11,7 +11,7 @@ from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.store.disk.workspace import EPISODE_PAGES
-from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Episodes
+from gateway_memory.store.journal.episodes import PAGE_TURNS, Episode, Episodes
 from recall import Entry, FileEntries, Recaller, RecallError, Stamp, passages_of
 
 __all__ = ["SPEAKERS", "EpisodeFollower", "is_episode_page", "page_of", "turn_of"]

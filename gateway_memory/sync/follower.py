@@ -15,10 +15,10 @@ from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.annotations import importance_of, noted
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file, is_writable
+from gateway_memory.store.journal.event_log import EventLog
+from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.markdown import Block, content_id, parse
-from gateway_memory.store.ports.documents import Documents, Stamps
-from gateway_memory.store.ports.ledger import Ledger
-from gateway_memory.store.ports.notices import Notices
+from gateway_memory.store.ports import Documents, Stamps
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.edits import Edited, Edits
 from gateway_memory.sync.episodes import is_episode_page
@@ -44,7 +44,7 @@ class Follower:
         runtime: Runtime,
         documents: Documents,
         ledger: Ledger,
-        notices: Notices,
+        notices: EventLog,
         recaller: Recaller,
         edits: Edits | None,
     ) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.metrics import Failure
 from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.store.ports.health import Health, ProcessState
+from gateway_memory.store.journal.health import Health, ProcessState
 
 __all__ = ["HealthKeeper", "WorkspaceHealth"]
 

@@ -6,8 +6,8 @@ from typing import Final
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.store.ports.notices import Notices
-from gateway_memory.store.ports.signals import Signals
+from gateway_memory.store.journal.event_log import EventLog
+from gateway_memory.store.ports import Signals
 from notifier import Event
 
 __all__ = ["Neighbours"]
@@ -36,7 +36,7 @@ class Neighbours:
     def __init__(
         self,
         runtime: Runtime,
-        notices: Notices,
+        notices: EventLog,
         signals: Signals,
         publish: Callable[[Event], None],
         wake: Callable[[], None],

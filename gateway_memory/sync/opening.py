@@ -4,7 +4,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
-from dataclasses import replace
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -24,9 +24,7 @@ from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.disk.slots import NoSlot, Slot
 from gateway_memory.store.disk.workspace import INDEX_FILE, SPOOL_FILE, STATE_FOLDER
 from gateway_memory.store.journal.connection import IN_MEMORY
-from gateway_memory.store.journal.journal import Journal, open_journal
-from gateway_memory.store.ports.documents import Documents
-from gateway_memory.store.ports.store import Store
+from gateway_memory.store.journal.store import Store, open_sqlite
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.edits import Edits
 from gateway_memory.sync.episodes import EpisodeFollower
@@ -46,7 +44,7 @@ _EMBEDDING_REST_SECONDS: Final = 30.0
 async def open_storage(
     stack: AsyncExitStack, workspace: Path | None, runtime: Runtime, announcer: Announcer
 ) -> Storage:
-    """Open the ports, the index and its follower. The stack closes them.
+    """Open the store, the index and its followers. The stack closes them.
 
     workspace: the folder, created if it is missing; None keeps everything in memory.
     announcer: announces edits by hand.
@@ -60,18 +58,7 @@ async def open_storage(
     recaller = await _open_recaller(stack, index, runtime)
     edits = Edits(runtime, store.notices, announcer) if notify.enabled else None
     return Storage(
-        documents=store.documents,
-        records=store.records,
-        requests=store.requests,
-        turns=store.turns,
-        episodes=store.episodes,
-        sessions=store.sessions,
-        ledger=store.ledger,
-        links=store.links,
-        reviews=store.reviews,
-        health=store.health,
-        notices=store.notices,
-        signals=store.signals,
+        **{field.name: getattr(store, field.name) for field in fields(store)},
         recaller=recaller,
         follower=Follower(runtime, store.documents, store.ledger, store.notices, recaller, edits),
         episode_follower=EpisodeFollower(store.episodes, recaller),
@@ -81,7 +68,7 @@ async def open_storage(
 async def open_ports(
     stack: AsyncExitStack, workspace: Path | None, settings: MemorySync, metrics: Metrics
 ) -> tuple[Store, Path | Rows | None]:
-    """Open the ports where the settings say, and return them with the place of the index: see `Recaller`."""
+    """Open the store where the settings say, and return it with the place of the index: see `Recaller`."""
     notify = settings.notify
     sends, history = notify.enabled and notify.mqtt.enabled, notify.mqtt.history_events
     if settings.store.backend == "postgres":
@@ -139,17 +126,22 @@ async def open_store(
     history: int = 1000,
     refused: Callable[[OSError], None] = lambda _: None,
 ) -> Store:
-    """Open only the ports.
+    """Open only the store.
 
     sends: events leave this process. history: the number of stored events of each origin.
     refused: told once of each file of a scope's folder that is not read.
     """
     if workspace is None:
         files = defaultdict[str, RecordsInMemory](RecordsInMemory)
-        journal = await open_journal(
-            stack, IN_MEMORY, NoSlot(), file_of=lambda scope, _: files[scope.key], sends=sends, history=history
+        return await open_sqlite(
+            stack,
+            IN_MEMORY,
+            NoSlot(),
+            DocumentsInMemory(),
+            file_of=lambda scope, _: files[scope.key],
+            sends=sends,
+            history=history,
         )
-        return _store(DocumentsInMemory(), journal)
     state = workspace / STATE_FOLDER
     slot = Slot(state / "slots")
     stack.callback(slot.release)
@@ -159,13 +151,13 @@ async def open_store(
         return DiskRecords(workspace / scope.folder / SESSIONS_FILE, workspace)
 
     path = workspace / "journal.sqlite"
-    journal = await open_journal(stack, path, slot, file_of=file_of, sends=sends, history=history)
+    documents = MarkdownFiles(workspace, state, refused)
+    store = await open_sqlite(stack, path, slot, documents, file_of=file_of, sends=sends, history=history)
+    stack.callback(documents.close)
     await compute(_hide, path)
     slot.started()
-    files_of_workspace = MarkdownFiles(workspace, state, refused)
-    stack.callback(files_of_workspace.close)
     log.info("store.open", slot=slot.number)
-    return _store(files_of_workspace, journal)
+    return store
 
 
 async def open_rows(
@@ -179,10 +171,10 @@ async def open_rows(
     history: int = 1000,
     metrics: Metrics | None = None,
 ) -> Store:
-    """Open only the ports, over PostgreSQL. direct, spool: see `open_postgres`. The rest: see `open_store`."""
+    """Open only the store, over PostgreSQL. direct, spool: see `open_postgres`. The rest: see `open_store`."""
     from gateway_memory.store.postgres.opening import open_postgres
 
-    documents, journal, signals = await open_postgres(
+    return await open_postgres(
         stack,
         dsn,
         schema=schema,
@@ -191,23 +183,6 @@ async def open_rows(
         sends=sends,
         history=history,
         metrics=metrics or Metrics(),
-    )
-    return replace(_store(documents, journal), signals=signals)
-
-
-def _store(documents: Documents, journal: Journal) -> Store:
-    return Store(
-        documents=documents,
-        records=journal.records,
-        requests=journal.requests,
-        turns=journal.turns,
-        episodes=journal.episodes,
-        sessions=journal.sessions,
-        ledger=journal.ledger,
-        links=journal.links,
-        reviews=journal.reviews,
-        health=journal.health,
-        notices=journal.notices,
     )
 
 

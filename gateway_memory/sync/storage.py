@@ -3,17 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gateway_memory.store.ports.documents import Documents, Records
-from gateway_memory.store.ports.episodes import Episodes
-from gateway_memory.store.ports.health import Health
-from gateway_memory.store.ports.ledger import Ledger
-from gateway_memory.store.ports.links import Links
-from gateway_memory.store.ports.notices import Notices
-from gateway_memory.store.ports.requests import Requests
-from gateway_memory.store.ports.reviews import Reviews
-from gateway_memory.store.ports.sessions import Sessions
-from gateway_memory.store.ports.signals import Signals
-from gateway_memory.store.ports.turns import Turns
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.episodes import EpisodeFollower
 from gateway_memory.sync.follower import IMPORTANCE, Follower
@@ -26,21 +16,9 @@ _OF_THE_DOCUMENT: Final = ("text", "file", "at", "type", "confidence")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Storage:
-    """The ports of one open memory, its index, and the follower that keeps the index equal to the documents."""
+class Storage(Store):
+    """The store of one open memory, its index, and the followers that keep the index equal to it."""
 
-    documents: Documents
-    records: Records
-    requests: Requests
-    turns: Turns
-    episodes: Episodes
-    sessions: Sessions
-    ledger: Ledger
-    links: Links
-    reviews: Reviews
-    health: Health
-    notices: Notices
-    signals: Signals | None
     recaller: Recaller
     follower: Follower
     episode_follower: EpisodeFollower

@@ -9,7 +9,7 @@ from gateway_memory.capture.reader import OVER_BUDGET
 from gateway_memory.identity.keys import session_types
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.ports.episodes import Episode
+from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.sync.storage import Storage
 
 __all__ = ["Backlog", "Caught"]

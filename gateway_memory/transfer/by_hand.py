@@ -11,11 +11,11 @@ from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import FileEdit, is_document
+from gateway_memory.store.journal.links import root_of
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.merging import merged
 from gateway_memory.store.patch import patch_of
-from gateway_memory.store.ports.documents import Documents
-from gateway_memory.store.ports.links import root_of
-from gateway_memory.store.ports.store import Store
+from gateway_memory.store.ports import Documents
 from gateway_memory.sync.opening import open_ports
 
 __all__ = ["Outcome", "Saved", "check_document", "delete_by_hand", "open_for", "save_by_hand"]

@@ -13,7 +13,7 @@ from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.private import private_folder
 from gateway_memory.store.documents import MEMORY_FILE, is_document
-from gateway_memory.store.ports.store import Store
+from gateway_memory.store.journal.store import Store
 from gateway_memory.transfer.by_hand import delete_by_hand, save_by_hand
 
 __all__ = ["STATE_FILE", "Checkout", "Committed"]

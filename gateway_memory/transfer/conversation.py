@@ -9,8 +9,8 @@ from typing import Any, Final, Literal
 
 from extractor import clean
 from gateway_memory.edge.content import well_formed
+from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.ports.episodes import Episode
 from gateway_memory.transfer.items import EpisodeItem, Ignored, Item, Problem
 
 __all__ = ["Conversation", "Message", "episodes_of", "path_to", "text_of_parts", "time_of"]

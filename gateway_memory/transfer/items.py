@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway_memory.store.ports.episodes import Episode
+from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.review import Review
 from gateway_memory.store.summaries import SessionRecord

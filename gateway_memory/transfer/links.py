@@ -13,8 +13,8 @@ from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.sessions.lifecycle import Lifecycle
 from gateway_memory.sessions.registry import SessionRegistry
-from gateway_memory.store.ports.links import Link, below, root_of
-from gateway_memory.store.ports.sessions import End
+from gateway_memory.store.journal.links import Link, below, root_of
+from gateway_memory.store.journal.session_state import End
 from gateway_memory.sync.storage import Storage
 from gateway_memory.transfer.joining import Joining
 

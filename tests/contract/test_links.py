@@ -10,10 +10,10 @@ from postgres import ON_POSTGRES, app_of, migrated
 
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.documents import MEMORY_FILE
+from gateway_memory.store.journal.episodes import Episode
+from gateway_memory.store.journal.links import Link, below, root_of
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan, Retired
-from gateway_memory.store.ports.episodes import Episode
-from gateway_memory.store.ports.links import Link, below, root_of
-from gateway_memory.store.ports.store import Store
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.opening import open_rows, open_store

@@ -13,9 +13,9 @@ import pytest
 from postgres import ON_POSTGRES, app_of, migrated
 
 from gateway_memory.scope import Scope
+from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.in_place import JournalInPlace
-from gateway_memory.store.ports.episodes import Episode
-from gateway_memory.store.ports.store import Store
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.postgres.erasing import ScopeTables
 from gateway_memory.sync.opening import open_rows, open_store
 

@@ -19,14 +19,14 @@ from gateway_memory.observability.metrics import Failure
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.store.disk.slots import Slot
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit
+from gateway_memory.store.journal.accepting import NewTurn
+from gateway_memory.store.journal.episodes import Episode
+from gateway_memory.store.journal.health import ProcessState
+from gateway_memory.store.journal.ledger import MEMORY_FULL
+from gateway_memory.store.journal.session_state import End, Observation
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
-from gateway_memory.store.ports.episodes import Episode
-from gateway_memory.store.ports.health import ProcessState
-from gateway_memory.store.ports.ledger import MEMORY_FULL
-from gateway_memory.store.ports.sessions import End, Observation
-from gateway_memory.store.ports.store import Store
-from gateway_memory.store.ports.turns import NewTurn
 from gateway_memory.store.postgres.documents import DocumentRows
 from gateway_memory.store.record import EXCHANGE, TALK, MemoryRecord
 from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
@@ -715,7 +715,7 @@ async def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
 async def test_a_damaged_row_is_set_aside_and_the_others_are_there(store: Store) -> None:
     await carried_out(store, plan(record("aaaaaaaa")))
     await carried_out(store, plan(record("bbbbbbbb"), at=10.0))
-    connection = store.turns._connection  # type: ignore[attr-defined]
+    connection = store.turns._connection
     query = "UPDATE receipts SET outcome = '{' WHERE id = 1"
     await connection.transact(lambda database: database.execute(query), of="owner")
     (standing,) = await store.ledger.receipts(limit=5)

@@ -23,7 +23,7 @@ from gateway_memory import OWNER, Config, GatewayMemory, UsageError
 from gateway_memory.cli.main import main
 from gateway_memory.config.settings import ReviewSettings
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
-from gateway_memory.store.ports.turns import Queue
+from gateway_memory.store.journal.turns import Queue
 from gateway_memory.transfer.exporter import to_line
 from gateway_memory.transfer.layouts import read_layout
 from recall import EmbedderSettings, RecallSettings

@@ -13,7 +13,7 @@ from inside import parts
 from patience import seconds
 
 from gateway_memory import OWNER, GatewayMemory, load_config
-from gateway_memory.store.ports.turns import Queue
+from gateway_memory.store.journal.turns import Queue
 
 SCRIPT = Path(dying_gateway.__file__)
 

@@ -17,8 +17,8 @@ from gateway_memory.config.settings import DistillSettings, MemorySync
 from gateway_memory.store.disk import files
 from gateway_memory.store.disk.files import MarkdownFiles
 from gateway_memory.store.documents import FileEdit
-from gateway_memory.store.journal.turns import SqlTurns
-from gateway_memory.store.ports.ledger import Uses
+from gateway_memory.store.journal.turns import Turns
+from gateway_memory.store.journal.uses import Uses
 from gateway_memory.store.record import MemoryRecord
 from recall import EmbedderSettings, RecallSettings
 
@@ -195,7 +195,7 @@ async def test_a_crash_between_the_decision_and_its_record_is_carried_out_later(
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patch:
-            patch.setattr(SqlTurns if written else MarkdownFiles, "finish" if written else "edit", broken)
+            patch.setattr(Turns if written else MarkdownFiles, "finish" if written else "edit", broken)
             await end(memory)
         await memory.flush()
         everything = "".join(path.read_text("utf-8") for path in tmp_path.rglob("*.md"))

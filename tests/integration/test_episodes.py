@@ -15,7 +15,7 @@ from gateway_memory.cli.main import main
 from gateway_memory.hooks.words import _index_follows, lines_of
 from gateway_memory.scope import OWNER_SCOPE
 from gateway_memory.store.disk.workspace import INDEX_FILE
-from gateway_memory.store.ports.episodes import Episode, Episodes
+from gateway_memory.store.journal.episodes import Episode, Episodes
 from gateway_memory.sync.episodes import EpisodeFollower
 from recall import EmbedderSettings, Recaller, RecallSettings
 

@@ -22,10 +22,10 @@ from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.errors import StoreError
 from gateway_memory.scope import OWNER_SCOPE, Scope
+from gateway_memory.store.journal.accepting import NewTurn
 from gateway_memory.store.journal.moving import FilesSide
 from gateway_memory.store.journal.sqlite import open_journal
 from gateway_memory.store.moving import LEFT, PARTS
-from gateway_memory.store.ports.turns import NewTurn
 from gateway_memory.store.postgres.moving import PostgresSide
 from gateway_memory.store.postgres.schema import check
 from gateway_memory.store.summaries import SessionRecord

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 from postgres import KINDS, app_of, migrated
 
-from gateway_memory.store.ports.episodes import Episode
-from gateway_memory.store.ports.store import Store
+from gateway_memory.store.journal.episodes import Episode
+from gateway_memory.store.journal.store import Store
 from gateway_memory.sync.opening import open_rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]

@@ -25,11 +25,11 @@ from gateway_memory.cli.main import main
 from gateway_memory.config.settings import IncrementalSyncSettings, MemorySync, OpeningSettings, StoreSettings
 from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureError, StoreError, UsageError
 from gateway_memory.scope import Scope
+from gateway_memory.store.journal.accepting import NewTurn
 from gateway_memory.store.journal.sql import Database
 from gateway_memory.store.journal.sqlite import migrate as migrate_file
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan
-from gateway_memory.store.ports.store import Store
-from gateway_memory.store.ports.turns import NewTurn
 from gateway_memory.store.postgres.connection import PostgresConnection
 from gateway_memory.store.postgres.hosts import HostSlot
 from gateway_memory.store.postgres.schema import check, migrate, standing

@@ -14,7 +14,7 @@ from inside import parts
 from patience import seconds
 
 from gateway_memory import OWNER, GatewayMemory, StoreError, UsageError, load_config
-from gateway_memory.store.ports.requests import Request
+from gateway_memory.store.journal.requests import Request
 
 ONE = Request(call="command", caller="zoe", id="1", scope="owner")
 DAY = 86_400.0

@@ -10,8 +10,8 @@ from postgres import KINDS, app_of, migrated
 from gateway_memory.errors import StoreError
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.journal.sql import Named
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan
-from gateway_memory.store.ports.store import Store
 from gateway_memory.store.postgres.connection import PostgresConnection, in_schema
 from gateway_memory.store.postgres.schema import status
 from gateway_memory.store.record import MemoryRecord

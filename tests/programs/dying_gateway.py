@@ -14,7 +14,7 @@ from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.capture.stages import BatchStage, RulesStage
 from gateway_memory.store.disk import replacing
 from gateway_memory.store.disk.files import MarkdownFiles
-from gateway_memory.store.journal.turns import SqlTurns
+from gateway_memory.store.journal.turns import Turns
 from notifier import Announcer
 from recall import Recaller
 
@@ -47,8 +47,8 @@ def dies_after(owner: Any, name: str) -> None:
 
 STEPS: dict[str, Callable[[GatewayMemory], None]] = {
     "turn accepted": lambda _: dies_before(RulesStage, "run"),
-    "decided, no plan yet": lambda _: dies_before(SqlTurns, "save_plan"),
-    "plan written": lambda _: dies_after(SqlTurns, "save_plan"),
+    "decided, no plan yet": lambda _: dies_before(Turns, "save_plan"),
+    "plan written": lambda _: dies_after(Turns, "save_plan"),
     "before the file is replaced": lambda _: dies_before(replacing, "rename"),
     "temporary file written": lambda _: dies_before(replacing, "_hidden"),
     "first file replaced": lambda _: dies_before(replacing, "persist"),
@@ -56,8 +56,8 @@ STEPS: dict[str, Callable[[GatewayMemory], None]] = {
     "before it is announced": lambda _: dies_before(Announcer, "written"),
     "before the index follows": lambda _: dies_before(Recaller, "replace_file"),
     "index written": lambda _: dies_after(Recaller, "replace_file"),
-    "before the turn is done": lambda _: dies_before(SqlTurns, "finish"),
-    "turn done": lambda _: dies_after(SqlTurns, "finish"),
+    "before the turn is done": lambda _: dies_before(Turns, "finish"),
+    "turn done": lambda _: dies_after(Turns, "finish"),
     "before the batch": lambda _: dies_before(BatchStage, "run"),
 }
 

@@ -9,11 +9,11 @@ from editor import WORDS_ALONE
 
 from gateway_memory import GatewayMemory, load_config
 from gateway_memory.capture.stages import BatchStage, RulesStage
-from gateway_memory.store.journal.turns import SqlTurns
+from gateway_memory.store.journal.turns import Turns
 
 STEPS = {
-    "taken up": lambda: dies_after(SqlTurns, "take_up"),
-    "before the rules are done": lambda: dies_before(SqlTurns, "finish"),
+    "taken up": lambda: dies_after(Turns, "take_up"),
+    "before the rules are done": lambda: dies_before(Turns, "finish"),
     "the rules are done": lambda: dies_after(RulesStage, "run"),
     "the batch is done": lambda: dies_after(BatchStage, "run"),
 }

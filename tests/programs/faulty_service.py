@@ -12,7 +12,7 @@ from typing import Any
 
 from gateway_memory import GatewayMemory
 from gateway_memory.cli.main import main
-from gateway_memory.store.journal.requests import SqlRequests
+from gateway_memory.store.journal.requests import Requests
 
 SECONDS = {"slow": 1.5, "stuck": 3600.0}
 
@@ -32,7 +32,7 @@ search = GatewayMemory.search
 
 if __name__ == "__main__":
     if os.environ["FAULT"] == "dies":
-        SqlRequests.answer = die  # type: ignore[method-assign, assignment]
+        Requests.answer = die  # type: ignore[method-assign, assignment]
     else:
         GatewayMemory.search = late  # type: ignore[method-assign, assignment]
     sys.exit(main())

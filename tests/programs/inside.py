@@ -5,7 +5,7 @@ from typing import Any
 
 from gateway_memory import GatewayMemory
 from gateway_memory.store.journal.connection import Connection
-from gateway_memory.store.journal.turns import SqlTurns
+from gateway_memory.store.journal.turns import Turns
 from gateway_memory.wiring import OpenMemory
 from notifier import NotifierStatus
 
@@ -20,7 +20,7 @@ def parts(memory: GatewayMemory) -> OpenMemory:
 def connection(memory: GatewayMemory) -> Connection:
     """Return the connection on which an open memory's journal works."""
     turns = parts(memory).storage.turns
-    assert isinstance(turns, SqlTurns)
+    assert isinstance(turns, Turns)
     assert isinstance(turns._connection, Connection)
     return turns._connection
 

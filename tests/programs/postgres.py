@@ -30,7 +30,7 @@ from psycopg.errors import DuplicateObject, UniqueViolation
 
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.store.ports.store import Store
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.postgres.schema import migrate
 from gateway_memory.store.steps import Steps
 from gateway_memory.sync.opening import open_ports

@@ -10,8 +10,7 @@ from typing import Any
 from editor import WORDS_ALONE
 
 from gateway_memory import OWNER, GatewayMemory, Session, load_config
-from gateway_memory.store.journal.requests import SqlRequests
-from gateway_memory.store.ports.requests import Request
+from gateway_memory.store.journal.requests import Request, Requests
 
 ID = Request(call="command", caller="one", id="undo-1", scope="owner")
 
@@ -34,7 +33,7 @@ async def main(workspace: Path, step: str) -> None:
     async with GatewayMemory(load_config(WORDS_ALONE), workspace) as memory:
         session = await memory.start_session("one", user=OWNER)
         if step != "after":
-            setattr(SqlRequests, "begin" if step == "before" else "answer", die)
+            setattr(Requests, "begin" if step == "before" else "answer", die)
         await undo(memory, session)
         die()
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gateway_memory.capture.observations import clip, tags_of
 from gateway_memory.sessions.worth import worth_saving
-from gateway_memory.store.ports.sessions import Observation
+from gateway_memory.store.journal.session_state import Observation
 
 
 def test_a_read_file_keeps_its_path_and_size() -> None:

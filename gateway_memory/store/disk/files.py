@@ -24,7 +24,7 @@ from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own
 from gateway_memory.store.disk.private import FILE_MODE
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit, edited
 from gateway_memory.store.patch import Patch
-from gateway_memory.store.ports.documents import Stamps
+from gateway_memory.store.ports import Stamps
 from recall import Stamp
 
 __all__ = ["MarkdownFiles"]

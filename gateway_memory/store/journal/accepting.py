@@ -1,20 +1,50 @@
-"""Accept turns in a transaction: that of the event loop, or that of a hook, which has no event loop."""
+"""New turns, accepted in a transaction: that of the event loop, or that of a hook, which has no event loop."""
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gateway_memory.store.journal.session_state import observe
+from gateway_memory.store.journal.session_state import Observation, observe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateway_memory.store.journal.sql import Database, Found
-    from gateway_memory.store.ports.turns import NewTurn
-
-__all__ = ["accept", "accept_all"]
+    from gateway_memory.store.report import ReplyReport
 
 
-def accept(database: "Database", turn: "NewTurn", slot: int) -> int:
+__all__ = ["NewTurn", "accept", "accept_all"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTurn:
+    """A turn to accept. Times are epoch seconds.
+
+    turn_id: the caller's id. The same id in the same session key and scope is the same turn.
+    recalled: the ids of the memories that were recalled for the reply.
+    report: what was considered for it, if it is known.
+    seen: the observations of the turn.
+    extract: whether memories are extracted from it. episode: whether it is kept after it was processed.
+    joined: the key of the shared scope that its session has joined, to which its decisions go, or "".
+    """
+
+    turn_id: str
+    scope: str
+    session_key: str
+    session_id: str
+    user: str
+    reply: str
+    at: float
+    accepted_at: float
+    recalled: tuple[str, ...] = ()
+    report: "ReplyReport | None" = None
+    seen: tuple[Observation, ...] = ()
+    extract: bool = True
+    episode: bool = False
+    joined: str = ""
+
+
+def accept(database: "Database", turn: NewTurn, slot: int) -> int:
     """Accept one turn: see `accept_all`."""
     return accept_all(database, [(turn, slot)])[0]
 
@@ -52,11 +82,11 @@ def accept_all(database: "Database", turns: "Sequence[tuple[NewTurn, int]]") -> 
     return [int(known[_key(turn)]) for turn, _ in turns]
 
 
-def _key(turn: "NewTurn") -> tuple[str, str, str]:
+def _key(turn: NewTurn) -> tuple[str, str, str]:
     return turn.scope, turn.session_key, turn.turn_id
 
 
-def _inserted(database: "Database", turn: "NewTurn", slot: int) -> "Found":
+def _inserted(database: "Database", turn: NewTurn, slot: int) -> "Found":
     return database.execute(
         'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot, extract, episode, '
         "joined) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",

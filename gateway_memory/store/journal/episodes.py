@@ -1,20 +1,87 @@
-"""The port `Episodes` in SQLite."""
+"""Episodes: what was said in processed turns."""
 
 import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, cast
+from dataclasses import dataclass
+from typing import Final, Literal, cast
 
 from gateway_memory.store.journal.sql import AMONG_NUMBERS, EVERY, Database, SqlConnection, upsert
 from gateway_memory.store.journal.withheld import forget_for_good, replaced, withheld
-from gateway_memory.store.ports.episodes import PAGE_TURNS, Episode, Told, Unread
 from gateway_memory.store.record import EXCHANGE, TALK
+from gateway_memory.store.withheld import Withheld
 
-__all__ = ["SqlEpisodes", "keep_episodes", "latest_of", "take_unread", "told_of", "touch_turns", "wait_for_model"]
+__all__ = [
+    "PAGE_TURNS",
+    "Episode",
+    "Episodes",
+    "Told",
+    "Unread",
+    "keep_episodes",
+    "latest_of",
+    "take_unread",
+    "told_of",
+    "touch_turns",
+    "wait_for_model",
+]
 
+PAGE_TURNS: Final = 64
+"""A page is the turns n * PAGE_TURNS … (n + 1) * PAGE_TURNS - 1 of one scope. The index follows page by page."""
+Unread = Literal["", "rules", "model", "no"]
+"""Who has still to read an episode that another program recorded: first the rules, then the model; "no" for nobody.
+
+"": it was said here.
+"""
 _COLUMNS: Final = 'turn, scope, session_key, session_id, "user", reply, at'
 _UNREAD: Final = "unread IN ('rules', 'model')"
 _SELECT: Final = f"SELECT {_COLUMNS}, unread FROM episodes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """A turn as it was said, without private spans, secrets and injected blocks. at: epoch seconds."""
+
+    turn: int
+    scope: str
+    session_key: str
+    session_id: str
+    user: str
+    reply: str
+    at: float
+    unread: Unread = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """Episodes as they were said, and what may not be told of them.
+
+    hidden: what was forgotten since. replaced: what a newer memory has replaced since.
+    sources: those of their turns from which a forgotten memory was extracted.
+    gone: those that were forgotten as a whole.
+    """
+
+    episodes: Mapping[int, Episode]
+    hidden: Withheld
+    replaced: Withheld
+    sources: frozenset[int]
+    gone: frozenset[int]
+
+    def sides(self, turn: int, *, past: bool) -> tuple[str, str] | None:
+        """Return what may be told of the user's words and of the reply; None if nothing may.
+
+        past: also what was replaced since, for a question about the past.
+        """
+        episode = self.episodes.get(turn)
+        if episode is None or turn in self.gone:
+            return None
+        said = (episode.user, episode.reply)
+        words = self.hidden.words_of(*said, since=episode.at)
+        user, reply = (self.hidden.cut(text, since=episode.at, words=words).strip() for text in said)
+        if turn in self.sources and (user, reply) == (episode.user.strip(), episode.reply.strip()):
+            return None  # it says in other words what was forgotten
+        if not past:
+            user, reply = (self.replaced.cut(text, since=episode.at).strip() for text in (user, reply))
+        return (user, reply) if user or reply else None
 
 
 def keep_episodes(database: Database, turns: Sequence[int]) -> None:
@@ -81,27 +148,35 @@ def latest_of(database: Database, scope: str, besides: str, limit: int) -> list[
     return [_episode(row) for row in database.execute(query, (scope, str(last[0]), limit)).fetchall()]
 
 
-class SqlEpisodes:
-    """The port on the journal's connection; `ports.episodes` documents the calls."""
+class Episodes:
+    """What was said in processed turns. `Turns.finish` stores episodes.
+
+    Every call may raise StoreError, and has then changed nothing.
+    """
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     async def pages(self, scope: str, among: Sequence[int] | None = None) -> Mapping[int, str]:
+        """Return the pages of a scope, or which of some there are, each with a token that changes with its episodes."""
         query, values = "SELECT page, token FROM episode_pages WHERE scope = ?", [scope]
         if among is not None:
             query, values = f"{query} AND page IN {AMONG_NUMBERS}", [scope, json.dumps(among)]
         return {int(page): str(token) for page, token in await self._connection.rows(query, values, of=scope)}
 
     async def unindexed_scopes(self) -> list[str]:
+        """Return the scopes with pages that changed since they were indexed."""
         query = "SELECT DISTINCT scope FROM episode_pages WHERE behind"
         return [str(row[0]) for row in await self._connection.rows(query, of=EVERY)]
 
     async def unindexed(self, scope: str) -> list[int]:
+        """Return the pages of a scope that changed since they were indexed."""
         query = "SELECT page FROM episode_pages WHERE scope = ? AND behind"
         return [int(row[0]) for row in await self._connection.rows(query, (scope,), of=scope)]
 
     async def indexed(self, scope: str, pages: Mapping[int, str]) -> list[int]:
+        """Record that pages are indexed as of their tokens; return those that have another token by now."""
+
         def work(database: Database) -> list[int]:
             query = "UPDATE episode_pages SET behind = FALSE WHERE scope = ? AND page = ? AND token = ? AND behind"
             for page, token in pages.items():
@@ -113,6 +188,8 @@ class SqlEpisodes:
         return await self._connection.transact(work, of=scope, alone=[f"pages {scope}"])
 
     async def read(self, scope: str, pages: Sequence[int]) -> Mapping[int, tuple[str, Sequence[Episode]]]:
+        """Return the token of each of these pages ("" if it does not exist), and its episodes, oldest first."""
+
         def work(database: Database) -> Mapping[int, tuple[str, Sequence[Episode]]]:
             query = f"SELECT page, token FROM episode_pages WHERE scope = ? AND page IN {AMONG_NUMBERS}"
             tokens = database.execute(query, (scope, json.dumps(pages)))
@@ -128,9 +205,11 @@ class SqlEpisodes:
         return await self._connection.read(work, of=scope)
 
     async def told(self, scope: str, turns: Sequence[int]) -> Told:
+        """Return the episodes of these turns."""
         return await self._connection.read(lambda database: told_of(database, scope, turns), of=scope)
 
     async def around(self, scope: str, turn: int, number: int) -> list[int]:
+        """Return a turn, with up to `number` turns before it and after it in its session, oldest first."""
         where = (
             "SELECT turn FROM episodes WHERE scope = ? AND session_id = "
             "(SELECT session_id FROM episodes WHERE scope = ? AND turn = ?) AND turn"
@@ -141,17 +220,21 @@ class SqlEpisodes:
         return [*(int(row[0]) for row in reversed(before)), turn, *(int(row[0]) for row in after)]
 
     async def between(self, scope: str, since: float, until: float, limit: int) -> list[int]:
+        """Return the turns of a time, since <= at < until in epoch seconds, oldest first."""
         query = "SELECT turn FROM episodes WHERE scope = ? AND at >= ? AND at < ? ORDER BY at, turn LIMIT ?"
         return [int(row[0]) for row in await self._connection.rows(query, (scope, since, until, limit), of=scope)]
 
     async def latest(self, scope: str, besides: str, limit: int) -> list[Episode]:
+        """Return the first exchanges of the session that took place last here. besides: the id of one to pass over."""
         return await self._connection.read(lambda database: latest_of(database, scope, besides, limit), of=scope)
 
     async def of_session(self, scope: str, session_id: str) -> list[int]:
+        """Return the turns of a session, oldest first."""
         query = "SELECT turn FROM episodes WHERE scope = ? AND session_id = ? ORDER BY at, turn"
         return [int(row[0]) for row in await self._connection.rows(query, (scope, session_id), of=scope)]
 
     async def session_of(self, scope: str, name: str) -> str:
+        """Return the id of the newest session that a name means, its id or its key; "" if nothing was said in any."""
         query = (
             "SELECT session_id FROM episodes WHERE scope = ? AND (session_id = ? OR session_key = ?) "
             "ORDER BY at DESC, turn DESC LIMIT 1"
@@ -160,14 +243,21 @@ class SqlEpisodes:
         return str(rows[0][0]) if rows else ""
 
     async def times(self, scope: str) -> list[float]:
+        """Return the times of all episodes of a scope, oldest first, in epoch seconds."""
         rows = await self._connection.rows("SELECT at FROM episodes WHERE scope = ? ORDER BY at", (scope,), of=scope)
         return [float(row[0]) for row in rows]
 
     async def all_of(self, scope: str, after: int, limit: int) -> list[Episode]:
+        """Return the first episodes of a scope behind a turn, by turn."""
         query = f"{_SELECT} WHERE scope = ? AND turn > ? ORDER BY turn LIMIT ?"
         return [_episode(row) for row in await self._connection.rows(query, (scope, after, limit), of=scope)]
 
     async def add(self, episodes: Sequence[Episode]) -> list[int]:
+        """Store episodes under new turn numbers, and return the numbers of those that are new.
+
+        An episode is known if one of the same time and session key has the user's words or the reply, and if it was
+        forgotten as a whole, or with its session.
+        """
 
         def work(database: Database) -> list[int]:
             added = [(each.scope, turn) for each in episodes if (turn := _added(database, each)) is not None]
@@ -177,23 +267,31 @@ class SqlEpisodes:
         return await self._connection.transact(work, of=_scopes(episodes))
 
     async def known(self, episodes: Sequence[Episode]) -> int:
+        """Return how many of these episodes are known, as `add` finds it."""
         return await self._connection.read(
             lambda database: sum(_is_known(database, each) for each in episodes), of=_scopes(episodes)
         )
 
     async def unread(self, scope: str, after: tuple[float, int], limit: int) -> list[Episode]:
+        """Return the first unread episodes of a scope behind a time and a turn, by time."""
         query = f"{_SELECT} WHERE scope = ? AND {_UNREAD} AND (at, turn) > (?, ?) ORDER BY at, turn LIMIT ?"
         return [_episode(row) for row in await self._connection.rows(query, (scope, *after, limit), of=scope)]
 
     async def count_unread(self, since: float) -> Mapping[str, int]:
+        """Return how many episodes since a time (epoch seconds) are unread, by scope."""
         query = f"SELECT scope, count(*) FROM episodes WHERE {_UNREAD} AND at >= ? GROUP BY scope ORDER BY scope"
         return {str(scope): int(number) for scope, number in await self._connection.rows(query, (since,), of=EVERY)}
 
     async def count(self, scope: str) -> int:
+        """Return how many episodes a scope has."""
         ((number,),) = await self._connection.rows("SELECT count(*) FROM episodes WHERE scope = ?", (scope,), of=scope)
         return int(number)
 
     async def delete_before(self, at: float) -> int:
+        """Delete the episodes of all scopes that were said before a time, in epoch seconds; return their number.
+
+        What is withheld for those that were forgotten is then gone for good.
+        """
 
         def work(database: Database) -> int:
             forget_for_good(database, at)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from gateway_memory.store.journal.noticing import record_edit
 from gateway_memory.store.journal.sql import AMONG, EVERY, Database, SqlConnection
 from gateway_memory.store.journal.unreadable import put
-from gateway_memory.store.ports.lease import Lease
+from gateway_memory.store.ports import Lease
 from notifier import Event, MemoryChange, NotifierError, decode, encode, journal_of, split
 
 __all__ = ["EventLog"]
@@ -24,7 +24,7 @@ _EMPTY: Final = encode(Event(scope="", at=0.0, changes=()))
 
 
 class EventLog:
-    """The port `Notices` in SQL.
+    """Events by origin and number. An origin is a process, and its numbers have no gaps. Calls may raise StoreError.
 
     reader: a second connection from which the sender reads, so that commits do not delay it.
     slot: the process's lease.
@@ -41,7 +41,7 @@ class EventLog:
         slot: Lease,
         sends: bool,
         history: int,
-        published: Callable[[], None],
+        published: Callable[[], None] = lambda: None,
     ) -> None:
         self._connection = connection
         self._reader = reader
@@ -51,6 +51,7 @@ class EventLog:
         self._history = history
         self.published = published
         self.journal = ""
+        """The id of the store, which all of its processes share."""
 
     @property
     def instance(self) -> str:
@@ -153,6 +154,8 @@ class EventLog:
         """Store events about edits by hand, and return them with their numbers.
 
         Changes that our own plans made, and changes that any process has stored before, are left out.
+
+        now: epoch seconds.
         """
 
         def work(database: Database) -> list[Event]:
@@ -165,7 +168,7 @@ class EventLog:
         return events
 
     async def missing(self, scope: str, ids: Sequence[str]) -> set[str]:
-        """Return those of these memories that, by the journal, are in no file."""
+        """Return those of these memories that, by the journal, are in no document."""
         query = f"SELECT id FROM memories WHERE scope = ? AND state <> 'active' AND id IN {AMONG}"
         return {str(row[0]) for row in await self._connection.rows(query, (scope, json.dumps(list(ids))), of=scope)}
 
@@ -255,7 +258,9 @@ class EventLog:
     async def undelivered(self, scope: str, session_id: str, *, since: float) -> list[Event]:
         """Return the events of a scope that were not delivered to its open session, oldest first.
 
-        since: epoch seconds; older events have expired. Events from before the session was opened are left out.
+        Events from before the session was opened are left out.
+
+        since: epoch seconds; older events have expired.
         """
         rows = await self._connection.rows(
             "SELECT e.origin, e.number, e.body FROM sessions s JOIN events e ON e.scope = s.scope "

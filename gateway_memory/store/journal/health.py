@@ -1,19 +1,20 @@
-"""The port `Health` in SQL: the state of each process stands beside its lease, and failures are counted by kind."""
+"""The health of a workspace: the state of each process, beside its lease, and what failed, counted by kind."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final
 
 from gateway_memory.observability.metrics import Failure
 from gateway_memory.store.journal.sql import EVERY, UNDECODABLE
-from gateway_memory.store.ports.health import ProcessState
+from notifier import NotifierStatus
 
 if TYPE_CHECKING:
     from gateway_memory.store.journal.sql import Database, SqlConnection
-    from gateway_memory.store.ports.lease import Lease
+    from gateway_memory.store.ports import Lease
 
-__all__ = ["SqlHealth"]
+__all__ = ["Health", "ProcessState"]
 
 _KINDS_KEPT: Final = 50
 _LONGEST: Final = 120
@@ -28,8 +29,60 @@ _LET_GO: Final = (
 )
 
 
-class SqlHealth:
-    """The port on the journal's connection; `ports.health` documents the calls."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessState:
+    """How a process is that has the workspace open. It holds no text of a message or a memory.
+
+    pid: its id on its machine. since: when it opened the memory, in epoch seconds.
+    model: the name of the model that reads its batches, "extract" for the host's own, None without one.
+    problem: the kind of the last failure of its encoder, "" while it works.
+    model_rests: whether it does not ask the model for a while, after repeated failures.
+    alarm: why its capture is not alive: see `Metrics.capture_alarm`.
+    replaced: how often it found the index damaged and made it again.
+    updates, told: how many updates wait in it, and for how many sessions. mqtt: its connection, None without one.
+    """
+
+    pid: int
+    since: float
+    model: str | None = None
+    problem: str = ""
+    model_rests: bool = False
+    alarm: str | None = None
+    replaced: int = 0
+    updates: int = 0
+    told: int = 0
+    mqtt: NotifierStatus | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the state as values for JSON."""
+        mqtt = self.mqtt and {**_values(self.mqtt), "dropped": dict(self.mqtt.dropped)}
+        return {**_values(self), "mqtt": mqtt}
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "ProcessState":
+        """Return the state from the result of `to_json`. What another version wrote besides is left out.
+
+        Raises:
+            ValueError, KeyError, TypeError, AttributeError: it is none.
+        """
+        known = _known(cls, raw)
+        mqtt = known.pop("mqtt", None)
+        return cls(**known, mqtt=None if mqtt is None else NotifierStatus(**_known(NotifierStatus, mqtt)))
+
+
+def _values(state: ProcessState | NotifierStatus) -> dict[str, Any]:
+    return {each.name: getattr(state, each.name) for each in fields(state)}
+
+
+def _known(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
+    return {each.name: raw[each.name] for each in fields(kind) if each.name in raw}
+
+
+class Health:
+    """Which processes have the workspace open, how they are, and what failed lately.
+
+    Every call may raise StoreError, and has then changed nothing.
+    """
 
     def __init__(self, connection: "SqlConnection", slot: "Lease") -> None:
         self._connection = connection
@@ -37,9 +90,14 @@ class SqlHealth:
 
     @property
     def slot(self) -> int:
+        """The number of this process among those that have the workspace open."""
         return self._slot.number
 
     async def note(self, state: ProcessState | None, failures: Sequence[Failure] = (), *, since: float = 0.0) -> None:
+        """Store how this process is (None: nothing new), and add failures to those of their kind.
+
+        since: epoch seconds; older failures are deleted. The newest 50 kinds are kept.
+        """
         rows = [(each.place[:_LONGEST], each.error[:_LONGEST], each.at, each.count) for each in failures]
 
         def work(database: "Database") -> None:
@@ -52,9 +110,11 @@ class SqlHealth:
         await self._connection.transact(work, of=EVERY)
 
     async def leave(self) -> None:
+        """Record that this process closes the workspace."""
         await self._connection.transact(lambda database: self._put(database, ""), of=EVERY)
 
     async def processes(self) -> dict[int, ProcessState]:
+        """Return how the living processes were when they noted it last, by their slots."""
         rows = await self._connection.rows("SELECT slot, state FROM leases WHERE state <> '' ORDER BY slot", of=EVERY)
         living = await self._slot.living([int(slot) for slot, _ in rows])
         found: dict[int, ProcessState] = {}
@@ -65,6 +125,7 @@ class SqlHealth:
         return found
 
     async def failures(self, *, since: float) -> list[Failure]:
+        """Return what failed since a time (epoch seconds) in any process, dead ones too, newest first."""
         query = "SELECT place, error, at, count FROM failures WHERE at >= ? ORDER BY at DESC, place"
         rows = await self._connection.rows(query, (since,), of=EVERY)
         return [

@@ -1,8 +1,8 @@
-"""The port `Ledger` in SQLite: the history of memories, the data for undo, and the costs of models."""
+"""The history of memories, the data for undo, and the costs of models."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any, Final
 
@@ -10,22 +10,54 @@ from gateway_memory.runtime.clock import day_of
 from gateway_memory.store.journal.memory_rows import find_memories
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, Database, SqlConnection
 from gateway_memory.store.journal.unreadable import decoded
-from gateway_memory.store.journal.uses import useful, uses_of
+from gateway_memory.store.journal.uses import Uses, useful, uses_of
 from gateway_memory.store.journal.withheld import forgotten, outdated, withheld
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import CandidateOutcome, Plan, Receipt
-from gateway_memory.store.ports.ledger import HistoryLine, Spent, UndoEntry, Uses
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.report import Rated
 from gateway_memory.store.withheld import Withheld
 
-__all__ = ["SqlLedger"]
+__all__ = ["MEMORY_FULL", "HistoryLine", "Ledger", "Spent", "UndoEntry"]
 
+MEMORY_FULL: Final = "memory_md_full"
+"""The name of the one-time notice that MEMORY.md of a scope is full."""
 _GONE: Final = frozenset({"forgotten", "undone", "deleted"})
 
 
-class SqlLedger:
-    """The port on the journal's connection."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """The usage of models on one day. `reserved` tokens belong to calls that have not returned."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    reserved: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryLine:
+    """One event in the history of a memory. `other` is the memory that it replaced, or that replaced it."""
+
+    at: float
+    event: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoEntry:
+    """The changes of a receipt, and the patches that revert its edits."""
+
+    receipt: int
+    plan: Plan
+    patches: tuple[Patch, ...]
+
+
+class Ledger:
+    """The history of memories, the data for undo, and the costs of models.
+
+    Every call may raise StoreError, and has then changed nothing. Times are epoch seconds, days YYYY-MM-DD.
+    """
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
@@ -34,6 +66,13 @@ class SqlLedger:
     # Costs of models
 
     async def reserve(self, day: str, *, calls: int, tokens: int, wanted: int) -> bool:
+        """Reserve a call and its tokens against the limits of a day. Past a limit, reserve nothing and return False.
+
+        A reservation counts until `settle`, even if the process dies, so that the limits hold.
+
+        calls, tokens: the limits of the day.
+        wanted: the tokens that the call may use.
+        """
 
         def work(database: Database) -> bool:
             database.execute("INSERT INTO usage (day) VALUES (?) ON CONFLICT DO NOTHING", (day,))
@@ -46,11 +85,13 @@ class SqlLedger:
         return await self._connection.transact(work)
 
     async def last_extraction(self) -> float:
+        """Return when rules or a model last extracted from turns, in epoch seconds; 0 if never."""
         query = "SELECT at FROM receipts WHERE stage IN ('rules', 'batch') ORDER BY id DESC LIMIT 1"
         rows = await self._connection.rows(query, of=EVERY)
         return float(rows[0][0]) if rows else 0.0
 
     async def settle(self, day: str, *, reserved: int, input_tokens: int, output_tokens: int) -> None:
+        """Replace a reservation with the tokens that the call used. Negative numbers never increase the budget."""
         query = (
             "UPDATE usage SET reserved_tokens = max(0, reserved_tokens - ?), input_tokens = input_tokens + max(0, ?), "
             "output_tokens = output_tokens + max(0, ?) WHERE day = ?"
@@ -59,6 +100,7 @@ class SqlLedger:
         await self._connection.transact(lambda database: database.execute(query, values).rowcount)
 
     async def spent(self, day: str) -> Spent:
+        """Return the usage of a day."""
         rows = await self._connection.rows(
             "SELECT extractions, input_tokens, output_tokens, reserved_tokens FROM usage WHERE day = ?", (day,)
         )
@@ -70,9 +112,11 @@ class SqlLedger:
     # Memories
 
     async def memories(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        """Return the stored data of these memories, by id."""
         return await self._connection.read(lambda database: find_memories(database, scope, ids), of=scope)
 
     async def told(self, scope: str, ids: Sequence[str]) -> dict[str, MemoryRecord]:
+        """Return the same for people and models, by id: what was forgotten since has no text, quote or names."""
 
         def work(database: Database) -> dict[str, MemoryRecord]:
             found = find_memories(database, scope, ids)
@@ -92,6 +136,7 @@ class SqlLedger:
         return await self._connection.read(work, of=scope)
 
     async def of_session(self, scope: str, session_id: str) -> list[MemoryRecord]:
+        """Return the active memories and stage summaries that a session has said or left."""
         rows = await self._connection.rows(
             "SELECT m.id FROM session_memories s JOIN memories m ON m.scope = s.scope AND m.id = s.memory "
             "WHERE s.scope = ? AND s.session_id = ? AND m.state = 'active'",
@@ -101,6 +146,7 @@ class SqlLedger:
         return list((await self.memories(scope, [row[0] for row in rows])).values())
 
     async def of_turns(self, scope: str, turns: Sequence[int]) -> list[MemoryRecord]:
+        """Return the active memories that were extracted from these turns."""
         rows = await self._connection.rows(
             f"SELECT id FROM memories WHERE scope = ? AND state = 'active' AND turn > 0 AND turn IN {AMONG_NUMBERS}",
             (scope, json.dumps(list(turns))),
@@ -109,6 +155,7 @@ class SqlLedger:
         return list((await self.memories(scope, [row[0] for row in rows])).values())
 
     async def stages(self, scope: str) -> list[MemoryRecord]:
+        """Return the active stage summaries, each with its session."""
         rows = await self._connection.rows(
             "SELECT m.id, coalesce(s.session_id, '') FROM memories m LEFT JOIN session_memories s "
             "ON s.scope = m.scope AND s.memory = m.id WHERE m.scope = ? AND m.type = 'S' AND m.state = 'active'",
@@ -120,6 +167,7 @@ class SqlLedger:
         return [replace(memory, session_id=sessions[memory.id]) for memory in found.values()]
 
     async def expired(self, scope: str, day: str) -> list[str]:
+        """Return the ids of the active memories whose last day is before `day`."""
         rows = await self._connection.rows(
             "SELECT id FROM memories WHERE scope = ? AND state = 'active' AND expires <> '' AND expires < ?",
             (scope, day),
@@ -128,6 +176,7 @@ class SqlLedger:
         return [str(row[0]) for row in rows]
 
     async def states(self, scope: str, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Return (state, id of the replacement) of each of these memories that is known."""
         rows = await self._connection.rows(
             f"SELECT id, state, replaced_by FROM memories WHERE scope = ? AND id IN {AMONG}",
             (scope, json.dumps(list(ids))),
@@ -136,17 +185,24 @@ class SqlLedger:
         return {str(row[0]): (str(row[1]), str(row[2] or "")) for row in rows}
 
     async def outdated(self, scope: str) -> dict[str, str]:
+        """Return the ids of the memories that may no longer hold, each with the id of the standing one that says so."""
         return await self._connection.read(lambda database: outdated(database, scope), of=scope)
 
     async def withheld(self, scope: str, *, undone: bool = True, besides: Sequence[str] = ()) -> Withheld:
+        """Return what was forgotten in a scope and has not been restored.
+
+        undone: also what was undone. besides: ids of what is left out.
+        """
         return await self._connection.read(
             lambda database: withheld(database, scope, undone=undone, besides=besides), of=scope
         )
 
     async def forgotten(self, scope: str) -> Mapping[str, float]:
+        """Return the texts that were forgotten in a scope and that no memory has again, each with its last time."""
         return await self._connection.read(lambda database: forgotten(database, scope), of=scope)
 
     async def imported_past(self, scope: str) -> list[tuple[MemoryRecord, str]]:
+        """Return what an import put into the history, each with the text of the standing memory that replaced it."""
         rows = await self._connection.rows(
             "SELECT m.id, n.text FROM memories m JOIN memories n ON n.scope = m.scope AND n.id = m.replaced_by "
             "WHERE m.scope = ? AND m.state = 'superseded' AND n.state = 'active' AND EXISTS (SELECT 1 FROM history h "
@@ -160,6 +216,7 @@ class SqlLedger:
         return [(found[identity], text) for identity, text in by.items() if identity in found]
 
     async def history(self, scope: str, identity: str) -> list[HistoryLine]:
+        """Return the history of a memory, oldest first."""
         rows = await self._connection.rows(
             "SELECT at, event, other FROM history WHERE scope = ? AND memory = ? ORDER BY id",
             (scope, identity),
@@ -170,6 +227,13 @@ class SqlLedger:
     async def receipts(
         self, *, limit: int, after: int = 0, turn: int = 0, scope: str = "", since: float = 0.0, imports: bool = True
     ) -> list[Receipt]:
+        """Return receipts with a number above `after`, newest first, with the texts of the memories that they name.
+
+        limit: the maximum number of receipts.
+        turn, scope: return only the receipts of this turn and scope; 0 and "" for all.
+        since: return only those from a time on, in epoch seconds.
+        imports: whether those of imports are returned, which name thousands of memories.
+        """
         query = (
             "SELECT id, scope, outcome, stage, at FROM receipts WHERE id > ? AND (? = 0 OR EXISTS (SELECT 1 FROM "
             "json_each(CASE WHEN json_valid(turns) THEN turns ELSE '[]' END) WHERE CAST(value AS TEXT) = ?)) "
@@ -204,6 +268,7 @@ class SqlLedger:
     # Undo
 
     async def undoable(self, scope: str, limit: int) -> list[UndoEntry]:
+        """Return the newest changes of a scope that an undo may revert, newest first."""
         rows = await self._connection.rows(
             "SELECT receipt, scope, plan, patches FROM changes WHERE scope = ? ORDER BY receipt DESC LIMIT ?",
             (scope, limit),
@@ -212,12 +277,21 @@ class SqlLedger:
         return await decoded(self._connection, "changes", "receipt", rows, _undo_entry)
 
     async def uses_of(self, scope: str, memory: str, *, zone: tzinfo | None) -> Uses:
+        """Return how often a memory was of use. zone: in which days are counted."""
         return await self._connection.transact(
             lambda database: uses_of(database, scope, memory, day_of=lambda at: day_of(at, zone)),
             of=scope,
         )
 
     async def useful(self, scope: str, *, min_uses: int, min_days: int, zone: tzinfo | None) -> list[tuple[str, Uses]]:
+        """Return the memories that may qualify for MEMORY.md, the most used first.
+
+        These are the memories with enough uses on enough days, and the important ones. Memories that were moved there
+        before are left out.
+
+        min_uses, min_days: the minimum numbers of uses and of days with a use.
+        zone: the zone in which days are counted; None is the host's.
+        """
         return await self._connection.transact(
             lambda database: useful(
                 database, scope, min_uses=min_uses, min_days=min_days, day_of=lambda at: day_of(at, zone)
@@ -226,6 +300,10 @@ class SqlLedger:
         )
 
     async def rated(self, scope: str, *, turns: Sequence[int] = (), since: float = 0.0) -> list[Rated]:
+        """Return what a person said of memories in replies, oldest first.
+
+        turns: only of the replies of these turns; () for all. since: only from a time on, in epoch seconds.
+        """
         rows = await self._connection.rows(
             "SELECT turn, memory, verdict, at FROM feedback WHERE scope = ? AND at >= ? AND "
             f"(? = '[]' OR turn IN {AMONG_NUMBERS}) ORDER BY at, turn, memory",
@@ -240,22 +318,27 @@ class SqlLedger:
     # One-time notices
 
     async def set_notice(self, scope: str, name: str) -> None:
+        """Set a notice of a scope, until `clear_notice`. It is delivered once."""
         await self._change("INSERT INTO marks (scope, name) VALUES (?, ?) ON CONFLICT DO NOTHING", scope, name)
         self._untold.add((scope, name))  # another process may have delivered it already, which `take_notice` checks
 
     async def clear_notice(self, scope: str, name: str) -> None:
+        """Clear a notice."""
         self._untold.discard((scope, name))
         if await self._connection.rows("SELECT 1 FROM marks WHERE scope = ? AND name = ?", (scope, name), of=scope):
             await self._change("DELETE FROM marks WHERE scope = ? AND name = ?", scope, name)
 
     def may_be_due(self, scope: str, name: str) -> bool:
+        """Return whether `take_notice` is worth a call, by what this process has set or last read."""
         return (scope, name) in self._untold
 
     async def look_for_notices(self) -> None:
+        """Read the notices that other processes have set."""
         rows = await self._connection.rows("SELECT scope, name FROM marks WHERE NOT told", of=EVERY)
         self._untold |= {(scope, name) for scope, name in rows}
 
     async def take_notice(self, scope: str, name: str) -> bool:
+        """Return whether to deliver the notice now: it is set and no process has delivered it."""
         query = "UPDATE marks SET told = TRUE WHERE scope = ? AND name = ? AND NOT told"
         due = bool(await self._change(query, scope, name))
         self._untold.discard((scope, name))

@@ -1,24 +1,48 @@
-"""The port `Links` in SQLite."""
+"""Links: which scopes belong to one person, and what each of them brought."""
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from gateway_memory.store.journal.episodes import touch_turns
 from gateway_memory.store.journal.memory_rows import MEMORY_COLUMNS
 from gateway_memory.store.journal.parting import leave_nothing
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, Database, Named, SqlConnection, upsert
-from gateway_memory.store.ports.links import HeldKind, Link
 from gateway_memory.store.record import EXCHANGE
 
-__all__ = ["SqlLinks", "linked_with"]
+__all__ = ["HeldKind", "Link", "Links", "below", "linked_with", "root_of"]
 
+HeldKind = Literal["memory", "record", "turn", "review"]
 _GONE: Final = "('forgotten', 'undone', 'deleted')"
 _LEFT: Final = (
     "SELECT EXISTS (SELECT 1 FROM episodes WHERE scope = ?) OR EXISTS (SELECT 1 FROM turns WHERE scope = ?) OR "
     "EXISTS (SELECT 1 FROM reviews WHERE scope = ?) OR "
     "EXISTS (SELECT 1 FROM memories WHERE scope = ? AND state = 'active')"
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A scope's link into another one. at: epoch seconds."""
+
+    target: str
+    at: float
+
+
+def root_of(links: Mapping[str, Link], scope: str) -> str:
+    """Return the scope in which a scope's memory is, after all links."""
+    seen = {scope}
+    while scope in links and links[scope].target not in seen:
+        scope = links[scope].target
+        seen.add(scope)
+    return scope
+
+
+def below(links: Mapping[str, Link], scope: str) -> list[str]:
+    """Return the scopes that are linked into a scope, directly or through others, the farthest first."""
+    direct = [name for name, link in links.items() if link.target == scope]
+    return [name for each in direct for name in (*below(links, each), each)]
 
 
 def linked_with(database: Database, scope: str) -> list[str]:
@@ -45,25 +69,32 @@ def links_of(database: Database, scope: str) -> dict[str, Link]:
     return dict(sorted(links.items(), key=lambda item: item[1].at))
 
 
-class SqlLinks:
-    """The port on the journal's connection; `ports.links` documents the calls."""
+class Links:
+    """Which scopes belong to one person, what each of them brought, and the codes that join them.
+
+    Every call may raise StoreError, and has then changed nothing. Times are epoch seconds.
+    """
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     async def all(self) -> Mapping[str, Link]:
+        """Return all links by the linked scope."""
         rows = await self._connection.rows("SELECT scope, target, at FROM links ORDER BY at", of=EVERY)
         return {str(scope): Link(target=target, at=at) for scope, target, at in rows}
 
     async def of(self, scope: str) -> Mapping[str, Link]:
+        """Return the links of the person to whom a scope belongs, by the linked scope."""
         return await self._connection.read(lambda database: links_of(database, scope), of=EVERY)
 
     # Codes
 
     async def offer(self, scope: str, digest: str, *, until: float) -> None:
+        """Store the digest of a scope's code, in the place of its earlier one."""
         await self._change(scope, upsert("link_codes", "scope, digest, until", "scope"), scope, digest, until)
 
     async def take(self, digest: str, *, now: float, but: str) -> str | None:
+        """Take a valid code, and return its scope; None if there is none. A code of the scope `but` is not taken."""
 
         def work(database: Database) -> str | None:
             database.execute("DELETE FROM link_codes WHERE until <= ?", (now,))
@@ -75,9 +106,11 @@ class SqlLinks:
         return await self._connection.transact(work, of=EVERY)
 
     async def wrong(self, scope: str, at: float) -> None:
+        """Record that a scope's identity has typed a wrong code."""
         await self._change(scope, "INSERT INTO link_tries VALUES (?, ?)", scope, at)
 
     async def wrongs(self, scope: str, since: float) -> int:
+        """Return how many wrong codes were typed since a time."""
 
         def work(database: Database) -> int:
             database.execute("DELETE FROM link_tries WHERE scope = ? AND at < ?", (scope, since))
@@ -89,10 +122,13 @@ class SqlLinks:
     # Links
 
     async def join(self, scope: str, target: str, at: float) -> None:
+        """Link a scope into another one."""
         query = "INSERT INTO links VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
         await self._change((scope, target), query, scope, target, at)
 
     async def is_left(self, scopes: Sequence[str]) -> bool:
+        """Return whether one of these linked scopes still has memories, turns or reviews of its own."""
+
         def work(database: Database) -> bool:
             asked = [database.execute(_LEFT, (scope,) * 4) for scope in scopes]
             return any(found.fetchone()[0] for found in asked)
@@ -100,15 +136,21 @@ class SqlLinks:
         return await self._connection.read(work, of=scopes)
 
     async def hold(self, scope: str, kind: HeldKind, items: Mapping[str, str]) -> None:
+        """Record what a linked scope brings, by id, each with a text; what is held already stays as it is."""
         rows = [(scope, kind, item, body) for item, body in items.items()]
         query = "INSERT INTO link_items VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
         await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, of=scope)
 
     async def held(self, scope: str, kind: HeldKind) -> Mapping[str, str]:
+        """Return what a linked scope has brought, by id."""
         query = "SELECT item, body FROM link_items WHERE scope = ? AND kind = ?"
         return {str(item): str(body) for item, body in await self._connection.rows(query, (scope, kind), of=scope)}
 
     async def move_turns(self, scope: str, target: str) -> Sequence[int]:
+        """Move episodes, waiting turns and reviews to the target of a link, and hold them.
+
+        Returns the numbers of the turns.
+        """
 
         def work(database: Database) -> list[int]:
             query = "SELECT turn FROM episodes WHERE scope = ? UNION SELECT id FROM turns WHERE scope = ? ORDER BY 1"
@@ -125,6 +167,10 @@ class SqlLinks:
         return await self._connection.unhurried.transact(work, of=(scope, target))
 
     async def part(self, scope: str, source: str) -> Sequence[int]:
+        """End a link: return a scope's turns and reviews from the scope where they are, and forget what it held.
+
+        Returns the numbers of the turns.
+        """
 
         def work(database: Database) -> list[int]:
             query = "SELECT item FROM link_items WHERE scope = ? AND kind = 'turn'"
@@ -140,6 +186,7 @@ class SqlLinks:
         return await self._connection.unhurried.transact(work, of=(scope, source))
 
     async def share_forgotten(self, source: str, target: str, *, since: float) -> None:
+        """Withhold in one scope what was forgotten in another one since a time."""
 
         def work(database: Database) -> None:
             listed = ", ".join(MEMORY_COLUMNS)

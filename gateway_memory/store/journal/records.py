@@ -1,7 +1,7 @@
 """Session records. The file is the source of truth. The journal indexes its ids, so that `is_saved` needs no scan.
 
 Lines appended by others, or a replaced file, are detected by the size and the bytes before the last offset. The
-functions take a file and a connection in a transaction. `SqlRecords` runs them.
+functions take a file and a connection in a transaction. `Records` runs them.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.sql import Database, upsert
 from gateway_memory.store.journal.withheld import reconsider, shown_record, whole_records, withheld
-from gateway_memory.store.ports.record_file import RecordFile
+from gateway_memory.store.ports import RecordFile
 from gateway_memory.store.summaries import SessionRecord, line_of, parsed, record_of, stored_record
 from gateway_memory.store.withheld import Withheld, canonical
 
 if TYPE_CHECKING:
     from gateway_memory.store.journal.sql import SqlConnection
 
-__all__ = ["SqlRecords", "is_saved", "merge", "remove", "revise", "save", "tidy", "withhold"]
+__all__ = ["Records", "is_saved", "merge", "remove", "revise", "save", "tidy", "withhold"]
 
 T = TypeVar("T")
 
 _TAIL: Final = 64
 
 
-class SqlRecords:
-    """The port `Records` over files and the journal's connection.
+class Records:
+    """The session records of each scope, oldest first, without forgotten text. Every call may raise StoreError.
 
     file_of: returns the records' file of a scope, for a transaction.
     """
@@ -36,6 +36,7 @@ class SqlRecords:
         self._file_of = file_of
 
     async def last(self, scope: Scope) -> dict[str, Any] | None:
+        """Return the newest record that was not deleted, without forgotten text, or None."""
 
         def work(database: Database) -> dict[str, Any] | None:
             found = self._file_of(scope, database).last()
@@ -44,24 +45,42 @@ class SqlRecords:
         return await self._connection.read(work, of=scope.key)
 
     async def read(self, scope: Scope) -> list[dict[str, Any]]:
+        """Return all records as they are stored."""
         return parsed(await self.lines(scope) or b"")[0]
 
     async def lines(self, scope: Scope) -> bytes | None:
+        """Return the records as lines of JSON, including damaged ones; None if the scope never had a record."""
         return await self._connection.read(lambda database: self._file_of(scope, database).read(), of=scope.key)
 
     async def is_saved(self, scope: Scope, session_id: str) -> bool:
+        """Return whether a session has or had a record."""
         return await self._write(scope, is_saved, session_id)
 
     async def save(self, scope: Scope, record: SessionRecord, at: float) -> bool:
+        """Append a record and return True, or return False if its session has one. Call it only within `writing`.
+
+        at: epoch seconds.
+        """
         return await self._write(scope, save, record, at)
 
     async def revise(self, scope: Scope, old: SessionRecord, new: SessionRecord) -> bool:
+        """Put a record in the place of the session's old one; return False if that is gone, or was changed by others.
+
+        Call it only within `writing`.
+        """
         return await self._write(scope, revise, old, new)
 
     async def merge(self, scope: Scope, records: Sequence[SessionRecord], *, dry_run: bool) -> int:
+        """Merge the records of another memory by time, and return the number of new records.
+
+        Call it only within `writing`.
+
+        dry_run: only count them.
+        """
         return await self._write(scope, partial(merge, dry_run=dry_run), records)
 
     async def originals(self, scope: Scope) -> list[SessionRecord]:
+        """Return the records that were not deleted, with text that is forgotten. They are to be merged elsewhere."""
 
         def work(database: Database) -> list[SessionRecord]:
             lines = self._file_of(scope, database).read()
@@ -71,12 +90,18 @@ class SqlRecords:
         return await self._connection.read(work, of=scope.key)
 
     async def remove(self, scope: Scope, session_ids: Collection[str]) -> None:
+        """Remove the records of sessions, which can be merged again later. Call it only within `writing`."""
         await self._write(scope, remove, session_ids)
 
     async def tidy(self, scope: Scope, *, keep: int) -> None:
+        """Delete all but the newest `keep` records, and set damaged ones aside. Call it only within `writing`."""
         await self._write(scope, partial(tidy, keep=keep))
 
     async def withhold(self, scope: Scope) -> Withheld:
+        """Remove forgotten text from the records, and restore text that is remembered; return what is withheld.
+
+        Call it only within `writing`.
+        """
 
         def work(
             database: Database, key: str, file: RecordFile

@@ -1,17 +1,31 @@
-"""Repeatable requests in SQLite."""
+"""Requests that a caller may repeat."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gateway_memory.store.journal.sql import EVERY
-from gateway_memory.store.ports.requests import Request
 
 if TYPE_CHECKING:
     from gateway_memory.store.journal.sql import Database, SqlConnection
 
-__all__ = ["SqlRequests", "begin"]
+__all__ = ["Request", "Requests", "begin"]
 
 _KEPT_SECONDS: Final = 7 * 86_400.0
 _ONE: Final = "call = ? AND caller = ? AND id = ?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A write of a caller. The same call, caller and id are the same request.
+
+    call: the name of the call. caller: who asks, since ids of different callers may be equal. id: the caller's id.
+    scope: the scope whose texts the answer may hold.
+    """
+
+    call: str
+    caller: str
+    id: str
+    scope: str
 
 
 def begin(database: "Database", request: Request, at: float) -> str | None:
@@ -25,19 +39,28 @@ def begin(database: "Database", request: Request, at: float) -> str | None:
     return str(database.execute(f"SELECT answer FROM requests WHERE {_ONE}", _key(request)).fetchone()[0])
 
 
-class SqlRequests:
-    """The port `Requests`."""
+class Requests:
+    """Writes that a caller may repeat: which of them began, and what they were answered. Kept for seven days.
+
+    Every call may raise StoreError, and has then changed nothing.
+    """
 
     def __init__(self, connection: "SqlConnection") -> None:
         self._connection = connection
 
     async def begin(self, request: Request, at: float) -> str | None:
+        """Record that a request begins, durably; return None if it is new.
+
+        Otherwise return its answer, or "" if it began before and was not answered. at: epoch seconds.
+        """
         return await self._connection.transact(lambda database: begin(database, request, at), of=EVERY)
 
     async def answer(self, request: Request, answer: str) -> None:
+        """Record the answer to a request that began. The answer is not empty."""
         await self._write(f"UPDATE requests SET answer = ? WHERE {_ONE}", answer, *_key(request))
 
     async def forget(self, request: Request) -> None:
+        """Record that a request has done nothing, so that a repeat of it is new."""
         await self._write(f"DELETE FROM requests WHERE {_ONE}", *_key(request))
 
     async def _write(self, query: str, *values: str) -> None:

@@ -1,4 +1,4 @@
-"""The port `Reviews` in SQLite, and what a plan does to reviews."""
+"""Candidates that wait for a review, and what a plan does to them."""
 
 import json
 from collections.abc import Sequence
@@ -13,41 +13,54 @@ from gateway_memory.store.review import Review, ReviewState
 if TYPE_CHECKING:
     from extractor import Doubt
 
-__all__ = ["SqlReviews", "save_reviews"]
+__all__ = ["Reviews", "save_reviews"]
 
 _DECLINED: Final = 2000
 """The number of newest refusals that are compared with what is new."""
 _COLUMNS: Final = "scope, state, reason, at, body"
 
 
-class SqlReviews:
-    """The port on the journal's connection; `ports.reviews` documents the calls."""
+class Reviews:
+    """Candidates that wait for a person's review. Plans add and settle them, in their transaction.
+
+    Every call may raise StoreError. What was forgotten in the meantime is never returned.
+    """
 
     def __init__(self, connection: SqlConnection) -> None:
         self._connection = connection
 
     async def waiting(self, scope: str, *, limit: int = 1000) -> list[Review]:
+        """Return the reviews of a scope that wait, oldest first."""
         return await self._read(scope, "scope = ? AND state = 'waiting' ORDER BY at, rowid LIMIT ?", scope, limit)
 
     async def of_owner(self, *, limit: int = 1000) -> list[Review]:
+        """Return the reviews that wait in the scopes of guests and rooms and are about the owner, oldest first."""
         which = "reason = 'about_owner' AND scope <> 'owner' AND state = 'waiting' ORDER BY at, rowid LIMIT ?"
         return await self._read(EVERY, which, limit)
 
     async def find(self, scope: str, identity: str) -> Review | None:
+        """Return a review in any state."""
         return next(iter(await self._read(scope, "scope = ? AND id = ?", scope, identity)), None)
 
     async def declined(self, scope: str) -> Sequence[Review]:
+        """Return the newest reviews of a scope that are never to be asked about again."""
         return await self._read(scope, "scope = ? AND state = 'never' ORDER BY at DESC LIMIT ?", scope, _DECLINED)
 
     async def count(self, scope: str = "") -> int:
+        """Return how many reviews wait in a scope, or in all of them."""
         return len(await self._read(scope or EVERY, "(? = '' OR scope = ?) AND state = 'waiting'", scope, scope))
 
     async def states(self, scope: str, ids: Sequence[str]) -> dict[str, ReviewState]:
+        """Return the state of each of these reviews that is known."""
         query = f"SELECT id, state FROM reviews WHERE scope = ? AND id IN {AMONG}"
         rows = await self._connection.rows(query, (scope, json.dumps(list(ids))), of=scope)
         return {str(identity): cast("ReviewState", state) for identity, state in rows}
 
     async def due(self, scope: str, *, before: float, day: str) -> list[str]:
+        """Return the ids of the reviews that have waited since before a time, or whose last day is past.
+
+        before: epoch seconds, 0 for no such time. day: the current day, YYYY-MM-DD.
+        """
         query = (
             "SELECT id FROM reviews WHERE scope = ? AND state = 'waiting' AND (at < ? OR (expires <> '' AND "
             "expires < ?)) ORDER BY at, rowid"

@@ -1,4 +1,4 @@
-"""Sessions in SQLite: their observations and results, and how they ended.
+"""What is stored of sessions: their observations and results, and how they ended.
 
 Functions over a connection in a transaction. The event loop and the hooks, which have no event loop, share them.
 """
@@ -6,18 +6,26 @@ Functions over a connection in a transaction. The event loop and the hooks, whic
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
 
-from gateway_memory.store.journal.requests import begin
+from gateway_memory.store.journal.requests import Request, begin
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, UNDECODABLE, Database
 from gateway_memory.store.journal.withheld import withheld
-from gateway_memory.store.ports.requests import Request
-from gateway_memory.store.ports.sessions import End, EndState, KnownSession, Left, Observation, OpenSession
 
 if TYPE_CHECKING:
     from gateway_memory.store.plan import Plan
 
 __all__ = [
+    "COUNTED",
+    "SHARED_KEY",
+    "End",
+    "EndState",
+    "KeptObservation",
+    "KnownSession",
+    "Left",
+    "Observation",
+    "OpenSession",
     "abandoned",
     "close",
     "count_stop",
@@ -41,14 +49,98 @@ __all__ = [
     "was_followed_up",
 ]
 
+EndState = Literal["saved", "unsaved", "nothing"]
+COUNTED: Final = frozenset(
+    "ended open errors followups doubles_prevented staged state.saved state.unsaved state.nothing layer.agent "
+    "layer.followup layer.end layer.imported".split()
+)
+"""The fixed names in `counts`. A record's layer may be any name that its writer chooses."""
+SHARED_KEY: Final = "a session key in two processes"
+"""The place of the failure that is noted where a session is opened that another living process has open."""
+_LONGEST_REASON: Final = 80
+_LONGEST_ERROR: Final = 2_000
 _READ: Final = 2_000
 """The maximum number of observations that are read for a session's summary: the first and the newest ones."""
-
 _READY: Final = (
     "INSERT INTO told SELECT ?, k.origin, min(max(k.number), coalesce((SELECT min(e.number) - 1 FROM events e "
     "WHERE e.origin = k.origin AND e.scope = ? AND e.plan IS NOT NULL), max(k.number))) FROM (SELECT origin, number "
     "FROM heard WHERE slot = ? UNION ALL SELECT origin, head FROM sources) AS k GROUP BY k.origin"
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """An observation of a session. A private one has no content."""
+
+    kind: str
+    content: str = ""
+    tool: str = ""
+    tags: str = ""
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptObservation:
+    """An observation as it is stored, with its number and its session. at: epoch seconds."""
+
+    number: int
+    session_id: str
+    session_key: str
+    at: float
+    kind: str
+    tool: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """The results of a session, oldest first: facts, those facts that are decisions, and stage summaries."""
+
+    facts: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How a session ends, as reported by its host. error: what went wrong, or ""."""
+
+    reason: str
+    error: str = ""
+    duration_ms: int | None = None
+
+    @classmethod
+    def of(cls, *, reason: str, error: str, duration_ms: int | None) -> "End":
+        """Return an end whose texts are cleaned and shortened for storage."""
+        from extractor import clean  # most hooks do not need this import
+
+        return cls(
+            reason=" ".join(clean(reason).text.split())[:_LONGEST_REASON],
+            error=clean(error[: 2 * _LONGEST_ERROR]).text[:_LONGEST_ERROR],
+            duration_ms=duration_ms,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSession:
+    """A session that has not ended. Times are epoch seconds."""
+
+    session_id: str
+    key: str
+    scope: str
+    opened_at: float
+    seen_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownSession:
+    """The stored data of a session. switches: the features that the user switched, by name."""
+
+    session_id: str
+    key: str
+    scope: str
+    ended: bool
+    switches: Mapping[str, bool]
 
 
 def open_session(database: Database, key: str, scope: str, session_id: str, at: float, slot: int) -> tuple[str, bool]:

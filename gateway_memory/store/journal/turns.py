@@ -1,14 +1,14 @@
-"""The port `Turns` in SQLite: accepted turns and plans."""
+"""Accepted turns, and the plans by which they are processed."""
 
 import json
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
-from typing import Any, Final
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
 
 from gateway_memory.errors import LeaseLostError
-from gateway_memory.store.journal.accepting import accept
-from gateway_memory.store.journal.episodes import keep_episodes, take_unread, wait_for_model
+from gateway_memory.store.journal.accepting import NewTurn, accept
+from gateway_memory.store.journal.episodes import Episode, Unread, keep_episodes, take_unread, wait_for_model
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.memory_rows import save_memories
 from gateway_memory.store.journal.reviews import save_reviews
@@ -27,14 +27,16 @@ from gateway_memory.store.journal.tidying import FAILED, Tidier
 from gateway_memory.store.journal.unreadable import decoded
 from gateway_memory.store.patch import Patch
 from gateway_memory.store.plan import Plan
-from gateway_memory.store.ports.episodes import Episode, Unread
-from gateway_memory.store.ports.lease import Lease
-from gateway_memory.store.ports.turns import NewTurn, PendingTurn, Queue, Reply, TurnState
+from gateway_memory.store.ports import Lease
 from gateway_memory.store.report import ReplyReport
 from notifier import Event
 
-__all__ = ["SqlTurns"]
+__all__ = ["UNNUMBERED", "PendingTurn", "Queue", "Reply", "TurnState", "Turns"]
 
+TurnState = Literal["accepted", "ruled"]
+"""The next stage of a turn: the rules, or the batch that a model reads."""
+UNNUMBERED: Final = -1
+"""In the place of the number of a turn that is durable on this host, where the database has still to number it."""
 _ACCEPTED: Final = 0
 _RULED: Final = 1
 _STAGES: Final[dict[TurnState, int]] = {"accepted": _ACCEPTED, "ruled": _RULED}
@@ -47,10 +49,65 @@ _FLAGS: Final = ("extract", "imported")
 _COLUMNS: Final = ", ".join(f'"{name}"' for name in (*_TURN, *_FLAGS))
 
 
-class SqlTurns:
-    """The port on the journal's connection; `ports.turns` documents the calls.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingTurn:
+    """An accepted turn that is not yet processed. `id` is its number; times are epoch seconds.
 
-    The lease of a process is its slot together with a random token.
+    extract, joined: see NewTurn. imported: it is an episode that another program recorded.
+    """
+
+    id: int
+    scope: str
+    session_key: str
+    session_id: str
+    user: str
+    reply: str
+    at: float
+    accepted_at: float
+    extract: bool = True
+    imported: bool = False
+    joined: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A reply: its turn, the ids of the memories that were recalled for it, and what was considered, if it is known.
+
+    session_key: the key of its session.
+    """
+
+    turn: int
+    at: float
+    recalled: tuple[str, ...]
+    session_key: str = ""
+    report: ReplyReport | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """The waiting work of all processes. Times are epoch seconds, 0 if nothing waits.
+
+    rules, batch, parked, failed: turns. rules_at, batch_at: when the oldest was accepted.
+    outbox: events to send.
+    unreadable: damaged rows that were set aside.
+    """
+
+    rules: int = 0
+    batch: int = 0
+    parked: int = 0
+    failed: int = 0
+    rules_at: float = 0.0
+    batch_at: float = 0.0
+    outbox: int = 0
+    outbox_at: float = 0.0
+    unreadable: int = 0
+
+
+class Turns:
+    """Accepted turns and the work on them. Every call may raise StoreError, and has then changed nothing.
+
+    A process holds its turns by a lease: its slot together with a random token. Once another process has taken over the
+    lease, `finish` raises LeaseLostError.
     """
 
     def __init__(self, connection: SqlConnection, slot: Lease, event_log: EventLog) -> None:
@@ -66,6 +123,10 @@ class SqlTurns:
         await self._change(query, (self._slot.number, self._token, ""))
 
     async def accept(self, turn: NewTurn) -> int:
+        """Store a turn until it is processed, and return its number. It is durable when this returns.
+
+        UNNUMBERED in the place of a number that the database has not given yet; 0 if the database refuses the turn.
+        """
         return await self._connection.transact(
             lambda database: accept(database, turn, self._slot.number), of=turn.scope
         )
@@ -73,6 +134,10 @@ class SqlTurns:
     async def claim(
         self, state: TurnState, *, session_id: str | None = None, limit: int = 256, besides: Sequence[str] = ()
     ) -> list[PendingTurn]:
+        """Return turns of this process's lease that wait for a stage, oldest first.
+
+        besides: scopes, by key, whose turns are left out.
+        """
         rows = await self._connection.rows(
             f"SELECT {_COLUMNS} FROM turns WHERE slot = ? AND stage = ? AND (CAST(? AS TEXT) IS NULL OR session_id = ?)"
             f" AND scope NOT IN {AMONG} ORDER BY id LIMIT ?",
@@ -82,6 +147,13 @@ class SqlTurns:
         return [_pending(row) for row in rows]
 
     async def take_up(self, episodes: Sequence[Episode], at: float) -> int:
+        """Let unread episodes wait as turns of this process for who has still to read them; return their number.
+
+        Each is marked as read in the same transaction. Left out are those that another process took up meanwhile, and
+        those without a text.
+
+        episodes: with the text that may be told. at: the current time, in epoch seconds.
+        """
         query = (
             'INSERT INTO turns (id, scope, session_key, session_id, "user", reply, at, accepted_at, stage, slot, '
             "imported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -103,13 +175,16 @@ class SqlTurns:
         return await self._connection.transact(work, of=scopes, alone=[f"unread {scope}" for scope in scopes])
 
     async def park(self, turn: int) -> None:
+        """Set a turn aside on which processing failed. It waits for `unpark`."""
         await self._change(f"UPDATE turns SET stage = stage - {_PARKED} WHERE id = ? AND stage >= 0", (turn,))
 
     async def unpark(self) -> None:
+        """Return this process's parked turns to their stage."""
         query = f"UPDATE turns SET stage = stage + {_PARKED} WHERE slot = ? AND stage < 0"
         await self._change(query, (self._slot.number,))
 
     async def adopt(self) -> int:
+        """Take over the turns and plans of dead processes and of hooks, and return the number of those processes."""
         adopted = 0
         for (number,) in await self._connection.rows("SELECT slot FROM turns UNION SELECT slot FROM plans", of=EVERY):
             lock = self._slot.orphan(int(number))
@@ -122,15 +197,18 @@ class SqlTurns:
         return adopted
 
     async def failed(self) -> int:
+        """Return the number of turns, of all processes, whose model failed and that wait for `retry`."""
         ((count,),) = await self._connection.rows(f"SELECT count(*) FROM turns WHERE stage = {FAILED}", of=EVERY)
         return int(count)
 
     async def leave_unsaid(self, turns: Sequence[int]) -> None:
+        """Keep these waiting turns as no episodes."""
         query = "UPDATE turns SET episode = ? WHERE id = ?"
         rows = [(False, turn) for turn in turns]
         await self._connection.transact(lambda database: database.executemany(query, rows).rowcount, of=EVERY)
 
     async def retry(self) -> list[str]:
+        """Return failed turns to the batch stage in this process; return the ids of their sessions."""
 
         def work(database: Database) -> list[str]:
             found = database.execute(f"SELECT DISTINCT session_id FROM turns WHERE stage = {FAILED}").fetchall()
@@ -141,13 +219,16 @@ class SqlTurns:
         return await self._connection.transact(work, of=EVERY)
 
     async def last_reply(self, scope: str, session_id: str) -> Reply | None:
+        """Return the last reply of a session, or None before the first reply."""
         which = "scope = ? AND session_id = ? ORDER BY turn DESC LIMIT 1"
         return next(iter(await self._replies(scope, which, session_id)), None)
 
     async def replies(self, scope: str, *, before: int, limit: int) -> list[Reply]:
+        """Return the newest replies of a scope whose turns have a number below `before`, newest first."""
         return await self._replies(scope, "scope = ? AND turn < ? ORDER BY turn DESC LIMIT ?", before, limit)
 
     async def outcomes(self, scope: str, *, since: float, limit: int) -> list[tuple[float, str]]:
+        """Return when the newest replies since a time were made (epoch seconds), and how recall went, newest first."""
         query = (
             f"SELECT at, {member('report', 'outcome')} FROM replies "
             "WHERE scope = ? AND report <> '' AND at >= ? ORDER BY turn DESC LIMIT ?"
@@ -173,6 +254,7 @@ class SqlTurns:
         )
 
     async def queue(self) -> Queue:
+        """Return the waiting work of all processes."""
         ((rules, batch, failed, rules_at, batch_at, parked),) = await self._connection.rows(
             ", ".join(
                 (
@@ -201,12 +283,21 @@ class SqlTurns:
         )
 
     async def tidy(self, *, before: float, now: float) -> None:
+        """Delete what is no longer needed: of each scope all but the newest receipts, replies and changes for undo.
+
+        A reply of the last week stays. before: turns whose model failed and observations go, if they are older.
+        now: the current time. Both in epoch seconds.
+
+        Raises:
+            StoreBusyError: another process is tidying.
+        """
         await self._tidier.tidy(before=before, now=now)
         await self._connection.shed()
 
     # Plans
 
     async def save_plan(self, plan: Plan, events: Sequence[Event] = ()) -> tuple[int, list[Event]]:
+        """Write a plan ahead, with its events; return its number, and the events with their numbers."""
 
         def work(database: Database) -> tuple[int, list[Event]]:
             if plan.stage in ("rules", "batch"):  # else the memories of turns that were taken over are there twice
@@ -219,6 +310,7 @@ class SqlTurns:
         return await self._connection.transact(work, of=EVERY, alone=[plan.scope], beside=[_slot(self._slot.number)])
 
     async def plans(self) -> list[tuple[int, Plan]]:
+        """Return the plans of this process's lease that are not recorded as completed, oldest first."""
         query = "SELECT id, '', body FROM plans WHERE slot = ? ORDER BY id"
         rows = await self._connection.rows(query, (self._slot.number,), of=EVERY)
         found = await decoded(self._connection, "plans", "id", rows, lambda row: (int(row[0]), Plan.from_json(row[2])))
@@ -232,6 +324,17 @@ class SqlTurns:
         return found
 
     async def finish(self, plan: Plan, number: int | None, patches: Sequence[Patch] = ()) -> None:
+        """Record in one transaction that a plan is completed, with its turns, receipt, history, reviews and events.
+
+        After the rules, a turn that is to be kept becomes an episode. An imported one that the model could not read
+        waits as an unread episode again.
+
+        number: the number of a plan that was written ahead.
+        patches: the edits of the plan's documents.
+
+        Raises:
+            LeaseLostError: another process has taken over the turns; nothing was recorded.
+        """
         fails = plan.failed and not plan.imported
         advance = {
             "rules": f"UPDATE turns SET stage = {_RULED} WHERE id = ? AND extract",

@@ -7,17 +7,26 @@ replies and turns do no extra work.
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from gateway_memory.store.journal.sql import Database, upsert
-from gateway_memory.store.ports.ledger import Uses
 
-__all__ = ["useful", "uses_of"]
+__all__ = ["Uses", "useful", "uses_of"]
 
 _SAID_AGAIN: Final = frozenset({"same_text", "known", "known_in_other_language", "richer", "reworded"})
 """The reasons in a receipt which mean that the memory existed before."""
 _OUTCOME: Final = 4
 """The number of values of a receipt's outcome: turn, action, reason, memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uses:
+    """How often a memory was recalled and repeated, and the number of days with either."""
+
+    recalled: int = 0
+    repeated: int = 0
+    days: int = 0
 
 
 def useful(

@@ -1,9 +1,8 @@
 """Exchanges in PostgreSQL: in partitions, of which the expired ones are dropped as a whole."""
 
-from gateway_memory.store.journal.episodes import SqlEpisodes, touch_turns
+from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns
 from gateway_memory.store.journal.sql import EVERY, Database, SqlConnection
 from gateway_memory.store.journal.withheld import forget_for_good
-from gateway_memory.store.ports.episodes import PAGE_TURNS
 
 __all__ = ["PostgresEpisodes", "make_room"]
 
@@ -16,8 +15,8 @@ async def make_room(connection: SqlConnection) -> None:
     await connection.transact(lambda database: database.execute(query).fetchall(), of=EVERY)
 
 
-class PostgresEpisodes(SqlEpisodes):
-    """The port `Episodes`."""
+class PostgresEpisodes(Episodes):
+    """Episodes in partitions."""
 
     async def delete_before(self, at: float) -> int:
         """Drop the partitions that hold nothing newer, and delete from the others in small steps."""

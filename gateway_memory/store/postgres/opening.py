@@ -1,4 +1,4 @@
-"""Open the ports over PostgreSQL."""
+"""Open the store over PostgreSQL."""
 
 from contextlib import AsyncExitStack
 from functools import partial
@@ -9,8 +9,9 @@ from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.tasks import compute, run_beside
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.journal import Journal, journal_of
+from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.sql import Database
+from gateway_memory.store.journal.store import Store, store_of
 from gateway_memory.store.postgres.connection import PostgresConnection
 from gateway_memory.store.postgres.documents import DocumentRows, RecordRows
 from gateway_memory.store.postgres.episodes import PostgresEpisodes, make_room
@@ -35,8 +36,8 @@ async def open_postgres(
     sends: bool,
     history: int,
     metrics: Metrics,
-) -> tuple[DocumentRows, Journal, NotifySignals]:
-    """Open the ports of the memory in a schema. The stack closes them.
+) -> Store:
+    """Open the store of the memory in a schema. The stack closes them.
 
     direct: the DSN of NOTIFY, which no pooler may lend to others between transactions.
     spool: the file in which turns wait for the database; None: they go there at once.
@@ -73,18 +74,17 @@ async def open_postgres(
         metrics.sources.append(
             lambda: {"spool.waiting": float(waiting.number), "spool.refused": float(waiting.number_refused)}
         )
-    journal = await journal_of(
-        connection,
+    store = await store_of(
         connection,
         slot,
+        DocumentRows(connection),
+        EventLog(connection, connection, slot=slot, sends=sends, history=history, published=signals.send),
         file_of=file_of,
-        sends=sends,
-        history=history,
-        published=signals.send,
         turns_of=PostgresTurns if waiting is None else partial(SpooledTurns, spool=waiting, metrics=metrics),
         episodes_of=PostgresEpisodes,
+        signals=signals,
     )
-    if isinstance(journal.turns, SpooledTurns):
-        stack.push_async_callback(journal.turns.send_last)
-        run_beside(stack, journal.turns.run(), "spool")
-    return DocumentRows(connection), journal, signals
+    if isinstance(store.turns, SpooledTurns):
+        stack.push_async_callback(store.turns.send_last)
+        run_beside(stack, store.turns.run(), "spool")
+    return store

@@ -16,11 +16,12 @@ from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.tasks import Threads
 from gateway_memory.store.disk.private import private_file, private_folder
+from gateway_memory.store.journal.accepting import NewTurn
 from gateway_memory.store.journal.event_log import EventLog
+from gateway_memory.store.journal.session_state import Observation
 from gateway_memory.store.journal.sql import UNDECODABLE, SqlConnection, member
-from gateway_memory.store.ports.lease import Lease
-from gateway_memory.store.ports.sessions import Observation
-from gateway_memory.store.ports.turns import UNNUMBERED, NewTurn
+from gateway_memory.store.journal.turns import UNNUMBERED
+from gateway_memory.store.ports import Lease
 from gateway_memory.store.postgres.turns import PostgresTurns
 from gateway_memory.store.report import ReplyReport
 

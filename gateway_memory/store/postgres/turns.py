@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 
-from gateway_memory.store.journal.accepting import accept_all
+from gateway_memory.store.journal.accepting import NewTurn, accept_all
 from gateway_memory.store.journal.sql import EVERY, Database
-from gateway_memory.store.journal.turns import SqlTurns
-from gateway_memory.store.ports.turns import NewTurn
+from gateway_memory.store.journal.turns import Turns
 from gateway_memory.store.postgres.episodes import make_room
 
 __all__ = ["PostgresTurns"]
 
 
-class PostgresTurns(SqlTurns):
-    """The port `Turns`. A turn goes to the host that still works on an earlier one of its session, even a dead one.
+class PostgresTurns(Turns):
+    """A turn goes to the host that still works on an earlier one of its session, even a dead one.
 
     Another host takes over all turns of a dead host at once, so that their order stays.
     """
