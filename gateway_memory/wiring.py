@@ -37,6 +37,8 @@ from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.sessions.saver import Saver
 from gateway_memory.sessions.start import SessionStarter
 from gateway_memory.store.journal.health import ProcessState
+from gateway_memory.store.journal.sessions import Sessions
+from gateway_memory.sync.follower import Follower
 from gateway_memory.sync.health import HealthKeeper
 from gateway_memory.sync.neighbours import Neighbours
 from gateway_memory.sync.opening import open_storage
@@ -141,7 +143,7 @@ async def open_memory(
     announcer.add(BusChannel(bus, origin=storage.notices.instance if notifier else None))
     if notifier:
         announcer.add(notifier)
-    _watch(stack, storage.documents.folder, runtime, storage, sessions.scopes)
+    _watch(stack, storage.documents.folder, runtime, storage.follower, sessions.scopes)
     context = ContextBuilder(runtime, storage, bus.delivered_upto)
     models = _open_models(stack, runtime.settings, extract)
     opened_at = runtime.timestamp()
@@ -168,7 +170,7 @@ async def open_memory(
     saver = Saver(runtime, storage, capture.changes, capture.executor, capture.reader)
     lifecycle = Lifecycle(runtime, storage, sessions, saver, capture.distiller, capture.processor)
     stack.push_async_callback(_finish, lifecycle, capture.processor)
-    stack.push_async_callback(_release, storage)
+    stack.push_async_callback(_release, storage.sessions)
     run_beside(stack, lifecycle.run(), "sessions")
     retention = Retention(runtime, storage)
     run_beside(stack, retention.run(), "retention")
@@ -181,10 +183,16 @@ async def open_memory(
         announcer.add(neighbours)
         await neighbours.start()
         run_beside(stack, neighbours.run(), "neighbours")
-    hearing = Hearing(storage, bus, notifier.commit if notifier else None)
+    hearing = Hearing(storage.notices, bus, notifier.commit if notifier else None)
     starter = SessionStarter(runtime, storage, sessions, context, capture.changes, hearing)
-    ends = SessionEnds(registry=sessions, lifecycle=lifecycle, processor=capture.processor, unsubscribe=bus.unsubscribe)
-    links = LinkBook(runtime, storage, capture.joining, ends)
+    ends = SessionEnds(
+        registry=sessions,
+        sessions=storage.sessions,
+        lifecycle=lifecycle,
+        processor=capture.processor,
+        unsubscribe=bus.unsubscribe,
+    )
+    links = LinkBook(runtime, storage.links, storage.notices.journal, capture.joining, ends)
     commands = CommandPorts(
         memory=memory,
         storage=storage,
@@ -206,7 +214,7 @@ async def open_memory(
         bus=bus,
         context=context,
         finder=Finder(runtime, storage, context.runner),
-        intake=TurnIntake(runtime, storage, capture.processor, retention),
+        intake=TurnIntake(runtime, storage.turns, storage.sessions, capture.processor, retention),
         processor=capture.processor,
         distiller=capture.distiller,
         starter=starter,
@@ -218,7 +226,7 @@ async def open_memory(
         browsing=Browsing(commands),
         importer=capture.importer,
         exporter=Exporter(storage),
-        backlog=Backlog(runtime, storage, capture.processor),
+        backlog=Backlog(runtime, storage.episodes, storage.turns, capture.processor),
         links=links,
         notifier=notifier,
     )
@@ -232,18 +240,18 @@ def _open_capture(
     sessions: SessionRegistry,
     models: Models,
 ) -> Capture:
-    merger, reader = Merger(runtime, storage), Reader(runtime, storage, models)
+    merger, reader = Merger(runtime, storage), Reader(runtime, storage.ledger, storage.recaller, models)
     executor = PlanExecutor(runtime, storage, announcer, sessions)
     changes = MemoryChanges(runtime, storage, merger, executor)
-    filing = Filing(runtime, storage, merger, executor, changes)
+    filing = Filing(runtime, storage.documents, storage.follower, merger, executor, changes)
     settings = runtime.settings.auto_extract
     debouncer = Debouncer[str](settings.debounce_seconds, settings.max_wait_seconds)
     processor = TurnProcessor(
         runtime,
         storage,
         executor,
-        RulesStage(runtime, storage, filing, changes),
-        BatchStage(runtime, storage, filing, reader, debouncer),
+        RulesStage(runtime, storage.episode_follower, filing, changes),
+        BatchStage(runtime, storage.ledger, storage.turns, filing, reader, debouncer),
         debouncer,
     )
     run_beside(stack, storage.recaller.run(), "embed")
@@ -282,26 +290,26 @@ async def _open_notifier(stack: AsyncExitStack, runtime: Runtime, storage: Stora
         return None
     from gateway_memory.sync.mqtt import open_notifier
 
-    return await open_notifier(stack, notify.mqtt, runtime, storage, bus.publish)
+    return await open_notifier(stack, notify.mqtt, runtime, storage.notices, storage.follower, bus.publish)
 
 
 def _watch(
     stack: AsyncExitStack,
     workspace: Path | None,
     runtime: Runtime,
-    storage: Storage,
+    follower: Follower,
     scopes: Callable[[], list[Scope]],
 ) -> None:
     sync = runtime.settings.incremental_sync
     if workspace is not None and sync.enabled and sync.watch:
         check_watching()
-        run_beside(stack, watch(workspace, scopes, storage.follower.refresh), "watch")
+        run_beside(stack, watch(workspace, scopes, follower.refresh), "watch")
 
 
-async def _release(storage: Storage) -> None:
+async def _release(sessions: Sessions) -> None:
     """Release the open sessions, so that another process can resume them. An orderly close abandons none."""
     try:
-        await storage.sessions.release()
+        await sessions.release()
     except StoreError as error:  # they are closed as abandoned later; closing must continue
         log.warning("memory.sessions_not_released", error=type(error).__name__)
 

@@ -39,7 +39,7 @@ class MemoryChanges:
         self._storage = storage
         self._merger = merger
         self._executor = executor
-        self._saves = Saves(runtime, storage, merger, executor)
+        self._saves = Saves(runtime, storage.documents, storage.follower, merger, executor)
         self.reviewing = Reviewing(runtime, storage, merger, executor)
         self.forgetter = Forgetter(runtime, storage, merger, executor)
 

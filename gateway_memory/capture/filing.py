@@ -14,8 +14,9 @@ from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.plan import CandidateOutcome, Plan, Stage
+from gateway_memory.store.ports import Documents
 from gateway_memory.store.record import MemoryRecord
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.follower import Follower
 
 __all__ = ["Filing"]
 
@@ -24,10 +25,17 @@ class Filing:
     """Files the results of a stage, and completes the turns of that stage, with one plan a scope."""
 
     def __init__(
-        self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor, changes: MemoryChanges
+        self,
+        runtime: Runtime,
+        documents: Documents,
+        follower: Follower,
+        merger: Merger,
+        executor: PlanExecutor,
+        changes: MemoryChanges,
     ) -> None:
         self._runtime = runtime
-        self._storage = storage
+        self._documents = documents
+        self._follower = follower
         self._merger = merger
         self._executor = executor
         self._changes = changes
@@ -74,10 +82,10 @@ class Filing:
         if not kept and not retracted:
             await self._executor.execute(replace(plan, outcomes=tuple(draft.outcomes)))
             return True
-        async with self._storage.documents.writing(scope):
+        async with self._documents.writing(scope):
             if holds and not await holds():
                 return False
-            await self._storage.follower.refresh(scope)
+            await self._follower.refresh(scope)
             room = await self._merger.room(scope)
             for memory in by_rules:
                 if memory.id in retracted:

@@ -15,7 +15,8 @@ from gateway_memory.session import Session
 from gateway_memory.store.journal.accepting import NewTurn
 from gateway_memory.store.journal.requests import Request
 from gateway_memory.store.journal.session_state import Observation
-from gateway_memory.sync.storage import Storage
+from gateway_memory.store.journal.sessions import Sessions
+from gateway_memory.store.journal.turns import Turns
 
 __all__ = ["TurnIntake"]
 
@@ -26,9 +27,12 @@ _CLEANED_AT_ONCE: Final = 8000
 class TurnIntake:
     """Stores turns and observations. Call it within the session's `accepting`, which preserves their order."""
 
-    def __init__(self, runtime: Runtime, storage: Storage, processor: TurnProcessor, retention: Retention) -> None:
+    def __init__(
+        self, runtime: Runtime, turns: Turns, sessions: Sessions, processor: TurnProcessor, retention: Retention
+    ) -> None:
         self._runtime = runtime
-        self._storage = storage
+        self._turns = turns
+        self._sessions = sessions
         self._processor = processor
         self._retention = retention
 
@@ -72,7 +76,7 @@ class TurnIntake:
         )
         try:
             with metrics.timed("after_reply"):
-                kept = asyncio.ensure_future(self._storage.turns.accept(turn))
+                kept = asyncio.ensure_future(self._turns.accept(turn))
                 kept.add_done_callback(self._kept)
                 number = await asyncio.shield(kept)
         except JournalDamagedError:
@@ -113,7 +117,7 @@ class TurnIntake:
             seen = await compute(observed, kind, content, tool, private=private)
         scope = session.scope.key
         once = Request(call="observe", caller=f"{scope}\n{session.key}", id=identity, scope=scope)
-        await self._storage.sessions.observe(scope, session_id, seen, at, once if identity else None)
+        await self._sessions.observe(scope, session_id, seen, at, once if identity else None)
         self._runtime.metrics.count("observations.kept")
         self._retention.look()
 

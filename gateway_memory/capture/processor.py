@@ -14,8 +14,8 @@ from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.errors import StoreBusyError, StoreError, place_of
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import PendingTurn, TurnState
-from gateway_memory.sync.storage import Storage
 from recall import RecallError
 
 __all__ = ["Stage", "TurnProcessor"]
@@ -55,14 +55,14 @@ class TurnProcessor:
     def __init__(
         self,
         runtime: Runtime,
-        storage: Storage,
+        store: Store,
         executor: PlanExecutor,
         rules: Stage,
         batch: Stage,
         debouncer: Debouncer[str],
     ) -> None:
         self._runtime = runtime
-        self._storage = storage
+        self._store = store
         self._executor = executor
         self._rules = rules
         self._batch = batch
@@ -90,7 +90,7 @@ class TurnProcessor:
             async with asyncio.timeout(seconds):
                 while True:
                     self._caught_up.clear()
-                    if not await self._storage.turns.claim("accepted", session_id=session_id, limit=1):
+                    if not await self._store.turns.claim("accepted", session_id=session_id, limit=1):
                         return
                     self._wake.set()
                     await self._caught_up.wait()
@@ -104,7 +104,7 @@ class TurnProcessor:
             StoreError: the store could not be read or written. The turns wait.
         """
         async with self._working:
-            adopted = await self._storage.turns.adopt()
+            adopted = await self._store.turns.adopt()
             if adopted:
                 await self._replay()
                 log.info("worker.adopted", processes=adopted)
@@ -117,7 +117,7 @@ class TurnProcessor:
         """
         await self._rule()
         async with self._reading:
-            while turns := await self._storage.turns.claim("ruled", limit=1):
+            while turns := await self._store.turns.claim("ruled", limit=1):
                 await self._batch_of(turns[0].session_id)
 
     async def read(self, session_id: str) -> None:
@@ -126,7 +126,7 @@ class TurnProcessor:
         Raises:
             StoreError: something could not be written. It stays in the store.
         """
-        if await self._storage.turns.claim("accepted", session_id=session_id, limit=1):
+        if await self._store.turns.claim("accepted", session_id=session_id, limit=1):
             await self._rule()
         await self._batch_once(session_id)
 
@@ -138,7 +138,7 @@ class TurnProcessor:
             yield
 
     async def _rules_loop(self) -> None:
-        await self._until_it_works("unpark", self._storage.turns.unpark)
+        await self._until_it_works("unpark", self._store.turns.unpark)
         await self._until_it_works("recover", self._recover)
         while True:
             await self._burst()
@@ -154,14 +154,14 @@ class TurnProcessor:
                 return
 
     async def _recover(self) -> None:
-        await self._storage.documents.sweep()
+        await self._store.documents.sweep()
         async with self._work():
             await self._replay()
 
     async def _replay(self) -> None:
         """Execute unfinished plans before their turns are processed again."""
         replayed = await self._executor.recover()
-        for turn in await self._storage.turns.claim("ruled", limit=100_000):
+        for turn in await self._store.turns.claim("ruled", limit=100_000):
             self._debouncer.touch(turn.session_id, _now())
         if replayed:
             log.info("worker.recovered", plans=replayed)
@@ -174,7 +174,7 @@ class TurnProcessor:
         while True:
             async with self._work():
                 held |= self._executor.held
-                turns = await self._storage.turns.claim("accepted", limit=_BATCH, besides=sorted(held))
+                turns = await self._store.turns.claim("accepted", limit=_BATCH, besides=sorted(held))
                 for scope, group in by_scope(turns):
                     try:
                         await self._carefully(self._rules, group)
@@ -215,7 +215,7 @@ class TurnProcessor:
         self._debouncer.drop(session_id)
         try:
             async with self._work():  # plans first: their turns are not to be read again
-                turns = await self._storage.turns.claim("ruled", session_id=session_id)
+                turns = await self._store.turns.claim("ruled", session_id=session_id)
             self._check_held(turns)
             if turns:
                 await self._carefully(self._batch, turns)
@@ -241,13 +241,13 @@ class TurnProcessor:
             self._runtime.on_error(stage.name, error)
             await self._executor.recover()
             session_id = None if stage is self._rules else turns[0].session_id
-            waiting = {turn.id for turn in await self._storage.turns.claim(stage.state, session_id=session_id)}
+            waiting = {turn.id for turn in await self._store.turns.claim(stage.state, session_id=session_id)}
             left = [turn for turn in turns if turn.id in waiting]
             if len(turns) > 1:
                 for turn in left:
                     await self._carefully(stage, [turn])
             elif left:
-                await self._storage.turns.park(left[0].id)  # it is retried at the next start
+                await self._store.turns.park(left[0].id)  # it is retried at the next start
                 self._wake.set()
 
     async def _until_it_works(

@@ -27,10 +27,10 @@ from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
+from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.markdown import one_line
 from gateway_memory.store.record import MemoryRecord
-from gateway_memory.sync.storage import Storage
-from recall import Stored
+from recall import Recaller, Stored
 
 __all__ = ["OVER_BUDGET", "Extract", "Models", "Reader", "Reading"]
 
@@ -90,9 +90,10 @@ class Models:
 class Reader:
     """Calls the models. Without a model, only the rules extract memories."""
 
-    def __init__(self, runtime: Runtime, storage: Storage, models: Models) -> None:
+    def __init__(self, runtime: Runtime, ledger: Ledger, recaller: Recaller, models: Models) -> None:
         self._runtime = runtime
-        self._storage = storage
+        self._ledger = ledger
+        self._recaller = recaller
         self._extract = models.extract
         self._model = models.model
         self._summaries = models.summaries
@@ -176,15 +177,13 @@ class Reader:
 
     async def compared(self, scope: Scope, text: str, hidden: frozenset[str]) -> list[Known]:
         """Return the memories nearest to a text in the form that merging uses."""
-        near = await self._storage.recaller.nearest(scope.key, text, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        near = await self._recaller.nearest(scope.key, text, NEAREST, timeout_seconds=NEAREST_SECONDS)
         return [known(item) for item in near if item.stored.entry.id not in hidden]
 
     async def _near(self, scope: Scope, turns: Sequence[Turn], hidden: frozenset[str]) -> list[tuple[Stored, Known]]:
         found: dict[str, tuple[Stored, Known]] = {}
         for turn in turns[-_ASKED_ABOUT:]:
-            for item in await self._storage.recaller.nearest(
-                scope.key, turn.user, NEAREST, timeout_seconds=NEAREST_SECONDS
-            ):
+            for item in await self._recaller.nearest(scope.key, turn.user, NEAREST, timeout_seconds=NEAREST_SECONDS):
                 if item.stored.entry.id not in hidden:
                     found[item.stored.entry.id] = item.stored, known(item)
         return list(found.values())[-_TOLD:]
@@ -220,13 +219,13 @@ class Reader:
         log.warning("model.failed", kind=error.kind, calls=error.usage.calls)
 
     async def _reserve(self, settings: ExtractorSettings, tokens: int) -> bool:
-        return await self._storage.ledger.reserve(
+        return await self._ledger.reserve(
             self._runtime.today(), calls=settings.max_daily_extractions, tokens=settings.max_daily_tokens, wanted=tokens
         )
 
     async def _settle(self, reserved: int, usage: Usage) -> None:
         self._runtime.metrics.count("model.calls", usage.calls)
-        await self._storage.ledger.settle(
+        await self._ledger.settle(
             self._runtime.today(), reserved=reserved, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens
         )
 

@@ -18,7 +18,8 @@ from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.plan import CandidateOutcome, Plan
-from gateway_memory.sync.storage import Storage
+from gateway_memory.store.ports import Documents
+from gateway_memory.sync.follower import Follower
 from recall import Near, text_overlap
 
 __all__ = ["Saves"]
@@ -43,9 +44,12 @@ class Saves:
     A call that is cancelled while it waits saves nothing. One whose group has begun is completed.
     """
 
-    def __init__(self, runtime: Runtime, storage: Storage, merger: Merger, executor: PlanExecutor) -> None:
+    def __init__(
+        self, runtime: Runtime, documents: Documents, follower: Follower, merger: Merger, executor: PlanExecutor
+    ) -> None:
         self._runtime = runtime
-        self._storage = storage
+        self._documents = documents
+        self._follower = follower
         self._merger = merger
         self._executor = executor
         self._waiting: dict[str, deque[_Asked]] = {}
@@ -74,8 +78,8 @@ class Saves:
         try:
             while waiting:
                 try:
-                    async with self._storage.documents.writing(scope):
-                        await self._storage.follower.refresh(scope)
+                    async with self._documents.writing(scope):
+                        await self._follower.refresh(scope)
                         group = [waiting.popleft() for _ in range(min(_AT_ONCE, len(waiting)))]
                         group = [asked for asked in group if not asked.outcome.cancelled()]
                         left = await self._save(scope, group)

@@ -16,9 +16,10 @@ from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.turns import PendingTurn, TurnState
+from gateway_memory.store.journal.ledger import Ledger
+from gateway_memory.store.journal.turns import PendingTurn, Turns, TurnState
 from gateway_memory.store.withheld import Withheld
-from gateway_memory.sync.storage import Storage
+from gateway_memory.sync.episodes import EpisodeFollower
 from recall import RecallError
 
 __all__ = ["BatchStage", "RulesStage"]
@@ -37,9 +38,9 @@ class RulesStage:
     name = "rules"
     state: TurnState = "accepted"
 
-    def __init__(self, runtime: Runtime, storage: Storage, filing: Filing, changes: MemoryChanges) -> None:
+    def __init__(self, runtime: Runtime, follower: EpisodeFollower, filing: Filing, changes: MemoryChanges) -> None:
         self._runtime = runtime
-        self._storage = storage
+        self._follower = follower
         self._filing = filing
         self._changes = changes
 
@@ -68,7 +69,7 @@ class RulesStage:
         kept = [turn.id for turn in new if self._runtime.settings_of(turn.session_key).episodes.enabled]
         try:
             if kept:
-                await self._storage.episode_follower.index(scope, kept)
+                await self._follower.index(scope, kept)
         except (StoreError, RecallError) as error:
             log.warning("episodes.not_indexed", error=type(error).__name__)
             self._runtime.on_error("episodes", error)
@@ -81,10 +82,11 @@ class BatchStage:
     state: TurnState = "ruled"
 
     def __init__(
-        self, runtime: Runtime, storage: Storage, filing: Filing, reader: Reader, debouncer: Debouncer[str]
+        self, runtime: Runtime, ledger: Ledger, turns: Turns, filing: Filing, reader: Reader, debouncer: Debouncer[str]
     ) -> None:
         self._runtime = runtime
-        self._storage = storage
+        self._ledger = ledger
+        self._turns = turns
         self._filing = filing
         self._reader = reader
         self._debouncer = debouncer
@@ -108,14 +110,14 @@ class BatchStage:
     async def _read(self, scope: Scope, group: Sequence[PendingTurn], told: Sequence[PendingTurn]) -> bool:
         """Read the turns of a session, and file the result. Return False if text of theirs was forgotten meanwhile."""
         settings = self._runtime.settings_of(group[0].session_key).auto_extract
-        hidden = await self._storage.ledger.withheld(scope.key)
+        hidden = await self._ledger.withheld(scope.key)
         given = [[_without(turn, hidden) for turn in part] for part in (told, group)]
         earlier, read = ([read_turn(turn, self._runtime.zone) for turn in part] for part in given)
         verdict = await compute(judge, read, settings, earlier[-1].reply[-_REPLY_READ:] if earlier else "")
         if not verdict.keep:
             await self._filing.file(scope, "batch", [(turn, ()) for turn in group], empty=verdict.reason)
             return True
-        by_rules = await self._storage.ledger.of_turns(scope.key, [turn.id for turn in group])
+        by_rules = await self._ledger.of_turns(scope.key, [turn.id for turn in group])
         asked, context = ([turn for turn in part if not asked_to_forget(turn.user)] for part in (read, earlier))
         reading = await self._reader.read(scope, settings, asked, by_rules, earlier=context)
         # File a candidate that names no turn under the batch's last one: the batch is one piece of evidence.
@@ -125,7 +127,7 @@ class BatchStage:
             of_turn[candidate.turn if candidate.turn in ids else group[-1].id].append(candidate)
 
         async def holds() -> bool:
-            hidden = await self._storage.ledger.withheld(scope.key)
+            hidden = await self._ledger.withheld(scope.key)
             return given == [[_without(turn, hidden) for turn in part] for part in (told, group)]
 
         filed = await self._filing.file(
@@ -149,8 +151,8 @@ class BatchStage:
             self._failed = self._failed or not self._again.issuperset(turns)
         elif reading.answered and self._failed:
             self._failed = False
-            for session_id in await self._storage.turns.retry():
-                waiting = await self._storage.turns.claim("ruled", session_id=session_id)
+            for session_id in await self._turns.retry():
+                waiting = await self._turns.claim("ruled", session_id=session_id)
                 self._again.update(turn.id for turn in waiting)
                 self._debouncer.touch(session_id, asyncio.get_running_loop().time())
 

@@ -45,7 +45,7 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
         "memories": await ports.storage.recaller.count(session.scope.key),
         "episodes": await ports.storage.episodes.count(session.scope.key),
         "feedback": await counted(ports, session),
-        "reviews": await waiting_reviews(ports.storage, session.scope),
+        "reviews": await waiting_reviews(ports.storage.reviews, session.scope),
         "vectors": await _vectors(ports, health),
         "waiting": {
             "rules": queue.rules,

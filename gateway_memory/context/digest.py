@@ -8,8 +8,9 @@ from typing import Final
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import OWNER_SCOPE, Scope
+from gateway_memory.store.journal.reviews import Reviews
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.record import MemoryRecord
-from gateway_memory.sync.storage import Storage
 from recall import render_block
 
 __all__ = ["Digest", "digest_since", "waiting_reviews", "weekly_digest"]
@@ -48,16 +49,16 @@ class Digest:
         return bool(self.learnt or self.changed or self.forgotten or self.expired or self.reviews)
 
 
-async def digest_since(storage: Storage, scope: Scope, since: float) -> Digest:
+async def digest_since(store: Store, scope: Scope, since: float) -> Digest:
     """Return what became of a scope's memories since a time (epoch seconds). What was imported is not counted."""
     became: dict[str, list[str]] = {}
-    found = await storage.ledger.receipts(limit=_RECEIPTS, scope=scope.key, since=since, imports=False)
+    found = await store.ledger.receipts(limit=_RECEIPTS, scope=scope.key, since=since, imports=False)
     for receipt in found:
         for outcome in receipt.outcomes:
             if outcome.id and outcome.action in _PARTS:
                 became.setdefault(outcome.id, []).append(_PARTS[outcome.action])
-    states = await storage.ledger.states(scope.key, list(became))
-    known = await storage.ledger.memories(scope.key, list(became))
+    states = await store.ledger.states(scope.key, list(became))
+    known = await store.ledger.memories(scope.key, list(became))
     listed: dict[str, list[MemoryRecord]] = {_LEARNT: [], _CHANGED: []}
     gone = {_FORGOTTEN: 0, _EXPIRED: 0}
     for identity, parts in became.items():
@@ -69,24 +70,24 @@ async def digest_since(storage: Storage, scope: Scope, since: float) -> Digest:
             part = next((part for part in parts if part in gone), "")
             if part:
                 gone[part] += 1
-    reviews = await waiting_reviews(storage, scope)
+    reviews = await waiting_reviews(store.reviews, scope)
     return Digest(since=since, learnt=listed[_LEARNT], changed=listed[_CHANGED], **gone, reviews=reviews)
 
 
-async def waiting_reviews(storage: Storage, scope: Scope) -> int:
+async def waiting_reviews(reviews: Reviews, scope: Scope) -> int:
     """Return how many candidates wait for a scope's person: the owner also decides on what others say of the owner."""
-    others = await storage.reviews.of_owner() if scope == OWNER_SCOPE else ()
-    return await storage.reviews.count(scope.key) + len(others)
+    others = await reviews.of_owner() if scope == OWNER_SCOPE else ()
+    return await reviews.count(scope.key) + len(others)
 
 
-async def weekly_digest(runtime: Runtime, storage: Storage, scope: Scope, now: datetime) -> str:
+async def weekly_digest(runtime: Runtime, store: Store, scope: Scope, now: datetime) -> str:
     """Return the block of the last week's digest, once a week over all processes; "" if it was told or says nothing."""
     year, week, _ = now.astimezone(runtime.zone).isocalendar()
     name = f"digest {year}-{week:02}"
-    await storage.ledger.set_notice(scope.key, name)
-    if not await storage.ledger.take_notice(scope.key, name):
+    await store.ledger.set_notice(scope.key, name)
+    if not await store.ledger.take_notice(scope.key, name):
         return ""
-    digest = await digest_since(storage, scope, now.timestamp() - _WEEK_SECONDS)
+    digest = await digest_since(store, scope, now.timestamp() - _WEEK_SECONDS)
     if not digest:
         return ""
     counts = f"{len(digest.learnt)} learnt, {len(digest.changed)} changed, {digest.forgotten} forgotten"

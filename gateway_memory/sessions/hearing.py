@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from gateway_memory.session import Session
-from gateway_memory.sync.storage import Storage
+from gateway_memory.store.journal.event_log import EventLog
 from notifier import Bus
 
 __all__ = ["Hearing"]
@@ -12,8 +12,8 @@ __all__ = ["Hearing"]
 class Hearing:
     """Connects sessions with the bus. catch_up: stores the events that other processes have sent already."""
 
-    def __init__(self, storage: Storage, bus: Bus, catch_up: Callable[[], Awaitable[None]] | None) -> None:
-        self._storage = storage
+    def __init__(self, event_log: EventLog, bus: Bus, catch_up: Callable[[], Awaitable[None]] | None) -> None:
+        self._event_log = event_log
         self._bus = bus
         self._catch_up = catch_up
 
@@ -41,7 +41,7 @@ class Hearing:
         events = [
             event
             for scope in session.scopes
-            for event in await self._storage.notices.undelivered(scope.key, session.session_id, since=since)
+            for event in await self._event_log.undelivered(scope.key, session.session_id, since=since)
         ]
         waited = [(event.at, change) for event in events for change in event.changes if change.source != session.key]
         session.inbox.restore(waited)

@@ -17,8 +17,8 @@ from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.sessions.saver import Saver
 from gateway_memory.sessions.worth import is_chinese, worth_saving
 from gateway_memory.store.journal.session_state import COUNTED, End, EndState, Observation
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.summaries import SessionRecord
-from gateway_memory.sync.storage import Storage
 from recall import render_block
 
 __all__ = ["Lifecycle"]
@@ -47,14 +47,14 @@ class Lifecycle:
     def __init__(
         self,
         runtime: Runtime,
-        storage: Storage,
+        store: Store,
         sessions: SessionRegistry,
         saver: Saver,
         distiller: Distiller,
         processor: TurnProcessor,
     ) -> None:
         self._runtime = runtime
-        self._storage = storage
+        self._store = store
         self._sessions = sessions
         self._saver = saver
         self._distiller = distiller
@@ -73,7 +73,7 @@ class Lifecycle:
 
     async def counts(self) -> dict[str, int]:
         """Return how the workspace's sessions ended (see `Sessions.counts`), and update `gauges`."""
-        found = await self._storage.sessions.counts()
+        found = await self._store.sessions.counts()
         self._counts = {f"sessions.{name}": float(found[name]) for name in found.keys() & COUNTED}
         return found
 
@@ -95,7 +95,7 @@ class Lifecycle:
         """Save a stage summary likewise; return the session's stage summaries and facts, for the host's own summary."""
         if await self._keep_stage(session) is None:
             return ""
-        _, left = await self._storage.sessions.read(session.scope.key, session.session_id)
+        _, left = await self._store.sessions.read(session.scope.key, session.session_id)
         # A stage is a Markdown list in one line of its day's log.
         stages = [stage.removeprefix("- ").replace(": - ", ": ") for stage in left.stages]
         lines = [*stages, *dict.fromkeys(left.facts)]
@@ -105,7 +105,7 @@ class Lifecycle:
         """Save a stage summary of what is new; return the session's observations, None if nothing may or need be."""
         if not (session.may_save and session.settings.sessions.stage_summaries):
             return None
-        seen, left = await self._storage.sessions.read(session.scope.key, session.session_id)
+        seen, left = await self._store.sessions.read(session.scope.key, session.session_id)
         if not worth_saving(seen) and not left.facts:
             return None
         fresh = await self._since_last_stage(session, seen)
@@ -158,7 +158,7 @@ class Lifecycle:
             await self._read(ended.session_id)
         state, record = await self._last_layer(ended, seconds=0.0)
         at = self._runtime.timestamp()
-        lasted = await self._storage.sessions.close(ended.session_id, ended.end, state=state, at=at)
+        lasted = await self._store.sessions.close(ended.session_id, ended.end, state=state, at=at)
         if lasted is None:
             return
         self._runtime.metrics.count(f"sessions.ended.{state}")
@@ -187,7 +187,7 @@ class Lifecycle:
             elif state != "saved":
                 state, _ = await self._last_layer(ended, seconds=seconds)
                 at = self._runtime.timestamp()
-                await self._storage.sessions.close(ended.session_id, ended.end, state=state, at=at)
+                await self._store.sessions.close(ended.session_id, ended.end, state=state, at=at)
         except Exception as error:  # noqa: BLE001 - what stands by rules stays
             log.warning("session.not_completed", error=type(error).__name__, place=place_of(error))
         await self._distill(ended)
@@ -210,7 +210,7 @@ class Lifecycle:
         process. The call then does not wait for a model, and leaves those that are spoken in again meanwhile.
         """
         idle = self._runtime.clock() - timedelta(hours=self._runtime.settings.sessions.idle_hours)
-        sessions = self._storage.sessions
+        sessions = self._store.sessions
         found = await sessions.abandoned(idle_before=idle.timestamp(), starting=starting)
         for session in found:
             self._sessions.close_idle(session.session_id)
@@ -259,12 +259,12 @@ class Lifecycle:
         """
         if not self._runtime.settings_of(ended.key).sessions.records:
             return "nothing", None
-        if await self._storage.records.is_saved(ended.scope, ended.session_id):
+        if await self._store.records.is_saved(ended.scope, ended.session_id):
             return "saved", None
         try:
             summary = await self._summary(ended, seconds)
             if summary is None:  # of turns that wait, the rules may make one
-                waits = await self._storage.turns.claim("accepted", session_id=ended.session_id, limit=1)
+                waits = await self._store.turns.claim("accepted", session_id=ended.session_id, limit=1)
                 return ("unsaved" if waits else "nothing"), None
             record = await self._saver.save(ended.scope, ended.session_id, summary, "end", ended.end)
         except Exception as error:  # noqa: BLE001 - a session must end, even on a full disk
@@ -274,7 +274,7 @@ class Lifecycle:
 
     async def _summary(self, ended: _Ended, seconds: float) -> Summary | None:
         """Return a summary of what a session has said and left; None if that is nothing worth saving."""
-        seen, left = await self._storage.sessions.read(ended.scope.key, ended.session_id)
+        seen, left = await self._store.sessions.read(ended.scope.key, ended.session_id)
         if not (left.facts or left.stages or worth_saving(seen)):
             return None
         given = SummaryInput(seen=_as_seen(seen), facts=left.facts, stages=left.stages, decisions=left.decisions)
@@ -286,15 +286,15 @@ class Lifecycle:
         A follow-up is due if the session has no record, fact or stage summary, and its observations are worth saving.
         """
         scope, session_id = session.scope, session.session_id
-        if await self._storage.records.is_saved(scope, session_id):
+        if await self._store.records.is_saved(scope, session_id):
             return None
-        if await self._storage.sessions.has_left_anything(scope.key, session_id):
+        if await self._store.sessions.has_left_anything(scope.key, session_id):
             return None
-        seen, _ = await self._storage.sessions.read(scope.key, session_id)
-        return seen if worth_saving(seen) and await self._storage.sessions.take_followup(session_id) else None
+        seen, _ = await self._store.sessions.read(scope.key, session_id)
+        return seen if worth_saving(seen) and await self._store.sessions.take_followup(session_id) else None
 
     async def _since_last_stage(self, session: Session, seen: list[Observation]) -> list[Observation]:
-        fresh = await self._storage.sessions.observed_since_stage(session.scope.key, session.session_id)
+        fresh = await self._store.sessions.observed_since_stage(session.scope.key, session.session_id)
         return seen[len(seen) - min(len(seen), fresh) :]
 
 

@@ -29,12 +29,12 @@ from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import day_file
 from gateway_memory.store.journal.session_state import End
+from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import MemoryType, new_id, one_line
 from gateway_memory.store.plan import CandidateOutcome
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord, new_record_id
-from gateway_memory.sync.storage import Storage
 
 __all__ = ["Saver"]
 
@@ -47,10 +47,10 @@ class Saver:
     """Saves the sessions of one workspace. Each session has one record."""
 
     def __init__(
-        self, runtime: Runtime, storage: Storage, changes: MemoryChanges, executor: PlanExecutor, reader: Reader
+        self, runtime: Runtime, store: Store, changes: MemoryChanges, executor: PlanExecutor, reader: Reader
     ) -> None:
         self._runtime = runtime
-        self._storage = storage
+        self._store = store
         self._changes = changes
         self._executor = executor
         self._reader = reader
@@ -68,7 +68,7 @@ class Saver:
             return False
         given = written(topic, summary, decisions, todos)
 
-        asked = await self._storage.sessions.was_followed_up(session.session_id)
+        asked = await self._store.sessions.was_followed_up(session.session_id)
         layer: Layer = "followup" if asked else "agent"
         return await self.save(session.scope, session.session_id, given, layer) is not None
 
@@ -119,7 +119,7 @@ class Saver:
                 return await self._changes.save(scope, replace(source, scope=scope.key), candidate)
         outcome = await self._changes.save(session.scope, source, candidate)
         if outcome.id and outcome.action != "waits":  # a memory that existed before is this session's fact too
-            await self._storage.sessions.note_memory(session.scope.key, session.session_id, outcome.id, type, at)
+            await self._store.sessions.note_memory(session.scope.key, session.session_id, outcome.id, type, at)
         return outcome
 
     async def summarize(self, key: str, given: SummaryInput, *, seconds: float) -> Summary | None:
@@ -177,8 +177,8 @@ class Saver:
         filled = await self._filled(scope, record, summary)
         if filled is None:
             return None
-        async with self._storage.documents.writing(scope):
-            saved = await self._storage.records.save(scope, filled, now.timestamp())
+        async with self._store.documents.writing(scope):
+            saved = await self._store.records.save(scope, filled, now.timestamp())
         self._runtime.metrics.count(f"sessions.saved.{layer}" if saved else "sessions.doubles_prevented")
         return filled if saved else None
 
@@ -186,8 +186,8 @@ class Saver:
         """Put a better summary into the session's record, unless that is gone or was changed by hand."""
         filled = await self._filled(scope, record, summary)
         if filled is not None and filled != record:
-            async with self._storage.documents.writing(scope):
-                await self._storage.records.revise(scope, record, filled)
+            async with self._store.documents.writing(scope):
+                await self._store.records.revise(scope, record, filled)
 
     @staticmethod
     async def _filled(scope: Scope, record: SessionRecord, summary: Summary) -> SessionRecord | None:
@@ -205,6 +205,6 @@ class Saver:
 
     async def tidy(self, scope: Scope) -> None:
         """Keep the newest records of a scope, and remove text that was forgotten or deleted by hand meanwhile."""
-        async with self._storage.documents.writing(scope):
-            await self._storage.records.tidy(scope, keep=self._runtime.settings.sessions.keep)
+        async with self._store.documents.writing(scope):
+            await self._store.records.tidy(scope, keep=self._runtime.settings.sessions.keep)
             await self._executor.withhold(scope)

@@ -9,7 +9,8 @@ from typing import Final
 from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.runtime.tasks import run_beside
-from gateway_memory.sync.storage import Storage
+from gateway_memory.store.journal.event_log import EventLog
+from gateway_memory.sync.follower import Follower
 from notifier import (
     Credentials,
     Event,
@@ -70,7 +71,8 @@ async def open_notifier(
     stack: AsyncExitStack,
     settings: MqttSettings,
     runtime: Runtime,
-    storage: Storage,
+    event_log: EventLog,
+    follower: Follower,
     publish: Callable[[Event], None],
 ) -> Notifier:
     """Start the notifier of an open store. On close, the stack sends waiting events for at most two seconds.
@@ -80,13 +82,12 @@ async def open_notifier(
     Raises:
         ConfigError: an environment variable that the settings name isn't set, or its secret can't be used.
     """
-    notices = storage.notices
-    wire = make_wire(settings, journal=notices.journal, instance=notices.instance)
+    wire = make_wire(settings, journal=event_log.journal, instance=event_log.instance)
     login = read_login(settings)
 
     async def follow(scope: str) -> None:
         try:
-            await storage.follower.refresh(runtime.scope_of(scope))
+            await follower.refresh(runtime.scope_of(scope))
         except NotifierError:
             raise
         except StoreError as error:
@@ -94,10 +95,10 @@ async def open_notifier(
 
     notifier = Notifier(
         wire=wire,
-        event_log=notices,
-        received_upto=await notices.received_upto(),
+        event_log=event_log,
+        received_upto=await event_log.received_upto(),
         connect=partial(
-            connect, settings, login, client_id=client_id(notices.instance), filters=wire.filters, keep=True
+            connect, settings, login, client_id=client_id(event_log.instance), filters=wire.filters, keep=True
         ),
         host=Host(publish=publish, follow=follow, clock=runtime.timestamp, on_error=runtime.on_error),
     )

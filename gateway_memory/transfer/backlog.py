@@ -9,8 +9,8 @@ from gateway_memory.capture.reader import OVER_BUDGET
 from gateway_memory.identity.keys import session_types
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.episodes import Episode
-from gateway_memory.sync.storage import Storage
+from gateway_memory.store.journal.episodes import Episode, Episodes
+from gateway_memory.store.journal.turns import Turns
 
 __all__ = ["Backlog", "Caught"]
 
@@ -39,9 +39,10 @@ class Caught:
 class Backlog:
     """The unread episodes of one store. Two processes may read at once: each episode is taken up by one of them."""
 
-    def __init__(self, runtime: Runtime, storage: Storage, processor: TurnProcessor) -> None:
+    def __init__(self, runtime: Runtime, episodes: Episodes, turns: Turns, processor: TurnProcessor) -> None:
         self._runtime = runtime
-        self._storage = storage
+        self._episodes = episodes
+        self._turns = turns
         self._processor = processor
 
     async def count(self, *, scope: Scope | None = None, since: float = 0.0) -> int:
@@ -75,7 +76,7 @@ class Backlog:
         read, counts = 0, await self._counts(scope, since)
         for key in counts:
             async for part in self._parts(self._runtime.scope_of(key), since):
-                await self._storage.turns.take_up(await self._told(key, part), self._runtime.timestamp())
+                await self._turns.take_up(await self._told(key, part), self._runtime.timestamp())
                 await self._processor.flush()
                 read += len(part)
                 progress(len(part))
@@ -97,7 +98,7 @@ class Backlog:
         )
 
     async def _counts(self, scope: Scope | None, since: float) -> dict[str, int]:
-        counts = await self._storage.episodes.count_unread(since)
+        counts = await self._episodes.count_unread(since)
         return {key: number for key, number in counts.items() if scope is None or key == scope.key}
 
     async def _parts(self, scope: Scope, since: float) -> AsyncIterator[list[Episode]]:
@@ -105,7 +106,7 @@ class Backlog:
         after = (since, 0)
         part: list[Episode] = []
         length = 0
-        while found := await self._storage.episodes.unread(scope.key, after, _AT_ONCE):
+        while found := await self._episodes.unread(scope.key, after, _AT_ONCE):
             after = found[-1].at, found[-1].turn
             for each in found:
                 if not self._may_read(scope, each):
@@ -126,6 +127,6 @@ class Backlog:
 
     async def _told(self, scope: str, part: Sequence[Episode]) -> list[Episode]:
         """Return episodes with the text that was not forgotten since."""
-        told = await self._storage.episodes.told(scope, [each.turn for each in part])
+        told = await self._episodes.told(scope, [each.turn for each in part])
         sides = [told.sides(each.turn, past=True) or ("", "") for each in part]
         return [replace(each, user=user, reply=reply) for each, (user, reply) in zip(part, sides, strict=True)]

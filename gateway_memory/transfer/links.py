@@ -13,9 +13,9 @@ from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.sessions.lifecycle import Lifecycle
 from gateway_memory.sessions.registry import SessionRegistry
-from gateway_memory.store.journal.links import Link, below, root_of
+from gateway_memory.store.journal.links import Link, Links, below, root_of
 from gateway_memory.store.journal.session_state import End
-from gateway_memory.sync.storage import Storage
+from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.transfer.joining import Joining
 
 __all__ = ["Joined", "LinkBook", "NoLink", "SessionEnds"]
@@ -35,13 +35,14 @@ class SessionEnds:
     """What ends sessions. unsubscribe: ends the subscription of a session's id."""
 
     registry: SessionRegistry
+    sessions: Sessions
     lifecycle: Lifecycle
     processor: TurnProcessor
     unsubscribe: Callable[[str], None]
 
-    async def end(self, storage: Storage, scopes: Collection[str], reason: str) -> None:
+    async def end(self, scopes: Collection[str], reason: str) -> None:
         """End the open sessions of scopes, those of other processes too, where they start anew in the right scope."""
-        for known in await storage.sessions.open_in(sorted(scopes)):
+        for known in await self.sessions.open_in(sorted(scopes)):
             session = self.registry.of_id(known.session_id)
             await self.processor.caught_up(known.session_id, _CATCH_UP_SECONDS)
             self.registry.close_idle(known.session_id)
@@ -59,9 +60,10 @@ class LinkBook:
     The owner is never linked: who the owner is stands in the config alone.
     """
 
-    def __init__(self, runtime: Runtime, storage: Storage, joining: Joining, ends: SessionEnds) -> None:
+    def __init__(self, runtime: Runtime, links: Links, journal: str, joining: Joining, ends: SessionEnds) -> None:
         self._runtime = runtime
-        self._storage = storage
+        self._links = links
+        self._journal = journal
         self._joining = joining
         self._ends = ends
         self._working = asyncio.Lock()
@@ -73,13 +75,13 @@ class LinkBook:
         Raises:
             StoreError: the links could not be read, or what waits could not be moved.
         """
-        links = await self._storage.links.of(scope.key)
+        links = await self._links.of(scope.key)
         for name in (scope.key, *below(self._lately, root_of(self._lately, scope.key))):
             self._lately.pop(name, None)
         self._lately.update(links)
         root = root_of(links, scope.key)
         linked = below(links, root)
-        if linked and await self._storage.links.is_left(linked):
+        if linked and await self._links.is_left(linked):
             async with self._working:
                 await self._complete(root)
         return self._runtime.scope_of(root) if linked else scope
@@ -97,17 +99,17 @@ class LinkBook:
     async def offer(self, session: Session) -> str:
         """Return a new code, which is valid once and for ten minutes."""
         code = new_code()
-        digest = digest_of(code, self._storage.notices.journal)
-        await self._storage.links.offer(session.origin.key, digest, until=self._runtime.timestamp() + CODE_SECONDS)
+        digest = digest_of(code, self._journal)
+        await self._links.offer(session.origin.key, digest, until=self._runtime.timestamp() + CODE_SECONDS)
         return code
 
     async def join(self, session: Session, code: str) -> tuple[Joined, str]:
         """Link the session's identity to the one to which a code was given; return the result, and that one's name."""
-        links, now, asker = self._storage.links, self._runtime.timestamp(), session.origin.key
+        links, now, asker = self._links, self._runtime.timestamp(), session.origin.key
         async with self._working:
             if await links.wrongs(asker, now - TRIES_SECONDS) >= TRIES:
                 return "limited", ""
-            offering = await links.take(digest_of(code, self._storage.notices.journal), now=now, but=asker)
+            offering = await links.take(digest_of(code, self._journal), now=now, but=asker)
             if offering is None:
                 await links.wrong(asker, now)
                 return "unknown", ""
@@ -121,12 +123,12 @@ class LinkBook:
     async def _join(self, scope: str, other: str, now: float) -> tuple[Joined, str]:
         if scope == other:
             return "own", _name(other)
-        known = {**await self._storage.links.of(scope), **await self._storage.links.of(other)}
+        known = {**await self._links.of(scope), **await self._links.of(other)}
         source, target = root_of(known, scope), root_of(known, other)
         if source == target:
             return "already", _name(other)
-        await self._ends.end(self._storage, {source, *below(known, source)}, "linked")
-        await self._storage.links.join(source, target, now)
+        await self._ends.end({source, *below(known, source)}, "linked")
+        await self._links.join(source, target, now)
         await self._complete(target)
         log.info("links.joined")
         return "joined", _name(other)
@@ -136,7 +138,7 @@ class LinkBook:
 
         None if there is no link.
         """
-        links = self._storage.links
+        links = self._links
         async with self._working:
             known = await links.of(identity)
             leaving = _leaving(known, identity)
@@ -145,7 +147,7 @@ class LinkBook:
             root = root_of(known, leaving)
             await self._complete(root)
             # A session may be shared by both: nobody knows who speaks in it in another process.
-            await self._ends.end(self._storage, {root, *below(known, root)}, "unlinked")
+            await self._ends.end({root, *below(known, root)}, "unlinked")
             scope_of = self._runtime.scope_of
             await self._joining.bring_back(scope_of(root), scope_of(leaving), since=known[leaving].at)
         log.info("links.parted")
@@ -153,7 +155,7 @@ class LinkBook:
 
     async def _complete(self, root: str) -> None:
         """Bring what linked scopes still have, the farthest first."""
-        known = await self._storage.links.of(root)
+        known = await self._links.of(root)
         for name in below(known, root):
             scope_of = self._runtime.scope_of
             await self._joining.bring(scope_of(name), scope_of(known[name].target))
