@@ -4,78 +4,24 @@ The target keeps up to where each part was copied, in the same transaction as th
 parts were compared with those of the source. The source stays as it is.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import UsageError
 from gateway_memory.store.disk.workspace import SPOOL_FILE, STATE_FOLDER
-from gateway_memory.store.journal.moving import FilesSide
-from gateway_memory.store.moving import DONE, LEFT, PARTS, Cursor, Row, Tally, as_moved, batches, tally
+from gateway_memory.store.journal.moving import FilesSide, Side
+from gateway_memory.store.moving import DONE, LEFT, PARTS, Row, Tally, as_moved, batches, tally
 from gateway_memory.sync.opening import dsn_of
 
-__all__ = ["Compared", "Moved", "Place", "Source", "Target", "copy", "move"]
+__all__ = ["Compared", "Moved", "Place", "copy", "move"]
 
 _ROWS: Final = 1000
 _BYTES: Final = 4 << 20
-
-
-class Source(Protocol):
-    """A memory that is moved away. Every call may raise StoreError.
-
-    place: what it is called. without_nul: it can't store the character NUL. changed: how many texts were not valid.
-    """
-
-    place: str
-    without_nul: bool
-    changed: int
-
-    def identity(self) -> str:
-        """Return the id of the memory, which it keeps when it is moved."""
-
-    def tables(self) -> set[str]:
-        """Return the names of all tables."""
-
-    def columns(self, part: str) -> frozenset[str]:
-        """Return the names of a part's columns."""
-
-    def rows(self, part: str, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
-        """Yield the rows of a part after a key, in the order of the key."""
-
-    def counters(self) -> dict[str, int]:
-        """Return the last number that each table has given to a row."""
-
-    def notes(self) -> list[str]:
-        """Return what is not moved, in words."""
-
-
-class Target(Source, Protocol):
-    """A memory that is filled."""
-
-    def filled(self) -> list[str]:
-        """Return the parts that hold anything."""
-
-    def unfinished(self) -> str | None:
-        """Return the identity of the memory whose move to here is not complete; None without one."""
-
-    def begin(self, source: str) -> None:
-        """Begin a move: until `finish`, no process opens this memory."""
-
-    def cursor(self, part: str) -> Cursor:
-        """Return up to which key a part was copied."""
-
-    def put(self, part: str, columns: Sequence[str], rows: Iterable[Row], cursor: Cursor) -> None:
-        """Store rows, with the key up to which the part is copied. A part without a key is stored as a whole."""
-
-    def count_on(self, counters: Mapping[str, int]) -> None:
-        """Let the next numbers be higher than these, and than all that were copied."""
-
-    def finish(self) -> None:
-        """End the move: from now on, the memory can be opened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +105,7 @@ def move(source: Place, target: Place, *, progress: Callable[[int], object] = la
         return copy(stack.enter_context(files), stack.enter_context(there), progress=progress)
 
 
-def copy(source: Source, target: Target, *, progress: Callable[[int], object] = lambda _: None) -> Moved:
+def copy(source: Side, target: Side, *, progress: Callable[[int], object] = lambda _: None) -> Moved:
     """Copy all parts to a target that is empty or holds an unfinished copy, and compare them. Raises as `move`."""
     unknown = source.tables() - PARTS.keys() - LEFT
     if unknown:
@@ -200,7 +146,7 @@ def copy(source: Source, target: Target, *, progress: Callable[[int], object] = 
     return moved
 
 
-def _copy(source: Source, target: Target, part: str, columns: Sequence[str], progress: Callable[[int], object]) -> None:
+def _copy(source: Side, target: Side, part: str, columns: Sequence[str], progress: Callable[[int], object]) -> None:
     after = target.cursor(part)
     if after == DONE:
         return

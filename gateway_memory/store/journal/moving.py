@@ -1,11 +1,13 @@
-"""A memory in files, as a move reads and fills it: the journal's tables, and files in the place of two more."""
+"""A memory as a move reads and fills it, and the one in files: the journal's tables, and files in the place of two."""
 
 import contextlib
 import json
 import os
 import sqlite3
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +19,7 @@ from gateway_memory.store.disk.private import private_folder
 from gateway_memory.store.disk.replacing import sweep
 from gateway_memory.store.disk.slots import all_slots
 from gateway_memory.store.disk.workspace import STATE_FOLDER, locked
+from gateway_memory.store.journal.sql import Database, upsert
 from gateway_memory.store.journal.sqlite import MOVING, open_journal, transaction
 from gateway_memory.store.moving import (
     BEFORE_ANYTHING,
@@ -31,7 +34,7 @@ from gateway_memory.store.moving import (
 )
 from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE
 
-__all__ = ["FilesSide"]
+__all__ = ["FilesSide", "Side", "quoted", "select"]
 
 _OF_FILES: Final[Mapping[str, frozenset[str]]] = {
     DOCUMENTS: frozenset({"folder", "name", "content", "saved"}),
@@ -43,19 +46,131 @@ _KNOWN: Final = " UNION ".join(
 _OF_HOOKS: Final = ("transcript_messages", "shown_memories")
 
 
-class FilesSide:
-    """A workspace that no other process has open. Every call may raise StoreError.
+class Side(ABC):
+    """A memory that no other process has open, at one end of a move. Every call may raise StoreError.
 
+    place: what it is called.
     changed: how many texts held bytes that are not UTF-8, and were read with U+FFFD in their place.
     """
+
+    without_nul: bool
+    """Whether it can't store the character NUL."""
+
+    def __init__(self, place: str, database: Database) -> None:
+        self.place = place
+        self.changed = 0
+        self._database = database
+
+    def identity(self) -> str:
+        """Return the id of the memory, which it keeps when it is moved."""
+        return str(self._all("SELECT journal FROM identity")[0][0])
+
+    def tables(self) -> set[str]:
+        """Return the names of all tables."""
+        return self._tables() - {MOVING}
+
+    @abstractmethod
+    def columns(self, part: str) -> frozenset[str]:
+        """Return the names of a part's columns."""
+
+    @abstractmethod
+    def rows(self, part: str, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
+        """Yield the rows of a part after a key, in the order of the key."""
+
+    @abstractmethod
+    def counters(self) -> dict[str, int]:
+        """Return the last number that each table has given to a row."""
+
+    @abstractmethod
+    def notes(self) -> list[str]:
+        """Return what is not moved, in words."""
+
+    # As the target of a move
+
+    def filled(self) -> list[str]:
+        """Return the parts that hold anything."""
+        return [part for part in PARTS if part not in BEFORE_ANYTHING and self._holds(part)]
+
+    def unfinished(self) -> str | None:
+        """Return the identity of the memory whose move to here is not complete; None without one."""
+        if MOVING not in self._tables():
+            return None
+        return str(self._all(f"SELECT value FROM {MOVING} WHERE name = ''")[0][0])
+
+    def begin(self, source: str) -> None:
+        """Begin a move: until `finish`, no process opens this memory."""
+        with self._writing():
+            for part in sorted(BEFORE_ANYTHING):
+                self._database.execute(f"DELETE FROM {part}")
+            self._database.execute(f"CREATE TABLE {MOVING} (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
+            self._database.execute(f"INSERT INTO {MOVING} VALUES ('', ?)", (source,))
+
+    def cursor(self, part: str) -> Cursor:
+        """Return up to which key a part was copied."""
+        found = self._all(f"SELECT value FROM {MOVING} WHERE name = ?", (part,))
+        return tuple(json.loads(found[0][0])) if found else None
+
+    def put(self, part: str, columns: Sequence[str], rows: Iterable[Row], cursor: Cursor) -> None:
+        """Store rows, with the key up to which the part is copied. A part without a key is stored as a whole."""
+        with self._writing(part):
+            if not PARTS[part]:
+                self._database.execute(f"DELETE FROM {part}")
+            self._add(part, columns, rows)
+            self._database.execute(upsert(MOVING, "name, value", "name"), (part, json.dumps(cursor)))
+
+    @abstractmethod
+    def count_on(self, counters: Mapping[str, int]) -> None:
+        """Let the next numbers be higher than these, and than all that were copied."""
+
+    def finish(self) -> None:
+        """End the move: from now on, the memory can be opened."""
+        with self._writing():
+            self._database.execute(f"DROP TABLE {MOVING}")
+
+    @abstractmethod
+    def _writing(self, part: str = "") -> AbstractContextManager[object]:
+        """Return a context of one transaction, which raises our errors. part: which rows it stores."""
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[object]:
+        """Return a context that raises our errors."""
+
+    @abstractmethod
+    def _tables(self) -> set[str]: ...
+
+    @abstractmethod
+    def _add(self, part: str, columns: Sequence[str], rows: Iterable[Row]) -> None: ...
+
+    def _holds(self, part: str) -> bool:
+        return bool(self._all(f"SELECT 1 FROM {part} LIMIT 1"))
+
+    def _all(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self._reading():
+            return self._database.execute(query, values).fetchall()
+
+
+def select(part: str, columns: Sequence[str], after: Cursor) -> tuple[str, tuple[Any, ...]]:
+    """Return a query of the rows of a part after a key, in the order of the key, and its values."""
+    key = ", ".join(PARTS[part])
+    where = f"WHERE ({key}) > ({', '.join('?' * len(after))})" if after else ""
+    order = f"ORDER BY {key}" if key else ""
+    return f"SELECT {quoted(columns)} FROM {part} {where} {order}", tuple(after or ())
+
+
+def quoted(columns: Sequence[str]) -> str:
+    """Return the names of columns for a query."""
+    return ", ".join(f'"{column}"' for column in columns)
+
+
+class FilesSide(Side):
+    """A workspace. What the hooks of editors keep stays in it."""
 
     without_nul = False
 
     def __init__(self, workspace: Path, database: sqlite3.Connection) -> None:
-        self.place = str(workspace)
-        self.changed = 0
+        super().__init__(str(workspace), database)
         self._workspace = workspace
-        self._database = database
+        self._connection = database
         database.text_factory = self._text
 
     @classmethod
@@ -91,102 +206,63 @@ class FilesSide:
                     database.execute("BEGIN IMMEDIATE")
             yield cls(workspace, database)
 
-    def identity(self) -> str:
-        """Return the id of the journal, which it keeps when it is moved."""
-        return str(self._one("SELECT journal FROM identity"))
-
     def columns(self, part: str) -> frozenset[str]:
-        """Return the names of a part's columns."""
         if part in _OF_FILES:
             return _OF_FILES[part]
-        found = {str(row[1]) for row in self._rows(f"PRAGMA table_info({part})")}
+        found = {str(row[1]) for row in self._all(f"PRAGMA table_info({part})")}
         return frozenset(found | {"rowid"} if PARTS[part] == ("rowid",) else found)
 
-    def tables(self) -> set[str]:
-        """Return the names of all tables."""
-        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
-        return {str(row[0]) for row in self._rows(query)} - {MOVING}
-
     def rows(self, part: str, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
-        """Yield the rows of a part after a key, in the order of the key."""
         if part == DOCUMENTS:
             yield from self._documents(columns, after)
         elif part == RECORD_FILES:
             yield from self._records(columns, after)
         else:
-            key = ", ".join(PARTS[part])
-            where = f"WHERE ({key}) > ({', '.join('?' * len(after))})" if after else ""
-            order = f"ORDER BY {key}" if key else ""
-            yield from self._rows(f"SELECT {_quoted(columns)} FROM {part} {where} {order}", tuple(after or ()))
+            with self._reading():
+                yield from self._database.execute(*select(part, columns, after))
 
     def counters(self) -> dict[str, int]:
-        """Return the last number that each table has given to a row."""
-        return {str(table): int(number) for table, number in self._rows("SELECT name, seq FROM sqlite_sequence")}
+        return {str(table): int(number) for table, number in self._all("SELECT name, seq FROM sqlite_sequence")}
 
     def notes(self) -> list[str]:
-        """Return what is not moved, in words."""
-        left = sum(int(self._one(f"SELECT count(*) FROM {table}")) for table in _OF_HOOKS)
-        if not left:
+        if not any(map(self._holds, _OF_HOOKS)):
             return []
         return [
             "the hooks of editors work on files: what they have noted stays here, and so do they until you undo them"
         ]
 
-    # As the target of a move
-
-    def filled(self) -> list[str]:
-        """Return the parts that hold anything."""
-        filled = [part for part in PARTS if part not in BEFORE_ANYTHING | _OF_FILES.keys()]
-        filled = [part for part in filled if next(self._rows(f"SELECT 1 FROM {part} LIMIT 1"), None)]
-        files = (DOCUMENTS, ("folder", "name")), (RECORD_FILES, ("scope",))
-        return filled + [part for part, names in files if next(self.rows(part, names, None), None)]
-
-    def unfinished(self) -> str | None:
-        """Return the identity of the memory whose move to here is not complete; None without one."""
-        if next(self._rows("SELECT 1 FROM sqlite_master WHERE name = ?", (MOVING,)), None) is None:
-            return None
-        return str(self._one(f"SELECT value FROM {MOVING} WHERE name = ''"))
-
-    def begin(self, source: str) -> None:
-        """Begin a move: until `finish`, no process opens this memory."""
-        with _translated(self._workspace), transaction(self._database):
-            for part in BEFORE_ANYTHING:
-                self._database.execute(f"DELETE FROM {part}")
-            self._database.execute(f"CREATE TABLE {MOVING} (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-            self._database.execute(f"INSERT INTO {MOVING} VALUES ('', ?)", (source,))
-
-    def cursor(self, part: str) -> Cursor:
-        """Return up to which key a part was copied."""
-        found = next(self._rows(f"SELECT value FROM {MOVING} WHERE name = ?", (part,)), None)
-        return tuple(json.loads(found[0])) if found else None
-
-    def put(self, part: str, columns: Sequence[str], rows: Iterable[Row], cursor: Cursor) -> None:
-        """Store rows, with the key up to which the part is copied. A part without a key is stored as a whole."""
-        with _translated(self._workspace), transaction(self._database):
-            if part in _OF_FILES:
-                for row in rows:
-                    self._write(part, columns, row)
-            else:
-                if not PARTS[part]:
-                    self._database.execute(f"DELETE FROM {part}")
-                query = f"INSERT INTO {part} ({_quoted(columns)}) VALUES ({', '.join('?' * len(columns))})"
-                self._database.executemany(query, rows)
-            query = f"INSERT INTO {MOVING} VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-            self._database.execute(query, (part, json.dumps(cursor)))
-
     def count_on(self, counters: Mapping[str, int]) -> None:
-        """Let the next numbers be higher than these, and than all that were copied."""
-        with _translated(self._workspace), transaction(self._database):
+        with self._writing():
             counting = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'"
-            for (table,) in self._database.execute(counting).fetchall():
-                last = max(int(self._one(f"SELECT coalesce(max(id), 0) FROM {table}")), counters.get(table, 0))
+            for (table,) in self._all(counting):
+                last = max(int(self._all(f"SELECT coalesce(max(id), 0) FROM {table}")[0][0]), counters.get(table, 0))
                 self._database.execute("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
                 self._database.execute("INSERT INTO sqlite_sequence VALUES (?, ?)", (table, last))
 
-    def finish(self) -> None:
-        """End the move: from now on, the memory can be opened."""
-        with _translated(self._workspace), transaction(self._database):
-            self._database.execute(f"DROP TABLE {MOVING}")
+    @contextlib.contextmanager
+    def _writing(self, part: str = "") -> Iterator[None]:  # noqa: ARG002 - errors of SQLite name no row
+        with self._reading(), transaction(self._connection):
+            yield
+
+    def _reading(self) -> AbstractContextManager[None]:
+        return _translated(self._workspace)
+
+    def _tables(self) -> set[str]:
+        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+        return {str(row[0]) for row in self._all(query)}
+
+    def _add(self, part: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
+        if part in _OF_FILES:
+            for row in rows:
+                self._write(part, columns, row)
+        else:
+            query = f"INSERT INTO {part} ({quoted(columns)}) VALUES ({', '.join('?' * len(columns))})"
+            self._database.executemany(query, rows)
+
+    def _holds(self, part: str) -> bool:
+        if part in _OF_FILES:
+            return next(self.rows(part, sorted(_OF_FILES[part]), None), None) is not None
+        return super()._holds(part)
 
     # Files
 
@@ -198,14 +274,14 @@ class FilesSide:
                 continue
             path = self._workspace / folder / name
             _check_name(path, f"{folder}/{name}")
-            with _translated(self._workspace), open_own(owned, f"{folder}/{name}".lstrip("/")) as stream:
+            with self._reading(), open_own(owned, f"{folder}/{name}".lstrip("/")) as stream:
                 saved, content = os.fstat(stream.fileno()).st_mtime_ns, stream.read()
             row = {"folder": folder, "name": name, "content": content, "saved": saved}
             yield tuple(row[column] for column in columns)
 
     def _records(self, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
         keys = {}
-        for (key,) in self._rows(_KNOWN):
+        for (key,) in self._all(_KNOWN):
             with contextlib.suppress(UsageError):
                 keys[Scope.parse(str(key)).folder] = str(key)
         found = {key_of_folder(folder, keys): self._workspace / folder for folder in folders_in(self._workspace)}
@@ -213,7 +289,7 @@ class FilesSide:
             if after and key <= after[0]:
                 continue
             _check_name(folder, key)
-            with _translated(self._workspace):
+            with self._reading():
                 content, damaged = (_content(self._workspace, folder / name) for name in (SESSIONS_FILE, DAMAGED_FILE))
             if content is not None or damaged is not None:
                 row = {"scope": key, "content": content or b"", "damaged": damaged or b""}
@@ -229,15 +305,6 @@ class FilesSide:
         for name, content in ((SESSIONS_FILE, values["content"]), (DAMAGED_FILE, values["damaged"])):
             if content or name == SESSIONS_FILE:
                 _replace(self._workspace / folder / name, content)
-
-    # The journal
-
-    def _one(self, query: str) -> Any:
-        return next(self._rows(query))[0]
-
-    def _rows(self, query: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-        with _translated(self._workspace):
-            yield from self._database.execute(query, values)
 
     def _text(self, raw: bytes) -> str:
         try:
@@ -281,10 +348,6 @@ def _replace(path: Path, content: bytes, *, saved: int | None = None) -> None:
         os.utime(draft, ns=(saved, saved))
     draft.rename(path)
     persist(path.parent)
-
-
-def _quoted(columns: Sequence[str]) -> str:
-    return ", ".join(f'"{column}"' for column in columns)
 
 
 @contextlib.contextmanager

@@ -1,18 +1,19 @@
 """A memory in PostgreSQL, as a move reads and fills it."""
 
 import contextlib
-import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import psycopg
-from psycopg import IsolationLevel, sql
+from psycopg import IsolationLevel
 
 from gateway_memory.errors import StoreError, UsageError
-from gateway_memory.store.moving import BEFORE_ANYTHING, PARTS, Cursor, Row, size_of
+from gateway_memory.store.journal.moving import Side, quoted, select
+from gateway_memory.store.moving import PARTS, Cursor, Row, size_of
 from gateway_memory.store.postgres.connection import failed, in_schema, unreachable
-from gateway_memory.store.postgres.schema import MOVING, check
+from gateway_memory.store.postgres.schema import check
+from gateway_memory.store.postgres.transaction import Transaction, translated
 from recall import PatientConnection
 
 __all__ = ["PostgresSide"]
@@ -25,20 +26,15 @@ _FIRST: Final = 10
 _MOST: Final = 500
 _BYTES: Final = 4 << 20
 """How much is asked of the server at once: as many rows as have this size, by the last ones."""
-_MOVING: Final = sql.Identifier(MOVING)
 
 
-class PostgresSide:
-    """The tables of a schema that no host has open. Every call may raise StoreError.
-
-    changed: 0, since all text in PostgreSQL is valid.
-    """
+class PostgresSide(Side):
+    """The tables of a schema. All text in PostgreSQL is valid."""
 
     without_nul = True
-    changed = 0
 
     def __init__(self, connection: psycopg.Connection[Any], schema: str) -> None:
-        self.place = f"the schema {schema!r}"
+        super().__init__(f"the schema {schema!r}", Transaction(connection))
         self._connection = connection
         self._schema = schema
 
@@ -67,122 +63,65 @@ class PostgresSide:
             with connection.transaction():
                 yield cls(connection, schema)
 
-    def identity(self) -> str:
-        """Return the id of the memory, which it keeps when it is moved."""
-        return str(self._one("SELECT journal FROM identity"))
-
     def columns(self, part: str) -> frozenset[str]:
-        """Return the names of a part's columns."""
-        query = "SELECT column_name FROM information_schema.columns WHERE table_schema = %s AND table_name = %s"
+        query = "SELECT column_name FROM information_schema.columns WHERE table_schema = ? AND table_name = ?"
         return frozenset(str(row[0]) for row in self._all(query, (self._schema, part)))
 
-    def tables(self) -> set[str]:
-        """Return the names of all tables but those of the index."""
-        query = (
-            "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'p') "
-            "AND NOT relispartition"
-        )
-        return {str(row[0]) for row in self._all(query, (self._schema,))} - {MOVING}
-
     def rows(self, part: str, columns: Sequence[str], after: Cursor) -> Iterator[Row]:
-        """Yield the rows of a part after a key, in the order of the key."""
-        key = sql.SQL(", ").join(map(sql.Identifier, PARTS[part]))
-        query = sql.SQL("SELECT {} FROM {}").format(_named(columns), sql.Identifier(part))
-        if after:
-            marks = sql.SQL(", ").join([sql.Placeholder()] * len(after))
-            query += sql.SQL(" WHERE ({}) > ({})").format(key, marks)
-        if PARTS[part]:
-            query += sql.SQL(" ORDER BY ") + key
-        with _translated(), self._connection.transaction(), self._connection.cursor(name="moving") as cursor:
-            cursor.execute(query, tuple(after or ()))
+        query, values = select(part, columns, after)
+        with self._writing(), self._connection.cursor(name="moving") as cursor:
+            cursor.execute(translated(query), values)
             most = _FIRST
             while rows := cursor.fetchmany(most):
                 yield from rows
                 most = max(1, min(_MOST, _BYTES * len(rows) // sum(map(size_of, rows))))
 
     def counters(self) -> dict[str, int]:
-        """Return the last number that each table has given to a row."""
-        query = sql.SQL("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {}")
-        return {table: int(self._one(query.format(sql.Identifier(*name)))) for table, _, name in self._counting()}
+        query = 'SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM "{}"'
+        return {table: int(self._all(query.format(name))[0][0]) for table, _, name in self._counting()}
 
     def notes(self) -> list[str]:
-        """Return what is not moved, in words."""
         return ["turns that wait in the spool of another host are not here: let each host send them before it ends"]
 
-    # As the target of a move
-
-    def filled(self) -> list[str]:
-        """Return the parts that hold anything."""
-        query = sql.SQL("SELECT EXISTS (SELECT 1 FROM {})")
-        return [part for part in PARTS if part not in BEFORE_ANYTHING and self._one(query.format(sql.Identifier(part)))]
-
-    def unfinished(self) -> str | None:
-        """Return the identity of the memory whose move to here is not complete; None without one."""
-        if not self._one("SELECT to_regclass(%s) IS NOT NULL", (f"{self._schema}.{MOVING}",)):
-            return None
-        return str(self._one(sql.SQL("SELECT value FROM {} WHERE name = ''").format(_MOVING)))
-
-    def begin(self, source: str) -> None:
-        """Begin a move: until `finish`, no host opens this memory."""
-        create = sql.SQL("CREATE TABLE {} (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-        with _translated(), self._connection.transaction():
-            for part in sorted(BEFORE_ANYTHING):
-                self._connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(part)))
-            self._connection.execute(create.format(_MOVING))
-            self._connection.execute(sql.SQL("INSERT INTO {} VALUES ('', %s)").format(_MOVING), (source,))
-
-    def cursor(self, part: str) -> Cursor:
-        """Return up to which key a part was copied."""
-        found = self._all(sql.SQL("SELECT value FROM {} WHERE name = %s").format(_MOVING), (part,))
-        return tuple(json.loads(found[0][0])) if found else None
-
-    def put(self, part: str, columns: Sequence[str], rows: Iterable[Row], cursor: Cursor) -> None:
-        """Store rows, with the key up to which the part is copied. A part without a key is stored as a whole."""
-        table = sql.Identifier(part)
-        copy = sql.SQL("COPY {} ({}) FROM STDIN").format(table, _named(columns))
-        query = sql.SQL("INSERT INTO {} VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
-        with _translated(part), self._connection.transaction():
-            if not PARTS[part]:
-                self._connection.execute(sql.SQL("DELETE FROM {}").format(table))
-            with self._connection.cursor() as writer, writer.copy(copy) as stream:
-                for row in rows:
-                    stream.write_row(row)
-            self._connection.execute(query.format(_MOVING), (part, json.dumps(cursor)))
-
     def count_on(self, counters: Mapping[str, int]) -> None:
-        """Let the next numbers be higher than these, and than all that were copied."""
-        most = sql.SQL("SELECT coalesce(max({}), 0) FROM {}")
-        with _translated(), self._connection.transaction():
+        with self._writing():
             for table, column, name in self._counting():
-                largest = int(self._one(most.format(sql.Identifier(column), sql.Identifier(table))))
+                largest = int(self._all(f"SELECT coalesce(max({column}), 0) FROM {table}")[0][0])
                 last = max(largest, counters.get(table, 0))
-                query = sql.SQL("SELECT setval({}::regclass, %s, %s)").format(sql.Literal(".".join(name)))
-                self._connection.execute(query, (max(last, 1), last > 0))
-            self._connection.execute("SELECT add_episode_partitions(%s)", (counters.get("turns", 0),))
+                self._all("SELECT setval(CAST(? AS regclass), ?, ?)", (name, max(last, 1), last > 0))
+            self._all("SELECT add_episode_partitions(?)", (counters.get("turns", 0),))
 
-    def finish(self) -> None:
-        """End the move: from now on, hosts can open the memory."""
-        with _translated(), self._connection.transaction():
-            self._connection.execute(sql.SQL("DROP TABLE {}").format(_MOVING))
+    @contextlib.contextmanager
+    def _writing(self, part: str = "") -> Iterator[None]:
+        with _translated(part), self._connection.transaction():
+            yield
 
-    def _counting(self) -> list[tuple[str, str, tuple[str, str]]]:
-        """Return the tables that number their rows: table, column, and the schema and name of the sequence."""
+    def _reading(self) -> contextlib.AbstractContextManager[None]:
+        return _translated()
+
+    def _tables(self) -> set[str]:
+        query = (
+            "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(?) AND relkind IN ('r', 'p') "
+            "AND NOT relispartition"
+        )
+        return {str(row[0]) for row in self._all(query, (self._schema,))}
+
+    def _add(self, part: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
+        copy = f"COPY {part} ({quoted(columns)}) FROM STDIN"
+        with self._connection.cursor() as writer, writer.copy(copy) as stream:
+            for row in rows:
+                stream.write_row(row)
+
+    def _counting(self) -> list[tuple[str, str, str]]:
+        """Return the tables that number their rows: table, column, and the name of the sequence."""
         query = (
             "SELECT t.relname, a.attname, s.relname FROM pg_class s JOIN pg_depend d ON d.objid = s.oid "
             "AND d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'i' "
             "JOIN pg_class t ON t.oid = d.refobjid "
             "JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid "
-            "JOIN pg_namespace n ON n.oid = s.relnamespace WHERE s.relkind = 'S' AND n.nspname = %s"
+            "JOIN pg_namespace n ON n.oid = s.relnamespace WHERE s.relkind = 'S' AND n.nspname = ?"
         )
-        found = self._all(query, (self._schema,))
-        return [(table, column, (self._schema, name)) for table, column, name in found if table in PARTS]
-
-    def _one(self, query: str | sql.Composable, values: Sequence[Any] = ()) -> Any:
-        return self._all(query, values)[0][0]
-
-    def _all(self, query: str | sql.Composable, values: Sequence[Any] = ()) -> list[Any]:
-        with _translated():
-            return self._connection.execute(query, values).fetchall()  # type: ignore[arg-type]
+        return [found for found in self._all(query, (self._schema,)) if found[0] in PARTS]
 
 
 def _hold(connection: psycopg.Connection[Any], schema: str) -> None:
@@ -201,10 +140,6 @@ def _hold(connection: psycopg.Connection[Any], schema: str) -> None:
             f"the schema {schema!r}: {found[0]} hosts have this memory open; end them first, "
             "and wait 30 seconds for those that were killed"
         )
-
-
-def _named(columns: Sequence[str]) -> sql.Composed:
-    return sql.SQL(", ").join(map(sql.Identifier, columns))
 
 
 @contextlib.contextmanager
