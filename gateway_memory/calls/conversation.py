@@ -16,7 +16,7 @@ from gateway_memory.identity.keys import without_secrets
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.scope import LONGEST_NAME, Whose, is_name, named_in, resolve_scopes, shortened
 from gateway_memory.session import Session
-from gateway_memory.store.journal.session_state import End
+from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.report import ReplyReport
 from gateway_memory.wiring import OpenMemory
 

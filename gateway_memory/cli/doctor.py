@@ -14,7 +14,7 @@ from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.workspace import INDEX_FILE
 from gateway_memory.store.journal.in_place import JournalInPlace, KeptTurn
-from gateway_memory.store.journal.session_state import SHARED_KEY
+from gateway_memory.store.journal.sessions import SHARED_KEY
 from gateway_memory.sync.episodes import is_episode_page, page_of
 from recall import RecallError, peek
 

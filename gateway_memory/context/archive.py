@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.session_state import KeptObservation
+from gateway_memory.store.journal.sessions import KeptObservation
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.storage import Storage

@@ -16,7 +16,8 @@ from gateway_memory.session import Session
 from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.sessions.saver import Saver
 from gateway_memory.sessions.worth import is_chinese, worth_saving
-from gateway_memory.store.journal.session_state import COUNTED, End, EndState, Observation
+from gateway_memory.store.journal.session_state import Observation
+from gateway_memory.store.journal.sessions import COUNTED, End, EndState
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.summaries import SessionRecord
 from recall import render_block

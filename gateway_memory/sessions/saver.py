@@ -28,7 +28,7 @@ from gateway_memory.runtime.tasks import compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import day_file
-from gateway_memory.store.journal.session_state import End
+from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import MemoryType, new_id, one_line

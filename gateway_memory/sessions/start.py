@@ -18,7 +18,7 @@ from gateway_memory.session import Session
 from gateway_memory.sessions.hearing import Hearing
 from gateway_memory.sessions.registry import SessionRegistry, features
 from gateway_memory.store.journal.links import root_of
-from gateway_memory.store.journal.session_state import SHARED_KEY, KnownSession
+from gateway_memory.store.journal.sessions import SHARED_KEY, KnownSession
 from gateway_memory.sync.storage import Storage
 
 __all__ = ["SessionStarter"]

@@ -14,7 +14,7 @@ from extractor import Doubt, clean, written
 from gateway_memory.store.annotations import is_annotation
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.journal.episodes import Episode
-from gateway_memory.store.journal.session_state import End
+from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.markdown import MemoryType, one_line
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.review import Review, ReviewState

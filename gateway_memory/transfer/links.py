@@ -14,8 +14,7 @@ from gateway_memory.session import Session
 from gateway_memory.sessions.lifecycle import Lifecycle
 from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.store.journal.links import Link, Links, below, root_of
-from gateway_memory.store.journal.session_state import End
-from gateway_memory.store.journal.sessions import Sessions
+from gateway_memory.store.journal.sessions import End, Sessions
 from gateway_memory.transfer.joining import Joining
 
 __all__ = ["Joined", "LinkBook", "NoLink", "SessionEnds"]

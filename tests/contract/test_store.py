@@ -23,7 +23,8 @@ from gateway_memory.store.journal.accepting import NewTurn
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.ledger import MEMORY_FULL
-from gateway_memory.store.journal.session_state import End, Observation
+from gateway_memory.store.journal.session_state import Observation
+from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage

@@ -13,7 +13,7 @@ from inside import journal_rows, parts
 from patience import seconds
 
 from gateway_memory import OWNER, GatewayMemory
-from gateway_memory.store.journal.session_state import End
+from gateway_memory.store.journal.sessions import End
 
 
 @pytest.mark.parametrize("reason", ["completed", "aborted", "error", "window_close", "user_close", "reset"])
