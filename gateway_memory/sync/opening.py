@@ -33,7 +33,7 @@ from gateway_memory.sync.storage import Storage
 from notifier import Announcer
 from recall import Recaller, RecallError, Rows
 
-__all__ = ["dsn_of", "open_ports", "open_rows", "open_storage", "open_store"]
+__all__ = ["dsn_of", "open_ports", "open_storage", "open_store"]
 
 log = get_logger(__name__)
 
@@ -94,13 +94,14 @@ async def _open_shared(
     dsn = dsn_of(settings)
     try:
         from gateway_memory.store.postgres.connection import in_schema
+        from gateway_memory.store.postgres.opening import open_postgres
         from recall import PostgresRows
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"store.backend is postgres, and {error.name} is missing: {how_to_install('postgres')}"
         ) from error
     spool = None if workspace is None else workspace / STATE_FOLDER / SPOOL_FILE
-    store = await open_rows(
+    store = await open_postgres(
         stack,
         dsn,
         schema=settings.schema,
@@ -158,32 +159,6 @@ async def open_store(
     slot.started()
     log.info("store.open", slot=slot.number)
     return store
-
-
-async def open_rows(
-    stack: AsyncExitStack,
-    dsn: str,
-    *,
-    schema: str,
-    direct: str = "",
-    spool: Path | None = None,
-    sends: bool = False,
-    history: int = 1000,
-    metrics: Metrics | None = None,
-) -> Store:
-    """Open only the store, over PostgreSQL. direct, spool: see `open_postgres`. The rest: see `open_store`."""
-    from gateway_memory.store.postgres.opening import open_postgres
-
-    return await open_postgres(
-        stack,
-        dsn,
-        schema=schema,
-        direct=direct or dsn,
-        spool=spool,
-        sends=sends,
-        history=history,
-        metrics=metrics or Metrics(),
-    )
 
 
 def _prepare(workspace: Path, state: Path, slot: Slot) -> None:

@@ -14,9 +14,10 @@ from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.links import Link, below, root_of
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan, Retired
+from gateway_memory.store.postgres.opening import open_postgres
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.summaries import SessionRecord
-from gateway_memory.sync.opening import open_rows, open_store
+from gateway_memory.sync.opening import open_store
 
 ONE, TWO = "user:one", "user:two"
 SCOPE_ONE, SCOPE_TWO = resolve_scope(user="one", room=None), resolve_scope(user="two", room=None)
@@ -29,7 +30,7 @@ async def store(
     async with AsyncExitStack() as stack:
         if request.param.startswith("postgres"):
             dsn = postgres_dsn(request.param.removeprefix("postgres "))
-            yield await open_rows(stack, app_of(dsn), schema=stack.enter_context(migrated(dsn)))
+            yield await open_postgres(stack, app_of(dsn), schema=stack.enter_context(migrated(dsn)))
             return
         yield await open_store(stack, tmp_path / "workspace" if request.param == "files" else None)
 

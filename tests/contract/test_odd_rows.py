@@ -17,7 +17,8 @@ from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.postgres.erasing import ScopeTables
-from gateway_memory.sync.opening import open_rows, open_store
+from gateway_memory.store.postgres.opening import open_postgres
+from gateway_memory.sync.opening import open_store
 
 ZOE, ADA = "user:zoe", "user:ada"
 SAID = "The safe in the hall opens with 4711."
@@ -60,7 +61,7 @@ async def place(
             tables.erase([Scope.parse(scope)])
             return tables.count([Scope.parse(scope)])
 
-        yield Place(store=await open_rows(stack, app_of(dsn), schema=schema), run=run, erase=erase)
+        yield Place(store=await open_postgres(stack, app_of(dsn), schema=schema), run=run, erase=erase)
 
 
 def _in_file(workspace: Path, query: str, values: tuple[object, ...]) -> list[Any]:

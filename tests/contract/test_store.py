@@ -29,11 +29,12 @@ from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
 from gateway_memory.store.postgres.documents import DocumentRows
+from gateway_memory.store.postgres.opening import open_postgres
 from gateway_memory.store.record import EXCHANGE, TALK, MemoryRecord
 from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
 from gateway_memory.store.review import Review, Settled
 from gateway_memory.store.summaries import SessionRecord
-from gateway_memory.sync.opening import open_rows, open_store
+from gateway_memory.sync.opening import open_store
 from notifier import Event, MemoryChange, NotifierStatus
 
 NUMBERS = count(1000)
@@ -48,7 +49,7 @@ async def store(
         if request.param.startswith("postgres"):
             dsn = postgres_dsn(request.param.removeprefix("postgres "))
             schema = stack.enter_context(migrated(dsn))
-            yield await open_rows(stack, app_of(dsn), schema=schema, sends=True)
+            yield await open_postgres(stack, app_of(dsn), schema=schema, sends=True)
             return
         yield await open_store(stack, tmp_path / "workspace" if request.param == "files" else None, sends=True)
     if request.param == "memory":

@@ -9,7 +9,7 @@ from postgres import KINDS, app_of, migrated
 
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.store import Store
-from gateway_memory.sync.opening import open_rows
+from gateway_memory.store.postgres.opening import open_postgres
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
 
@@ -30,7 +30,7 @@ def schema(dsn: str) -> Iterator[str]:
 @pytest.fixture
 async def store(dsn: str, schema: str) -> AsyncIterator[Store]:
     async with AsyncExitStack() as stack:
-        yield await open_rows(stack, app_of(dsn), schema=schema)
+        yield await open_postgres(stack, app_of(dsn), schema=schema)
 
 
 @pytest.fixture

@@ -32,10 +32,10 @@ from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.postgres.connection import PostgresConnection
 from gateway_memory.store.postgres.hosts import HostSlot
+from gateway_memory.store.postgres.opening import open_postgres
 from gateway_memory.store.postgres.schema import check, migrate, standing
 from gateway_memory.store.postgres.turns import PostgresTurns
 from gateway_memory.sync.neighbours import Neighbours
-from gateway_memory.sync.opening import open_rows
 from gateway_memory.transfer.deletion import Deletion
 from gateway_memory.transfer.proof import lines_of
 from notifier import Event, MemoryChange
@@ -248,7 +248,7 @@ async def test_a_host_hears_of_what_another_one_completed_for_it(
 @pytest.fixture
 async def hosts(dsn: str, schema: str) -> AsyncIterator[tuple[Store, Store]]:
     async with AsyncExitStack() as stack:
-        one, two = [await open_rows(stack, app_of(dsn), schema=schema) for _ in range(2)]
+        one, two = [await open_postgres(stack, app_of(dsn), schema=schema) for _ in range(2)]
         yield one, two
 
 

@@ -13,9 +13,9 @@ from gateway_memory.store.journal.sql import Named
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.postgres.connection import PostgresConnection, in_schema
+from gateway_memory.store.postgres.opening import open_postgres
 from gateway_memory.store.postgres.schema import status
 from gateway_memory.store.record import MemoryRecord
-from gateway_memory.sync.opening import open_rows
 from recall import Entry, FileEntries, PostgresRows, Stamp
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not KINDS, reason="there is no PostgreSQL")]
@@ -39,7 +39,7 @@ def schema(dsn: str) -> Iterator[str]:
 async def store(dsn: str, schema: str) -> AsyncIterator[Store]:
     """A memory of three scopes, each with a document and a memory of its own."""
     async with AsyncExitStack() as stack:
-        store = await open_rows(stack, app_of(dsn), schema=schema)
+        store = await open_postgres(stack, app_of(dsn), schema=schema)
         for scope in (OWNER_SCOPE, ZOE, ADA):
             async with store.documents.writing(scope):
                 await store.documents.create(scope, MEMORY_FILE, f"# Memory\n\n- of {scope.key}\n")

@@ -4,13 +4,13 @@ An origin "<journal>.<slot>" is one process slot of one journal. It outlives res
 slot's lock continues its numbers.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import takewhile
 from typing import Any, Final
 
-from gateway_memory.store.journal.noticing import record_edit
 from gateway_memory.store.journal.sql import AMONG, EVERY, Database, SqlConnection
 from gateway_memory.store.journal.unreadable import put
 from gateway_memory.store.ports import Lease
@@ -20,6 +20,7 @@ __all__ = ["EventLog"]
 
 _MOST_UNDELIVERED: Final = 1000
 """The maximum number of events of a scope that are returned to a session: the newest ones."""
+_MOVED_SECONDS: Final = 5.0
 _EMPTY: Final = encode(Event(scope="", at=0.0, changes=()))
 
 
@@ -159,7 +160,7 @@ class EventLog:
         """
 
         def work(database: Database) -> list[Event]:
-            new = tuple(change for change in changes if record_edit(database, scope, change, now))
+            new = tuple(change for change in changes if _is_new_edit(database, scope, change, now))
             return self.add(database, list(split(Event(scope=scope, at=now, changes=new))), plan=None, now=now)
 
         events = await self._connection.transact(work, of=EVERY)  # it tidies those of all scopes
@@ -301,3 +302,34 @@ class EventLog:
             )
 
         await self._connection.unhurried.transact(work, of=EVERY)
+
+
+def _is_new_edit(database: Database, scope: str, change: MemoryChange, now: float) -> bool:
+    """Record a change if it is an edit by hand that no process has recorded; return whether it was."""
+    found = database.execute("SELECT state FROM memories WHERE scope = ? AND id = ?", (scope, change.id)).fetchone()
+    state, removed = found[0] if found else "", change.action == "removed"
+    if removed and (state not in ("", "active") or _is_moving(database, scope, change.id, now)):
+        return False
+    digest = "" if removed else hashlib.blake2b(change.text.encode(), digest_size=8).hexdigest()
+    query = (
+        "INSERT INTO noticed VALUES (?, ?, ?) ON CONFLICT (scope, id) DO UPDATE SET digest = excluded.digest "
+        "WHERE noticed.digest <> excluded.digest"
+    )
+    if not database.execute(query, (scope, change.id, digest)).rowcount:
+        return False
+    if state:
+        becomes = "deleted" if removed else "active"
+        query = "UPDATE memories SET state = ?, changed_at = ? WHERE scope = ? AND id = ?"
+        database.execute(query, (becomes, now, scope, change.id))
+        event = "deleted by hand" if removed else "edited by hand" if state == "active" else "put back by hand"
+        query = "INSERT INTO history (scope, memory, at, event, other) VALUES (?, ?, ?, ?, '')"
+        database.execute(query, (scope, change.id, now, event))
+    return True
+
+
+def _is_moving(database: Database, scope: str, identity: str, now: float) -> bool:
+    """Return whether a plan is moving a memory, which is then briefly in neither file."""
+    if database.execute("SELECT 1 FROM plans WHERE instr(body, ?)", (f'"id": "{identity}"',)).fetchone():
+        return True
+    query = "SELECT 1 FROM history WHERE scope = ? AND memory = ? AND event IN ('distill', 'restored') AND at > ?"
+    return database.execute(query, (scope, identity, now - _MOVED_SECONDS)).fetchone() is not None

@@ -14,12 +14,11 @@ from gateway_memory.store.journal.sql import Database
 from gateway_memory.store.journal.store import Store, store_of
 from gateway_memory.store.postgres.connection import PostgresConnection
 from gateway_memory.store.postgres.documents import DocumentRows, RecordRows
-from gateway_memory.store.postgres.episodes import PostgresEpisodes, make_room
 from gateway_memory.store.postgres.hosts import HostSlot
 from gateway_memory.store.postgres.schema import check
 from gateway_memory.store.postgres.signals import NotifySignals
 from gateway_memory.store.postgres.spool import Spool, SpooledTurns
-from gateway_memory.store.postgres.turns import PostgresTurns
+from gateway_memory.store.postgres.turns import PostgresEpisodes, PostgresTurns, make_room
 
 __all__ = ["open_postgres"]
 
@@ -31,15 +30,15 @@ async def open_postgres(
     dsn: str,
     *,
     schema: str,
-    direct: str,
-    spool: Path | None,
-    sends: bool,
-    history: int,
-    metrics: Metrics,
+    direct: str = "",
+    spool: Path | None = None,
+    sends: bool = False,
+    history: int = 1000,
+    metrics: Metrics | None = None,
 ) -> Store:
     """Open the store of the memory in a schema. The stack closes them.
 
-    direct: the DSN of NOTIFY, which no pooler may lend to others between transactions.
+    direct: the DSN of NOTIFY, which no pooler may lend to others between transactions; "" for the same one.
     spool: the file in which turns wait for the database; None: they go there at once.
     sends, history: see EventLog.
     metrics: gets the histogram "postgres", the gauges "spool.waiting" and "spool.refused", the counter
@@ -48,6 +47,7 @@ async def open_postgres(
     Raises:
         StoreError: the server can't be reached, or the schema is not up to date.
     """
+    metrics = metrics or Metrics()
     for doubt in await compute(check, dsn, schema):
         log.warning(doubt.event, reason=doubt.words)
     connection = PostgresConnection(dsn, schema=schema, metrics=metrics)
@@ -65,7 +65,7 @@ async def open_postgres(
     def file_of(scope: Scope, database: Database) -> RecordRows:
         return RecordRows(database, scope.key)
 
-    signals = NotifySignals(direct, schema)
+    signals = NotifySignals(direct or dsn, schema)
     stack.callback(signals.close)
     waiting = Spool(spool) if spool else None
     if waiting:
