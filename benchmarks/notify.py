@@ -116,12 +116,12 @@ def _notifier(memory: GatewayMemory) -> Notifier:
 
 async def store_events(memory: GatewayMemory, names: list[str]) -> list[Event]:
     """Store events, as a plan's transaction does."""
-    turns, notices, now = memory._opened().storage.turns, memory._opened().storage.notices, time.time()  # noqa: SLF001
+    turns, event_log, now = memory._opened().storage.turns, memory._opened().storage.event_log, time.time()  # noqa: SLF001
     assert isinstance(turns, Turns)
-    assert isinstance(notices, EventLog)
+    assert isinstance(event_log, EventLog)
     events = [Event(scope="owner", at=now, changes=(MemoryChange(id=name, text=TEXT, at=now),)) for name in names]
     return await turns._connection.transact(  # noqa: SLF001 - what a plan does
-        partial(notices.add, events=events, plan=None, now=now)
+        partial(event_log.add, events=events, plan=None, now=now)
     )
 
 

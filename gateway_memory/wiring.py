@@ -140,7 +140,7 @@ async def open_memory(
     announcer = Announcer(channels, on_error=runtime.on_error)
     storage = await open_storage(stack, workspace, runtime, announcer)
     notifier = await _open_notifier(stack, runtime, storage, bus)
-    announcer.add(BusChannel(bus, origin=storage.notices.instance if notifier else None))
+    announcer.add(BusChannel(bus, origin=storage.event_log.instance if notifier else None))
     if notifier:
         announcer.add(notifier)
     _watch(stack, storage.documents.folder, runtime, storage.follower, sessions.scopes)
@@ -178,12 +178,12 @@ async def open_memory(
     run_beside(stack, _finish_index(storage), "index")
     if storage.signals:
         neighbours = Neighbours(
-            runtime, storage.notices, storage.signals, bus.publish, capture.processor.wake, by_others=bool(notifier)
+            runtime, storage.event_log, storage.signals, bus.publish, capture.processor.wake, by_others=bool(notifier)
         )
         announcer.add(neighbours)
         await neighbours.start()
         run_beside(stack, neighbours.run(), "neighbours")
-    hearing = Hearing(storage.notices, bus, notifier.commit if notifier else None)
+    hearing = Hearing(storage.event_log, bus, notifier.commit if notifier else None)
     starter = SessionStarter(runtime, storage, sessions, context, capture.changes, hearing)
     ends = SessionEnds(
         registry=sessions,
@@ -192,7 +192,7 @@ async def open_memory(
         processor=capture.processor,
         unsubscribe=bus.unsubscribe,
     )
-    links = LinkBook(runtime, storage.links, storage.notices.journal, capture.joining, ends)
+    links = LinkBook(runtime, storage.links, storage.event_log.journal, capture.joining, ends)
     commands = CommandPorts(
         memory=memory,
         storage=storage,
@@ -290,7 +290,7 @@ async def _open_notifier(stack: AsyncExitStack, runtime: Runtime, storage: Stora
         return None
     from gateway_memory.sync.mqtt import open_notifier
 
-    return await open_notifier(stack, notify.mqtt, runtime, storage.notices, storage.follower, bus.publish)
+    return await open_notifier(stack, notify.mqtt, runtime, storage.event_log, storage.follower, bus.publish)
 
 
 def _watch(

@@ -107,7 +107,7 @@ class PlanExecutor:
             plan = execution.plan
             execution.number, execution.events = await self._storage.turns.save_plan(plan, self._events(plan))
         else:
-            execution.events = await self._storage.notices.planned(execution.number)
+            execution.events = await self._storage.event_log.planned(execution.number)
 
     async def _write(self, executions: Sequence["_Execution"]) -> None:
         first, *others = executions

@@ -50,7 +50,7 @@ class Retention:
                 await self._storage.turns.tidy(before=now - self._observations_seconds, now=now)
                 if self._episodes_seconds and await self._storage.episodes.delete_before(now - self._episodes_seconds):
                     self._storage.episode_follower.look_again(await self._storage.episodes.unindexed_scopes())
-                await self._storage.notices.tidy(before=now - self._events_seconds)
+                await self._storage.event_log.tidy(before=now - self._events_seconds)
             except StoreBusyError:  # another host is at it
                 log.info("journal.tidied_elsewhere")
             except StoreError as error:

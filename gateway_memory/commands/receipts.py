@@ -87,7 +87,7 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     lines += [say(language, "undone_review", id=each.id) for each in plan.settled]
     lines += [say(language, "undone_withheld", text=memory.text) for memory in said]
     lines += [say(language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
-    if await ports.storage.notices.edited_since(session.scope.key, at):
+    if await ports.storage.event_log.edited_since(session.scope.key, at):
         lines.append(say(language, "undo_by_hand"))
     return "\n".join(lines)
 

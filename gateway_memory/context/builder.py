@@ -171,7 +171,7 @@ class ContextBuilder:
         upto = session.restored | {
             origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
         }
-        await self.runner.run("told", max(0.0, left), self._storage.notices.mark_delivered(session.session_id, upto))
+        await self.runner.run("told", max(0.0, left), self._storage.event_log.mark_delivered(session.session_id, upto))
 
     def _report(self, session: Session, question: _Question, outcome: Outcome) -> ReplyReport:
         settings, zone = session.settings.auto_recall, self._runtime.zone

@@ -73,7 +73,7 @@ class SessionStarter:
             session.reset(session_id)
             await self._switched_before(session, opened=opened)
             if not opened:  # this process may be behind the one that has told it
-                session.delivered = await self._storage.notices.delivered(session_id)
+                session.delivered = await self._storage.event_log.delivered(session_id)
             self._sessions.opened(session)
             self._hearing.subscribe(session)
             waiting = set() if opened else await self._hearing.restore(session, now.timestamp())

@@ -32,9 +32,9 @@ class Edited:
 class Edits:
     """Announces the edits that the follower finds."""
 
-    def __init__(self, runtime: Runtime, notices: EventLog, announcer: Announcer) -> None:
+    def __init__(self, runtime: Runtime, event_log: EventLog, announcer: Announcer) -> None:
         self._runtime = runtime
-        self._notices = notices
+        self._event_log = event_log
         self._announcer = announcer
 
     async def found(self, scope: str, edited: Edited) -> None:
@@ -53,7 +53,7 @@ class Edits:
             for row in rows[-_ANNOUNCED_AT_ONCE:]
         ]
         try:
-            events = await self._notices.notice(scope, changes, now)
+            events = await self._event_log.notice(scope, changes, now)
         except StoreError as error:
             log.warning("edits.not_announced", error=type(error).__name__, lines=len(changes))
             self._runtime.on_error("edits", error)

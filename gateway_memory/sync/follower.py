@@ -44,14 +44,14 @@ class Follower:
         runtime: Runtime,
         documents: Documents,
         ledger: Ledger,
-        notices: EventLog,
+        event_log: EventLog,
         recaller: Recaller,
         edits: Edits | None,
     ) -> None:
         self._runtime = runtime
         self._documents = documents
         self._ledger = ledger
-        self._notices = notices
+        self._event_log = event_log
         self._recaller = recaller
         self._edits = edits
         self._scopes: OrderedDict[str, _Scope] = OrderedDict()
@@ -159,7 +159,7 @@ class Follower:
         edits.removed += change.removed
         ours = {row.entry.id for row in change.added if _is_same(row.entry, memories.get(row.entry.id))}
         if ours:  # except those that were removed, and that somebody has restored
-            ours -= await self._notices.missing(scope.key, sorted(ours))
+            ours -= await self._event_log.missing(scope.key, sorted(ours))
         edits.added += [row for row in change.added if row.entry.id not in ours]
 
     def _entries(

@@ -36,7 +36,7 @@ class Neighbours:
     def __init__(
         self,
         runtime: Runtime,
-        notices: EventLog,
+        event_log: EventLog,
         signals: Signals,
         publish: Callable[[Event], None],
         wake: Callable[[], None],
@@ -44,7 +44,7 @@ class Neighbours:
         by_others: bool = False,
     ) -> None:
         self._runtime = runtime
-        self._notices = notices
+        self._event_log = event_log
         self._signals = signals
         self._publish = publish
         self._wake = wake
@@ -59,11 +59,11 @@ class Neighbours:
             self._heard.add((event.origin, event.number))
 
     def _follows(self, origin: str) -> bool:
-        return origin == self._notices.instance or not self._by_others
+        return origin == self._event_log.instance or not self._by_others
 
     async def start(self) -> None:
         """Begin behind what each host has completed: a host that died has left the rest. Raises StoreError."""
-        self._upto = await self._notices.completed()
+        self._upto = await self._event_log.completed()
 
     async def run(self) -> None:
         """Look whenever another host signals, and every five seconds, until cancelled."""
@@ -83,9 +83,9 @@ class Neighbours:
     async def look(self) -> None:
         """Publish what is new. Raises StoreError; what was not published is at the next look."""
         self._wake()
-        for origin, head in (await self._notices.sent()).items():
+        for origin, head in (await self._event_log.sent()).items():
             while self._follows(origin) and self._upto.get(origin, 0) < head:
-                events = await self._notices.ready(origin, self._upto.get(origin, 0), _AT_ONCE)
+                events = await self._event_log.ready(origin, self._upto.get(origin, 0), _AT_ONCE)
                 if not events:  # the plan of the next one is not complete
                     break
                 for event in events:

@@ -56,11 +56,11 @@ async def open_storage(
     notify = runtime.settings.notify
     store, index = await open_ports(stack, workspace, runtime.settings, runtime.metrics)
     recaller = await _open_recaller(stack, index, runtime)
-    edits = Edits(runtime, store.notices, announcer) if notify.enabled else None
+    edits = Edits(runtime, store.event_log, announcer) if notify.enabled else None
     return Storage(
         **{field.name: getattr(store, field.name) for field in fields(store)},
         recaller=recaller,
-        follower=Follower(runtime, store.documents, store.ledger, store.notices, recaller, edits),
+        follower=Follower(runtime, store.documents, store.ledger, store.event_log, recaller, edits),
         episode_follower=EpisodeFollower(store.episodes, recaller),
     )
 

@@ -56,7 +56,7 @@ class Checkout:
             StoreError: the memory can't be read.
         """
         _make_empty(folder)
-        made = cls(folder, scope=scope, journal=store.notices.journal, texts={})
+        made = cls(folder, scope=scope, journal=store.event_log.journal, texts={})
         names = sorted(await store.documents.scan(scope))
         for name in filter(is_document, names):
             if read := await store.documents.read(scope, name):
@@ -98,7 +98,7 @@ class Checkout:
             UsageError: it is the folder of another memory, or holds links. Nothing was changed.
             StoreError: the memory can't be read or written. What was told is done, and commit can be called again.
         """
-        if store.notices.journal != self._journal:
+        if store.event_log.journal != self._journal:
             raise UsageError(f"{self._folder}: this was checked out of another memory")
         files = self._files()
         for name in sorted(self._texts.keys() | files.keys()):

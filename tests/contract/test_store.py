@@ -401,11 +401,11 @@ async def test_a_plan_is_known_until_it_is_carried_out(store: Store) -> None:
     event = Event(scope="owner", at=9.0, changes=(MemoryChange(id="abcdefgh", text="t", at=9.0),))
     number, (numbered,) = await store.turns.save_plan(made, [event])
     assert await store.turns.plans() == [(number, made)]
-    assert await store.notices.planned(number) == [numbered]
-    assert await store.notices.ready(store.notices.instance, 0, 10) == [], "not before it is carried out"
+    assert await store.event_log.planned(number) == [numbered]
+    assert await store.event_log.ready(store.event_log.instance, 0, 10) == [], "not before it is carried out"
     await store.turns.finish(made, number)
     assert await store.turns.plans() == []
-    assert await store.notices.ready(store.notices.instance, 0, 10) == [numbered]
+    assert await store.event_log.ready(store.event_log.instance, 0, 10) == [numbered]
     assert (await store.ledger.memories("owner", ["abcdefgh", "none"])) == {"abcdefgh": made.added[0]}
 
 
@@ -674,27 +674,27 @@ async def test_a_notice_is_taken_once(store: Store) -> None:
 
 async def test_an_edit_by_hand_is_noticed_once(store: Store) -> None:
     change = MemoryChange(id="abcdefgh", text="by hand", at=1.0, by_hand=True)
-    (event,) = await store.notices.notice("owner", [change], 1.0)
-    assert (event.origin, event.number) == (store.notices.instance, 1)
-    assert await store.notices.notice("owner", [change], 2.0) == []
-    (again,) = await store.notices.notice("owner", [replace(change, text="other words")], 3.0)
+    (event,) = await store.event_log.notice("owner", [change], 1.0)
+    assert (event.origin, event.number) == (store.event_log.instance, 1)
+    assert await store.event_log.notice("owner", [change], 2.0) == []
+    (again,) = await store.event_log.notice("owner", [replace(change, text="other words")], 3.0)
     assert again.number == 2
-    assert await store.notices.edited_since("owner", 2.0)
-    assert not await store.notices.edited_since("owner", 3.0)
+    assert await store.event_log.edited_since("owner", 2.0)
+    assert not await store.event_log.edited_since("owner", 3.0)
 
 
 async def test_a_session_is_delivered_what_it_was_not_shown(store: Store) -> None:
     await store.sessions.open("chat", "owner", "s1", 1.0)
     for number in range(3):
-        await store.notices.notice(
+        await store.event_log.notice(
             "owner", [MemoryChange(id=f"line{number}", text="t", at=5.0, by_hand=True)], 5.0 + number
         )
-    origin = store.notices.instance
-    assert [each.number for each in await store.notices.undelivered("owner", "s1", since=0.0)] == [1, 2, 3]
-    await store.notices.mark_delivered("s1", {origin: 2})
-    await store.notices.mark_delivered("s1", {origin: 1})
-    assert [each.number for each in await store.notices.undelivered("owner", "s1", since=0.0)] == [3]
-    assert await store.notices.undelivered("owner", "s1", since=9.0) == []
+    origin = store.event_log.instance
+    assert [each.number for each in await store.event_log.undelivered("owner", "s1", since=0.0)] == [1, 2, 3]
+    await store.event_log.mark_delivered("s1", {origin: 2})
+    await store.event_log.mark_delivered("s1", {origin: 1})
+    assert [each.number for each in await store.event_log.undelivered("owner", "s1", since=0.0)] == [3]
+    assert await store.event_log.undelivered("owner", "s1", since=9.0) == []
 
 
 # Whatever is kept

@@ -123,7 +123,7 @@ async def test_without_a_secret_a_foreign_text_is_told_to_nobody(tmp_path: Path)
                 body = Wire(
                     workspace="team", instance=ELSEWHERE, secrets={}, trust_broker=True, oldest_seconds=86400
                 ).changed(event(1), time.time())
-                own_journal = parts(memory).storage.notices.journal
+                own_journal = parts(memory).storage.event_log.journal
                 forged = json.loads(body[1]) | {"origin": f"{own_journal}.7", "number": 9_000_000}
                 await link.send([body, (body[0], json.dumps(forged).encode())])
                 await until(lambda: dropped(memory).get("untrusted"))

@@ -45,8 +45,8 @@ async def say(memory: GatewayMemory, name: str, upto: int, in_turn: asyncio.Lock
 
 
 async def _say(memory: GatewayMemory, name: str, upto: int) -> None:
-    notices, notifier, now = parts(memory).storage.notices, parts(memory).notifier, memory.now().timestamp()
-    assert isinstance(notices, EventLog)
+    event_log, notifier, now = parts(memory).storage.event_log, parts(memory).notifier, memory.now().timestamp()
+    assert isinstance(event_log, EventLog)
     assert notifier is not None
     while True:
         # After a kill it may be another instance that goes on: while somebody looks after the dead one's slot.
@@ -59,7 +59,7 @@ async def _say(memory: GatewayMemory, name: str, upto: int) -> None:
             return
         changes = MemoryChange(id=f"{name}{head + 1:06d}", text=f"{name} {head + 1}", at=now, source="me")
         event = Event(scope="owner", at=now, changes=(changes,))
-        (kept,) = await connection(memory).transact(partial(notices.add, events=[event], plan=None, now=now))
+        (kept,) = await connection(memory).transact(partial(event_log.add, events=[event], plan=None, now=now))
         notifier.announce(kept)
 
 

@@ -62,15 +62,15 @@ class Host:
 
     def note_what_is_noted(self) -> None:
         """Record for which sessions it is on disk what they were told."""
-        notices = parts(self._memory).storage.notices
-        assert isinstance(notices, EventLog)
-        mark_delivered = notices.mark_delivered
+        event_log = parts(self._memory).storage.event_log
+        assert isinstance(event_log, EventLog)
+        mark_delivered = event_log.mark_delivered
 
         async def marked(session_id: str, upto: Mapping[str, int]) -> None:
             await mark_delivered(session_id, upto)
             self._noted.add(session_id)
 
-        notices.mark_delivered = marked  # type: ignore[method-assign]
+        event_log.mark_delivered = marked  # type: ignore[method-assign]
 
     async def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         match request.pop("op"):

@@ -44,7 +44,7 @@ class Store:
     links: Links
     reviews: Reviews
     health: Health
-    notices: EventLog
+    event_log: EventLog
     signals: Signals | None = None
 
 
@@ -112,6 +112,6 @@ async def store_of(
         links=Links(connection),
         reviews=Reviews(connection),
         health=Health(connection, slot),
-        notices=event_log,
+        event_log=event_log,
         signals=signals,
     )
