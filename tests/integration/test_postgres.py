@@ -337,6 +337,27 @@ async def test_transactions_that_collide_run_again(dsn: str, schema: str) -> Non
         await each.close()
 
 
+async def test_a_turn_that_waits_for_a_deleted_project_goes_to_its_person(
+    dsn: str, schema: str, tmp_path: Path
+) -> None:
+    settings = config(schema)
+    async with GatewayMemory(settings, tmp_path) as memory:
+        zoe = await memory.start_session("zoe", user="zoe", project="Apollo")
+        await memory.after_reply(zoe, user="We decided to use Redis in Apollo.", reply="OK")
+        await memory.flush()
+        deletion = Deletion(workspace=tmp_path, store=settings.defaults.store)
+        with psycopg.connect(dsn, options=f"-csearch_path={schema}", autocommit=True) as connection:
+            query = (
+                'INSERT INTO turns (scope, session_key, session_id, "user", reply, at, accepted_at, slot, joined) '
+                "VALUES ('user:zoe', 'zoe', 's', 'We use Kafka in Apollo.', 'OK', 0, 0, -1, 'project:Apollo')"
+            )
+            connection.execute(query)
+            proof = await asyncio.to_thread(deletion.delete, Scope.parse("project:Apollo"))
+            assert proof.holds
+            assert proof.before["memories"] == 1
+            assert connection.execute("SELECT scope, joined FROM turns").fetchall() == [("user:zoe", "")]
+
+
 async def test_a_person_is_deleted_with_proof_while_hosts_run(dsn: str, schema: str, tmp_path: Path) -> None:
     deletion = Deletion(workspace=tmp_path, store=config(schema).defaults.store)
     async with GatewayMemory(config(schema), tmp_path) as memory:

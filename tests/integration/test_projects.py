@@ -129,12 +129,13 @@ async def test_a_host_that_states_facts_names_the_project(memory: GatewayMemory)
     assert [scope.kind.name for scope in (await memory.session_of(room)).scopes] == ["room", "project"]
 
 
+@pytest.mark.files
 async def test_a_deleted_project_leaves_its_people(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), workspace=tmp_path) as memory:
         anna = await memory.start_session(ANNA, user="anna", project="Apollo")
         await say(memory, anna, "We decided to use Redis in Apollo.", "My name is Anna and I live in Basel.")
         await memory.after_reply(anna, user="We decided to use Kafka in Apollo.", reply="OK.")
-    deletion = Deletion(workspace=tmp_path, store=load_config().defaults.store)
+        deletion = Deletion(workspace=tmp_path, store=memory.settings.store)
     proof = deletion.delete(Scope.parse("project:Apollo"))
     assert proof.holds
     async with GatewayMemory(load_config(), workspace=tmp_path) as again:

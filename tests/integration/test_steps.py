@@ -240,7 +240,7 @@ class TestPostgres:
         before = content(dsn, former, columns, without="migrations")
         whole = {name for name, rows in before.items() if rows}
         assert before.keys() - whole == {"locks", "episodes_1", "episodes_rest"}, "there is something in every table"
-        with pytest.raises(StoreError, match="lacks 0001_schema, .*: run `gateway-memory db migrate`"):
+        with pytest.raises(StoreError, match=r"lacks 0001_schema, .*: run `gateway-memory db migrate`"):
             check(app_of(dsn), former)
         assert ("missing", ", ".join(schemas.STEPS.read())) in status(dsn, former)
         assert migrate(dsn, former) == list(schemas.STEPS.read())
