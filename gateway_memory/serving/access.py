@@ -1,6 +1,5 @@
 """Who may use the service: the token of a request, and the Host and Origin that it names."""
 
-import ipaddress
 from collections.abc import Collection
 
 from starlette.datastructures import Headers
@@ -8,19 +7,11 @@ from starlette.datastructures import Headers
 from gateway_memory.serving.errors import ServiceError
 from gateway_memory.serving.tokens import Grant, Keys
 
-__all__ = ["Access", "is_loopback"]
+__all__ = ["Access"]
 
 _SCHEME = "bearer"
 _OPENS = {"client": "/mcp", "metrics": "/metrics"}
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether an address can be reached from this machine alone. Of names, only localhost is known to be."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 class Access:

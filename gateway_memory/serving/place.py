@@ -1,12 +1,12 @@
 """Where the service listens and which workspaces it serves: from the options and the config, or a refusal."""
 
+import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from gateway_memory.config.settings import Config
 from gateway_memory.errors import ConfigError
-from gateway_memory.serving.access import is_loopback
 
 __all__ = ["Place", "place_of"]
 
@@ -50,7 +50,7 @@ def place_of(
     path = socket if socket is not None else "" if host is not None or port is not None else settings.socket
     address = host if host is not None else settings.host
     tls = settings.tls
-    if not path and not is_loopback(address):
+    if not path and not _is_loopback(address):
         if not tls.certificate:
             raise ConfigError(
                 f"{address}: others can reach this address, so the service needs serve.tls with a certificate and its "
@@ -67,3 +67,11 @@ def place_of(
         certificate="" if path else tls.certificate,
         key="" if path else tls.key,
     )
+
+
+def _is_loopback(host: str) -> bool:
+    """Return whether an address can be reached from this machine alone. Of names, only localhost is known to be."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

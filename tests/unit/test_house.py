@@ -123,6 +123,14 @@ def test_without_a_broker_nothing_of_mqtt_is_imported(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1] == "[]"
 
 
+def test_the_shell_and_a_memory_start_without_the_extras(tmp_path: Path) -> None:
+    extras = "jinja2", "mcp", "prometheus_client", "psycopg", "psycopg_pool", "starlette", "uvicorn", "watchfiles"
+    for name in extras:
+        (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError({name!r})\n", "utf-8")
+    code = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport gateway_memory.cli.main, gateway_memory.memory"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def own_imports() -> dict[str, set[str]]:
     """Return which of our modules each of them imports, by dotted name; a package's own names are its public door."""
     dotted = {module.name.removesuffix(".py").replace("/", "."): module for module in modules()}
