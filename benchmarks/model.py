@@ -34,7 +34,7 @@ from typing import Any
 import structlog
 
 from extractor import Model, ModelError
-from extractor.language.numbers import numbers_stated
+from extractor.language.values import numbers_stated
 from extractor.language.vocabulary import statement_words
 from extractor.model.model import Extraction
 from gateway_memory import OWNER, Config, GatewayMemory, load_config

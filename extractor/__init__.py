@@ -7,20 +7,16 @@ if TYPE_CHECKING:
     from .categories import CATEGORIES, Category, traits_of
     from .cleaning.clean import clean, without_holes
     from .cleaning.injection import without_commands
-    from .debounce import Debouncer
-    from .errors import ExtractorError, ModelError
     from .gate.judge import judge, statements, telling
-    from .language.dates import is_over
-    from .language.script import has_han, is_mostly_chinese
+    from .language.kind import has_han, is_greeting, is_mostly_chinese, is_small_talk
     from .language.sentences import without_quotations
-    from .language.small_talk import is_greeting, is_small_talk
+    from .language.values import is_over
     from .language.vocabulary import polarity
     from .meaning import Meaning, meaning_of, understood
     from .merge.decide import OPEN, decide, says, settled, unsure
     from .merge.doubt import ReviewMode, doubt_of
     from .merge.statement import same_text, still_told
     from .merge.told import stands_alone, with_unread
-    from .model.breaker import Breaker
     from .model.model import Extraction, Model
     from .model.permission import concerns, permitted, permitted_fact, permitted_summary, permitted_text, without_orders
     from .model.providers import access_of, has_model
@@ -28,7 +24,20 @@ if TYPE_CHECKING:
     from .rules.borrowed import own_words
     from .rules.extract import extract_rules
     from .settings import ExtractorSettings, check_model
-    from .types import Candidate, Cleaned, Decision, Doubt, Kept, Known, Turn, Usage, Verdict
+    from .timing import Breaker, Debouncer
+    from .types import (
+        Candidate,
+        Cleaned,
+        Decision,
+        Doubt,
+        ExtractorError,
+        Kept,
+        Known,
+        ModelError,
+        Turn,
+        Usage,
+        Verdict,
+    )
 
 __all__ = [
     "CATEGORIES",
@@ -96,24 +105,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Breaker": "model.breaker",
+    "Breaker": "timing",
     "CATEGORIES": "categories",
     "Category": "categories",
     "traits_of": "categories",
     "Candidate": "types",
     "Cleaned": "types",
-    "Debouncer": "debounce",
+    "Debouncer": "timing",
     "Decision": "types",
     "Doubt": "types",
     "ReviewMode": "merge.doubt",
     "doubt_of": "merge.doubt",
     "Extraction": "model.model",
-    "ExtractorError": "errors",
+    "ExtractorError": "types",
     "ExtractorSettings": "settings",
     "Kept": "types",
     "Known": "types",
     "Model": "model.model",
-    "ModelError": "errors",
+    "ModelError": "types",
     "Seen": "model.summary",
     "Summary": "model.summary",
     "SummaryInput": "model.summary",
@@ -125,13 +134,13 @@ _HOMES = {
     "OPEN": "merge.decide",
     "decide": "merge.decide",
     "extract_rules": "rules.extract",
-    "has_han": "language.script",
+    "has_han": "language.kind",
     "access_of": "model.providers",
     "has_model": "model.providers",
-    "is_greeting": "language.small_talk",
-    "is_mostly_chinese": "language.script",
-    "is_over": "language.dates",
-    "is_small_talk": "language.small_talk",
+    "is_greeting": "language.kind",
+    "is_mostly_chinese": "language.kind",
+    "is_over": "language.values",
+    "is_small_talk": "language.kind",
     "judge": "gate.judge",
     "own_words": "rules.borrowed",
     "statements": "gate.judge",

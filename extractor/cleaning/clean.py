@@ -6,10 +6,9 @@ from itertools import pairwise
 
 from extractor.types import Cleaned
 
-from .layers import views, without_invisible
+from .layers import Cut, Traced, carried_out, views, without_invisible
 from .masking import mask_secrets, names
 from .secret_words import FILLERS, NO_WORD
-from .traced import Cut, Traced, carried_out
 
 __all__ = ["clean", "without_holes"]
 

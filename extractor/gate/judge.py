@@ -6,18 +6,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from extractor.categories import traits_of
-from extractor.language.script import has_han, is_chinese, length_in_letters
+from extractor.language.kind import has_han, is_chinese, is_greeting, is_small_talk, length_in_letters
 from extractor.language.sentences import Sentence, is_machine_line, sentences, without_code_blocks
-from extractor.language.small_talk import is_greeting, is_small_talk
 from extractor.rules import patterns_en, patterns_zh
 from extractor.rules.extract import extract_rules
 from extractor.settings import ExtractorSettings
 from extractor.types import Reason, Turn, Verdict
 
-from .chinese import chinese_features
-from .latin import latin_features
-from .model import Gate
-from .reply import reply_features
+from .features import Gate, chinese_features, latin_features, reply_features
 from .weights import CHINESE, LATIN, REPLY
 
 __all__ = ["judge", "statements", "telling"]

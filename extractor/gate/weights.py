@@ -1,6 +1,6 @@
 """The prefilter's weights (log odds). Made by benchmarks/train_gate.py; do not edit."""
 
-from .model import Gate
+from .features import Gate
 
 __all__ = ["CHINESE", "LATIN", "REPLY"]
 

@@ -4,8 +4,6 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from .tables import words_of
-
 __all__ = [
     "CHANGE",
     "LATELY",
@@ -15,7 +13,17 @@ __all__ = [
     "statement_words",
     "stem",
     "without_kind",
+    "words_of",
 ]
+
+
+# Tables of words, written as text: one word a line would hide the rest of a module.
+
+
+def words_of(table: str) -> frozenset[str]:
+    """Return the words of a table, which white space separates."""
+    return frozenset(table.split())
+
 
 # One kind a line; "/" joins the names of one thing.
 _KINDS = """

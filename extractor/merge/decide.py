@@ -9,16 +9,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from extractor.language.script import is_chinese, length_in_letters
-from extractor.language.tables import words_of
-from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words
+from extractor.language.kind import is_chinese, length_in_letters
+from extractor.language.vocabulary import CHANGE, left_behind, names_of_kind, polarity, statement_words, words_of
 from extractor.types import Action, Candidate, Decision, Known
 
-from .changes import changed, happened, predicate, same_verb, says_now
-from .compare import compared, tells_of_change
-from .order import swapped, turned
-from .slots import slots
-from .statement import read, same_text
+from .attributes import slots
+from .compare import compared, swapped, tells_of_change, turned
+from .statement import changed, happened, predicate, read, same_text, same_verb, says_now
 
 __all__ = ["OPEN", "decide", "says", "settled", "unsure"]
 

@@ -5,19 +5,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from extractor.language.script import has_han
+from extractor.language.kind import has_han, is_greeting
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
-from extractor.language.small_talk import is_greeting
 from extractor.language.vocabulary import statement_words
 from extractor.rules import patterns_en, patterns_zh
 from extractor.rules.borrowed import own_words
 from extractor.rules.extract import MASK
 from extractor.types import Candidate, Turn
 
-from .changes import predicate
+from .attributes import MARKS
 from .compare import length_of
-from .relations import MARKS
-from .statement import read
+from .statement import predicate, read
 
 __all__ = ["may_be", "points_back", "stands_alone", "text_of", "with_unread"]
 

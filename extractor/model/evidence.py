@@ -17,17 +17,35 @@ from typing import Any, Final, get_args
 from extractor.categories import CATEGORIES, traits_of
 from extractor.cleaning.clean import clean
 from extractor.cleaning.injection import commands_the_machine
-from extractor.language.script import is_chinese
+from extractor.language.kind import is_chinese
 from extractor.language.vocabulary import statement_words
 from extractor.rules.extract import entities_of
 from extractor.types import Action, Candidate, Importance, Kept, Known, MemoryType, Turn
 
-from .pointing import pointed_at, repeats
 from .prompt import MOST_ENTRIES, agrees, given_turns, own_part, prose
-from .reports import is_a_question, is_first_person, without_report
-from .support import Said, Support, expiry_of, support, support_across_languages
-from .voice import adds_a_denial, asks, denies, is_borrowed, is_of_another, is_standing_wish, sentence_of
-from .whose import changes_who, turns_must_and_wish
+from .quotations import (
+    adds_a_denial,
+    asks,
+    changes_who,
+    denies,
+    is_borrowed,
+    is_of_another,
+    is_standing_wish,
+    pointed_at,
+    repeats,
+    sentence_of,
+    turns_must_and_wish,
+)
+from .support import (
+    Said,
+    Support,
+    expiry_of,
+    is_a_question,
+    is_first_person,
+    support,
+    support_across_languages,
+    without_report,
+)
 
 __all__ = ["candidates_of", "merges_of", "read_object", "retracted_of"]
 

@@ -13,11 +13,10 @@ from typing import Any, Final, TypeVar
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from extractor.cleaning.clean import clean
-from extractor.errors import ModelError
 from extractor.settings import ExtractorSettings
-from extractor.types import Action, Candidate, Kept, Known, Turn, Usage
+from extractor.timing import Breaker
+from extractor.types import Action, Candidate, Kept, Known, ModelError, Turn, Usage
 
-from .breaker import Breaker
 from .evidence import candidates_of, merges_of, read_object, retracted_of
 from .prompt import (
     EXTRACTION_SCHEMA,
@@ -34,8 +33,7 @@ from .prompt import (
     merge_message,
 )
 from .providers import MAX_OUTPUT_TOKENS, Answer, Format, Message, Provider, open_provider
-from .summary import Summary, SummaryInput, summary_of
-from .summary_prompt import SUMMARY_SCHEMA, SUMMARY_SYSTEM, summary_message
+from .summary import SUMMARY_SCHEMA, SUMMARY_SYSTEM, Summary, SummaryInput, summary_message, summary_of
 
 __all__ = ["Extraction", "Model"]
 

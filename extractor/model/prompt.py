@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from extractor.categories import CATEGORIES
 from extractor.cleaning.clean import clean
-from extractor.language.script import is_chinese, is_mostly_chinese
+from extractor.language.kind import is_chinese, is_mostly_chinese
 from extractor.language.sentences import is_machine_line, without_code_blocks
 from extractor.rules.borrowed import own_words
 from extractor.types import Candidate, Importance, Kept, Known, Turn

@@ -8,8 +8,8 @@ import re
 from bisect import bisect_right
 from typing import Final
 
+from extractor.language.kind import is_small_talk
 from extractor.language.sentences import without_quotations, without_single_quotations
-from extractor.language.small_talk import is_small_talk
 
 from . import patterns_en, patterns_zh
 

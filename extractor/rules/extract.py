@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from extractor.categories import traits_of
-from extractor.language.script import has_han
+from extractor.language.kind import has_han
 from extractor.language.sentences import LONGEST_READ, QUOTED, Sentence, sentences
-from extractor.language.tables import words_of
-from extractor.language.vocabulary import names_of_kind
+from extractor.language.vocabulary import names_of_kind, words_of
 from extractor.types import Candidate, Turn
 
 from . import patterns_en, patterns_zh

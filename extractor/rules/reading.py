@@ -1,12 +1,14 @@
-"""What a clause is read as: a sum of weights over its words decides whether it is kept, its verb decides as what."""
+"""What a clause is read as, by the tables or by a shape: the sum of its weights decides whether it is kept."""
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from extractor.types import Importance, MemoryType
 
-__all__ = ["KEPT", "KEPT_ALONE", "Reading", "sets_of", "table_of", "weights_of"]
+__all__ = ["KEPT", "KEPT_ALONE", "Reading", "Shape", "sets_of", "table_of", "weights_of"]
+
 
 KEPT: Final = 3.0
 """The sum of weights from which a clause is kept."""
@@ -44,3 +46,23 @@ def weights_of(text: str) -> tuple[dict[str, str], dict[str, float]]:
 def sets_of(text: str) -> dict[str, frozenset[str]]:
     """Read a table of "kind: word, word" as sets."""
     return {" ".join(head): frozenset(words) for head, words in table_of(text)}
+
+
+# The form of a rule, in both languages.
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A kind of statement to keep: its category, type, importance and confidence, and the pattern of its clause."""
+
+    category: str
+    type: MemoryType
+    importance: Importance
+    confidence: float
+    source: str
+    reading: Reading = field(init=False, repr=False, compare=False)
+    pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pattern", re.compile(self.source, re.IGNORECASE))
+        object.__setattr__(self, "reading", Reading(self.category, self.type, self.importance, self.confidence))

@@ -20,13 +20,14 @@ from .clause_en import (
     VerbClass,
     Word,
     classes_of_verb,
+    is_introduction,
     is_plural,
     mark_of,
+    read_subject,
     read_verb,
     words_of_clause,
 )
 from .reading import KEPT, Reading
-from .subject_en import is_introduction, read_subject
 
 __all__ = ["read_statement"]
 

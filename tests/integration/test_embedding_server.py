@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from patience import seconds
 
 import recall.recaller
-from extractor.model.breaker import Breaker
+from extractor.timing import Breaker
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from recall import EmbedderSettings, EmbeddingError, Vectors
 from recall.encoding.encoder import bundled_encoder

@@ -10,8 +10,7 @@ import pytest
 
 from extractor import clean
 from extractor.cleaning.injection import commands_the_machine
-from extractor.model.permission import without_orders
-from extractor.rules.orders import orders_in
+from extractor.model.permission import orders_in, without_orders
 from gateway_memory import OWNER, GatewayMemory, load_config
 
 GUESTS: list[dict[str, Any]] = [{"user": "zoe"}, {"room": "discord-5"}]

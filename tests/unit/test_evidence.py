@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from extractor import Known, Turn
-from extractor.language.dates import Span, dates_of, relative_dates_of
-from extractor.language.numbers import numbers_of, numbers_stated
+from extractor.language.values import Span, dates_of, numbers_of, numbers_stated, relative_dates_of
 from extractor.model.evidence import candidates_of
 
 NOW = datetime(2026, 12, 10, 12, 0, tzinfo=UTC)  # a Thursday

@@ -6,11 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from extractor import ExtractorSettings, Turn, judge
-from extractor.gate.chinese import chinese_features
-from extractor.gate.latin import latin_features
-from extractor.gate.reply import reply_features
+from extractor.gate.features import chinese_features, latin_features, reply_features
 from extractor.gate.weights import CHINESE, LATIN, REPLY
-from extractor.language.script import is_chinese, is_mostly_chinese
+from extractor.language.kind import is_chinese, is_mostly_chinese
 
 SETTINGS = ExtractorSettings(min_conversation_length=0)
 

@@ -1,15 +1,41 @@
-"""Features of a person's message in Latin letters for the gate, each about 0 to 3.
-
-Tuned on English. The weights are trained by benchmarks/train_gate.py.
-"""
+"""What the gate reads: features of a person's message and of a reply, each about 0 to 3, and their weighted sum."""
 
 import math
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from extractor.language.script import LONGEST_READ
-from extractor.language.tables import words_of
+from extractor.language.kind import LONGEST_READ, is_chinese
+from extractor.language.vocabulary import words_of
 
-__all__ = ["latin_features", "names_in"]
+__all__ = ["Gate", "chinese_features", "latin_features", "reply_features"]
+
+
+# A trained gate: a threshold on a weighted sum of features (logistic regression).
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """The weights of a logistic regression in log odds, and the threshold from which a text is kept."""
+
+    threshold: float
+    intercept: float
+    weights: Mapping[str, float]
+
+    def margin(self, features: Mapping[str, float]) -> float:
+        """Return the distance from the threshold in log odds; the text is kept when it is not negative."""
+        weights = self.weights
+        return self.intercept + sum(weights.get(name, 0.0) * value for name, value in features.items()) - self.threshold
+
+    @staticmethod
+    def score(margin: float) -> float:
+        """Return a margin as a score from 0 to 1; 0.5 is the threshold."""
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, margin))))
+
+
+# Features of a person's message in Latin letters for the gate, each about 0 to 3.
+#
+# Tuned on English. The weights are trained by benchmarks/train_gate.py.
 
 _LONGEST_BEFORE = 300  # characters, from its end, which the next message answers
 _SHORT = 2.5  # log1p of eleven words
@@ -218,3 +244,132 @@ def _before(before: str, features: dict[str, float], words: set[str]) -> dict[st
         "short, not asked": float(short and not asked),
         "asks back": float(asked and features["asks"] > 0),
     }
+
+
+# Features of a person's message in Chinese for the gate, each about 0 to 3.
+#
+# The weights are trained by benchmarks/train_gate.py.
+
+_ZH_SEEN: dict[str, re.Pattern[str]] = {
+    name: re.compile(pattern)
+    for name, pattern in {
+        "says i am": r"我(?:也|就|都|真的|本来|其实)?是",
+        "says i": r"我(?!们)",
+        "says we": r"我们|咱",
+        "says you": r"你|您",
+        "says you are": r"[你您](?:也|就|都|真|果然|们)?是",
+        "says other": r"[他她]",
+        "asks": r"[?？]|吗|呢$|什么|怎么|哪|谁|多少|为啥",
+        "comes": r"来",
+        "goes": r"去",
+        "own way to say i": r"老子|老娘|本宫|本小姐|姐不|姐就|哥不|哥就|俺",
+        "tells of self": (
+            r"我(?:\w{0,4})?(?:喜欢|爱|讨厌|习惯|在|有|住|叫|家|的|会|想|要|用|吃|喝|学|工作|做|养|买|从|去|每|最"
+            r"|决定)"
+        ),
+        "decides": r"决定|确认|选择|选了|定了|改用|换成|采用|方案|必须|计划|打算|预算|截止",
+        "tells when": (
+            r"昨天|明天|今天|后天|上周|下周|周[一二三四五六日末]|星期|去年|明年|今年|\d+[年月日号点]|小时候|以前|最近"
+            r"|每天|早上|晚上"
+        ),
+        "says number": r"\d|[一二两三四五六七八九十百千万]+[个只条岁年月天次块元人]",
+        "names kin": r"爸|妈|父|母|儿子|女儿|孩子|老公|老婆|姐|弟|妹|哥|爷爷|奶奶|朋友|同学|同事|老师|老板|[猫狗]",
+        "laughs": r"哈哈|呵呵|嘿嘿|嘻嘻|233",
+        "thanks": r"谢谢|多谢|感谢|辛苦",
+        "greets": r"^[^\w]*(?:你好|您好|嗨|哈喽|早上好|晚上好|晚安|早安|在吗|hello|hi)",
+        "agrees": r"^[^\w]*(?:好的?|嗯+|哦+|行|可以|没错|是的|对|收到|明白|知道了|ok)",
+        "orders": (
+            r"^[^\w]*(?:请|帮|给我|麻烦|把|继续|重启|运行|执行|检查|翻译|总结|解释|生成|写|查|打开|关闭|删除"
+            r"|列出)"
+        ),
+        "quotes": r"[“\"「《]",
+    }.items()
+}
+
+
+def chinese_features(text: str) -> dict[str, float]:
+    """Return the features of a message in Chinese."""
+    text = text[:LONGEST_READ]
+    letters = sum(character.isalnum() for character in text)
+    features: dict[str, float] = {
+        "length": math.log1p(letters),
+        "under 6": float(letters < 6),
+        "under 12": float(letters < 12),
+        "over 30": float(letters > 30),
+        "over 60": float(letters > 60),
+    }
+    for name, pattern in _ZH_SEEN.items():
+        if pattern.search(text):
+            features[name] = 1.0
+    return features
+
+
+# Features of an assistant's reply in any language for the gate, each about 0 to 3.
+#
+# The weights are trained by benchmarks/train_gate.py.
+
+_REPLY_SEEN: dict[str, re.Pattern[str]] = {
+    name: re.compile(pattern)
+    for name, pattern in {
+        "speaks of yours": r"\byour (?!welcome|question|time|patience|request|message)\w+|[你您]的",
+        "repeats the user": (
+            r"\byou(?:'ve| have)? (?:mentioned|said|told|shared|prefer|want|wanted|like|need|asked for|chose|decided"
+            r"|confirmed|provided)|\bbased on your|[你您](?:提到|说过|喜欢|想要|需要|选择)"
+        ),
+        "notes": (
+            r"\b(?:noted|recorded|confirmed|locked in|updated|logged|saved|added|scheduled|set for|agreed|finali[sz]ed"
+            r"|adjusted|approved|in place|ready to go)\b|已(?:记录|确认|更新|保存|添加|安排)"
+        ),
+        "plans": (
+            r"\b(?:plan|schedule|itinerary|budget|target|goal|phase|step \d|week \d|day \d|milestone|next step"
+            r"|option [a-d\d]|strategy|framework|routine|checklist|requirements?|features?)\b|计划|安排|方案|步骤|预算"
+            r"|目标"
+        ),
+        "next session": (
+            r"\b(?:tomorrow|tonight|this week|next week|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+            r"|\d+ minutes)\b|明天|下周|本周"
+        ),
+        "apologizes": r"\b(?:sorry|apologi[sz]e|apologies|unfortunately|as an ai)\b|抱歉|对不起",
+        "welcomes": r"you're welcome|happy to help|glad (?:i|to)|feel free|let me know if|不客气|随时",
+        "offers": r"\b(?:would you like|do you want|shall we|should i|let me know|ready to)\b|要不要|需要我",
+        "presents": (
+            r"^\W*(?:here(?:'s| is| are)|sure|certainly|of course|okay|great|the following)\b|^(?:以下|好的|当然)"
+        ),
+        "teaches": (
+            r"\b(?:refers? to|is a (?:type|form|kind|method|term)|in conclusion|overall|for example|such as|research"
+            r"|studies|history|theory|according to)\b|例如|总之|是指"
+        ),
+        "is code": r"```|\b(?:def|function|import|return|const|class) \w+|</\w+>",
+        "tells story": r"\b(?:he|she|his|her|him) (?:was|had|said|looked|felt|knew|smiled|asked|turned|could|would)\b",
+        "says we": r"\b(?:we|our|us|let's)\b|我们",
+        "says money": r"[$€£¥₦]\s?\d|\d+\s?(?:usd|eur|yen|jpy|ngn|元|块)",
+    }.items()
+}
+_BULLET = re.compile(r"(?m)^\s*(?:[-*•]|\d+[.)、])\s")
+_BOLD = re.compile(r"\*\*[^*\n]+\*\*")
+
+
+def reply_features(text: str) -> dict[str, float]:
+    """Return the features of a reply: whether it is about the user's affairs, or explains, writes and apologizes."""
+    text = text[:LONGEST_READ].replace("’", "'")
+    low = text.lower()
+    length = len(text) * (2 if is_chinese(text) else 1)
+    words = max(1, length / 5)
+    features = {
+        "length": math.log1p(length) / 3,
+        "under 150": float(length < 150),
+        "under 400": float(length < 400),
+        "over 1000": float(length > 1_000),
+        "bullets": math.log1p(len(_BULLET.findall(text))),
+        "bold": math.log1p(len(_BOLD.findall(text))),
+        "numbers": math.log1p(len(re.findall(r"\d+", text))),
+        "asks": float("?" in text or "？" in text),
+        "ends asking": float(low.rstrip()[-1:] in "?？" if low.strip() else False),
+        "speaks to you": min(3.0, 40 * len(re.findall(r"\byou(?:r|'re|'ve)?\b|[你您]", low)) / words),
+        "names": math.log1p(names_in(text)) / 2,
+        "exclaims": min(3, text.count("!") + text.count("！")) / 3,
+    }
+    for name, pattern in _REPLY_SEEN.items():
+        if pattern.search(low):
+            features[name] = 1.0
+    return features

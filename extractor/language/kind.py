@@ -1,9 +1,61 @@
-"""Greetings, and small talk such as thanks and agreement, in English and Chinese."""
+"""The kind of a text: whether it is Chinese, and whether it is only a greeting or small talk. Light to import."""
 
 import re
 from typing import Final
 
-__all__ = ["is_greeting", "is_small_talk"]
+__all__ = [
+    "LONGEST_READ",
+    "has_han",
+    "is_chinese",
+    "is_greeting",
+    "is_mostly_chinese",
+    "is_small_talk",
+    "length_in_letters",
+]
+
+
+# Whether a text is Chinese: every part of the package asks here.
+#
+# There are three questions with three thresholds. `has_han` asks whether Chinese patterns can match at all.
+# `is_chinese` asks how to read a message, and is generous: somebody who writes Chinese mixes in English names of
+# things. `is_mostly_chinese` asks in which language to write something around a text, and wants more of it.
+
+LONGEST_READ: Final = 4_000  # characters; the gate reads no further, since a longer message surely holds something
+_FEWEST_HAN: Final = 4
+_HAN_OF_A_READER: Final = 10  # one Han character in so many characters, to read a message as Chinese
+_HAN_OF_A_WRITER: Final = 4  # one in so many, to answer in Chinese
+_HAN_TO_KANA: Final = 10  # Japanese has more kana than one to so many Han characters
+
+_LETTERS_TO_HAN: Final = 3  # a Han character says about as much as so many Latin letters
+
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_KANA = re.compile(r"[\u3040-\u30ff]")
+
+
+def has_han(text: str) -> bool:
+    """Return whether a text has a Han character."""
+    return bool(_HAN.search(text))
+
+
+def is_chinese(text: str) -> bool:
+    """Return whether to read a message as Chinese: a tenth of its characters are Han, or four of them."""
+    han = len(_HAN.findall(text[:LONGEST_READ]))
+    return han >= _FEWEST_HAN or (han > 0 and han * _HAN_OF_A_READER >= len(text.strip()))
+
+
+def is_mostly_chinese(text: str) -> bool:
+    """Return whether to write Chinese around a text: more than a quarter of its characters are Han, and no kana."""
+    han = len(_HAN.findall(text))
+    return han * _HAN_OF_A_WRITER > len(text) and han > _HAN_TO_KANA * len(_KANA.findall(text))
+
+
+def length_in_letters(text: str) -> int:
+    """Return the length of a text without outer white space, in characters. A Han character counts as three."""
+    text = text.strip()
+    return len(text) + (_LETTERS_TO_HAN - 1) * len(_HAN.findall(text))
+
+
+# Greetings, and small talk such as thanks and agreement, in English and Chinese.
 
 _LONGEST: Final = 200  # characters
 
