@@ -5,19 +5,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from notifier.announcer import Announcer, BusChannel, Channel
-    from notifier.bus import Bus
-    from notifier.delivery.subscription import Subscription
-    from notifier.inbox import Inbox
+    from notifier.bus import Bus, Inbox, Subscription
+    from notifier.mqtt import Credentials, LinkError, connect, credentials
     from notifier.notifier import Notifier
-    from notifier.ports import EventLog, Host, NotifierStatus
-    from notifier.protocol.codec import decode, encode, split
-    from notifier.protocol.messages import DroppedError, EventMessage
-    from notifier.protocol.wire import Wire, read_secrets
     from notifier.settings import MqttSettings, NotifierSettings
-    from notifier.transport.credentials import Credentials, credentials
-    from notifier.transport.errors import LinkError
-    from notifier.transport.mqtt import connect
-    from notifier.types import Event, MemoryChange, NotifierError, journal_of
+    from notifier.types import (
+        Event,
+        EventLog,
+        Host,
+        MemoryChange,
+        NotifierError,
+        NotifierStatus,
+        decode,
+        encode,
+        journal_of,
+        split,
+    )
+    from notifier.wire import DroppedError, EventMessage, Wire, read_secrets
 
 __all__ = [
     "Announcer",
@@ -54,25 +58,25 @@ _HOMES = {
     "Bus": "bus",
     "BusChannel": "announcer",
     "Channel": "announcer",
-    "Credentials": "transport.credentials",
-    "DroppedError": "protocol.messages",
-    "EventLog": "ports",
-    "EventMessage": "protocol.messages",
-    "Host": "ports",
-    "Inbox": "inbox",
-    "LinkError": "transport.errors",
+    "Credentials": "mqtt",
+    "DroppedError": "wire",
+    "EventLog": "types",
+    "EventMessage": "wire",
+    "Host": "types",
+    "Inbox": "bus",
+    "LinkError": "mqtt",
     "MqttSettings": "settings",
     "Notifier": "notifier",
     "NotifierSettings": "settings",
-    "NotifierStatus": "ports",
-    "Subscription": "delivery.subscription",
-    "Wire": "protocol.wire",
-    "connect": "transport.mqtt",
-    "credentials": "transport.credentials",
-    "decode": "protocol.codec",
-    "encode": "protocol.codec",
-    "read_secrets": "protocol.wire",
-    "split": "protocol.codec",
+    "NotifierStatus": "types",
+    "Subscription": "bus",
+    "Wire": "wire",
+    "connect": "mqtt",
+    "credentials": "mqtt",
+    "decode": "types",
+    "encode": "types",
+    "read_secrets": "wire",
+    "split": "types",
 }
 
 

@@ -1,14 +1,98 @@
-"""The in-process bus: an event reaches the inbox of every other session that may read its scope."""
+"""The in-process bus: an event reaches the inbox of every other session that may read its scope, and subscriptions."""
 
-from collections import defaultdict
+import asyncio
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Mapping
 from weakref import WeakSet
 
-from notifier.delivery.subscription import Subscription
-from notifier.inbox import Inbox
-from notifier.types import Event
+from notifier.types import Event, MemoryChange
 
-__all__ = ["Bus"]
+__all__ = ["Bus", "Inbox", "Subscription"]
+
+
+# The changes that wait for a session's next reply.
+
+
+class Inbox:
+    """Pending changes, oldest first, at most `limit`. One more drops the oldest, and `dropped` counts it.
+
+    Of several changes of one memory only the newest is kept, also where a newer memory has replaced it. Times are epoch
+    seconds of the announcement.
+    """
+
+    def __init__(self, limit: int, *, max_age_seconds: float = float("inf")) -> None:
+        self._limit = limit
+        self._max_age_seconds = max_age_seconds
+        self._changes: OrderedDict[str, tuple[float, MemoryChange]] = OrderedDict()
+        self.dropped = 0
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    def put(self, change: MemoryChange, at: float = 0.0) -> None:
+        """Queue a change. It replaces a pending one of the same memory, and of the memory that it supersedes."""
+        self._changes.pop(change.id, None)
+        if change.replaces:
+            self._changes.pop(change.replaces, None)
+        self._changes[change.id] = (at, change)
+        if len(self._changes) > self._limit:
+            self._changes.popitem(last=False)
+            self.dropped += 1
+
+    def restore(self, changes: Iterable[tuple[float, MemoryChange]]) -> None:
+        """Put the changes that waited before a restart, oldest first, before those that came since."""
+        since = list(self._changes.values())
+        self._changes.clear()
+        for at, change in (*changes, *since):
+            self.put(change, at)
+
+    def take(self, now: float = 0.0) -> tuple[MemoryChange, ...]:
+        """Return the pending changes that are not too old, and clear the inbox."""
+        oldest = now - self._max_age_seconds
+        changes = tuple(change for at, change in self._changes.values() if at >= oldest)
+        self._changes.clear()
+        return changes
+
+
+# A stream of the changes of one scope, for host code.
+
+
+class Subscription:
+    """The changes of a scope from now on: `async for change in subscription`, in one task or several.
+
+    Holds at most `most` changes that nobody has taken yet. One more drops the oldest, and `dropped` counts it.
+    Cancelling a consumer loses no change. After `close` it yields what is left, and ends.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._waiting: deque[MemoryChange] = deque(maxlen=most)
+        self._came = asyncio.Event()
+        self._closed = False
+        self.dropped = 0
+
+    def put(self, change: MemoryChange) -> None:
+        """Queue a change."""
+        if self._closed:
+            return
+        self.dropped += len(self._waiting) == self._waiting.maxlen
+        self._waiting.append(change)
+        self._came.set()
+
+    def close(self) -> None:
+        """Accept no more changes, and end the iteration once the queue is empty."""
+        self._closed = True
+        self._came.set()
+
+    def __aiter__(self) -> "Subscription":
+        return self
+
+    async def __anext__(self) -> MemoryChange:
+        while not self._waiting:
+            if self._closed:
+                raise StopAsyncIteration
+            self._came.clear()
+            await self._came.wait()
+        return self._waiting.popleft()
 
 
 class Bus:

@@ -8,13 +8,11 @@ from typing import Final, Never, Protocol
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from notifier.delivery.receiver import Receiver
-from notifier.delivery.sender import Link, Sender
-from notifier.delivery.tracker import ASKED_AT_ONCE
 from notifier.log import get_logger
-from notifier.ports import EventLog, Host, NotifierStatus, State
-from notifier.protocol.wire import Wire
-from notifier.types import Event, NotifierError
+from notifier.receiver import ASKED_AT_ONCE, Receiver
+from notifier.sender import Link, Sender
+from notifier.types import Event, EventLog, Host, NotifierError, NotifierStatus, State
+from notifier.wire import Wire
 
 __all__ = ["Connect", "Duplex", "Notifier"]
 

@@ -20,9 +20,8 @@ from gateway_memory import OWNER, Config, ConfigError, GatewayMemory, Session
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.sync.mqtt import client_id
 from notifier import Event, MemoryChange, MqttSettings, NotifierSettings
-from notifier.protocol.wire import Wire
-from notifier.transport.credentials import Credentials
-from notifier.transport.mqtt import Connection, connect
+from notifier.mqtt import Connection, Credentials, connect
+from notifier.wire import Wire
 from recall.settings import EmbedderSettings, RecallSettings
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("alone")]  # not beside another test of brokers or deadlines
@@ -241,7 +240,7 @@ async def test_a_broker_that_never_answers_delays_nobody_and_leaks_nothing(
     accepted: list[asyncio.StreamWriter] = []
     server = await asyncio.start_server(lambda _, writer: accepted.append(writer), "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    monkeypatch.setattr("notifier.transport.mqtt._TIMEOUT_SECONDS", 3600)  # who waits for its answer hangs
+    monkeypatch.setattr("notifier.mqtt._TIMEOUT_SECONDS", 3600)  # who waits for its answer hangs
     async with asyncio.timeout(seconds(60)), GatewayMemory(config(port), tmp_path) as memory:
         session = await memory.start_session("one", user=OWNER)
         await memory.after_reply(session, user="Remember that the staging port is 8443.", reply="OK")

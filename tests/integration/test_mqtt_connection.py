@@ -10,9 +10,7 @@ import pytest
 from patience import seconds, until
 
 from notifier import MqttSettings
-from notifier.transport.credentials import Credentials
-from notifier.transport.errors import LinkError
-from notifier.transport.mqtt import Connection, connect
+from notifier.mqtt import Connection, Credentials, LinkError, connect
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +40,7 @@ async def broker(serve: Serve) -> AsyncIterator[int]:
 
     server = await asyncio.start_server(accept, "127.0.0.1", 0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("notifier.transport.mqtt._TIMEOUT_SECONDS", 3600)  # who waits for it hangs
+        patch.setattr("notifier.mqtt._TIMEOUT_SECONDS", 3600)  # who waits for it hangs
         async with asyncio.timeout(seconds(30)):
             yield server.sockets[0].getsockname()[1]
     server.close()

@@ -103,7 +103,7 @@ def test_the_lowest_versions_that_are_tested_are_the_lower_bounds() -> None:
 
 def test_only_one_module_knows_the_mqtt_library() -> None:
     knowing = {module.name for module in modules() if {"aiomqtt", "paho"} & set(module.imports())}
-    assert knowing == {"notifier/transport/mqtt.py"}
+    assert knowing == {"notifier/mqtt.py"}
 
 
 def test_without_a_broker_nothing_of_mqtt_is_imported(tmp_path: Path) -> None:

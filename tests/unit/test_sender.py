@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, asynccontextmanager
 import pytest
 
 from notifier import Event, MemoryChange, NotifierError
-from notifier.delivery.sender import Sender
-from notifier.protocol.wire import Wire
+from notifier.sender import Sender
+from notifier.wire import Wire
 
 INSTANCE = f"{'a' * 16}.0"
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notifier.delivery.tracker import ASKED_AT_ONCE, LONGEST_SECONDS, PATIENCE_SECONDS, Gap, Tracker
+from notifier.receiver import ASKED_AT_ONCE, LONGEST_SECONDS, PATIENCE_SECONDS, Gap, Tracker
 
 
 def test_what_comes_in_order_is_given_out_at_once() -> None:

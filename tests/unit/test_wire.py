@@ -9,9 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from notifier import Event, MemoryChange
-from notifier.protocol.codec import MAX_CHANGES, split
-from notifier.protocol.messages import Ask, DroppedError, EventMessage, Gone, Hello
-from notifier.protocol.wire import MAX_PAYLOAD_BYTES, SKEW_SECONDS, Wire, canonical, read_secrets, scope_hash
+from notifier.types import MAX_CHANGES, split
+from notifier.wire import (
+    MAX_PAYLOAD_BYTES,
+    SKEW_SECONDS,
+    Ask,
+    DroppedError,
+    EventMessage,
+    Gone,
+    Hello,
+    Wire,
+    canonical,
+    read_secrets,
+    scope_hash,
+)
 
 NOW = 1_800_000_000.0
 KEEPS = 86400

@@ -1,8 +1,4 @@
-"""Writes, reads and verifies the messages between gateways. Sans I/O; docs/mqtt.md describes the format.
-
-A message is a JSON object of at most 256 KiB. Numbers are integers, so that its canonical form (keys sorted, no spaces,
-UTF-8) is the same everywhere; the signature is HMAC-SHA256 (RFC 2104) over that form without the field `mac`.
-"""
+"""The messages between gateways: their kinds, and how they are written, read and verified. Sans I/O; docs/mqtt.md."""
 
 import hashlib
 import hmac
@@ -10,12 +6,92 @@ import json
 import re
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from notifier.protocol.messages import Ask, DroppedError, EventMessage, Gone, Hello, Message
-from notifier.types import Event, MemoryChange
+from notifier.types import Event, MemoryChange, NotifierError
 
-__all__ = ["MAX_PAYLOAD_BYTES", "Wire", "canonical", "read_secrets", "scope_hash"]
+__all__ = [
+    "MAX_PAYLOAD_BYTES",
+    "Ask",
+    "DroppedError",
+    "EventMessage",
+    "Gone",
+    "Hello",
+    "Message",
+    "Wire",
+    "canonical",
+    "read_secrets",
+    "scope_hash",
+]
+
+
+# The kinds of messages between gateways, as they are read.
+
+
+class DroppedError(NotifierError):
+    """A message that is not trusted or not understood. `reason` is one word, and no part of the message."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventMessage:
+    """An event of `origin`, or only the fact that there is one.
+
+    event: None where the message holds no text, where its text is not trusted, or where it is too old (`stale`).
+    """
+
+    sender: str
+    origin: str
+    number: int
+    event: Event | None
+    trusted: bool
+    stale: bool = False
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    """The last event number of each origin of the sender's journal. want: the receivers should answer with theirs."""
+
+    sender: str
+    heads: Mapping[str, int]
+    want: bool
+    trusted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A request for the events `first` to `last` of an origin, which the sender misses."""
+
+    sender: str
+    origin: str
+    first: int
+    last: int
+    trusted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """The origin's events up to a number were deleted: receivers must not wait for them."""
+
+    sender: str
+    origin: str
+    upto: int
+    trusted: bool
+
+
+Message = EventMessage | Hello | Ask | Gone
+
+
+# Writes, reads and verifies the messages between gateways. Sans I/O; docs/mqtt.md describes the format.
+#
+# A message is a JSON object of at most 256 KiB. Numbers are integers, so that its canonical form (keys sorted, no
+# spaces, UTF-8) is the same everywhere; the signature is HMAC-SHA256 (RFC 2104) over that form without the field
+# `mac`.
 
 MAX_PAYLOAD_BYTES: Final = 256 * 1024
 VERSION: Final = 1

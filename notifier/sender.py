@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, Protocol
 
-from notifier.ports import EventLog
-from notifier.protocol.wire import Wire
-from notifier.types import Event
+from notifier.types import Event, EventLog
+from notifier.wire import Wire
 
 __all__ = ["Link", "Sender"]
+
 
 _BATCH: Final = 100
 _IN_HAND: Final = 1000

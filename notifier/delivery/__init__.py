@@ -1,1 +1,0 @@
-"""Delivery in order and without duplicates: sending, receiving, and gaps."""

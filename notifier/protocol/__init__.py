@@ -1,1 +1,0 @@
-"""The messages between gateways, and events as JSON."""

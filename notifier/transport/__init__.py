@@ -1,1 +1,0 @@
-"""The broker and how we log in to it."""
