@@ -15,19 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from recall.recaller import Recaller
-    from recall.rows.erasing import erase_scope
-    from recall.rows.patient import PatientConnection, SilentError, is_loss
     from recall.rows.peek import Peek, peek
     from recall.rows.port import Rows
     from recall.rows.postgres import PostgresRows
+    from recall.rows.server import PatientConnection, SilentError, is_loss
+    from recall.rows.sqlite import erase_scope
     from recall.search.in_place import related
     from recall.settings import EmbedderSettings, RecallSettings
-    from recall.text.dates import Span, asks_what_was
+    from recall.text.dates import Span, asks_what_was, talk_of
     from recall.text.passages import excerpt_of, passages_of
     from recall.text.render import FENCE_END, FENCE_START, count_tokens, quoted, render_block
-    from recall.text.talk import talk_of
     from recall.text.words import text_overlap, tokens_of
-    from recall.threads.priority import consume_exception
+    from recall.threads import consume_exception
     from recall.types import (
         EmbeddingError,
         Entry,
@@ -89,26 +88,26 @@ _HOMES = {
     "FENCE_END": "text.render",
     "FENCE_START": "text.render",
     "EmbedderSettings": "settings",
-    "PatientConnection": "rows.patient",
+    "PatientConnection": "rows.server",
     "Peek": "rows.peek",
     "PostgresRows": "rows.postgres",
     "RecallSettings": "settings",
     "Recaller": "recaller",
     "Rows": "rows.port",
-    "SilentError": "rows.patient",
-    "is_loss": "rows.patient",
+    "SilentError": "rows.server",
+    "is_loss": "rows.server",
     "Span": "text.dates",
     "asks_what_was": "text.dates",
-    "consume_exception": "threads.priority",
+    "consume_exception": "threads",
     "count_tokens": "text.render",
-    "erase_scope": "rows.erasing",
+    "erase_scope": "rows.sqlite",
     "excerpt_of": "text.passages",
     "passages_of": "text.passages",
     "peek": "rows.peek",
     "quoted": "text.render",
     "related": "search.in_place",
     "render_block": "text.render",
-    "talk_of": "text.talk",
+    "talk_of": "text.dates",
     "text_overlap": "text.words",
     "tokens_of": "text.words",
 }

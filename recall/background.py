@@ -12,7 +12,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wai
 from recall.encoding.embedder import Embedder, kind_of
 from recall.index.thread import IndexThread
 from recall.log import get_logger
-from recall.threads.priority import BACKGROUND
+from recall.threads import BACKGROUND
 from recall.types import EmbeddingError, RecallError
 
 if TYPE_CHECKING:

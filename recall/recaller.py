@@ -11,10 +11,10 @@ from recall.background import BUNDLED_BATCHES, Background, Batches
 from recall.encoding.embedder import Embedder
 from recall.index.thread import IndexThread
 from recall.rows.sqlite import SqliteRows
-from recall.search.request import SearchRequest
+from recall.search.query import SearchRequest
 from recall.search.searcher import Searcher
 from recall.settings import EmbedderSettings, RecallSettings
-from recall.text.entry_text import LONGEST_EMBEDDED
+from recall.text.words import LONGEST_EMBEDDED
 from recall.types import Entry, FileChange, FileEntries, Filter, Near, Recall, Stamp, Stored, Vectors
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from recall.log import get_logger
-from recall.threads.priority import BACKGROUND, LOAD, SEARCH, PriorityThread, consume_exception
+from recall.threads import BACKGROUND, LOAD, SEARCH, PriorityThread, consume_exception
 from recall.types import EmbeddingError, RecallError
 
 if TYPE_CHECKING:

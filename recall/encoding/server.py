@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.encoding.scale import SAMPLES, scale_of
+from recall.encoding.encoder import SAMPLES, scale_of
 from recall.settings import EmbedderSettings
 from recall.types import EmbeddingError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from recall.log import get_logger
 from recall.rows.port import Rows
-from recall.threads.priority import WRITE, PriorityThread
+from recall.threads import WRITE, PriorityThread
 from recall.types import RecallError, RowsBusyError, RowsDamagedError
 
 if TYPE_CHECKING:

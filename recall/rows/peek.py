@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from recall.rows.columns import STORED, TELLING, stored_of
-from recall.rows.errors import translated
+from recall.rows.tables import STORED, TELLING, stored_of, translated
 from recall.types import Entry, RecallError
 
 __all__ = ["Peek", "peek"]

@@ -1,12 +1,13 @@
-"""The port through which recall stores the rows of its index. Plain values only, so that any database can adapt it."""
+"""The ports of rows: what recall needs of a store of rows, and what `SqlRows` needs of a database. Plain values."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from recall.types import FileChange, FileEntries, Filter, Stamp, Stored
 
 __all__ = [
+    "EVERY",
     "HELD",
     "STANDING_TERM",
     "LargeScope",
@@ -14,11 +15,14 @@ __all__ = [
     "Opening",
     "Poll",
     "Rows",
+    "RowsDatabase",
     "ScopeChanges",
     "ScopeSize",
     "SearchTerms",
+    "Statements",
     "VectorSpace",
 ]
+
 
 Opening = Literal["found", "made", "repaired"]
 """How rows were opened: as they were left, empty, or empty because they were damaged."""
@@ -286,3 +290,60 @@ class Rows(Protocol):
         None, and nothing is kept, where no vectors of an encoder with this name and dimension are kept.
         """
         ...
+
+
+# What the rows need of a database that knows SQL as SQLite and PostgreSQL both read it.
+
+# Seen in the place of a scope by what concerns all of them.
+EVERY = "*"
+
+
+class Cursor(Protocol):
+    """The result of a statement."""
+
+    def fetchall(self) -> list[Any]: ...
+
+
+class Statements(Protocol):
+    """A connection. Values are question marks."""
+
+    def execute(self, query: str, values: Sequence[Any] = (), /) -> Cursor: ...
+
+    def executemany(self, query: str, values: Sequence[Sequence[Any]], /) -> object: ...
+
+
+class RowsDatabase(Protocol):
+    """What holds the tables. hint: how to name the index of rows by revision, where a query must be told."""
+
+    hint: str
+
+    @property
+    def connection(self) -> Statements: ...
+
+    def open(self) -> Opening: ...
+
+    def close(self) -> None: ...
+
+    def poll(self) -> Poll: ...
+
+    def recreate(self) -> None: ...
+
+    def is_current(self) -> bool: ...
+
+    def see(self, scope: str) -> None:
+        """See the rows of this scope alone from now on. The queries name it too; a database may keep a wall as well.
+
+        "": none, for the tables `scope` and `meta`, which lie outside the wall.
+        """
+
+    def writing(self) -> AbstractContextManager[Statements]:
+        """A transaction that rolls back on any exception. What it reads after it has changed a scope is current."""
+
+    def reading(self) -> AbstractContextManager[object]:
+        """A transaction in which nothing changes between two reads."""
+
+    def erasing(self) -> AbstractContextManager[Statements]:
+        """A transaction after which nothing of what it deletes is left in the storage, as far as that can be had."""
+
+    def shed(self) -> None:
+        """Leave nothing of what was deleted in a log of the storage, as far as that can be had without waiting."""

@@ -11,13 +11,11 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from recall.rows.columns import LOADED, STORED, joined, stored_of
-from recall.rows.errors import translated
-from recall.rows.port import LargeScope, LoadedRow, Opening, ScopeChanges, ScopeSize, SearchTerms, VectorSpace
+from recall.rows.port import EVERY, LargeScope, LoadedRow, Opening, ScopeChanges, ScopeSize, SearchTerms, VectorSpace
 from recall.rows.postgres_large import LargeRows, Made, pgvector_of
 from recall.rows.server import Server
 from recall.rows.sql import SqlRows, put_vector
-from recall.rows.statements import EVERY
+from recall.rows.tables import LOADED, STORED, joined, stored_of, translated
 from recall.types import FileChange, FileEntries, Filter, Stored
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import psycopg
 
-from recall.encoding.packing import packed_type, unpacked
+from recall.encoding.encoder import packed_type, unpacked
 from recall.log import get_logger
-from recall.ranking.postings import Segment
-from recall.rows.patient import PatientConnection
+from recall.ranking.rank import Segment
 from recall.rows.port import HELD, STANDING_TERM
 from recall.rows.postgres_large import text_of
-from recall.rows.spaces import Slot, Spaces
+from recall.rows.server import PatientConnection
+from recall.rows.sql import Slot, Spaces
 from recall.text.topics import STANDING
 
 __all__ = ["LargeScopes"]

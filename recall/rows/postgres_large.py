@@ -5,10 +5,9 @@ from contextlib import contextmanager
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from recall.rows.columns import LOADED, condition_of, joined
-from recall.rows.errors import translated
 from recall.rows.port import LoadedRow, ScopeSize
 from recall.rows.server import Server
+from recall.rows.tables import LOADED, condition_of, joined, translated
 from recall.types import Filter
 
 __all__ = ["LargeRows", "Made", "pgvector_of", "text_of"]

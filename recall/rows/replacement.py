@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from recall.rows.port import SearchTerms
-from recall.text.entry_text import indexed_text
 from recall.text.topics import traits_of
-from recall.text.words import clean_text, single_terms, terms_of, tokens_of
+from recall.text.words import clean_text, indexed_text, single_terms, terms_of, tokens_of
 from recall.types import Entry, FileEntries, Stored
 
 __all__ = ["Replacement", "cleaned", "plan_replacements", "prepare", "same_text"]

@@ -3,22 +3,74 @@
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import psycopg
 from psycopg import errors
+from psycopg.waiting import Ready
 
 from recall.log import get_logger
-from recall.rows.patient import PatientConnection, is_loss
 from recall.rows.port import Opening, Poll
 from recall.types import RecallError, RowsBusyError
 
-__all__ = ["Server"]
+__all__ = ["PatientConnection", "Server", "SilentError", "is_loss"]
 
 _log = get_logger(__name__)
+
+# A connection to PostgreSQL that never waits long.
+
+T = TypeVar("T")
+
+_LOOK_SECONDS = 0.05
+
+
+class PatientConnection(psycopg.Connection[Any]):
+    """A connection that closes itself where the server does not answer.
+
+    A frozen server takes no request to cancel either, so nothing less ends the wait.
+    """
+
+    patience_seconds = 1.0
+
+    def wait(  # type: ignore[override]  # older versions have no timeout here
+        self, gen: Generator[Any, Any, T], interval: float = _LOOK_SECONDS, **more: Any
+    ) -> T:
+        """Wait for the server's answer. Raises OperationalError after `patience_seconds`."""
+        bounded = _bounded(gen, time.monotonic() + self.patience_seconds)
+        try:
+            return super().wait(bounded, interval=min(interval, _LOOK_SECONDS), **more)
+        except SilentError:
+            self.pgconn.finish()
+            raise
+
+
+class SilentError(psycopg.OperationalError):
+    """The server did not answer in time."""
+
+
+def is_loss(error: psycopg.Error) -> bool:
+    """Return whether an error says that the connection is of no use, and not that the server refuses a statement.
+
+    Its classes are 08 (connection), 57P (it shuts down or starts), and 53300 (too many connections).
+    """
+    state = error.sqlstate
+    return state is None or state.startswith(("08", "57P")) or state == "53300"
+
+
+def _bounded(gen: Generator[Any, Any, T], until: float) -> Generator[Any, Any, T]:
+    try:
+        wanted = next(gen)
+        while True:
+            ready = yield wanted
+            if ready == Ready.NONE and time.monotonic() >= until:
+                raise SilentError("the server does not answer")
+            wanted = gen.send(ready)
+    except StopIteration as ended:
+        return cast("T", ended.value)
+
 
 # A search waits behind a writer, who therefore waits no longer for another host, and tries again.
 _LOCK_MILLISECONDS = 300

@@ -1,17 +1,68 @@
-"""Features of the candidates of a search: what they share with the message, and with each other."""
+"""The candidates of a search: the vectors they are compared with, what they share, and the terms of their ranks."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.encoding.scale import Scale
+from recall.encoding.encoder import Scale
 from recall.index.scope_rows import ScopeRows
+from recall.ranking import rank
+
+__all__ = ["Candidates", "QueryVector", "Terms"]
+
+
+# The vectors that a search compares the rows with.
 
 Floats = NDArray[np.float32]
 
-__all__ = ["Candidates"]
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QueryVector:
+    """The vector of the message, and those of the turns before it, the last turn first."""
+
+    vector: Floats
+    preceding: Sequence[Floats]
+
+    def alone(self) -> Self:
+        """Return the vector of the message without the turns before it."""
+        return replace(self, preceding=())
+
+    def toward(self, vector_sum: Floats, vectors: int) -> Floats:
+        """Return the vector to compare with rows, less what all rows have in common, given the sum of their vectors."""
+        return rank.message_vector(self.vector, self.preceding, vector_sum, vectors)
+
+    def products(self, rows: ScopeRows) -> Floats:
+        """Return the product with each row."""
+        products: Floats = rows.matrix.products(self.toward(rows.vector_sum, rows.vectors)[None])[0]
+        return products
+
+
+# The terms of the ranks, for an explanation.
+
+
+class Terms:
+    """Each row's terms, as the growth of its sum at each step, so that they always add up to the sum.
+
+    kept: False records and copies nothing.
+    """
+
+    def __init__(self, rows: int, *, kept: bool) -> None:
+        self.kept = kept
+        self._last = np.zeros(rows if kept else 0, np.float32)
+        self._terms: dict[str, Floats] = {}
+
+    def added(self, name: str, scores: Floats) -> None:
+        """Record what was added since the last step."""
+        if self.kept:
+            self._terms[name] = self._terms.get(name, np.float32(0)) + (scores - self._last)
+            self._last = scores.copy()
+
+    def of(self, row: int) -> dict[str, float]:
+        return {name: float(values[row]) for name, values in self._terms.items()}
+
 
 # Near-duplicates: the Jaccard similarity of their words, and their cosine, are above these; where one has no vector,
 # the words must be more similar.

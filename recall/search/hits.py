@@ -1,18 +1,91 @@
-"""From the rows that a search has chosen to its hits."""
+"""From the rows that a search has chosen to its hits: a memory and the words it was extracted from are one hit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall.index.index import Index
-from recall.index.scope_rows import ScopeRows
+from recall.index.scope_rows import REPLIES_BELOW, ScopeRows
 from recall.ranking import rank
-from recall.search.same_turn import standing_for
+from recall.text.words import terms_of, tokens_of
 from recall.types import Hit
 
-__all__ = ["CandidateRow", "chosen", "hits_of"]
+__all__ = ["CandidateRow", "chosen", "hits_of", "rank_with_words"]
+
+
+# A memory and the words of the turn that it was extracted from: they rank together, and are one hit.
+
+Floats = NDArray[np.float32]
+
+
+# The rank of a memory with the words of its turn: this share of the sum of both ranks.
+_JOINT_SHARE = 0.6
+# The share of a memory's terms that are in the words it was extracted from; and the share of the words' terms that a
+# memory has which says all of them.
+_EXTRACTED_SHARE = 0.95
+_WHOLE_SHARE = 0.75
+# How much more of the message's terms, by weight, the words cover than each of their memories, to be a hit beside it.
+_ANSWERS_MORE = 0.5
+# Words that ask to remember are no part of what is to be remembered.
+_ASKING = frozenset(terms_of(tokens_of("please remember that 请记住 记住")))
+
+
+def rank_with_words(scores: Floats, rows: ScopeRows, best: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rank memories together with the words of their turns, in place, and return the candidates with such memories.
+
+    scores: of every row, -inf for one that may not be found. best: the candidates' rows.
+    """
+    turns, is_episode = rows.turns.values, rows.episodes.values
+    wanted = np.unique(turns[best])
+    of_turns = np.flatnonzero(np.isin(turns, wanted[wanted > 0]) & np.isfinite(scores))
+    memories, passages = of_turns[~is_episode[of_turns]], of_turns[is_episode[of_turns]]
+    if not len(memories) or not len(passages):
+        return best
+    same = turns[memories][:, None] == turns[passages][None, :]
+    words = np.where(same, scores[passages][None, :], -np.inf).max(axis=1)
+    said = np.isfinite(words)
+    memories = memories[said]
+    scores[memories] = np.float32(_JOINT_SHARE) * (scores[memories] + words[said])
+    return np.union1d(best, memories)
+
+
+def standing_for(found: Mapping[int, float], rows: ScopeRows) -> dict[int, int]:
+    """Return, by row, which other row stands for it: a memory for its turn's passages, or they for the memory.
+
+    found: the coverage of the message by each row, best row first. What was said stands for a memory where it says more
+    than the memory (`_says_more`). Where it answers more of the message, neither stands for the other: a memory of one
+    fact does not hide the others.
+    """
+    memories: dict[int, list[int]] = {}
+    passages: dict[int, list[int]] = {}
+    for row in found:
+        if turn := int(rows.turns.values[row]):
+            (passages if rows.episodes.values[row] else memories).setdefault(turn, []).append(row)
+    stands: dict[int, int] = {}
+    for turn in memories.keys() & passages.keys():
+        kept = max(memories[turn], key=found.__getitem__)
+        words = max(passages[turn], key=found.__getitem__)
+        if found[words] >= found[kept] + _ANSWERS_MORE:
+            continue
+        for memory in memories[turn]:
+            if _says_more(rows, turn, memory):
+                stands.setdefault(memory, passages[turn][0])
+            else:
+                for passage in passages[turn]:
+                    stands.setdefault(passage, memory)
+    return stands
+
+
+def _says_more(rows: ScopeRows, turn: int, memory: int) -> bool:
+    """Return whether the user's words contain a memory and much else, as with the rules; a model's is no extract."""
+    user = rows.episodes.values & (rows.turns.values == turn) & (rows.importance.values >= REPLIES_BELOW)
+    said = {term for terms in rows.terms_of(np.flatnonzero(user)) for term in terms.tolist()}
+    said -= _ASKING.union(rows.speakers.values[user].tolist())
+    kept = set(rows.terms_of(np.array([memory]))[0].tolist())
+    shared = len(said & kept)
+    return shared >= _EXTRACTED_SHARE * len(kept) and shared < _WHOLE_SHARE * len(said)
 
 
 class CandidateRow(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a search takes from a message. Pure; it runs on the index's thread, since a long message takes a while."""
+"""What is asked of a search, and what it takes from a message. Pure; a long message takes a while to read."""
 
 import re
 from collections.abc import Sequence
@@ -9,8 +9,30 @@ from recall.text.alike import alike
 from recall.text.dates import Span, looks_back, spans_of
 from recall.text.topics import is_wide, requested_topics
 from recall.text.words import clean_text, terms_of, tokens_of
+from recall.types import Filter
 
-__all__ = ["PRECEDING_TURNS", "Query", "prepare_query"]
+__all__ = ["PRECEDING_TURNS", "Query", "SearchRequest", "prepare_query"]
+
+
+# What is asked of a search.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """See `Recaller.search`. `now`: epoch seconds; `preceding`: the turns before the query, the oldest first."""
+
+    scope: str
+    query: str
+    limit: int
+    episodes: int
+    min_score: float
+    now: float
+    preceding: tuple[str, ...] = ()
+    only: Filter | None = None
+    explain: bool = False
+    asked: bool = False
+    weak: int = 0
+
 
 # Terms are taken from so many characters of a message.
 LONGEST_QUERY = 1000

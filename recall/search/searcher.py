@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from recall.encoding.embedder import Embedder
 from recall.index.thread import IndexThread
 from recall.log import get_logger
-from recall.search.query import PRECEDING_TURNS
-from recall.search.request import SearchRequest
-from recall.text.entry_text import LONGEST_EMBEDDED
-from recall.text.words import clean_text
-from recall.threads.priority import SEARCH, WRITE
+from recall.search.query import PRECEDING_TURNS, SearchRequest
+from recall.text.words import LONGEST_EMBEDDED, clean_text
+from recall.threads import SEARCH, WRITE
 from recall.types import Hit, Near, Recall, RecallError
 
 if TYPE_CHECKING:
@@ -172,7 +170,7 @@ def _result(requested: "asyncio.Future[Vector]") -> "Vector | None":
 def _rank(
     request: SearchRequest, vectors: "tuple[Vector, list[Vector]] | None", zone: tzinfo | None, index: "Index"
 ) -> _Ranked:
-    from recall.search.query_vector import QueryVector
+    from recall.search.candidates import QueryVector
     from recall.search.search import Found, best_hits, lexical_scores
 
     index.follow()
@@ -189,7 +187,7 @@ def _rank(
 def _nearest(
     scope: str, texts: "Sequence[tuple[str, Vector | None]]", limit: int, index: "Index"
 ) -> list[tuple[Near, ...]]:
-    from recall.search.nearest import nearest
+    from recall.search.search import nearest
 
     index.follow()
     return [nearest(index, scope, text, vector, limit) for text, vector in texts]

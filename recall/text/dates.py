@@ -1,11 +1,11 @@
-"""The days that a message names: "last Tuesday", "in May 2023", "上周五", "5月4日"."""
+"""The days that a message names, such as "last Tuesday" and 上周五, and questions about what was said on them."""
 
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-__all__ = ["Span", "asks_what_was", "looks_back", "spans_of"]
+__all__ = ["Span", "asks_what_was", "looks_back", "spans_of", "talk_of"]
 
 
 class Span(NamedTuple):
@@ -209,16 +209,56 @@ _OVER = re.compile(
     r"|曾|以前|之前|当时|那时|原来|从前|过去|早先|先前",
     re.IGNORECASE,
 )
-_LONGEST_QUESTION = 120
+_LONGEST_QUESTION_OF_PAST = 120
 
 
 def looks_back(text: str) -> bool:
     """Return whether a message is a short question about the past, for which recency says nothing."""
     text = text.strip()
-    return len(text) <= _LONGEST_QUESTION and text.endswith(("?", "？")) and _PAST.search(text) is not None
+    return len(text) <= _LONGEST_QUESTION_OF_PAST and text.endswith(("?", "？")) and _PAST.search(text) is not None
 
 
 def asks_what_was(text: str) -> bool:
     """Return whether a message is a short question about what was, so that what is over answers it too."""
     text = text.strip()
-    return len(text) <= _LONGEST_QUESTION and text.endswith(("?", "？")) and _OVER.search(text) is not None
+    return len(text) <= _LONGEST_QUESTION_OF_PAST and text.endswith(("?", "？")) and _OVER.search(text) is not None
+
+
+# Questions about what was said at a time: "What did we talk about last Tuesday?", "上周三我们聊了什么".
+
+_LONGEST_QUESTION_OF_TALK: Final = 160
+_LONGEST_SECONDS: Final = 32 * 86400
+_SENTENCE: Final = re.compile(r"[^.!?。！？]+[.!?。！？]*")
+# We or one of us two talked; what others said on a day was told on another.
+_ENGLISH: Final = re.compile(
+    r"(?<!can )(?<!could )\b(?:we|i|you|our|us)\b(?: \w+){0,3}? (?:talk|discuss|chat|sp[eo][ao]k|say|said|t[eo]ll|told"
+    r"|mention|ask|cover|go over|went over|decide|agree|recommend|suggest|conversation|discussion|session)",
+)
+_ASKING: Final = re.compile(r"\b(?:what|which|anything|something|remind|recap|summar|did|show|list|tell me)")
+_CHINESE: Final = re.compile(
+    r"(?:我们?|咱们?|你).{0,16}(?:聊|谈|讨论|说|讲|提|问|推荐|决定)|^.{0,8}(?:聊|谈论?|讨论)[了过的到]|^.{0,8}的(?:对话|聊天|谈话|讨论)"
+)
+_CHINESE_ASKING: Final = re.compile(r"什么|啥|哪些|哪[几两]|多少|吗|内容|总结|回顾|记得|提醒|[?？]")
+_WITH_OTHERS: Final = re.compile(r"[与和跟同](?!你|我|咱)")
+
+
+def talk_of(text: str, now: float, zone: tzinfo | None) -> Span | None:
+    """Return the past time whose talk a message asks for, None where it asks for none.
+
+    The time is a day, a week or a month; a date without a year is the last one. `now`: epoch seconds.
+    """
+    text = text.strip().lower()
+    if len(text) > _LONGEST_QUESTION_OF_TALK:
+        return None
+    for sentence in filter(_asks, _SENTENCE.findall(text)):
+        spans = [span for span in spans_of(sentence, now, zone) if span.end - span.start <= _LONGEST_SECONDS]
+        if spans:
+            return next((span for span in spans if span.start <= now), None)
+    return None
+
+
+def _asks(sentence: str) -> bool:
+    if _ENGLISH.search(sentence):
+        return _ASKING.search(sentence) is not None
+    asks = _CHINESE.search(sentence) and _CHINESE_ASKING.search(sentence)
+    return bool(asks) and not _WITH_OTHERS.search(sentence)

@@ -330,7 +330,7 @@ def test_rows_that_could_not_be_recreated_are_when_it_works_again(path: Path, mo
         raise OSError("the disk is full")
 
     with monkeypatch.context() as failing:
-        failing.setattr("recall.rows.database.Database._make", fail)
+        failing.setattr("recall.rows.sqlite.Database._make", fail)
         for work in (rows.recreate, rows.poll, lambda: rows.revision("owner")):
             with pytest.raises(RecallError):
                 work()

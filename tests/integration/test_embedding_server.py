@@ -20,8 +20,7 @@ import recall.recaller
 from extractor.timing import Breaker
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
 from recall import EmbedderSettings, EmbeddingError, Vectors
-from recall.encoding.encoder import bundled_encoder
-from recall.encoding.scale import BUNDLED, SAMPLES, Scale, scale_of
+from recall.encoding.encoder import BUNDLED, SAMPLES, Scale, bundled_encoder, scale_of
 from recall.encoding.server import ServerEncoder
 
 LINES = [

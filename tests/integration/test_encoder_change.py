@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from recall import Entry, Recaller, RecallSettings
-from recall.encoding.scale import BUNDLED
+from recall.encoding.encoder import BUNDLED
 from recall.rows.port import VectorSpace
 from recall.rows.sqlite import SqliteRows
 

@@ -18,7 +18,7 @@ from gateway_memory import OWNER, Config, GatewayMemory, GatewayMemoryError, Ses
 from gateway_memory.store.journal.connection import Connection
 from gateway_memory.store.summaries import read_records
 from recall import EmbedderSettings
-from recall.rows.database import Database
+from recall.rows.sqlite import Database
 
 WORTH = "请把登录接口改成用 JWT 认证，旧的会话先保留两周，然后通知前端同事"
 FULL = OSError(errno.ENOSPC, "No space left on device")

@@ -17,7 +17,7 @@ from gateway_memory.scope import resolve_scope
 from gateway_memory.store.postgres.connection import in_schema
 from gateway_memory.store.postgres.erasing import ScopeTables
 from recall import Entry, Filter, PostgresRows, Recall, Recaller, RecallSettings, Stamp
-from recall.encoding.scale import BUNDLED
+from recall.encoding.encoder import BUNDLED
 from recall.rows.port import LargeScope
 
 STAMP = Stamp(mtime_ns=1, size=2, digest="d")
@@ -281,7 +281,7 @@ async def test_the_graph_stays_with_its_vectors_until_they_are_gone(
             assert [hit.id for hit in again.hits] == [hit.id for hit in before.hits], "as before the change"
             assert (await large(recaller, rows)).size.vectors == LINES  # type: ignore[union-attr]
     words = owner.execute("SELECT max(block) FROM large_word").fetchone()
-    monkeypatch.setattr("recall.rows.spaces._UNUSED_SECONDS", -1.0)
+    monkeypatch.setattr("recall.rows.sql._UNUSED_SECONDS", -1.0)
     others = rows_of(dsn, schema)
     async with opened(others, Words("others", 32)) as other:
         await asked(other, "the boat")

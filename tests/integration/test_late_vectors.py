@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from patience import seconds
 
 from recall import Entry, Recall, Recaller, RecallError, RecallSettings
-from recall.encoding.scale import BUNDLED
-from recall.search.query_vector import QueryVector
+from recall.encoding.encoder import BUNDLED
+from recall.search.candidates import QueryVector
 
 LINES = ["the boat leaves from pier nine", "Lena drinks tea", "the rent is due on the first"]
 ASKED = "where does the boat leave from"
@@ -132,7 +132,7 @@ async def test_preceding_turns_without_a_vector_are_waited_for(
         preceding.append(len(values["preceding"]))
         return QueryVector(**values)
 
-    monkeypatch.setattr("recall.search.query_vector.QueryVector", noted)
+    monkeypatch.setattr("recall.search.candidates.QueryVector", noted)
     searching = asyncio.create_task(
         recaller.search(
             "owner",

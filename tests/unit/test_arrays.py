@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from recall.encoding.packing import packed
-from recall.index.arrays import Matrix
+from recall.encoding.encoder import packed
+from recall.index.scope_rows import Matrix
 
 BLOCK = Matrix._BLOCK_ROWS
 

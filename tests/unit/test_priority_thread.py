@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from recall import RecallError
-from recall.threads.priority import BACKGROUND, SEARCH, WRITE, PriorityThread
+from recall.threads import BACKGROUND, SEARCH, WRITE, PriorityThread
 
 
 class Held:

@@ -12,6 +12,7 @@ from recall.types import RecallError
 
 __all__ = ["BACKGROUND", "LOAD", "SEARCH", "WRITE", "PriorityThread", "consume_exception"]
 
+
 LOAD, SEARCH, WRITE, BACKGROUND = range(4)
 """Priorities: the lowest number runs first."""
 

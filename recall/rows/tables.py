@@ -1,0 +1,154 @@
+"""The tables of index.sqlite, the values that their columns are read as, and the errors of SQLite. Light to import."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from recall.rows.port import LoadedRow, SearchTerms
+from recall.types import Entry, Filter, RecallError, RowsBusyError, RowsDamagedError, Stored
+
+__all__ = [
+    "FIELDS",
+    "FORMAT",
+    "INSERTED",
+    "LOADED",
+    "SCHEMA",
+    "STORED",
+    "TELLING",
+    "condition_of",
+    "joined",
+    "kind_of",
+    "stored_of",
+    "translated",
+    "values_of",
+]
+
+
+# The tables of index.sqlite. A file of another format is replaced: the index can always be made again.
+
+FORMAT = "7"
+# scope.forgotten: up to which revision it is no longer known what was removed. row.added: the revision that inserted
+# it; row.revision: the last one that changed it, its vector aside. row.embedded: the sum of 1 (a vector in
+# `vector`) and 2 (one in `vector_2`, of a second encoder, while one takes the place of the other).
+SCHEMA = """
+create table meta (key text primary key, value text not null) without rowid;
+create table scope (
+    number integer primary key, key text not null unique, revision integer not null default 0,
+    forgotten integer not null default 0
+);
+create table file (
+    scope integer not null, name text not null, mtime_ns integer not null, size integer not null, digest text not null,
+    primary key (scope, name)
+) without rowid;
+create table row (
+    sequence integer primary key autoincrement, added integer not null, revision integer not null,
+    scope integer not null, file text not null,
+    id text not null, text text not null, at real not null, kind text not null, type text not null,
+    category text not null, importance real not null, confidence real not null, session text not null,
+    heading text not null, speaker text not null, reply text not null, until text not null, turn integer not null,
+    traits integer not null, speaker_term integer not null, length integer not null, terms blob not null,
+    embedded integer not null default 0,
+    unique (scope, id)
+);
+create index row_of_scope on row (scope, sequence);
+create index row_of_time on row (scope, at);
+create index row_telling on row (scope, importance) where kind = 'episode' and importance > 0.5;
+create index row_of_file on row (scope, file);
+create index row_revision on row (scope, revision);
+create index row_pending on row (sequence) where embedded = 0;
+create index row_embedded on row (embedded, sequence) where embedded > 0;
+create table vector (
+    sequence integer primary key, scope integer not null, revision integer not null, vector blob not null
+);
+create index vector_revision on vector (scope, revision);
+create table vector_2 (
+    sequence integer primary key, scope integer not null, revision integer not null, vector blob not null
+);
+create index vector_2_revision on vector_2 (scope, revision);
+create table removed (revision integer not null, scope integer not null, sequence integer not null);
+create index removed_revision on removed (scope, revision);
+"""
+
+
+# The columns of the tables of index.sqlite, and the values that they are read as.
+
+FIELDS = ("id", "text", "at", "kind", "type", "category", "importance", "confidence", "session", "heading", "speaker",
+           "reply", "until", "turn")  # fmt: skip
+_TYPES = (str, str, float, str, str, str, float, float, str, str, str, str, str, int)
+STORED = f"r.sequence, r.file, {', '.join(f'r.{field}' for field in FIELDS)}"
+LOADED = f"{', '.join(f'r.{field}' for field in LoadedRow._fields[:-1])}, v.vector"
+# The passages of `Rows.telling`, by the least importance and a limit.
+TELLING = (
+    "r.kind = 'episode' and r.importance > 0.5 and r.importance >= ?"
+    " order by r.importance desc, r.sequence desc limit ?"
+)
+INSERTED = ("added", "revision", "scope", "file", *FIELDS, *SearchTerms._fields)
+
+
+def joined(vectors: str, hint: str = "") -> str:
+    """Return what `LOADED` and `STORED` are of. vectors: the table that has them."""
+    return f"row r {hint} left join {vectors} v on v.sequence = r.sequence"
+
+
+def stored_of(scope: Any, row: Sequence[Any]) -> Stored:
+    """Return a row of `STORED`; raise RowsDamagedError where its values are not of their types."""
+    sequence, file, *values = row
+    if not isinstance(scope, str) or not isinstance(file, str) or not all(map(isinstance, values, _TYPES)):
+        raise RowsDamagedError
+    return Stored(entry=Entry(**dict(zip(FIELDS, values, strict=True))), scope=scope, file=file, sequence=sequence)
+
+
+def values_of(entry: Entry) -> tuple[Any, ...]:
+    """Return the values of an entry's columns."""
+    return tuple(getattr(entry, name) for name in FIELDS)
+
+
+def condition_of(only: Filter) -> tuple[str, tuple[str | float, ...]]:
+    """Return a filter as a condition over r, with its values."""
+    parts: list[str] = ["r.type <> 'S'"]
+    if only.type or only.category:
+        parts.append("r.kind <> 'episode'")
+    values: list[str | float] = []
+    for column, value in (("type", only.type), ("category", only.category), ("session", only.session)):
+        if value:
+            parts.append(f"r.{column} = ?")
+            values.append(value)
+    for comparison, at in ((">=", only.since), ("<", only.until)):
+        if at is not None:
+            parts.append(f"r.at {comparison} ?")
+            values.append(at)
+    return " and ".join(parts), tuple(values)
+
+
+# Translates errors at the edge of the adapter for SQLite.
+
+_ERROR, _BUSY, _LOCKED, _CORRUPT, _NOT_A_DATABASE = 1, 5, 6, 11, 26
+
+
+@contextmanager
+def translated(what: str = "the index cannot be read or written") -> Iterator[None]:
+    """Raise recall's errors, which say `what`, in place of those of SQLite, the disk and values that make no sense."""
+    try:
+        yield
+    except RecallError:
+        raise
+    except BlockingIOError as error:
+        raise RowsBusyError(f"{what}: another process opens it") from error
+    except OSError as error:
+        raise RecallError(f"{what}: {error}") from error
+    except sqlite3.Error as error:
+        raise kind_of(error)(f"{what}: {error}") from error
+    except (ValueError, TypeError, LookupError, OverflowError, MemoryError) as error:
+        # Where a row holds unexpected values: SQLite does not check them.
+        raise RowsDamagedError(f"{what}: {type(error).__name__}") from error
+
+
+def kind_of(error: sqlite3.Error) -> type[RecallError]:
+    """Return which of recall's errors an error of SQLite is."""
+    code = int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+    if code in (_BUSY, _LOCKED):
+        return RowsBusyError
+    # A text that is no UTF-8 has no code at all; nor has the use of a closed file, which is no damage.
+    is_damage = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.ProgrammingError)
+    return RowsDamagedError if is_damage and code in (0, _ERROR, _CORRUPT, _NOT_A_DATABASE) else RecallError

@@ -1,1 +1,0 @@
-"""The threads in which recall computes."""
