@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         UsageError,
         WorkspaceError,
     )
-    from gateway_memory.identity.facts import Facts, Refused, Speaker
+    from gateway_memory.identity import Facts, Refused, Speaker
     from gateway_memory.memory import GatewayMemory
     from gateway_memory.observability.logs import DayLog
     from gateway_memory.scope import OWNER
@@ -61,11 +61,11 @@ _HOMES = {
     "Config": "config.settings",
     "Context": "context.builder",
     "DayLog": "observability.logs",
-    "Facts": "identity.facts",
+    "Facts": "identity",
     "GatewayMemory": "memory",
-    "Refused": "identity.facts",
+    "Refused": "identity",
     "Session": "session",
-    "Speaker": "identity.facts",
+    "Speaker": "identity",
     "load_config": "config.load",
 }
 

@@ -9,13 +9,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gateway_memory.calls.repeating import RepeatingCalls
-from gateway_memory.calls.saving import SavingCalls
+from gateway_memory.calls.opened import only_our_errors
+from gateway_memory.calls.saving import RepeatingCalls, SavingCalls
 from gateway_memory.calls.speaking import ReplyingCalls
-from gateway_memory.calls.translation import only_our_errors
 from gateway_memory.capture.reader import Extract
 from gateway_memory.commands.browsing import Browsing
-from gateway_memory.commands.shell import answer_request
+from gateway_memory.commands.dispatch import answer_request
 from gateway_memory.config.settings import Config
 from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from extractor import has_han
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.edge.phrases import CHAT, say
-from gateway_memory.identity.keys import session_types
+from gateway_memory.identity import session_types
 from gateway_memory.scope import Scope
 from notifier import Inbox
 

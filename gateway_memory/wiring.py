@@ -10,32 +10,27 @@ from typing import TYPE_CHECKING, Final
 
 from extractor import Debouncer, Model, has_model
 from gateway_memory.capture.changes import MemoryChanges
-from gateway_memory.capture.distiller import Distiller
 from gateway_memory.capture.executor import PlanExecutor
-from gateway_memory.capture.filing import Filing
 from gateway_memory.capture.intake import TurnIntake
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import Extract, Models, Reader
-from gateway_memory.capture.retention import Retention
-from gateway_memory.capture.stages import BatchStage, RulesStage
+from gateway_memory.capture.stages import BatchStage, Filing, RulesStage
+from gateway_memory.capture.upkeep import Distiller, Retention
 from gateway_memory.commands.browsing import Browsing
+from gateway_memory.commands.command import Commanded, CommandPorts
 from gateway_memory.commands.dispatch import Commands
-from gateway_memory.commands.ports import Commanded, CommandPorts
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
 from gateway_memory.edge.repeats import Repeats
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.runtime.tasks import begin_beside, compute_threads, run_beside
+from gateway_memory.runtime.runtime import Runtime, begin_beside, compute_threads, run_beside
 from gateway_memory.scope import Scope
-from gateway_memory.sessions.hearing import Hearing
-from gateway_memory.sessions.lifecycle import Lifecycle
+from gateway_memory.sessions.lifecycle import Lifecycle, Saver
 from gateway_memory.sessions.registry import SessionRegistry
-from gateway_memory.sessions.saver import Saver
-from gateway_memory.sessions.start import SessionStarter
+from gateway_memory.sessions.start import Hearing, SessionStarter
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.sync.follower import Follower
@@ -47,8 +42,7 @@ from gateway_memory.sync.watch import check_watching, watch
 from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Importer
-from gateway_memory.transfer.joining import Joining
-from gateway_memory.transfer.links import LinkBook, SessionEnds
+from gateway_memory.transfer.links import Joining, LinkBook, SessionEnds
 from notifier import Announcer, Bus, BusChannel, Channel
 
 if TYPE_CHECKING:

@@ -4,14 +4,13 @@ from collections.abc import Collection
 from datetime import date, datetime
 from typing import Any, Unpack
 
-from gateway_memory.calls.opened import Opened
-from gateway_memory.calls.translation import only_our_errors
-from gateway_memory.commands.answers import Answer, NotDone
+from gateway_memory.calls.opened import Opened, only_our_errors
+from gateway_memory.commands.command import Answer, NotDone
 from gateway_memory.commands.search import as_filter, as_kinds
 from gateway_memory.context.finder import Found, as_query
 from gateway_memory.edge.content import Content, count_of, text_of, well_formed
 from gateway_memory.errors import UsageError
-from gateway_memory.identity.keys import without_secrets
+from gateway_memory.identity import without_secrets
 from gateway_memory.scope import Whose, is_name, named_in, resolve_scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import is_writable

@@ -5,14 +5,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, Unpack
 
-from gateway_memory.calls.opened import Opened
-from gateway_memory.calls.translation import only_our_errors
-from gateway_memory.capture.masked import masked_block
+from gateway_memory.calls.opened import Opened, only_our_errors
+from gateway_memory.capture.requests import masked_block
 from gateway_memory.context.builder import Context
 from gateway_memory.context.finder import as_query
 from gateway_memory.edge.content import Content, instant_of, is_untrusted, milliseconds_of, text_of, well_formed
 from gateway_memory.errors import StoreError, UsageError, place_of
-from gateway_memory.identity.keys import without_secrets
+from gateway_memory.identity import without_secrets
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.scope import LONGEST_NAME, Whose, is_name, named_in, resolve_scopes, shortened
 from gateway_memory.session import Session

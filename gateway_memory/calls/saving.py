@@ -1,20 +1,21 @@
-"""The calls that save: an agent's own facts and summaries, and work that must finish now."""
+"""The calls that save: an agent's own facts and summaries, work that must finish now, and writes that are repeated."""
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
-from gateway_memory.calls.opened import Opened
-from gateway_memory.calls.translation import only_our_errors
-from gateway_memory.capture.distiller import Distilled
+from gateway_memory.calls.opened import Opened, only_our_errors
+from gateway_memory.capture.upkeep import Distilled
 from gateway_memory.edge.content import Content, share_of, text_of, texts_of
+from gateway_memory.edge.repeats import Work
 from gateway_memory.errors import UsageError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.session import Session
+from gateway_memory.store.journal.requests import Request
 from gateway_memory.store.markdown import MemoryType
 from recall import RecallError
 
-__all__ = ["SavingCalls"]
+__all__ = ["RepeatingCalls", "SavingCalls"]
 
 log = get_logger(__name__)
 
@@ -167,3 +168,28 @@ class SavingCalls(Opened):
             await opened.storage.turns.retry()
             await self.flush()
         return waiting, await opened.storage.turns.failed()
+
+
+# The call of a host whose own callers repeat a write when its answer was lost.
+
+
+@only_our_errors
+class RepeatingCalls(Opened):
+    """Calls that make other calls safe to repeat. `after_reply` and `observe` are, by ids of their own."""
+
+    async def once(
+        self, request: Request, work: Work, *, unknown: Work | None = None, sure: bool = True
+    ) -> dict[str, Any]:
+        """Run the work of a request, and return its answer; a repeat within seven days gets the same answer.
+
+        A repeat that comes while the first one runs waits for it.
+
+        work: does what the request asks for; returns a JSON object.
+        unknown: runs instead if the request began before and was not answered, because the process was killed or its
+        store failed in between. By default, the work runs again.
+        sure: whether work that raises StoreError has done nothing, so that a repeat is as good as new.
+
+        Raises:
+            StoreError: the request could not be recorded, or its work could not be done.
+        """
+        return await self._opened().repeats.run(request, work, unknown=unknown, sure=sure)

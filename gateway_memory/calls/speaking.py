@@ -5,12 +5,10 @@ from dataclasses import replace
 
 from gateway_memory.calls.asking import AskingCalls
 from gateway_memory.calls.conversation import ConversationCalls
-from gateway_memory.calls.translation import only_our_errors
+from gateway_memory.calls.opened import only_our_errors
 from gateway_memory.edge.content import Content
 from gateway_memory.errors import RefusedError, UsageError
-from gateway_memory.identity.facts import Facts, Refused, Speaker
-from gateway_memory.identity.keys import without_secrets
-from gateway_memory.identity.rules import who
+from gateway_memory.identity import Facts, Refused, Speaker, who, without_secrets
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.scope import LONGEST_NAME, is_name, shortened
 from gateway_memory.session import Session

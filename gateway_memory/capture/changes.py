@@ -1,7 +1,7 @@
 """Changes by request: correct, pin, undo, expire, save. Each builds a plan and executes it."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from extractor import Candidate
@@ -10,7 +10,6 @@ from gateway_memory.capture.forgetter import Forgetter
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.reviewing import Reviewing
 from gateway_memory.capture.saves import Saves
-from gateway_memory.capture.undo import Refused, Standing, inverse
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_writable
@@ -25,7 +24,118 @@ from gateway_memory.sync.episodes import turn_of
 from gateway_memory.sync.storage import Storage
 from recall import Stored
 
-__all__ = ["MemoryChanges"]
+__all__ = ["MemoryChanges", "Refused", "Standing", "inverse"]
+
+
+# Undo the changes of a receipt. Files are restored byte for byte if nobody has edited them since.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The state of a memory and its replacement in the journal, and its text in the files ("" if gone)."""
+
+    state: str
+    replaced_by: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """The reason why the newest change is not undone: a person has edited everything that it added.
+
+    edited: (the memory as stored, its current text or "" if deleted).
+    earlier: a memory whose change can be undone instead, or None.
+    """
+
+    at: float
+    edited: tuple[tuple[MemoryRecord, str], ...]
+    earlier: MemoryRecord | None = None
+
+
+def inverse(
+    change: UndoEntry,
+    standing: Mapping[str, Standing],
+    placed: Mapping[str, MemoryRecord],
+    again: tuple[Settled, ...] = (),
+    *,
+    at: float,
+    only: str = "",
+) -> Plan | Refused | None:
+    """Return the plan that undoes a change, or None if nothing of it is active any more.
+
+    Later edits by hand are kept.
+
+    standing: the current states of the change's memories.
+    placed: the moved memories, as the files have them.
+    again: the candidates that the change settled, and that wait again.
+    at: epoch seconds.
+    only: restrict the undo to this memory, with its replacement or what it replaced.
+    """
+    plan = change.plan
+    # What an import put into the history never stood here.
+    replaced = () if plan.stage == "import" else plan.retired
+    present = [memory for memory in plan.added if _state(standing, memory) in ("active", "deleted")]
+    added = [memory for memory in present if standing[memory.id].text in (memory.text, "")]
+    gone = {memory.id for memory in added}
+    retired = [
+        item
+        for item in replaced
+        if _is_as_left(standing.get(item.memory.id), item) and (not item.replaced_by or item.replaced_by in gone)
+    ]
+    if only:
+        meant = {only} | {item.replaced_by for item in retired if item.memory.id == only}
+        # Summaries that contained the forgotten text follow it.
+        present = [memory for memory in present if memory.id in meant]
+        added = [memory for memory in added if memory.id in meant or memory.type == "S"]
+        retired = [
+            item
+            for item in retired
+            if item.memory.id == only or item.replaced_by in meant - {""} or item.memory.type == "S"
+        ]
+    moved = [
+        Moved(memory=replace(now, file=item.source), source=now.file)
+        for item in plan.moved
+        if (now := placed.get(item.memory.id)) and now.file == item.memory.file and only in ("", now.id)
+    ]
+    # A memory that was deleted by hand only matters for what it had replaced.
+    freed = {item.replaced_by for item in retired}
+    added = [memory for memory in added if standing[memory.id].text or memory.id in freed]
+    settled = () if only or len(added) < len(plan.added) else again
+    if not added and not retired and not moved and not settled:
+        edited = tuple((memory, standing[memory.id].text) for memory in present)
+        return Refused(at=plan.at, edited=edited) if edited else None
+    whole = (len(added), len(retired)) == (len(plan.added), len(replaced))
+    whole = whole and [item.memory.text for item in moved] == [item.memory.text for item in plan.moved]
+    outcomes = [CandidateOutcome(turn=0, action="undone", reason="command", id=memory.id) for memory in added]
+    outcomes += [CandidateOutcome(turn=0, action="restored", reason="command", id=item.memory.id) for item in retired]
+    outcomes += [CandidateOutcome(turn=0, action="restored", reason="command", id=item.memory.id) for item in moved]
+    outcomes += [CandidateOutcome(turn=0, action="waits", reason="undone", id=each.id) for each in settled]
+    return Plan(
+        scope=plan.scope,
+        folder=plan.folder,
+        stage="undo",
+        at=at,
+        added=tuple(replace(item.memory) for item in retired if item.memory.category not in UNWRITTEN),
+        retired=(
+            # What waits for review again is not withheld where it was said.
+            *(Retired(memory=memory, state="retracted" if settled else "undone") for memory in added),
+            # It was never a memory and becomes none: it is only no longer withheld.
+            *(replace(item, state="expired") for item in retired if item.memory.category in UNWRITTEN),
+        ),
+        moved=tuple(moved),
+        outcomes=tuple(outcomes),
+        restores=change.patches if whole else (),
+        settled=settled,
+    )
+
+
+def _state(standing: Mapping[str, Standing], memory: MemoryRecord) -> str:
+    return standing[memory.id].state if memory.id in standing else ""
+
+
+def _is_as_left(standing: Standing | None, item: Retired) -> bool:
+    return standing is not None and (standing.state, standing.replaced_by) == (item.state, item.replaced_by)
+
 
 _UNDONE_WITHIN: Final = 200
 """The number of newest changes that an undo considers."""

@@ -7,11 +7,10 @@ from typing import Final
 from extractor import Candidate, Known, decide, statements, without_commands
 from gateway_memory.capture.draft import known
 from gateway_memory.capture.executor import PlanExecutor
-from gateway_memory.capture.forgetting import named
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
-from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.runtime.tasks import compute
+from gateway_memory.capture.requests import named
+from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import day_file, is_writable
 from gateway_memory.store.journal.episodes import Episode

@@ -7,10 +7,9 @@ from typing import Final
 from extractor import Cleaned, clean, without_orders
 from gateway_memory.capture.observations import clip, observed, tags_of
 from gateway_memory.capture.processor import TurnProcessor
-from gateway_memory.capture.retention import Retention
+from gateway_memory.capture.upkeep import Retention
 from gateway_memory.errors import JournalDamagedError, StoreError
-from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.runtime.tasks import compute
+from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.session import Session
 from gateway_memory.store.journal.accepting import NewTurn
 from gateway_memory.store.journal.requests import Request

@@ -7,11 +7,9 @@ from operator import attrgetter
 from typing import Final
 
 from extractor import OPEN, Candidate, Decision, Known, decide, meaning_of, says, stands_alone, understood
-from gateway_memory.capture.doubts import Doubts, record_of_candidate
-from gateway_memory.capture.draft import Draft, drafted, known
+from gateway_memory.capture.draft import Doubts, Draft, drafted, known, record_of_candidate
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
-from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.runtime.tasks import compute
+from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.ledger import MEMORY_FULL

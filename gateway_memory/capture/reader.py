@@ -24,8 +24,7 @@ from extractor import (
 )
 from gateway_memory.capture.draft import known
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.runtime.tasks import compute
+from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.ledger import Ledger
 from gateway_memory.store.markdown import one_line

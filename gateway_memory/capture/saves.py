@@ -13,8 +13,7 @@ from gateway_memory.capture.draft import Draft, known
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import NEAREST
-from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.runtime.tasks import compute
+from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.plan import CandidateOutcome, Plan

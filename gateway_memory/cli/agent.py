@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway_memory.capture.masked import secret_note
-from gateway_memory.cli.command import ShellCommand
+from gateway_memory.capture.requests import secret_note
 from gateway_memory.cli.places import add_whose, named_of
+from gateway_memory.commands.command import ShellCommand
 from gateway_memory.errors import GatewayMemoryError, UsageError
 
 if TYPE_CHECKING:

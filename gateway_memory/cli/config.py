@@ -2,17 +2,101 @@
 
 import argparse
 import json
+import os
 import sys
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
 
-from gateway_memory.cli.surroundings import doubts
-from gateway_memory.config.check import line_of
-from gateway_memory.config.load import config_schema, load_config, read_text, reference_text, render_config
-from gateway_memory.config.problem import ConfigFileError, ConfigProblem
-from gateway_memory.config.scan import dotted, scan
-from gateway_memory.config.settings import Config
-from gateway_memory.errors import UsageError
+from gateway_memory.config.keys import KeyPath, dotted, scan
+from gateway_memory.config.load import (
+    ConfigFileError,
+    ConfigProblem,
+    config_schema,
+    line_of,
+    load_config,
+    read_text,
+    reference_text,
+    render_config,
+)
+from gateway_memory.config.settings import Config, MemorySync
+from gateway_memory.errors import ConfigError, UsageError
+from gateway_memory.identity import KINDS
+from gateway_memory.serving.place import place_of
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "doubts", "run"]
+
+
+# What a valid config says that would silently do something else here: a typo in a name, a file that is not there.
+
+_NEAR = 0.7
+_DEFAULTS: KeyPath = ("agents", "defaults", "memorySync")
+
+
+def doubts(config: Config, environment: Mapping[str, str] = os.environ) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the path of each value that would not do what it says on this machine, and what to do."""
+    known = set(_of_section(config.defaults, environment))
+    yield from (((*_DEFAULTS, *path), message) for path, message in sorted(known, key=str))
+    for number, section in enumerate(config.agents.values()):
+        new = set(_of_section(section, environment)) - known
+        yield from (
+            (("agents", "list", number, "memorySync", *path), message) for path, message in sorted(new, key=str)
+        )
+    yield from _of_service(config)
+
+
+def _of_section(section: MemorySync, environment: Mapping[str, str]) -> Iterator[tuple[KeyPath, str]]:
+    extract, mqtt, store = section.auto_extract, section.notify.mqtt, section.store
+    for number, kind in enumerate(extract.exclude_session_types):
+        near = get_close_matches(kind, KINDS, n=1, cutoff=_NEAR)
+        if kind not in KINDS and near:
+            yield ("autoExtract", "excludeSessionTypes", number), f'no session has this type; did you mean "{near[0]}"?'
+    if extract.max_wait_seconds < extract.debounce_seconds:
+        yield (
+            ("autoExtract", "maxWaitSeconds"),
+            f"expected at least debounceSeconds ({extract.debounce_seconds:g}), or the debounce never ends by itself",
+        )
+    for number, owner in enumerate(section.identity.owner):
+        if not any(map(str.isalpha, owner)):
+            yield (
+                ("identity", "owner", number),
+                f'a number alone is nobody; expected "channel:sender": "telegram:{owner}"',
+            )
+    named: list[tuple[KeyPath, str]] = [(("autoExtract", "apiKeyEnv"), extract.api_key_env)]
+    if section.notify.enabled and mqtt.enabled:
+        named += [
+            (("notify", "mqtt", key), name)
+            for key, name in (
+                ("secretEnv", mqtt.secret_env),
+                ("usernameEnv", mqtt.username_env),
+                ("passwordEnv", mqtt.password_env),
+            )
+        ]
+        if mqtt.tls:
+            files = (("caFile", mqtt.ca_file), ("certFile", mqtt.cert_file), ("keyFile", mqtt.key_file))
+            yield from _missing((("notify", "mqtt", key), file) for key, file in files)
+    if store.backend == "postgres":
+        named.append((("store", "dsnEnv"), store.dsn_env))
+    yield from (
+        (path, "the environment variable that it names is not set here")
+        for path, name in named
+        if name and name not in environment
+    )
+
+
+def _of_service(config: Config) -> Iterator[tuple[KeyPath, str]]:
+    tls = config.serve.tls
+    yield from _missing(
+        (("serve", "tls", key), file) for key, file in (("certificate", tls.certificate), ("key", tls.key))
+    )
+    try:
+        place_of(config, workspace=None, default=Path(), host=None, port=None, socket=None)
+    except ConfigError as error:
+        yield ("serve",), str(error)
+
+
+def _missing(files: Iterator[tuple[KeyPath, str]]) -> Iterator[tuple[KeyPath, str]]:
+    return ((path, "there is no such file") for path, file in files if file and not Path(file).expanduser().is_file())
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,8 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_workspace, no_folder
+from gateway_memory.commands.command import ShellCommand
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import forms
 from gateway_memory.store.disk.private import write_private
@@ -160,8 +160,7 @@ async def _save(settings: "MemorySync", workspace: Path, scope: "Scope", name: s
 def run_checkout(args: argparse.Namespace) -> int:
     """Write the documents of a scope into a folder; returns the exit code."""
     from gateway_memory.scope import Scope
-    from gateway_memory.transfer.by_hand import open_for
-    from gateway_memory.transfer.checkout import Checkout
+    from gateway_memory.transfer.by_hand import Checkout, open_for
 
     scope, settings = Scope.parse(args.scope), _settings(args)
     if settings is None:
@@ -180,8 +179,7 @@ def run_checkout(args: argparse.Namespace) -> int:
 
 def run_commit(args: argparse.Namespace) -> int:
     """Save what was edited in a folder; returns the exit code: 1 if some of it could not be saved."""
-    from gateway_memory.transfer.by_hand import open_for
-    from gateway_memory.transfer.checkout import Checkout, Committed
+    from gateway_memory.transfer.by_hand import Checkout, Committed, open_for
 
     settings = _settings(args)
     if settings is None:

@@ -6,9 +6,8 @@ import sys
 from functools import partial
 from typing import Final
 
-from gateway_memory.cli.command import ShellCommand
 from gateway_memory.cli.places import add_place, named_of, no_folder, whose_of
-from gateway_memory.commands.command import Command, Shell
+from gateway_memory.commands.command import Command, Shell, ShellCommand
 from gateway_memory.commands.table import COMMANDS as CHAT_COMMANDS
 from gateway_memory.commands.table import find
 
@@ -42,8 +41,8 @@ COMMANDS: Final = tuple(
 
 def run(args: argparse.Namespace) -> int:
     """Carry out one of the chat's commands; returns the exit code."""
-    from gateway_memory.commands.answers import Answer
-    from gateway_memory.commands.shell import answer_in_shell, settle
+    from gateway_memory.commands.command import Answer
+    from gateway_memory.commands.dispatch import answer_in_shell, settle
     from gateway_memory.config.load import load_config
     from gateway_memory.edge.shell_socket import ask
     from gateway_memory.memory import GatewayMemory

@@ -1,15 +1,59 @@
 """The shell's commands, one entry each. The parser, its help, the completion and docs/commands.md are made from it."""
 
+import argparse
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Final
 
-from gateway_memory.cli import agent, config, connect, db, documents, mcp, memory, move, page, reading, serve, transfer
-from gateway_memory.cli.command import ShellCommand
-from gateway_memory.cli.places import add_place
+from gateway_memory.cli import agent, config, documents, memory, postgres, serve, transfer
+from gateway_memory.cli import serve as mcp
+from gateway_memory.cli import serve as page
+from gateway_memory.cli import transfer as reading
+from gateway_memory.cli.places import add_place, add_workspace
+from gateway_memory.commands.command import ShellCommand
 from gateway_memory.hooks import install
 
-__all__ = ["COMMANDS"]
+__all__ = ["COMMANDS", "CONNECT_COMMANDS"]
+
+
+# `gateway-memory connect HOST` and `gateway-memory disconnect HOST`: their options.
+
+_HOSTS: Final = ("hermes", "nanobot", "openclaw")
+"""The gateways, each a module of `gateway_memory.connect`."""
+_URL: Final = "http://127.0.0.1:8765"
+
+
+def _add_host(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("host", choices=_HOSTS)
+    parser.add_argument("--file", type=Path, metavar="FILE", help="the gateway's config (default: its usual place)")
+
+
+def _add_connect(parser: argparse.ArgumentParser) -> None:
+    _add_host(parser)
+    add_workspace(parser)
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the memory's config (hermes, nanobot)")
+    parser.add_argument(
+        "--url", default=_URL, help="where the service listens, or unix:/path of its socket (default: %(default)s)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be changed")
+
+
+CONNECT_COMMANDS: Final = (
+    ShellCommand(
+        name="connect",
+        help=("give a gateway the memory of a running service", "让一个网关用上正在运行的服务的记忆"),
+        add_arguments=_add_connect,
+        run="gateway_memory.connect.command:run_connect",
+        keeps_log=False,
+    ),
+    ShellCommand(
+        name="disconnect",
+        help=("take the memory out of a gateway again", "把记忆从网关里移除"),
+        add_arguments=_add_host,
+        run="gateway_memory.connect.command:run_disconnect",
+        keeps_log=False,
+    ),
+)
 
 
 def _chat(parser: ArgumentParser) -> None:
@@ -88,7 +132,7 @@ COMMANDS: Final = (
             "用文字说明连接、模型、或对话原话及其索引哪里出了问题",
         ),
         add_arguments=_doctor,
-        run="gateway_memory.cli.doctor:run",
+        run="gateway_memory.cli.upkeep:run",
     ),
     ShellCommand(
         name="demo",
@@ -102,14 +146,14 @@ COMMANDS: Final = (
         run="gateway_memory.cli.main:print_completion",
     ),
     *serve.COMMANDS,
-    *page.COMMANDS,
-    mcp.COMMAND,
+    *page.PAGE_COMMANDS,
+    mcp.MCP_COMMAND,
     *agent.COMMANDS,
     *transfer.COMMANDS,
-    reading.COMMAND,
-    *connect.COMMANDS,
-    *db.COMMANDS,
-    *move.COMMANDS,
+    reading.READ_COMMAND,
+    *CONNECT_COMMANDS,
+    *postgres.DB_COMMANDS,
+    *postgres.MOVE_COMMANDS,
     *documents.COMMANDS,
     ShellCommand(
         name="hooks",

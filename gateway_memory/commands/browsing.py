@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 from itertools import groupby
 from typing import Final
 
-from gateway_memory.commands.ports import CommandPorts
+from gateway_memory.commands.command import CommandPorts
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE

@@ -1,15 +1,171 @@
-"""What a command is: an entry of the table in `table.py`."""
+"""What a command is, in the chat and in the shell: its entry in a table, what it gets, and what it answers."""
 
-from collections.abc import Awaitable, Callable
+from argparse import ArgumentParser
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Literal
+from datetime import datetime, tzinfo
+from typing import Any, Final, Literal, Protocol
 
-from gateway_memory.commands.option import Option, Text
-from gateway_memory.commands.ports import CommandPorts
-from gateway_memory.edge.phrases import Language
+from gateway_memory.capture.changes import MemoryChanges
+from gateway_memory.config.settings import MemorySync
+from gateway_memory.context.finder import Found, as_query
+from gateway_memory.edge.phrases import Language, say
+from gateway_memory.runtime.clock import local_time
 from gateway_memory.session import Session
+from gateway_memory.sync.health import HealthKeeper
+from gateway_memory.sync.storage import Storage
 
-__all__ = ["Command", "Shell"]
+__all__ = [
+    "Answer",
+    "Command",
+    "CommandPorts",
+    "Commanded",
+    "NotDone",
+    "Option",
+    "Shell",
+    "ShellCommand",
+    "Text",
+    "as_id",
+    "iso_time",
+    "phrase",
+    "readable_time",
+    "shown",
+]
+
+
+# An option of a command.
+
+Text = tuple[str, str]
+"""In English and in Chinese."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """An option, which a shell writes `--name VALUE`.
+
+    metavar: what its value is called in help; "" for an option without a value. in_chat: how its value is written in
+    the chat; "" for `--name=VALUE`.
+    """
+
+    name: str
+    help: Text
+    metavar: str = ""
+    in_chat: str = ""
+
+    def as_typed(self, value: str) -> str:
+        """Return the option as a person types it in the chat."""
+        return (self.in_chat or (f"--{self.name}={{}}" if self.metavar else f"--{self.name}")).format(value)
+
+
+# What the commands need of an open memory: narrow protocols, and the bundle that every command function gets.
+
+
+class Commanded(Protocol):
+    """The open memory."""
+
+    zone: tzinfo | None
+    settings: MemorySync
+
+    def now(self) -> datetime:
+        """Return the current time, aware."""
+
+    async def search(
+        self,
+        session: Session,
+        query: str,
+        *,
+        limit: int = 5,
+        kinds: Collection[str] | None = None,
+        explain: bool = False,
+    ) -> Found:
+        """Return the hits of a search, best first; it takes the filters of `as_filter` too."""
+
+    async def get(self, session: Session, id: str, *, around: int = 2) -> Found:  # noqa: A002 - as in a hit
+        """Return a hit again, with what was said around it."""
+
+    async def session_counts(self) -> dict[str, int]:
+        """Return how many sessions are open, ended, saved, unsaved or failed."""
+
+
+class Linking(Protocol):
+    """The links between the identities of one person."""
+
+    def refused(self, session: Session) -> str | None:
+        """Return why the identity of a session can't be linked, or None if it can."""
+
+    async def offer(self, session: Session) -> str:
+        """Return a new code."""
+
+    async def join(self, session: Session, code: str) -> tuple[str, str]:
+        """Link the session's identity to the one to which a code was given; return the result, and that one's name."""
+
+    async def unite(self, scope: str, other: str) -> tuple[str, str]:
+        """Link two people's scopes; return the result, and the other one's name."""
+
+    async def part(self, identity: str) -> str | None:
+        """End a link of an identity's scope; return the name that is apart again, or None if there is no link."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandPorts:
+    """Everything that a command may use.
+
+    memory: the open memory. storage: what it keeps. changes: forgets and undoes. links: joins identities. caught_up:
+    waits until a session's turns are processed, at most so many seconds. switched: makes a session's switches hold for
+    every process. health: how the workspace is.
+    """
+
+    memory: Commanded
+    storage: Storage
+    changes: MemoryChanges
+    links: Linking
+    caught_up: Callable[[str, float], Awaitable[None]]
+    switched: Callable[[Session], Awaitable[None]]
+    health: HealthKeeper
+
+
+# What a command answers, and the small forms that all answers share: ids, times, what was typed.
+
+_SHOWN: Final = 80
+"""Characters of typed text that an answer repeats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """text: what is shown. done: whether the command did what was asked; it decides a shell command's exit code."""
+
+    text: str
+    done: bool = True
+
+
+class NotDone(Exception):  # noqa: N818 - an answer, no error
+    """Raised with the text to show when a command can't do what was asked, for example for an unknown id."""
+
+
+def phrase(session: Session, name: str, /, **values: object) -> str:
+    """Return a phrase in the session's language; `{memory}` in it becomes the command's name in the chat or shell."""
+    return say(session.language, name, memory=session.commands_as, **values)
+
+
+def as_id(text: str) -> str:
+    """Return an id without the brackets, quotes and spaces that people paste with it."""
+    return text.strip().strip("()[]`").lower()
+
+
+def shown(typed: str) -> str:
+    """Return the beginning of typed text as one line, without secrets, to be repeated in an answer."""
+    line = " ".join(as_query(typed).text.split())
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+
+
+def iso_time(at: float, zone: tzinfo | None) -> str:
+    """Return an instant (epoch seconds) as ISO 8601 with the zone's offset, for programs."""
+    return local_time(at, zone).isoformat(timespec="seconds")
+
+
+def readable_time(iso: str) -> str:
+    """Return an ISO 8601 time as people read it: without the offset, since it is in their own zone."""
+    return iso[:19].replace("T", " ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,3 +202,26 @@ class Command:
     def usage(self, language: Language) -> str:
         """Return the name with its argument."""
         return f"{self.name} {self.argument[language == 'zh']}".rstrip()
+
+
+# What a shell command is: an entry of the table in `table.py`.
+
+
+def _none(_: ArgumentParser) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShellCommand:
+    """A command of the shell, called as `gateway-memory NAME`.
+
+    run: "module:function" of what carries it out: it gets the parsed arguments and returns the exit code. The module is
+    imported only when the command runs, since most of them import the whole package. keeps_log: whether it logs to the
+    workspace's `logs/`.
+    """
+
+    name: str
+    help: Text
+    run: str
+    add_arguments: Callable[[ArgumentParser], None] = _none
+    keeps_log: bool = True

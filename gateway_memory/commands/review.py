@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gateway_memory.commands.answers import NotDone, as_id, iso_time, phrase, shown
-from gateway_memory.commands.ports import CommandPorts
+from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
 from gateway_memory.context.finder import as_query
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.scope import OWNER_KEY, Scope

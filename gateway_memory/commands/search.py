@@ -7,13 +7,10 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, Final
 
 from extractor import CATEGORIES
-from gateway_memory.commands.answers import NotDone, phrase, shown
+from gateway_memory.commands.command import CommandPorts, NotDone, Option, phrase, shown
 from gateway_memory.commands.memories import memory_row
-from gateway_memory.commands.option import Option
-from gateway_memory.commands.ports import CommandPorts
-from gateway_memory.context.archive import ARCHIVED
-from gateway_memory.context.finder import RECALLED, Found
-from gateway_memory.context.talks import said_nothing
+from gateway_memory.context.blocks import said_nothing
+from gateway_memory.context.finder import ARCHIVED, RECALLED, Found
 from gateway_memory.edge.content import well_formed
 from gateway_memory.edge.phrases import Language, say
 from gateway_memory.errors import UsageError

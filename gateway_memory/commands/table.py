@@ -6,19 +6,22 @@ To add a command, write its function, add an entry here and its phrases in `gate
 from difflib import get_close_matches
 from typing import Final
 
-from gateway_memory.commands.command import Command, Shell
-from gateway_memory.commands.digest import digest, digest_record
-from gateway_memory.commands.feedback import useful, wrong
-from gateway_memory.commands.forget import forget
-from gateway_memory.commands.links import link, unlink
-from gateway_memory.commands.memories import correct, list_memories, list_record, pin
-from gateway_memory.commands.option import Option
-from gateway_memory.commands.ports import CommandPorts
-from gateway_memory.commands.receipts import history, history_record, receipts, receipts_record, undo, why
+from gateway_memory.commands.command import Command, CommandPorts, Option, Shell
+from gateway_memory.commands.memories import correct, forget, list_memories, list_record, pin
+from gateway_memory.commands.receipts import (
+    history,
+    history_record,
+    receipts,
+    receipts_record,
+    undo,
+    useful,
+    why,
+    wrong,
+)
 from gateway_memory.commands.review import approve, reject, review, review_record
 from gateway_memory.commands.search import OPTIONS, search, search_record
-from gateway_memory.commands.status import status, status_record
-from gateway_memory.commands.switches import switch_off, switch_on
+from gateway_memory.commands.settings import link, switch_off, switch_on, unlink
+from gateway_memory.commands.status import digest, digest_record, status, status_record
 from gateway_memory.edge.phrases import CHAT, Language
 from gateway_memory.session import Session
 

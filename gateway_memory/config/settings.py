@@ -5,37 +5,221 @@ valid value in messages, if the annotation is not enough.
 """
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from annotated_types import Ge, Gt, Le, MinLen, Predicate
 
 from extractor import ExtractorSettings, ReviewMode, check_model
-from gateway_memory.config.identity import IdentitySettings
-from gateway_memory.config.serve import ServeSettings
+from gateway_memory.scope import is_name
 from notifier import NotifierSettings
 from recall import RecallSettings
 
 __all__ = [
-    "CommandsSettings",
+    "CHOSEN_IDS",
+    "Address",
     "Config",
     "DistillSettings",
-    "EpisodeSettings",
     "IdentitySettings",
     "IncrementalSyncSettings",
+    "LimitSettings",
     "LogSettings",
     "MemorySync",
-    "ObservationSettings",
+    "MistakeAt",
     "OpeningSettings",
     "ReviewSettings",
     "ServeSettings",
-    "SessionSettings",
     "StoreSettings",
-    "is_time_zone",
+    "address_of",
+    "channel_name",
+    "normalized",
 ]
+
+
+# The settings of `memorySync.identity`, which say who a message's sender is, and the checks across them.
+
+CHOSEN_IDS: Final = frozenset(
+    "api api_server cli console http rest socket terminal web webchat webhook websocket webui ws".split()
+)
+"""Channels on which a client chooses the id of its sender, so that the id proves nothing."""
+_LIST: Final = 'a list of "channel:sender", "channel/account:sender" or a name that the host verifies'
+
+
+class MistakeAt(ValueError):  # noqa: N818 - a mistake in the settings, which the check of a file gives its place
+    """A mistake in a section of the settings. at: the keys and positions that lead to it from that section."""
+
+    def __init__(self, at: tuple[str | int, ...], message: str) -> None:
+        super().__init__(message)
+        self.at = at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Whom an entry of the settings means: a sender, or a person whom the host verifies (channel and sender are "").
+
+    account: None for every account of the channel.
+    """
+
+    channel: str = ""
+    account: str | None = None
+    sender: str = ""
+    person: str = ""
+
+    def meets(self, other: "Address") -> bool:
+        """Return whether somebody can be meant by both."""
+        same = (self.channel, self.sender, self.person) == (other.channel, other.sender, other.person)
+        return same and (self.account == other.account or None in (self.account, other.account))
+
+
+def normalized(text: str) -> str:
+    """Return an id or a name in the form in which ids are compared."""
+    return unicodedata.normalize("NFC", text)
+
+
+def channel_name(text: str) -> str:
+    """Return the name of a channel in the form in which names of channels are compared, without regard to case."""
+    return normalized(normalized(text).casefold())
+
+
+def address_of(entry: str) -> Address | None:
+    """Return whom an entry of the settings means, or None if it has none of the forms."""
+    if entry != entry.strip() or not is_name(entry):
+        return None
+    place, colon, sender = entry.partition(":")
+    if not colon:
+        return Address(person=normalized(entry))
+    channel, slash, account = place.partition("/")
+    if not (is_name(channel) and is_name(sender) and (is_name(account) or not slash)):
+        return None
+    return Address(
+        channel=channel_name(channel), account=normalized(account) if slash else None, sender=normalized(sender)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentitySettings:
+    """Who is the owner, and who of the people. Nobody is the owner by default."""
+
+    owner: tuple[str, ...] = field(default=(), metadata={"expected": _LIST})
+    people: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict, metadata={"expected": 'an object of lists, such as {zoe: ["telegram:1", "discord:2"]}'}
+    )
+    channels: Mapping[str, Literal["owner", "verified"]] = field(
+        default_factory=dict, metadata={"expected": 'an object, each channel with "owner" or "verified"'}
+    )
+    trust_owner_flag: bool = False
+
+    def __post_init__(self) -> None:
+        declared: dict[str, str] = {}
+        for name, what in self.channels.items():
+            if not is_name(name) or channel_name(name) in declared:
+                raise MistakeAt(("channels", name), "expected each channel once, by its name")
+            declared[channel_name(name)] = what
+        taken: list[tuple[Address, str | None]] = []
+        for at, address, whose in self._addresses():
+            told = self._mistake(address, whose, declared, taken)
+            if told:
+                raise MistakeAt(at, told)
+            taken.append((address, whose))
+
+    def _addresses(self) -> Iterator[tuple[tuple[str | int, ...], Address, str | None]]:
+        """Yield each entry with its place and the person that it means, None for the owner."""
+        for name in self.people:  # a host may verify a person under the name that the settings have
+            if not is_name(name):
+                raise MistakeAt(("people", name), "expected a name")
+            yield ("people", name), Address(person=normalized(name)), normalized(name)
+        lists = [(("people", name), entries, normalized(name)) for name, entries in self.people.items()]
+        for place, entries, whose in [*lists, (("owner",), self.owner, None)]:
+            for number, entry in enumerate(entries):
+                address = address_of(entry)
+                if address is None:
+                    raise MistakeAt((*place, number), f"expected {_LIST.removeprefix('a list of ')}")
+                yield (*place, number), address, whose
+
+    def _mistake(
+        self,
+        address: Address,
+        whose: str | None,
+        declared: Mapping[str, str],
+        taken: list[tuple[Address, str | None]],
+    ) -> str:
+        channel = address.channel
+        if channel in CHOSEN_IDS and channel not in declared:
+            return (
+                f"a client of {channel} chooses its own id; if the host verifies the ids of this channel, declare "
+                f'identity.channels: {{{channel}: "verified"}}'
+            )
+        if whose is not None and declared.get(channel) == "owner":
+            return f"contradicts identity.channels: only the owner uses {channel}"
+        for other, theirs in taken:
+            if theirs != whose and other.meets(address):
+                one, two = (f'"{who}"' if who is not None else "the owner" for who in (theirs, whose))
+                return f"the same identity is given for {one} and for {two}"
+        return ""
+
+
+# The settings of the service, `serve` in config.json5.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedAgent:
+    """An agent of the service: the folder of its memory."""
+
+    workspace: Annotated[str, MinLen(1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsSettings:
+    """The PEM files of the certificate and its key; "" for none."""
+
+    certificate: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitSettings:
+    """What a client may ask of the service. Its own work is limited by `timeoutMs` and the like."""
+
+    body_bytes: Annotated[int, Ge(1024), Le(1_000_000_000)] = 4_194_304
+    read_seconds: Annotated[float, Gt(0), Le(3600)] = 10
+    connections: Annotated[int, Gt(0), Le(100_000)] = 512
+    requests: Annotated[int, Gt(0), Le(100_000)] = 256
+    listeners: Annotated[int, Gt(0), Le(10_000)] = 16
+    keep_alive_seconds: Annotated[int, Gt(0), Le(86_400)] = 120
+    grace_seconds: Annotated[int, Ge(0), Le(3600)] = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeSettings:
+    """Where the service listens, which agents it serves, and whom it answers.
+
+    agents: by name. hosts: names in the Host header besides those of the address. origins: values of the Origin header
+    that are accepted.
+    """
+
+    agents: Mapping[str, ServedAgent] = field(
+        default_factory=dict,
+        metadata={"expected": 'an object, such as {main: {workspace: "/srv/memory"}}'},
+    )
+    host: Annotated[str, MinLen(1)] = "127.0.0.1"
+    port: Annotated[int, Ge(0), Le(65_535)] = 8765
+    socket: str = ""
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    tls: TlsSettings = field(default_factory=TlsSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
+
+    def __post_init__(self) -> None:
+        if bool(self.tls.certificate) != bool(self.tls.key):
+            raise ValueError("tls: expected both certificate and key, or neither")
+        names = [name.lower() for name in self.agents]
+        if len(set(names)) < len(names):
+            raise ValueError("agents: expected each agent once; names are compared without regard to case")
+
 
 LOCAL = "local"
 _MOST = 1_000_000_000

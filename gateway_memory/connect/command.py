@@ -15,9 +15,17 @@ from urllib.parse import urlsplit
 
 from gateway_memory.blocking import BlockingMemory
 from gateway_memory.config.load import load_config
-from gateway_memory.connect.block import block_connected, block_disconnected, block_shown
-from gateway_memory.connect.files import connected, disconnected, shown
-from gateway_memory.connect.host import Host, Plan, Where
+from gateway_memory.connect.files import (
+    Host,
+    Plan,
+    Where,
+    block_connected,
+    block_disconnected,
+    block_shown,
+    connected,
+    disconnected,
+    shown,
+)
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.scope import OWNER
 

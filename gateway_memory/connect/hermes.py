@@ -3,9 +3,7 @@
 import os
 from pathlib import Path
 
-from gateway_memory.connect.block import Block
-from gateway_memory.connect.files import Edit
-from gateway_memory.connect.host import Plan, Where
+from gateway_memory.connect.files import Block, Edit, Plan, Where
 
 __all__ = ["plan", "plugin_folder"]
 

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from gateway_memory.connect.files import Edit
-from gateway_memory.connect.host import Plan, Where
+from gateway_memory.connect.files import Edit, Plan, Where
 
 __all__ = ["plan"]
 

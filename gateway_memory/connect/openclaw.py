@@ -7,8 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.connect.files import Edit, document_of
-from gateway_memory.connect.host import Plan, Where
+from gateway_memory.connect.files import Edit, Plan, Where, document_of
 
 __all__ = ["plan", "plugin_folder"]
 

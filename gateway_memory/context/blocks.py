@@ -1,4 +1,4 @@
-"""The blocks that a reply's context is made of."""
+"""The blocks that a reply's context is made of, and what was talked about at a time that a message asks for."""
 
 from collections.abc import Sequence
 from datetime import tzinfo
@@ -7,10 +7,12 @@ from typing import Final
 from gateway_memory.context.relevant import NOTES
 from gateway_memory.edge.phrases import language_of, say
 from gateway_memory.runtime.clock import day_of, local_time
+from gateway_memory.store.markdown import one_line
 from notifier import MemoryChange
-from recall import Stored, render_block
+from recall import Hit, Span, Stored, count_tokens, excerpt_of, render_block
 
-__all__ = ["changes_block", "full_block", "updates_block"]
+__all__ = ["changes_block", "full_block", "record_lines", "said_nothing", "updates_block"]
+
 
 _CHANGES_SHOWN: Final = 10
 _NOTICE_TOKENS: Final = 120
@@ -51,3 +53,29 @@ def _said(change: MemoryChange) -> str:
     kind = ("deleted" if change.by_hand else "forgotten") if change.action == "removed" else ""
     kind = kind or ("by_hand" if change.by_hand else "replaced" if change.replaces else "learnt")
     return say(language_of(change.text), f"update_{kind}", text=change.text)
+
+
+# What was talked about at a time that a message asks for: records and exchanges, or that there is nothing.
+
+_SHARE: Final = 2
+"""The records get half of the budget."""
+
+
+def record_lines(records: Sequence[Hit], query: str, zone: tzinfo | None, max_tokens: int) -> list[str]:
+    """Return a line for each record of a session, oldest first: its day, and what the session was about."""
+    lines = []
+    for record in sorted(records, key=lambda hit: hit.at):
+        line, text = f"({day_of(record.at, zone)}) ", one_line(record.text)
+        frame = say(language_of(text), "session_was", text="")
+        left = max_tokens // _SHARE // len(records) - count_tokens(line + frame)
+        if said := excerpt_of(text, query, left):
+            lines.append(line + say(language_of(text), "session_was", text=said))
+    return lines
+
+
+def said_nothing(query: str, span: Span, zone: tzinfo | None) -> str:
+    """Return that nothing is remembered from a span, in the query's language."""
+    first, last = day_of(span.start, zone), day_of(span.end - 1, zone)
+    language = language_of(query)
+    days = first if first == last else say(language, "days_from_to", first=first, last=last)
+    return say(language, "said_nothing", days=days)

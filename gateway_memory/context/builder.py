@@ -1,27 +1,25 @@
 """What a session is told before a reply: up to three blocks, within their budgets and within the deadline."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Final, Literal
 
 from extractor import is_greeting, is_small_talk, traits_of
-from gateway_memory.context.archive import Archive
-from gateway_memory.context.blocks import changes_block, full_block, updates_block
-from gateway_memory.context.deadline_runner import DeadlineRunner
+from gateway_memory.context.blocks import changes_block, full_block, record_lines, said_nothing, updates_block
+from gateway_memory.context.deadline import ChangeDetector, DeadlineRunner, FileChanges
 from gateway_memory.context.episodes import Exchange, exchanges_of, quotations_block, unsaid_before
-from gateway_memory.context.file_changes import ChangeDetector, FileChanges
-from gateway_memory.context.finder import in_one, still_holding, strongest
-from gateway_memory.context.outdated import with_marks
+from gateway_memory.context.finder import Archive, in_one, still_holding, strongest
+from gateway_memory.context.opening_text import with_marks
 from gateway_memory.context.relevant import relevant_block
-from gateway_memory.context.report import Reporter
-from gateway_memory.context.talks import record_lines, said_nothing
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.session import Session
 from gateway_memory.store.journal.ledger import MEMORY_FULL
-from gateway_memory.store.report import ReplyReport
+from gateway_memory.store.report import Considered, Fate, ReplyReport
 from gateway_memory.sync.storage import Storage
 from notifier import MemoryChange
 from recall import Filter, Hit, Recall, RecallOutcome, Span, Stored, talk_of
@@ -29,6 +27,69 @@ from recall import Filter, Hit, Recall, RecallOutcome, Span, Stored, talk_of
 __all__ = ["Context", "ContextBuilder"]
 
 log = get_logger(__name__)
+
+# Records what was considered for a reply, and what became of it.
+
+_TERMS: Final = frozenset(
+    "words meaning recency importance form speaker date turn task version".split()
+)  # the summands of a rank; the rest is left out
+_MILLISECONDS: Final = 1000.0
+
+
+class Reporter:
+    """Gathers the report of one reply.
+
+    told: the hits that the context tells, best first. held: those that the session's context holds already.
+    """
+
+    def __init__(self) -> None:
+        self.milliseconds: dict[str, float] = {}
+        self.found: Recall | None = None
+        self.told: list[Hit] = []
+        self.held: list[Hit] = []
+        self.cut: list[Hit] = []
+        self._started = time.perf_counter()
+
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        """Add the block's duration to that of a part."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = (time.perf_counter() - started) * _MILLISECONDS
+            self.milliseconds[part] = self.milliseconds.get(part, 0.0) + spent
+
+    def report(
+        self, outcome: str, now: datetime, zone: tzinfo | None, *, least: float, least_episode: float
+    ) -> ReplyReport:
+        """Return the report. least, least_episode: the scores from which a memory and an exchange are told."""
+        hits = self.found.hits if self.found else ()
+        holding = {hit.id for hit in still_holding(hits, now, zone)}
+        known: dict[str, Fate] = {hit.id: "over_budget" for hit in self.cut}
+        known |= {hit.id: "held" for hit in self.held}
+        known |= {hit.id: "told" for hit in self.told}
+
+        def fate(hit: Hit) -> Fate:
+            if hit.id in known:
+                return known[hit.id]
+            if hit.id not in holding:
+                return "over"
+            return "weak" if hit.score < (least_episode if hit.kind == "episode" else least) else "over_limit"
+
+        rows = [_considered(hit, fate(hit)) for hit in hits]
+        rows.sort(key=lambda row: row.fate not in ("told", "held"))  # those that count stand first, each group by score
+        rows += [_considered(hit, "weak") for hit in (self.found.weak if self.found else ())]
+        stages = self.found.stages if self.found else {}
+        parts = {name: seconds * _MILLISECONDS for name, seconds in stages.items()}
+        total = (time.perf_counter() - self._started) * _MILLISECONDS
+        return ReplyReport(outcome=outcome, milliseconds={**parts, **self.milliseconds, "total": total}, rows=rows)
+
+
+def _considered(hit: Hit, fate: Fate) -> Considered:
+    terms = {name: value for name, value in hit.parts.items() if name in _TERMS}
+    return Considered(id=hit.id, fate=fate, score=hit.score, terms=terms)
+
 
 _REFRESH_SHARE: Final = 0.25
 """The share of the deadline for comparing the files: a hung disk leaves time for the rest."""

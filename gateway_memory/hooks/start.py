@@ -8,17 +8,21 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from gateway_memory.context.opening_memory import Known
-from gateway_memory.context.opening_text import Material, Opening, OpeningMemory, compose, queries_of
-from gateway_memory.context.outdated import with_marks
-from gateway_memory.context.profile import (
+from gateway_memory.context.opening_text import (
     BEGINNING,
     LEAST_FOUND,
     LEAST_TELLING,
     PASSAGES,
+    Known,
+    Material,
+    Opening,
+    OpeningMemory,
+    compose,
     last_talk,
     own_words_of,
     profile,
+    queries_of,
+    with_marks,
 )
 from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import settings_of, zone_of

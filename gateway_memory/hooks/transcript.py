@@ -1,4 +1,4 @@
-"""Parse an editor's transcript, in the form of Claude Code or of Cursor, into exchanges.
+"""An editor's transcript, of Claude Code or Cursor: parsed into exchanges, and fed to the journal as turns.
 
 Claude Code's lines have a `uuid` and a `timestamp`, and each content part of a reply is a line of its own. Cursor's
 have neither: a user's text begins with its time, to the minute, and `turn_ended` follows a whole reply.
@@ -7,17 +7,28 @@ have neither: a user's text begins with its time, to the minute, and `turn_ended
 import hashlib
 import json
 import re
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from extractor import clean
+from gateway_memory.capture.observations import clip, observed, tags_of
 from gateway_memory.edge.content import well_formed
+from gateway_memory.hooks.state import hook_key
+from gateway_memory.identity import session_types
+from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
+from gateway_memory.session import FEATURES
+from gateway_memory.store.journal.accepting import NewTurn
+from gateway_memory.store.journal.in_place import JournalInPlace
+from gateway_memory.store.journal.session_state import Observation
 
-__all__ = ["Exchange", "exchanges_of", "parts_of", "read_exchanges"]
+__all__ = ["Exchange", "Reached", "exchanges_of", "feed", "observations_of", "read_exchanges", "read_last_message"]
+
 
 Part = tuple[str, dict[str, Any]]
 """The role, "user" or "assistant", and the content part."""
@@ -263,3 +274,148 @@ def _head(entry: dict[str, Any]) -> str:
     content = message.get("content") if isinstance(message, dict) else None
     texts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else [content]
     return next((text.partition("<user_query>")[0] for text in texts if isinstance(text, str)), "")
+
+
+# Feed the new exchanges of an editor's transcript to the journal, as a gateway's turns.
+
+Reached = Literal["", "stop", "end"]
+"""What the agent has reached: nothing yet, the end of its reply, the end of the session."""
+
+_READ_SHARE: Final[dict[Reached, float]] = {"": 0.5, "stop": 0.5, "end": 0.25}
+"""The share of the time that is left to the hook which reading may take. The next hook reads the rest."""
+_AT_ONCE: Final = 20
+"""The number of exchanges that are stored in one transaction."""
+_LONGEST_TEXT: Final = 20_000
+
+
+def feed(
+    journal: JournalInPlace,
+    session_id: str,
+    path: Path,
+    settings: Mapping[str, Any],
+    now: float,
+    *,
+    until: float,
+    reached: Reached,
+    last: object,
+    joined: str = "",
+) -> list[Observation]:
+    """Store each new exchange of a transcript as a turn; return the observations of the one that is not complete.
+
+    An exchange is stored once by the id of its user's message, whatever hook reads it in whatever transcript. One whose
+    reply is not complete is left for a later hook.
+
+    settings: the result of `settings_of`.
+    until: when the hook has to be done, by the monotonic clock.
+    last: the last reply, as Claude Code tells it at a stop. Its transcript may not contain it yet.
+    joined: see NewTurn.
+    """
+    began = time.monotonic()
+    until = began + _READ_SHARE[reached] * (until - began)
+    exchanges = read_exchanges(path, session_id)
+    pending = exchanges[-1:] if exchanges and not _is_complete(exchanges[-1], reached, last) else []
+    keep = _Keeping(settings, journal.switches(session_id), session_id, joined)
+    unread = journal.unread([each.id for each in exchanges])
+    new = (each for each in exchanges[: len(exchanges) - len(pending)] if each.id in unread)
+    while time.monotonic() < until and (some := list(islice(new, _AT_ONCE))):
+        journal.read([keep.turn(each, session_id, now) for each in some])
+    return keep.seen(pending[0]) if pending else []
+
+
+def _is_complete(exchange: Exchange, reached: Reached, last: object) -> bool:
+    if reached == "stop" and not exchange.complete and isinstance(last, str) and last.strip():
+        exchange.reply = well_formed(last)
+        return True
+    return exchange.complete or reached == "end" or (reached == "stop" and bool(exchange.reply))
+
+
+class _Keeping:
+    """What is kept of a session, by the config and by what its user switched: as a gateway's session decides."""
+
+    def __init__(self, settings: Mapping[str, Any], switched: Mapping[str, bool], session_id: str, joined: str) -> None:
+        self._joined = joined
+        on = {name: switched.get(name, bool(settings[name]["enabled"])) for name in FEATURES}
+        excluded = set(settings["autoExtract"]["excludeSessionTypes"])
+        kept = not excluded & set(session_types(hook_key(session_id), OWNER_SCOPE))
+        self._extract = kept and on["autoExtract"]
+        said = settings["episodes"]["enabled"] and switched.get("autoExtract", True) and any(on.values())
+        self._episode = kept and bool(said)
+        self._observe = on["observations"]
+
+    def seen(self, exchange: Exchange) -> list[Observation]:
+        """Return the observations of an exchange, none if they are switched off."""
+        return _observations(exchange.parts) if self._observe else []
+
+    def turn(self, exchange: Exchange, session_id: str, now: float) -> NewTurn:
+        """Return the turn of an exchange, cleaned. now: epoch seconds."""
+        return NewTurn(
+            turn_id=exchange.id,
+            scope=OWNER_KEY,
+            session_key=hook_key(session_id),
+            session_id=session_id,
+            user=clean(exchange.user).text,
+            reply=clean(exchange.reply).text,
+            at=now if exchange.at is None else max(0.0, min(exchange.at, now)),
+            accepted_at=now,
+            seen=tuple(self.seen(exchange)),
+            extract=self._extract,
+            episode=self._episode,
+            joined=self._joined,
+        )
+
+
+def read_last_message(journal: JournalInPlace, session_id: str, given: dict[str, Any], at: float) -> None:
+    """Store the reply in Claude Code's `Stop` event as an observation if there is no transcript to read."""
+    text = given.get("last_assistant_message")
+    if isinstance(text, str) and text.strip():
+        journal.observe(session_id, _said("assistant", text), at)
+
+
+def observations_of(lines: Iterable[bytes]) -> list[Observation]:
+    """Return the observations of a transcript's lines, in Cursor's form or Claude Code's, of this session only."""
+    return _observations(parts_of(lines))
+
+
+def _observations(parts: Sequence[Part]) -> list[Observation]:
+    """Return what was said and done. A tool call is stored with its result, or alone if the result is missing."""
+    seen: list[Observation] = []
+    calls: dict[str, tuple[str, dict[str, Any]]] = {}
+    for role, part in parts:
+        kind, content = part.get("type", "text"), part.get("content", "")
+        if kind == "text" and isinstance(part.get("text"), str):
+            seen += _said(role, part["text"])
+        elif kind == "tool_use":
+            given = part.get("input")
+            calls[str(part.get("id") or f"{len(seen)} {len(calls)}")] = (
+                well_formed(str(part.get("name", ""))),
+                given if isinstance(given, dict) else {"input": given},
+            )
+        elif kind == "tool_result":
+            text = content if isinstance(content, str) else _text_of(content)
+            call = calls.pop(str(part.get("tool_use_id") or next(iter(calls), "")), None)
+            if call:
+                seen += _called(*call, output=text)
+            if part.get("is_error"):
+                seen += _kept("error", "", text)
+    return [*seen, *(each for call in calls.values() for each in _called(*call))]
+
+
+def _said(role: str, text: str) -> list[Observation]:
+    said = clip(role, "", clean(text).text)
+    return [Observation(kind=role, content=said, tags=tags_of(said))] if said.strip() else []
+
+
+def _called(tool: str, given: dict[str, Any], *, output: str | None = None) -> list[Observation]:
+    known = given if output is None else {**given, "output": clean(output).text[:_LONGEST_TEXT]}
+    return _kept("tool", tool, json.dumps(known, ensure_ascii=False))
+
+
+def _text_of(content: Any) -> str:
+    parts = content if isinstance(content, list) else []
+    texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+    return "\n".join(texts) if texts else json.dumps(content, ensure_ascii=False)
+
+
+def _kept(kind: str, tool: str, text: str) -> list[Observation]:
+    seen = observed(kind, text, tool)
+    return [seen] if seen.content.strip() else []

@@ -1,4 +1,4 @@
-"""Exports `Metrics` to Prometheus by prometheus-client (the extra `metrics`).
+"""Exports `Metrics` to Prometheus by prometheus-client (the extra `metrics`), and serves them at `GET /metrics`.
 
 from prometheus_client import REGISTRY
 from gateway_memory.observability.prometheus import MetricsCollector
@@ -6,16 +6,17 @@ from gateway_memory.observability.prometheus import MetricsCollector
 REGISTRY.register(MetricsCollector(memory.metrics, memory.now))
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from itertools import accumulate
 
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from gateway_memory.observability.metrics import BUCKETS, Metrics
 
-__all__ = ["MetricsCollector"]
+__all__ = ["MetricsCollector", "exposition"]
 
 
 class MetricsCollector(Collector):
@@ -39,3 +40,28 @@ class MetricsCollector(Collector):
             cumulated = accumulate(histogram.buckets)
             stages.add_metric([name], list(zip(bounds, cumulated, strict=True)), histogram.sum)
         yield stages
+
+
+# `GET /metrics`: the metrics of all agents and of the service itself, as Prometheus reads them.
+
+
+class _Labelled(Collector):
+    """The metrics of several collectors, each with the label `agent`."""
+
+    def __init__(self, collectors: Mapping[str, MetricsCollector]) -> None:
+        self._collectors = collectors
+
+    def collect(self) -> Iterator[Metric]:
+        families: dict[str, Metric] = {}
+        for agent, collector in self._collectors.items():
+            for found in collector.collect():
+                family = families.setdefault(found.name, Metric(found.name, found.documentation, found.type))
+                family.samples += [each._replace(labels={**each.labels, "agent": agent}) for each in found.samples]
+        yield from families.values()
+
+
+def exposition(collectors: Mapping[str, MetricsCollector]) -> bytes:
+    """Return the metrics of all agents, by name, as Prometheus's text."""
+    registry = CollectorRegistry()
+    registry.register(_Labelled(collectors))
+    return generate_latest(registry)

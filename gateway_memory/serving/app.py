@@ -18,17 +18,15 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway_memory.config.serve import LimitSettings
+from gateway_memory.config.settings import LimitSettings
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.observability.prometheus import MetricsCollector
+from gateway_memory.observability.prometheus import MetricsCollector, exposition
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.body import asked_of
 from gateway_memory.serving.calls import AgentCalls
 from gateway_memory.serving.changes import ChangeFeed, Listener
-from gateway_memory.serving.endpoints import ENDPOINTS, Endpoint
+from gateway_memory.serving.endpoints import ENDPOINTS, Endpoint, document
 from gateway_memory.serving.errors import ServiceError, error_response, service_error
-from gateway_memory.serving.metrics import exposition
-from gateway_memory.serving.openapi import document
 
 __all__ = ["Held", "Service", "Streamed", "make_app"]
 

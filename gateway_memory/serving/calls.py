@@ -8,13 +8,13 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
-from gateway_memory.capture.masked import secret_note
-from gateway_memory.commands.answers import phrase
+from gateway_memory.capture.requests import secret_note
+from gateway_memory.commands.command import phrase
 from gateway_memory.commands.dispatch import may_change
 from gateway_memory.context.finder import Found
 from gateway_memory.edge.content import text_of
 from gateway_memory.errors import RefusedError
-from gateway_memory.identity.facts import Facts, Refused
+from gateway_memory.identity import Facts, Refused
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.serving import models
 from gateway_memory.serving.errors import ServiceError

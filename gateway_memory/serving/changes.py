@@ -1,4 +1,4 @@
-"""`GET /v1/changes`: the changes of an agent's memories as server-sent events."""
+"""Server-sent events: `GET /v1/changes`, and what tells an open page that there is something new."""
 
 import asyncio
 import json
@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator
 from dataclasses import asdict
 from typing import Final, Literal, TypeAlias
 
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.serving.errors import ServiceError
 from notifier import Event
 
-__all__ = ["ChangeFeed", "Kind", "Listener"]
+__all__ = ["ChangeFeed", "Kind", "Listener", "news"]
+
 
 Kind: TypeAlias = Literal["client", "page"]
 
@@ -102,3 +104,30 @@ def _sent(event: Event) -> bytes:
     identity = f"id: {event.origin}:{event.number}\n" if event.number else ""
     text = f"{identity}event: change\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
     return text.encode("utf-8", "replace")
+
+
+# The stream that tells an open page when there is something new, as server-sent events without any text.
+
+_LOOK_SECONDS: Final = 1.0
+_ALIVE_LOOKS: Final = 15
+_TELLS: Final = ("turns.", "extraction.", "sessions.", "feedback.", "failures.", "model.")
+"""The counters that change with what the page shows; looking at the page changes none of them."""
+
+
+async def news(listener: Listener, metrics: Metrics) -> AsyncIterator[bytes]:
+    """Yield an event whenever something has changed, at most once a second, until the listener is closed."""
+    yield b"retry: 2000\n\n"
+    seen, quiet = _state(metrics), 0
+    async for sent in listener.stream(_LOOK_SECONDS):
+        now = _state(metrics)
+        quiet += 1
+        if now != seen or sent.startswith((b"id:", b"event:")):
+            seen, quiet = now, 0
+            yield b"event: news\ndata:\n\n"
+        elif quiet >= _ALIVE_LOOKS:
+            quiet = 0
+            yield b": alive\n\n"
+
+
+def _state(metrics: Metrics) -> int:
+    return sum(number for name, number in metrics.counts.items() if name.startswith(_TELLS))

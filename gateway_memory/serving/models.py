@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
-from gateway_memory.identity.facts import Facts
+from gateway_memory.identity import Facts
 from gateway_memory.scope import is_name
 
 __all__ = [

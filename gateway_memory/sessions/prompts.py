@@ -1,13 +1,30 @@
-"""The prompts about saving: the rule for an agent, the request before a compaction, and the follow-up at a stop."""
+"""The prompts about saving, and whether enough happened for one. Pure and light to import, since hooks ask often."""
 
+import os
 import shlex
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from extractor import is_greeting, is_mostly_chinese, is_small_talk
 from gateway_memory.scope import Scope
-from gateway_memory.sessions.own_command import own_command
+from gateway_memory.store.journal.session_state import Observation
 
-__all__ = ["Prompts", "rule_text"]
+__all__ = ["Prompts", "is_chinese", "much_happened", "own_command", "rule_text", "worth_saving"]
+
+
+# The shell command of this installation, for prompts and hooks, which can't rely on the PATH.
+
+
+def own_command() -> str:
+    """Return the start of a shell command that runs `gateway-memory` of this installation, independent of the PATH."""
+    script = Path(sys.executable).with_name("gateway-memory")
+    if script.is_file() and os.access(script, os.X_OK):
+        return shlex.quote(str(script))
+    return f"{shlex.quote(sys.executable)} -m gateway_memory.cli.entry"
+
 
 _FACT: Final = '{command} save-fact{reach} --content "…" --type W --entities "…" --confidence 0.9'
 _SUMMARY: Final = '{command} save-summary{reach} --topic "…" --summary "…" --decisions "…" --todos "…"'
@@ -145,3 +162,50 @@ def rule_text(session: str, *, chinese: bool = False, workspace: str = "") -> st
     workspace: the folder that the commands name, or "" if the agent's environment names it.
     """
     return Prompts(workspace=workspace).rule(session, chinese=chinese)
+
+
+# Decide whether observations are worth a summary. Pure functions with light imports, since hooks call them often.
+
+ENOUGH: Final = 40
+"""The letters in the user's own words that make a session worth a summary. A Han character counts as two and a half."""
+MUCH: Final = 150
+"""The minimum at a first stop: each letter counts 1, a tool 30, and a decision, an error or a todo 50."""
+_TOOL: Final = 30
+_DEED: Final = 50
+
+
+def worth_saving(seen: Sequence[Observation]) -> bool:
+    """Return whether a session did or decided something, or whether the user said enough for a summary.
+
+    A decision, an error, a todo or a tool call is enough. So are about 40 letters or 16 Han characters from the user
+    that are not greetings. Private observations do not count.
+    """
+    return any(_is_deed(each) for each in seen) or _said(seen) >= ENOUGH
+
+
+def much_happened(seen: Sequence[Observation]) -> bool:
+    """Return whether a session is worth a follow-up already at the agent's first stop.
+
+    An answered question or a small task with a tool or two is not, since a later stop or the end can still save it.
+    """
+    done = sum(_TOOL if each.kind == "tool" else _DEED for each in seen if _is_deed(each))
+    return _said(seen) + done >= MUCH
+
+
+def _is_deed(each: Observation) -> bool:
+    return not each.private and bool(each.content.strip()) and each.kind not in ("user", "assistant")
+
+
+def _said(seen: Sequence[Observation]) -> float:
+    """Return how much the user said, in letters. A Han character counts as two and a half."""
+    said = 0.0
+    for each in seen:
+        content = each.content.strip()
+        if each.kind == "user" and not each.private and not (is_greeting(content) or is_small_talk(content)):
+            said += sum(2.5 if character >= "\u2e80" else character.isalnum() for character in content[:400])
+    return said
+
+
+def is_chinese(seen: Sequence[Observation]) -> bool:
+    """Return whether the user writes Chinese, to select the language of prompts."""
+    return is_mostly_chinese("".join(each.content[:400] for each in seen if each.kind == "user" and not each.private))

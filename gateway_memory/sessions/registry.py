@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gateway_memory.config.settings import Config, MemorySync
-from gateway_memory.identity.keys import agent_of
+from gateway_memory.identity import agent_of
 from gateway_memory.scope import Scope
 from gateway_memory.session import FEATURES, Feature, Session
 from gateway_memory.sessions.prompts import Prompts

@@ -2,28 +2,71 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Final
 
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.context.builder import ContextBuilder
-from gateway_memory.context.digest import weekly_digest
-from gateway_memory.context.opening import OpeningBuilder
+from gateway_memory.context.opening import OpeningBuilder, weekly_digest
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.session import Session
-from gateway_memory.sessions.hearing import Hearing
 from gateway_memory.sessions.registry import SessionRegistry, features
+from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.sessions import SHARED_KEY, KnownSession
 from gateway_memory.sync.storage import Storage
+from notifier import Bus
 
-__all__ = ["SessionStarter"]
+__all__ = ["Hearing", "SessionStarter"]
 
 log = get_logger(__name__)
+
+# Deliver the changes of other sessions to a session: new ones, and those that waited over a restart.
+
+
+class Hearing:
+    """Connects sessions with the bus. catch_up: stores the events that other processes have sent already."""
+
+    def __init__(self, event_log: EventLog, bus: Bus, catch_up: Callable[[], Awaitable[None]] | None) -> None:
+        self._event_log = event_log
+        self._bus = bus
+        self._catch_up = catch_up
+
+    def subscribe(self, session: Session) -> None:
+        """Subscribe a session to the changes of its scope, if its notifications are enabled."""
+        self._bus.unsubscribe(session.session_id)
+        if session.on("notify"):
+            scopes = [scope.key for scope in session.scopes]
+            self._bus.subscribe(session.session_id, session.key, scopes, session.inbox, session.delivered)
+
+    def unsubscribe(self, session_id: str) -> None:
+        """End the subscription of a session."""
+        self._bus.unsubscribe(session_id)
+
+    async def restore(self, session: Session, now: float) -> set[str]:
+        """Restore the updates that waited for a session over a restart, and return the ids of their memories.
+
+        now: epoch seconds.
+        """
+        if not session.on("notify"):
+            return set()
+        if self._catch_up:  # store the events that were sent before this subscription
+            await self._catch_up()
+        since = now - session.settings.notify.pending_max_age_seconds
+        events = [
+            event
+            for scope in session.scopes
+            for event in await self._event_log.undelivered(scope.key, session.session_id, since=since)
+        ]
+        waited = [(event.at, change) for event in events for change in event.changes if change.source != session.key]
+        session.inbox.restore(waited)
+        session.restored = {event.origin: event.number for event in sorted(events, key=lambda event: event.number)}
+        return {change.id for _, change in waited}
+
 
 _OPENING_SECONDS: Final = 2.0
 _KNOWN_SECONDS: Final = 0.25

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Final
 
 from gateway_memory.errors import ConfigError, StoreError
-from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.runtime.tasks import run_beside
+from gateway_memory.runtime.runtime import Runtime, run_beside
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.sync.follower import Follower
 from notifier import (

@@ -6,7 +6,7 @@ from typing import Final
 
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import OVER_BUDGET
-from gateway_memory.identity.keys import session_types
+from gateway_memory.identity import session_types
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.episodes import Episode, Episodes

@@ -1,16 +1,21 @@
-"""Save what a person has made of a document, together with what was written to it meanwhile."""
+"""Documents that a person edits: saved with what was written meanwhile, also as files in a folder of one's own."""
 
-from collections.abc import AsyncIterator
+import contextlib
+import json
+import os
+import stat
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import FileEdit, is_document
+from gateway_memory.store.disk.private import private_folder
+from gateway_memory.store.documents import MEMORY_FILE, FileEdit, is_document
 from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.merging import merged
@@ -18,7 +23,8 @@ from gateway_memory.store.patch import patch_of
 from gateway_memory.store.ports import Documents
 from gateway_memory.sync.opening import open_ports
 
-__all__ = ["Outcome", "Saved", "check_document", "delete_by_hand", "open_for", "save_by_hand"]
+__all__ = ["STATE_FILE", "Checkout", "Committed", "Outcome", "Saved", "check_document", "open_for", "save_by_hand"]
+
 
 _TRIES: Final = 5
 
@@ -99,3 +105,187 @@ async def delete_by_hand(documents: Documents, scope: Scope, name: str, *, base:
         making = patch_of(name, "", base, made=True)  # what takes it back deletes the document
         await documents.edit(scope, [FileEdit(file=name, restore=making)])
         return await documents.read(scope, name) is None
+
+
+# The documents of a scope as files in a folder of one's own, and back.
+
+STATE_FILE: Final = ".gateway-memory-checkout.json"
+_VERSION: Final = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Committed:
+    """What became of the documents of a folder, in words. whole: all of it is in the memory now."""
+
+    lines: list[str] = field(default_factory=list)
+    whole: bool = True
+
+    def tell(self, name: str, said: str, *, done: bool = True) -> None:
+        """Add what became of a document."""
+        self.lines.append(f"{name}: {said}")
+        self.whole = self.whole and done
+
+
+class Checkout:
+    """A folder with the documents of a scope, and a hidden file with the texts from which a person begins.
+
+    journal: the id of the memory, which it keeps where it is moved. texts: by the documents' names.
+    """
+
+    def __init__(self, folder: Path, *, scope: Scope, journal: str, texts: dict[str, str]) -> None:
+        self.scope = scope
+        self._folder = folder
+        self._journal = journal
+        self._texts = texts
+
+    @classmethod
+    async def make(cls, store: Store, scope: Scope, folder: Path) -> tuple["Checkout", list[str]]:
+        """Write the documents of a scope into a folder; return it, and the names that no file may have.
+
+        Raises:
+            UsageError: the folder is not empty, or can't be written.
+            StoreError: the memory can't be read.
+        """
+        _make_empty(folder)
+        made = cls(folder, scope=scope, journal=store.event_log.journal, texts={})
+        names = sorted(await store.documents.scan(scope))
+        for name in filter(is_document, names):
+            if read := await store.documents.read(scope, name):
+                made._texts[name] = read[0]
+                made._write(name, read[0])
+        made._keep()
+        return made, [name for name in names if not is_document(name)]
+
+    @classmethod
+    def of(cls, folder: Path) -> "Checkout":
+        """Return the checkout in a folder. Raises UsageError if there is none."""
+        try:
+            found = json.loads(_content(folder / STATE_FILE))
+            texts = found["documents"]
+            if found["version"] != _VERSION or not all(map(is_document, texts)):
+                raise ValueError  # noqa: TRY301 - reads as the others
+            scope = Scope.parse(found["scope"])
+            return cls(folder, scope=scope, journal=str(found["journal"]), texts=_texts(texts))
+        except FileNotFoundError:
+            raise UsageError(f"{folder}: this is no folder of `gateway-memory checkout`") from None
+        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+            raise UsageError(
+                f"{folder / STATE_FILE} can't be read ({type(error).__name__}); check out again into another folder, "
+                "and carry your changes over"
+            ) from error
+
+    @property
+    def documents(self) -> int:
+        """How many documents were checked out."""
+        return len(self._texts)
+
+    async def commit(self, store: Store, done: Committed, *, delete: bool) -> None:
+        """Save what differs into the memory, each document as a whole or not at all.
+
+        done: is told what became of each.
+        delete: delete documents whose files are missing.
+
+        Raises:
+            UsageError: it is the folder of another memory, or holds links. Nothing was changed.
+            StoreError: the memory can't be read or written. What was told is done, and commit can be called again.
+        """
+        if store.event_log.journal != self._journal:
+            raise UsageError(f"{self._folder}: this was checked out of another memory")
+        files = self._files()
+        for name in sorted(self._texts.keys() | files.keys()):
+            if name not in files:
+                await self._delete(store, name, done, delete=delete)
+            else:
+                await self._save(store, name, files[name], done)
+
+    async def _save(self, store: Store, name: str, path: Path, done: Committed) -> None:
+        with _written(path):
+            mine = _content(path).decode("utf-8", "surrogateescape")
+        base = self._texts.get(name)
+        if mine == base:
+            return
+        saved = await save_by_hand(store.documents, self.scope, name, base=base or "", mine=mine)
+        if saved.outcome == "conflict":
+            lines = ", ".join(map(str, saved.conflicts))
+            why = f"others have changed the same lines (in your file: from {lines})"
+            advice = "check out again into another folder, and carry your lines over"
+            done.tell(name, f"NOT saved, {why}; {advice}", done=False)
+            return
+        if saved.outcome == "gone":
+            done.tell(name, "NOT saved, it was deleted in the memory; give your file another name", done=False)
+            return
+        if saved.text != mine:
+            self._write(name, saved.text)  # before the texts: else others' lines would look as if deleted here
+        self._texts[name] = saved.text
+        self._keep()
+        both = "saved, with what others have written meanwhile; your file has both"
+        said = {"merged": both, "known": "known already"}
+        done.tell(name, said.get(saved.outcome, "saved" if base is not None else "new, saved"))
+
+    async def _delete(self, store: Store, name: str, done: Committed, *, delete: bool) -> None:
+        if not delete:
+            done.tell(name, "there is no such file here; it stays in the memory (--delete deletes it)")
+            return
+        if not await delete_by_hand(store.documents, self.scope, name, base=self._texts[name]):
+            done.tell(name, "NOT deleted, others have changed it since", done=False)
+            return
+        del self._texts[name]
+        self._keep()
+        done.tell(name, "deleted")
+
+    # The folder
+
+    def _files(self) -> dict[str, Path]:
+        """Return the files that are documents, by name. Raises UsageError for a link, which may lead anywhere."""
+        found: dict[str, Path] = {}
+        with _written(self._folder):
+            below = self._folder / "memory"
+            if below.is_symlink():
+                raise UsageError(f"{below}: a link; a checkout holds files and no links. Nothing was saved")
+            for path in [self._folder / MEMORY_FILE, *(sorted(below.iterdir()) if below.is_dir() else ())]:
+                name = path.relative_to(self._folder).as_posix()
+                if not is_document(name) or not (path.exists() or path.is_symlink()):
+                    continue
+                if not stat.S_ISREG(path.lstat().st_mode):
+                    raise UsageError(f"{path}: no regular file; a checkout holds files and no links. Nothing was saved")
+                found[name] = path
+        return found
+
+    def _write(self, name: str, text: str) -> None:
+        path = self._folder / name
+        draft = path.with_name(f".{path.name}.{os.getpid():x}.tmp")
+        with _written(path):
+            path.parent.mkdir(exist_ok=True, mode=0o700)
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(text.encode("utf-8", "surrogateescape"))
+            draft.replace(path)
+
+    def _keep(self) -> None:
+        state = {"version": _VERSION, "scope": self.scope.key, "journal": self._journal, "documents": self._texts}
+        self._write(STATE_FILE, json.dumps(state))  # in ASCII, which also holds bytes that are no UTF-8
+
+
+def _make_empty(folder: Path) -> None:
+    with _written(folder):
+        private_folder(folder)
+        if folder.is_symlink() or next(folder.iterdir(), None) is not None:
+            raise UsageError(f"{folder}: expected an empty folder, or none")
+
+
+def _texts(found: Any) -> dict[str, str]:
+    return {str(name): str(text) for name, text in found.items()}
+
+
+def _content(path: Path) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as stream:
+        return stream.read()
+
+
+@contextlib.contextmanager
+def _written(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}") from error

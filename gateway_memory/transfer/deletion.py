@@ -1,20 +1,270 @@
-"""Delete a scope where the memory is: in the files of a workspace, or in the tables of PostgreSQL."""
+"""Delete the memory of one person or group everywhere, and prove that it is gone. Linked scopes are one person's."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import contextlib
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gateway_memory.config.settings import StoreSettings
-from gateway_memory.scope import Scope
+from gateway_memory.errors import StoreError, UsageError
+from gateway_memory.scope import OWNER_KEY, Scope
+from gateway_memory.store.disk.slots import all_slots
+from gateway_memory.store.disk.workspace import INDEX_FILE, STATE_FOLDER, locked
+from gateway_memory.store.journal.in_place import JournalInPlace
+from gateway_memory.store.markdown import parse
+from gateway_memory.store.summaries import DAMAGED_FILE, SESSIONS_FILE, read_records
 from gateway_memory.sync.opening import dsn_of
-from gateway_memory.transfer import eraser
-from gateway_memory.transfer.proof import Proof
+from recall import RecallError, erase_scope, peek
 
 if TYPE_CHECKING:
     from gateway_memory.store.postgres.erasing import ScopeTables
 
-__all__ = ["Deletion"]
+__all__ = ["Deletion", "delete", "lines_of", "linked_with", "places", "survey"]
+
+
+# The proof that a scope's memory was deleted, and how it reads.
+
+
+@dataclass(slots=True, kw_only=True)
+class Proof:
+    """The amounts before and after a deletion, and the search for remaining traces.
+
+    before, after: the number of rows, lines or files, by place.
+    found: files that still contain a text or an id of the scope.
+    left: links whose target is elsewhere. Only the link is deleted.
+    limits: what no deletion reaches; the proof is then of tables, and no files were looked through.
+    """
+
+    before: dict[str, int] = field(default_factory=dict)
+    after: dict[str, int] = field(default_factory=dict)
+    files: int = 0
+    bytes: int = 0
+    needles: int = 0
+    found: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    limits: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is left."""
+        return not self.found and not any(self.after.values())
+
+
+def lines_of(proof: Proof) -> list[str]:
+    """Return a proof as lines: each place with its numbers before and after, and what a search for traces found."""
+    if proof.limits:
+        return [*places(proof.before, proof.after), proof.limits]
+    looked = f"looked through {proof.files} files ({proof.bytes} bytes) for {proof.needles} of its texts and ids"
+    found = [*proof.found, *(f"a link was deleted, not what it names: {link}" for link in proof.left)]
+    return [
+        *places(proof.before, proof.after),
+        f"{looked}: found in {len(proof.found)}",
+        *(f"  {line}" for line in found),
+    ]
+
+
+def places(before: Mapping[str, int], after: Mapping[str, int] | None = None) -> list[str]:
+    """Return a line for each place that has, or had, something of the scope."""
+    return [
+        f"{place:<26}{number:>8}" + ("" if after is None else f" → {after.get(place, 0)}")
+        for place, number in before.items()
+        if number or (after or {}).get(place)
+    ]
+
+
+# Delete the memory of one person or group everywhere, and prove that it is gone. Linked scopes are one person's.
+#
+# This works on a workspace that no process has open: without an event loop, table by table and file by file. It is
+# idempotent, also after a crash.
+
+_NEEDLES: Final = 300
+_SHORTEST_NEEDLE: Final = 8
+
+
+def linked_with(workspace: Path, scope: Scope) -> list[Scope]:
+    """Return the other scopes of the person to whom a scope belongs."""
+    with _journal(workspace) as journal:
+        return [Scope.parse(key) for key in journal.linked_with(scope.key)] if journal else []
+
+
+def survey(workspace: Path, scope: Scope) -> dict[str, int]:
+    """Return how much data of a scope, and of those that are linked with it, is stored, by place."""
+    return _survey(workspace, [scope, *linked_with(workspace, scope)])
+
+
+def _survey(workspace: Path, scopes: Sequence[Scope]) -> dict[str, int]:
+    counts = Counter({"files": sum(len(_files(workspace, scope)) for scope in scopes)})
+    counts["set aside"] = len(_set_aside(workspace))
+    with _journal(workspace) as journal:
+        if journal:
+            for scope in scopes:
+                counts.update({f"journal {table}": number for table, number in journal.count(scope.key).items()})
+            in_logs = [needle for scope in scopes for needle in _log_needles(journal, scope)]
+            counts["log lines"] = sum(len(lines) for _, lines, _ in _logs(workspace, in_logs))
+    counts["index"] = sum(_index_rows(workspace, scope) for scope in scopes)
+    return dict(counts)
+
+
+def delete(workspace: Path, scope: Scope) -> Proof:
+    """Delete all data of a scope, and of those that are linked with it, and return the proof.
+
+    Journals that were set aside as damaged are deleted completely, since their rows can't be separated by scope.
+
+    Raises:
+        UsageError: another process has the workspace open.
+        StoreError: something can't be read or deleted. The deletion is partial and can be repeated.
+    """
+    proof = Proof()
+    try:
+        with _alone(workspace), locked(workspace):
+            scopes = [scope, *linked_with(workspace, scope)]
+            proof.before = _survey(workspace, scopes)
+            with _journal(workspace) as journal:
+                needles = _needles(workspace, scopes, journal)
+                in_logs = [needle for each in scopes for needle in _log_needles(journal, each)] if journal else []
+            for path, _, kept in _logs(workspace, in_logs):
+                path.write_bytes(b"".join(kept))
+            for each in scopes:
+                _delete_files(workspace, each, proof)
+                erase_scope(workspace / INDEX_FILE, each.key)
+            for path in [*_set_aside(workspace), *_vocabularies(workspace)]:
+                path.unlink()
+            with _journal(workspace) as journal:  # last: it knows which scopes are linked, if this is done again
+                if journal:
+                    journal.erase([each.key for each in scopes])
+            proof.after = _survey(workspace, scopes)
+            proof.needles = len(needles)
+            _look_through(workspace, needles, proof)
+    except (OSError, RecallError, StoreError) as error:
+        raise StoreError(f"{workspace}: {error}; not everything could be deleted, do it again") from error
+    return proof
+
+
+def _delete_files(workspace: Path, scope: Scope, proof: Proof) -> None:
+    for path in _files(workspace, scope):
+        if path.is_symlink():
+            proof.left.append(f"{path} → {path.resolve()}")
+        path.unlink()
+    folder = workspace / scope.folder if scope.folder else workspace / "memory"
+    if folder.is_dir():
+        shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def _alone(workspace: Path) -> Iterator[None]:
+    """Hold the workspace exclusively: no process has it open, and none can start."""
+    with all_slots(workspace / STATE_FOLDER / "slots") as held:
+        if not held:
+            raise UsageError(f"{workspace}: another process has this memory open; end it first")
+        yield
+
+
+@contextlib.contextmanager
+def _journal(workspace: Path) -> Iterator[JournalInPlace | None]:
+    if not (workspace / "journal.sqlite").exists():
+        yield None
+        return
+    with JournalInPlace.open(workspace) as journal:
+        yield journal
+
+
+# Files, index, logs
+
+
+def _files(workspace: Path, scope: Scope) -> list[Path]:
+    if scope.folder:
+        return [path for path in (workspace / scope.folder).rglob("*") if path.is_file() or path.is_symlink()]
+    found = [workspace / name for name in ("MEMORY.md", SESSIONS_FILE, DAMAGED_FILE)]
+    found += [
+        *workspace.glob(".MEMORY.md.*"),
+        *workspace.glob(f".{SESSIONS_FILE}.*"),
+        *workspace.glob(".*-*.tmp"),
+        *(workspace / "memory").rglob("*"),
+    ]
+    return [path for path in found if path.is_file() or path.is_symlink()]
+
+
+def _set_aside(workspace: Path) -> list[Path]:
+    return sorted(workspace.glob("journal.sqlite.damaged-*"))
+
+
+def _vocabularies(workspace: Path) -> list[Path]:
+    """Return the vocabulary files of earlier versions, whose common words would count as traces."""
+    return sorted((workspace / STATE_FOLDER).glob("encoder.tables*"))
+
+
+def _index_rows(workspace: Path, scope: Scope) -> int:
+    with contextlib.suppress(RecallError), peek(workspace / INDEX_FILE) as index:
+        return index.count(scope.key)
+    return 0
+
+
+def _log_needles(journal: JournalInPlace, scope: Scope) -> list[bytes]:
+    named = [] if scope.key == OWNER_KEY else [json.dumps(scope.key)[1:-1], scope.key, scope.folder]
+    return [name.encode() for name in (*journal.sessions_of(scope.key), *named)]
+
+
+def _logs(workspace: Path, needles: Sequence[bytes]) -> list[tuple[Path, list[bytes], list[bytes]]]:
+    """Return the log files that name a scope or its sessions, with the lines that do and the lines that don't."""
+    found = []
+    for path in sorted((workspace / "logs").glob("*.jsonl")):
+        lines = path.read_bytes().splitlines(keepends=True)
+        named = [line for line in lines if any(needle in line for needle in needles)]
+        if named:
+            found.append((path, named, [line for line in lines if line not in set(named)]))
+    return found
+
+
+# The proof
+
+
+def _needles(workspace: Path, scopes: Sequence[Scope], journal: JournalInPlace | None) -> list[bytes]:
+    """Return texts and ids that occur only in these scopes, in each form in which a file may contain them."""
+    texts = journal.texts([scope.key for scope in scopes]) if journal else set()
+    mine = {path for scope in scopes for path in _files(workspace, scope)}
+    rest = b""
+    for path in _regular(workspace, "*.md"):
+        content = path.read_bytes()
+        if path in mine:
+            texts.update(block.text for block in parse(content.decode("utf-8", "replace"), file=path.name))
+        else:
+            rest += content
+    theirs = {workspace / scope.folder / SESSIONS_FILE for scope in scopes}
+    others: set[str] = set()
+    for path in _regular(workspace, SESSIONS_FILE):
+        for record in read_records(path)[0]:
+            told = {str(record.get(key, "")) for key in ("topic", "summary", "session_id")}
+            (texts if path in theirs else others).update(told)
+    texts -= others
+    if journal and scopes[0].kind.may_be_joined:  # it was said in conversations, which stay with those who said it
+        texts -= journal.said_elsewhere([scope.key for scope in scopes], texts)
+    found = sorted(text for text in texts if len(text) >= _SHORTEST_NEEDLE and text.encode() not in rest)
+    step = max(1, len(found) // _NEEDLES)
+    forms = {
+        form.encode("utf-8", "replace")
+        for text in found[::step][:_NEEDLES]
+        for form in (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1])
+    }
+    return sorted(forms)
+
+
+def _look_through(workspace: Path, needles: Sequence[bytes], proof: Proof) -> None:
+    for path in _regular(workspace, "*"):
+        content = path.read_bytes()
+        proof.files += 1
+        proof.bytes += len(content)
+        if any(needle in content for needle in needles):
+            proof.found.append(str(path.relative_to(workspace)))
+
+
+def _regular(workspace: Path, pattern: str) -> list[Path]:
+    """Return the files below a workspace that match a pattern, without links, pipes and the like."""
+    return sorted(path for path in workspace.rglob(pattern) if path.is_file() and not path.is_symlink())
+
 
 _LIMITS = (
     "PostgreSQL keeps what was deleted in its write-ahead log until that is recycled, in its tables until the next "
@@ -37,13 +287,13 @@ class Deletion:
     def linked_with(self, scope: Scope) -> list[Scope]:
         """Return the other scopes of the person to whom a scope belongs. Raises StoreError."""
         if not self.is_shared:
-            return eraser.linked_with(self.workspace, scope)
+            return linked_with(self.workspace, scope)
         return [Scope.parse(key) for key in self._tables().linked_with(scope.key)]
 
     def survey(self, scope: Scope) -> dict[str, int]:
         """Return how much of a scope, and of those that are linked with it, is stored, by place. Raises StoreError."""
         if not self.is_shared:
-            return eraser.survey(self.workspace, scope)
+            return survey(self.workspace, scope)
         return self._tables().count(self._all(scope))
 
     def delete(self, scope: Scope) -> Proof:
@@ -54,7 +304,7 @@ class Deletion:
             StoreError: something can't be deleted. The deletion can be repeated.
         """
         if not self.is_shared:
-            return eraser.delete(self.workspace, scope)
+            return delete(self.workspace, scope)
         tables, scopes = self._tables(), self._all(scope)
         proof = Proof(before=tables.count(scopes), limits=_LIMITS)
         tables.erase(scopes)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import UsageError
-from gateway_memory.runtime.tasks import compute
+from gateway_memory.runtime.runtime import compute
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk.private import private_folder, write_private
 from gateway_memory.store.documents import is_writable
@@ -18,7 +18,7 @@ from gateway_memory.store.markdown import parse
 from gateway_memory.store.review import Review
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.storage import Storage, record_of
-from gateway_memory.transfer.markdown_files import note_file, prose_of
+from gateway_memory.transfer.memories import note_file, prose_of
 
 __all__ = ["Exporter", "scopes_of", "to_line"]
 

@@ -1,21 +1,21 @@
 """Import the items of another memory, without duplicates, without text that was forgotten here, and within limits."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
-from extractor import clean
+from extractor import clean, same_text
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.errors import UsageError
-from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.runtime.tasks import compute
+from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope, forms
 from gateway_memory.store.documents import MEMORY_FILE, day_file
 from gateway_memory.store.markdown import MAX_TEXT_LENGTH, content_id, one_line
-from gateway_memory.store.plan import CandidateOutcome, Plan
+from gateway_memory.store.plan import CandidateOutcome, Plan, Retired
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.store.review import Review
 from gateway_memory.store.withheld import Withheld
@@ -30,10 +30,80 @@ from gateway_memory.transfer.items import (
     ReviewItem,
     SummaryItem,
 )
-from gateway_memory.transfer.report import ImportReport
-from gateway_memory.transfer.standing import Standing, past_of
 
-__all__ = ["Importer"]
+__all__ = ["ImportReport", "Importer", "Standing"]
+
+
+# The result of an import.
+
+
+@dataclass(slots=True, kw_only=True)
+class ImportReport:
+    """The result of an import.
+
+    counts: memories.added, .known, .forgotten, .empty, .shortened, .to_log (MEMORY.md was full), .waiting (for a
+    person); reviews.added, .known; summaries.added, .known; notes.added, .known; episodes.added, .known;
+    ignored.<kind>.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    problems: list[Problem] = field(default_factory=list)
+
+
+# What exists in a scope while an import adds to it.
+
+
+class Standing:
+    """The ids and texts that exist or were just imported. Two lines of one export may have equal texts.
+
+    Texts are the same as merging has it: case, punctuation and width make no difference.
+    """
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+        self._texts: set[str] = set()
+        self._texts_before: frozenset[str] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the lines that stand are still to be added."""
+        return self._texts_before is None
+
+    def add(self, identity: str, text: str) -> None:
+        """Add a line."""
+        self._ids.add(identity)
+        self._texts.add(same_text(text))
+
+    def before(self) -> None:
+        """Mark the lines that were added so far as older than the import."""
+        self._texts_before = frozenset(self._texts)
+
+    def takes(self, identity: str, text: str, *, own_id: bool) -> bool:
+        """Return whether a line is new, and add it."""
+        if identity in self._ids or same_text(text) in (self._texts_before or () if own_id else self._texts):
+            return False
+        self.add(identity, text)
+        return True
+
+
+def past_of(
+    items: Sequence[MemoryItem], ids: Sequence[str], known: Mapping[str, str], file_of: Callable[[float], str]
+) -> tuple[Retired, ...]:
+    """Return what no longer held at the source, for the history. known: what is known here stays as it is.
+
+    file_of: the day's log of a time, in epoch seconds.
+    """
+    past = {identity: item for item, identity in zip(items, ids, strict=True) if item.superseded}
+    return tuple(
+        Retired(
+            memory=replace(item.record, id=identity, text=text, file=file_of(item.record.at)),
+            state="superseded",
+            replaced_by=content_id(one_line(item.by)) if item.by else "",
+        )
+        for identity, item in past.items()
+        if identity not in known and (text := one_line(item.record.text))
+    )
+
 
 _AT_ONCE: Final[dict[type[Item], int]] = {
     MemoryItem: 2_000,

@@ -10,8 +10,7 @@ from typing import Any
 from agent.memory_provider import MemoryProvider
 from hermes_constants import get_hermes_home
 
-from gateway_memory.connect.tools import TOOLS
-from gateway_memory.connect.waiting import shortened
+from gateway_memory.connect.in_process import TOOLS, shortened
 
 from .shared import session_of, settings, shared
 

@@ -9,8 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gateway_memory.connect.opening import Opening
-from gateway_memory.connect.waiting import Waiting
+from gateway_memory.connect.in_process import Opening, Waiting
 
 __all__ = ["Shared", "settings", "shared"]
 

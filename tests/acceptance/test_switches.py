@@ -13,9 +13,9 @@ import gateway_memory.capture.stages
 import gateway_memory.context.builder
 import gateway_memory.context.opening
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
-from gateway_memory.capture.distiller import Distiller
+from gateway_memory.capture.upkeep import Distiller
 from gateway_memory.commands.dispatch import Commands
-from gateway_memory.context.file_changes import ChangeDetector
+from gateway_memory.context.deadline import ChangeDetector
 from gateway_memory.session import FEATURES, Feature
 from gateway_memory.store.journal import session_state
 from gateway_memory.sync.episodes import EpisodeFollower

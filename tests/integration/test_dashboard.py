@@ -9,8 +9,7 @@ import pytest
 
 from gateway_memory import OWNER, Config, GatewayMemory
 from gateway_memory.config.settings import MemorySync
-from gateway_memory.observability.prometheus import MetricsCollector
-from gateway_memory.serving.metrics import exposition
+from gateway_memory.observability.prometheus import MetricsCollector, exposition
 from recall import EmbedderSettings, RecallSettings
 
 DASHBOARD = Path(__file__).parents[2] / "deploy" / "grafana.json"

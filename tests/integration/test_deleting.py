@@ -15,7 +15,7 @@ from gateway_memory.cli.main import main
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal import in_place
 from gateway_memory.store.journal.sqlite import migrate
-from gateway_memory.transfer.eraser import delete
+from gateway_memory.transfer.deletion import delete
 from recall import EmbedderSettings, RecallSettings
 
 WORDS = Config(

@@ -18,8 +18,8 @@ from gateway_memory.cli.main import main
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.journal.episodes import Episode
+from gateway_memory.transfer.importer import ImportReport
 from gateway_memory.transfer.layouts import Layout, layout_of, read_layout
-from gateway_memory.transfer.report import ImportReport
 from recall import EmbedderSettings, RecallSettings
 
 WORDS = Config(

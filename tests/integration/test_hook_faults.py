@@ -20,7 +20,8 @@ from patience import holds
 from thorough import sample
 
 from gateway_memory import GatewayMemory, load_config
-from gateway_memory.hooks import later, reading
+from gateway_memory.hooks import later
+from gateway_memory.hooks import transcript as reading
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.outcome import last_outcomes
 from gateway_memory.hooks.start import opening

@@ -13,8 +13,8 @@ from gateway_memory.config.settings import ReviewSettings
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.summaries import last_record, read_records
 from gateway_memory.transfer.exporter import to_line
+from gateway_memory.transfer.importer import ImportReport
 from gateway_memory.transfer.layouts import Layout, read_layout
-from gateway_memory.transfer.report import ImportReport
 from recall import EmbedderSettings, RecallSettings
 
 WORDS = Config(

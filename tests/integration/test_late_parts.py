@@ -21,9 +21,8 @@ from gateway_memory.context import finder
 from gateway_memory.edge.phrases import PHRASES
 from gateway_memory.serving import models
 from gateway_memory.serving.calls import AgentCalls
-from gateway_memory.serving.mcp.desk import Desk
 from gateway_memory.serving.mcp.server import make_server
-from gateway_memory.serving.mcp.tools import add_tools
+from gateway_memory.serving.mcp.tools import Desk, add_tools
 from gateway_memory.serving.page.views import memories
 from gateway_memory.serving.page.visit import Visit
 from gateway_memory.sessions import start

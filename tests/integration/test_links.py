@@ -17,10 +17,10 @@ from thorough import THOROUGH
 
 from gateway_memory import Config, Facts, GatewayMemory, Session
 from gateway_memory.cli.main import main
-from gateway_memory.config.identity import IdentitySettings
+from gateway_memory.config.settings import IdentitySettings
 from gateway_memory.store.journal.links import Links
 from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.transfer.eraser import delete
+from gateway_memory.transfer.deletion import delete
 from recall import EmbedderSettings, RecallSettings
 
 PEOPLE = IdentitySettings(owner=("telegram:owner",))

@@ -36,8 +36,7 @@ from gateway_memory.store.postgres.opening import open_postgres
 from gateway_memory.store.postgres.schema import check, migrate, standing
 from gateway_memory.store.postgres.turns import PostgresTurns
 from gateway_memory.sync.neighbours import Neighbours
-from gateway_memory.transfer.deletion import Deletion
-from gateway_memory.transfer.proof import lines_of
+from gateway_memory.transfer.deletion import Deletion, lines_of
 from notifier import Event, MemoryChange
 from recall import EmbedderSettings, Recall, RecallSettings
 from recall.rows.tables import SCHEMA

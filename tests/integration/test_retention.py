@@ -94,7 +94,7 @@ async def test_what_is_done_in_between_is_enough(memory: GatewayMemory, clock: C
 async def test_a_process_that_nobody_speaks_to_looks_by_itself(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway_memory.capture.retention._LOOKS_SECONDS", 0.01)
+    monkeypatch.setattr("gateway_memory.capture.upkeep._LOOKS_SECONDS", 0.01)
     async with GatewayMemory(config(7), tmp_path, clock=clock) as memory:
         session = await memory.start_session("one", user=OWNER)
         await memory.observe(session, kind="tool", content="it happened", tool="bash")

@@ -14,18 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractor.settings import ExtractorSettings, provider_of
-from gateway_memory.config.check import shown
-from gateway_memory.config.keys import expected, known_paths
+from gateway_memory.config.keys import dotted, expected, known_paths, scan
 from gateway_memory.config.load import (
+    ConfigFileError,
+    ConfigProblem,
     check_config,
     config_schema,
     load_config,
     read_text,
     reference_text,
     render_config,
+    shown,
 )
-from gateway_memory.config.problem import ConfigFileError, ConfigProblem
-from gateway_memory.config.scan import dotted, scan
 from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.errors import ConfigError
 

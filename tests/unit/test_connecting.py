@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gateway_memory.cli.connect import COMMANDS
+from gateway_memory.cli.table import CONNECT_COMMANDS
 from gateway_memory.connect.command import run_connect, run_disconnect
 from gateway_memory.connect.openclaw import plugin_folder
 
@@ -58,7 +58,7 @@ def _service() -> Iterator[str]:
 
 def arguments(tmp_path: Path, *given: str) -> Namespace:
     parser = ArgumentParser()
-    connect, disconnect = COMMANDS
+    connect, disconnect = CONNECT_COMMANDS
     actions = parser.add_subparsers()
     connect.add_arguments(actions.add_parser("connect"))
     disconnect.add_arguments(actions.add_parser("disconnect"))

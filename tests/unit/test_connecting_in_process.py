@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway_memory.cli.connect import COMMANDS
+from gateway_memory.cli.table import CONNECT_COMMANDS
 from gateway_memory.connect.command import run_connect, run_disconnect
 
 CONFIGS = {"nanobot": ("config.json", "{}\n"), "hermes": ("config.yaml", "memory: # mine\n  memory_enabled: true\n")}
@@ -15,7 +15,7 @@ CONFIGS = {"nanobot": ("config.json", "{}\n"), "hermes": ("config.yaml", "memory
 def run(host: str, tmp_path: Path, name: str = "connect", *more: str) -> int:
     parser = ArgumentParser()
     actions = parser.add_subparsers()
-    for command in COMMANDS:
+    for command in CONNECT_COMMANDS:
         command.add_arguments(actions.add_parser(command.name))
     given = [name, host, "--file", str(tmp_path / "host" / CONFIGS[host][0])]
     if name == "connect":

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.connect.block import Block, block_connected, block_disconnected, block_shown
+from gateway_memory.connect.files import Block, block_connected, block_disconnected, block_shown
 
 VALUES = {"provider": "gateway-memory", "memory_enabled": "false", "user_profile_enabled": "false"}
 OTHERS = """\

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway_memory.capture.forgetting import asked_to_forget, named
+from gateway_memory.capture.requests import asked_to_forget, named
 from recall import Entry, Near, Stored
 
 

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory import OWNER, Facts, Refused, Speaker, UsageError
-from gateway_memory.config.check import check_config
-from gateway_memory.config.identity import IdentitySettings, channel_name, normalized
-from gateway_memory.config.problem import ConfigFileError
-from gateway_memory.identity.codes import digest_of, new_code
-from gateway_memory.identity.rules import who
+from gateway_memory.config.load import ConfigFileError, check_config
+from gateway_memory.config.settings import IdentitySettings, channel_name, normalized
+from gateway_memory.identity import who
 from gateway_memory.scope import is_name
+from gateway_memory.transfer.links import digest_of, new_code
 
 MAIN = "agent:main:main"
 NOBODY = IdentitySettings()

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway_memory.context.opening_memory import Known
-from gateway_memory.context.opening_text import Material, Opening, OpeningMemory, compose
+from gateway_memory.context.opening_text import Known, Material, Opening, OpeningMemory, compose
 from gateway_memory.store.markdown import Block, content_id, parse
 from recall import count_tokens, quoted
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from patience import seconds
 
-from gateway_memory.connect.opening import AwayError, Opening, Pause
+from gateway_memory.connect.in_process import AwayError, Opening, Pause
 
 
 def test_a_pause_doubles_with_each_failure_and_ends_with_an_answer() -> None:

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway_memory.context.opening_text import LastTalk, Material, OpeningMemory, compose
-from gateway_memory.context.profile import profile
+from gateway_memory.context.opening_text import LastTalk, Material, OpeningMemory, compose, profile
 from gateway_memory.store.markdown import parse
 
 

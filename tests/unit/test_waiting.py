@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway_memory.connect.waiting import LONGEST_TEXT, Waiting
+from gateway_memory.connect.in_process import LONGEST_TEXT, Waiting
 
 
 def turn(identity: str, user: str = "hello", reply: str = "yes") -> dict[str, Any]:

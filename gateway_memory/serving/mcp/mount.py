@@ -14,8 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.app import Service
 from gateway_memory.serving.body import body_of
-from gateway_memory.serving.mcp.desk import AGENT_CLAIM, SCOPE_CLAIM
 from gateway_memory.serving.mcp.server import PATH, http_app, memory_server
+from gateway_memory.serving.mcp.tools import AGENT_CLAIM, SCOPE_CLAIM
 
 __all__ = ["mcp_routes"]
 

@@ -15,10 +15,17 @@ from starlette.applications import Starlette
 from gateway_memory import __version__
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import Whose
-from gateway_memory.serving.mcp.desk import Desk, FindDesk, desk_of_token, open_desk
-from gateway_memory.serving.mcp.resources import INSTRUCTIONS, add_prompt, add_resources
-from gateway_memory.serving.mcp.tools import add_tools
-from gateway_memory.serving.mistakes import mistakes_of, unknown_names
+from gateway_memory.serving.errors import mistakes_of, unknown_names
+from gateway_memory.serving.mcp.tools import (
+    INSTRUCTIONS,
+    Desk,
+    FindDesk,
+    add_prompt,
+    add_resources,
+    add_tools,
+    desk_of_token,
+    open_desk,
+)
 
 __all__ = ["PATH", "http_app", "make_server", "memory_server", "serve_stdio"]
 

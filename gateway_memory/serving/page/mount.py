@@ -1,12 +1,18 @@
 """The page as a part of the service: its routes, who is let in, and what every answer carries."""
 
+import hashlib
+import hmac
 import re
+import secrets
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote, unquote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
@@ -16,16 +22,90 @@ from starlette.routing import BaseRoute, Route
 from gateway_memory.edge.phrases import Language
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.serving.app import Service, Streamed
+from gateway_memory.serving.body import Form, form_of
+from gateway_memory.serving.changes import news
 from gateway_memory.serving.errors import STATUS, ServiceError, error_response, service_error
-from gateway_memory.serving.page.door import COOKIE, COOKIE_SECONDS, Door, Visitor
-from gateway_memory.serving.page.forms import Form, form_of
-from gateway_memory.serving.page.live import news
-from gateway_memory.serving.page.people import erase
-from gateway_memory.serving.page.views import VIEWS, View, save_document
+from gateway_memory.serving.page.views import VIEWS, View, erase, save_document
 from gateway_memory.serving.page.visit import Note, NothingHere, Shown, Visit, visited
 from gateway_memory.serving.page.words import preferred, word
 
-__all__ = ["LINK_PATH", "page_routes"]
+__all__ = ["page_routes"]
+
+
+# Signing in to the page: a link that works once, a signed cookie, and a token in each form.
+#
+# All three are derived from the agent's host token, so that a browser stays signed in over a restart of the service,
+# and a new host token ends every sign-in.
+
+COOKIE: Final = "gateway-memory"
+COOKIE_SECONDS: Final = 30 * 86400
+_LINK_SECONDS: Final = 600.0
+_LINKS: Final = 100
+_BYTES: Final = 24
+_PARTS: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visitor:
+    """A browser that is signed in. agent: the agent whose memories it may see. name: tells browsers apart."""
+
+    agent: str
+    name: str
+
+
+class Door:
+    """Lets browsers in.
+
+    key_of: returns the key of an agent from which cookies and form tokens are made; None for an unknown agent.
+    clock: returns epoch seconds.
+    """
+
+    def __init__(self, key_of: Callable[[str], bytes | None], clock: Callable[[], float] = time.time) -> None:
+        self._key_of = key_of
+        self._clock = clock
+        self._links: dict[str, tuple[str, float]] = {}
+
+    def code(self, agent: str) -> str:
+        """Return the code of a new link, which works once and for ten minutes."""
+        while len(self._links) >= _LINKS:
+            del self._links[next(iter(self._links))]
+        code = secrets.token_urlsafe(_BYTES)
+        self._links[code] = agent, self._clock() + _LINK_SECONDS
+        return code
+
+    def enter(self, code: str) -> str | None:
+        """Return the cookie for a code; None for one that is unknown, used or too old."""
+        agent, until = self._links.pop(code, ("", 0.0))
+        if self._clock() > until:
+            return None
+        expires = int(self._clock()) + COOKIE_SECONDS
+        said = f"{expires}.{secrets.token_hex(8)}.{quote(agent, safe='')}"
+        return f"{self._signed(agent, said)}.{said}"
+
+    def visitor(self, cookie: str) -> Visitor | None:
+        """Return whose cookie this is; None for one that is forged or too old."""
+        parts = cookie.split(".", _PARTS - 1)
+        if len(parts) != _PARTS or not parts[1].isascii() or not parts[1].isdigit():
+            return None
+        mac, expires, name, quoted = parts
+        agent = unquote(quoted)
+        signed = self._signed(agent, f"{expires}.{name}.{quoted}")
+        if not signed or not hmac.compare_digest(mac.encode(), signed.encode()) or self._clock() > int(expires):
+            return None
+        return Visitor(agent=agent, name=name)
+
+    def form_token(self, visitor: Visitor) -> str:
+        """Return the token that each form of a visitor carries, so that no other site can send one."""
+        return self._signed(visitor.agent, f"form.{visitor.name}")
+
+    def is_form_token(self, visitor: Visitor, token: str) -> bool:
+        """Return whether a form came from a page of this visitor."""
+        return hmac.compare_digest(token.encode("utf-8", "replace"), self.form_token(visitor).encode())
+
+    def _signed(self, agent: str, text: str) -> str:
+        key = self._key_of(agent)
+        return hmac.new(key, text.encode(), hashlib.sha256).hexdigest() if key else ""
+
 
 LINK_PATH: Final = "/page/link"
 """Where a host, with its token, gets a link that signs a browser in."""

@@ -1,24 +1,233 @@
 """What each page shows. To add a page, write its function and its template, and add both to `VIEWS`."""
 
+import asyncio
 import calendar
+import json
 import math
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from extractor import CATEGORIES
 from gateway_memory.commands.browsing import digest_of
 from gateway_memory.commands.search import KINDS, TERMS, as_filter
+from gateway_memory.config.keys import KeyPath, dotted, known_keys, known_paths, scan
+from gateway_memory.config.load import chinese_meanings, reference_text, render_config
+from gateway_memory.config.settings import Config
+from gateway_memory.edge.phrases import Language
 from gateway_memory.errors import UsageError
-from gateway_memory.serving.page.people import deletion, people
-from gateway_memory.serving.page.pictures import over_time
-from gateway_memory.serving.page.reviewing import review
+from gateway_memory.scope import Scope
+from gateway_memory.serving.app import Service
 from gateway_memory.serving.page.visit import NothingHere, Shown, Visit
 from gateway_memory.store.documents import is_writable
+from gateway_memory.store.record import UNWRITTEN, MemoryRecord
+from gateway_memory.transfer.deletion import Deletion, lines_of, places
 from recall import Filter
 
-__all__ = ["VIEWS", "View", "save_document"]
+__all__ = ["VIEWS", "Line", "View", "deletion", "erase", "over_time", "people", "review", "rows_of", "save_document"]
+
+
+# The pages of people and rooms: whose memories there are, links between them, and deletion with proof.
+
+
+async def people(visit: Visit) -> Shown:
+    """The scopes of the workspace, and which of them are linked."""
+    browsing = visit.memory.browsing
+    linked = {Scope.parse(key): Scope.parse(into) for key, into in (await browsing.linked()).items()}
+    scopes = [*dict.fromkeys([*map(Scope.parse, await browsing.scopes()), *linked])]
+    return Shown("people.html", {"scopes": scopes, "linked": linked})
+
+
+async def deletion(visit: Visit) -> Shown:
+    """What would be deleted of a scope, to be confirmed by typing its name."""
+    return await _deletion(visit, "")
+
+
+async def erase(service: Service, agent: str, visit: Visit, typed: str) -> Shown:
+    """Delete a scope and those that are linked with it, and show the proof. typed: its name, as a confirmation."""
+    if typed.strip() != visit.of:
+        return await _deletion(visit, typed)
+    scope, deletion = Scope.parse(visit.of), _deletion_of(visit)
+    if deletion.is_shared:
+        proof = await asyncio.to_thread(deletion.delete, scope)
+    else:
+        async with service.held[agent].closed():
+            proof = await asyncio.to_thread(deletion.delete, scope)
+    return Shown("deleted.html", {"of": visit.of, "holds": proof.holds, "lines": lines_of(proof)})
+
+
+def _deletion_of(visit: Visit) -> Deletion:
+    return Deletion(workspace=visit.memory.workspace, store=visit.memory.settings.store)
+
+
+async def _deletion(visit: Visit, typed: str) -> Shown:
+    scope, deletion = Scope.parse(visit.of), _deletion_of(visit)
+    counts = await asyncio.to_thread(deletion.survey, scope)
+    linked = await asyncio.to_thread(deletion.linked_with, scope)
+    values = {"lines": places(counts), "linked": [each.key for each in linked], "typed": typed}
+    return Shown("deletion.html", values)
+
+
+# The page of what waits for a person.
+
+_SHOWN: Final = 100
+
+
+async def review(visit: Visit) -> Shown:
+    """What waits, each with why, with the words that it was learnt from, and with what it contradicts."""
+    words = visit.query.get("q", "")
+    found = (await visit.memory.record(visit.session, "review", words))["reviews"]
+    shown = found[:_SHOWN]
+    rows = []
+    for row in shown:
+        session = visit.session
+        if row["scope"] != visit.of:
+            session = await visit.of_scope(row["scope"])
+        talk = await visit.memory.browsing.talk(session, row["turn"], around=0) if row["turn"] else None
+        rows.append({**row, "said": talk.said[0] if talk else None})
+    return Shown("review.html", {"rows": rows, "words": words, "more": len(found) - len(shown)})
+
+
+# The settings in force, each with its meaning and its default, as config.json5 has them.
+
+_SECTION: Final[KeyPath] = ("agents", "defaults", "memorySync")
+_SERVICE: Final[KeyPath] = ("serve",)
+
+
+def rows_of(config: Config, agent: str, language: Language) -> list[dict[str, str]]:
+    """Return a row for each key: its name, value, default and meaning; `differs` is "yes" or ""."""
+    chinese = chinese_meanings() if language == "zh" else {}
+    in_force = json.loads(render_config(Config(defaults=config.for_agent(agent), serve=config.serve)))
+    defaults = json.loads(render_config(Config()))
+    comments = scan(reference_text()).comments
+    rows = []
+    for section in (_SECTION, _SERVICE):
+        for path in known_paths(section):
+            if not known_keys(path):
+                value, default = (_shown(document, path) for document in (in_force, defaults))
+                name = dotted(path[len(_SECTION) :] if section == _SECTION else path)
+                meaning = chinese.get(name) or " ".join(comments.get(path, "").split())
+                differs = "yes" if value != default else ""
+                rows.append({"name": name, "value": value, "default": default, "meaning": meaning, "differs": differs})
+    return rows
+
+
+def _shown(document: Any, path: KeyPath) -> str:
+    for step in path:
+        document = document[step]
+    return json.dumps(document, ensure_ascii=False)
+
+
+# Pictures of what happened over time: how recall went each day, and which memories replaced which.
+
+OUTCOMES: Final = ("full", "partial", "empty", "timeout")
+_DAYS: Final = 28
+_REPLIES_PICTURED: Final = 2000
+_LINES: Final = 30
+_WIDTH, _HEIGHT = 560.0, 120.0
+_LEAST_WIDTH: Final = 3.0
+_HIDDEN: Final = frozenset({"forgotten", "undone", "deleted", "retracted"})
+"""States of memories whose text is not shown."""
+_DAY_SECONDS: Final = 86400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A part of a day's column, in the units of the picture. name: the outcome."""
+
+    name: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A memory's time, from when it was learnt to when it was replaced, in the units of the picture.
+
+    standing: whether it still holds. since, until: YYYY-MM-DD, "" for today. by: the id of the memory that replaced it.
+    """
+
+    id: str
+    text: str
+    x: float
+    width: float
+    standing: bool
+    since: str
+    until: str
+    by: str
+
+
+async def over_time(visit: Visit) -> Shown:
+    """How recall went on each of the last days, and the newest memories with what they replaced."""
+    today = visit.today()
+    days = [today - timedelta(days=ago) for ago in reversed(range(_DAYS))]
+    counts: dict[date, Counter[str]] = {day: Counter() for day in days}
+    since = visit.memory.now().timestamp() - (_DAYS + 1) * _DAY_SECONDS
+    for told in await visit.memory.browsing.outcomes(visit.session, since=since, limit=_REPLIES_PICTURED):
+        day = visit.local(told[0]).date()
+        if day in counts:
+            counts[day][told[1]] += 1
+    bars, most = stacked([counts[day] for day in days])
+    table = [(day, counts[day]) for day in days if counts[day]]
+    lines = timeline(
+        await visit.memory.browsing.lives(visit.session, limit=2 * _LINES),
+        now=visit.memory.now().timestamp(),
+        day_of=lambda at: visit.local(at).date().isoformat(),
+    )
+    picture = {"width": _WIDTH, "height": _HEIGHT, "bars": bars, "most": most, "first": days[0], "last": days[-1]}
+    return Shown("over_time.html", {"picture": picture, "outcomes": OUTCOMES, "table": table, "lines": lines})
+
+
+def stacked(counts: Sequence[Counter[str]]) -> tuple[list[Bar], int]:
+    """Return the bars of columns that stand side by side, and the number that the highest one stands for."""
+    most = max((sum(count.values()) for count in counts), default=0)
+    if not most:
+        return [], 0
+    step, bars = _WIDTH / len(counts), []
+    for column, count in enumerate(counts):
+        top = _HEIGHT
+        for name in OUTCOMES:
+            height = _HEIGHT * count[name] / most
+            if height:
+                top -= height
+                bars.append(Bar(name=name, x=column * step + 1, y=top, width=step - 2, height=height))
+    return bars, most
+
+
+def timeline(
+    lives: Sequence[tuple[MemoryRecord, str, str, float]], *, now: float, day_of: Callable[[float], str]
+) -> list[Line]:
+    """Return a line for each memory, oldest first, the newest few.
+
+    lives: each memory with its state, the memory that replaced it, and when it ended (epoch seconds, 0: it stands).
+    """
+    told = [each for each in lives if each[1] not in _HIDDEN and each[0].category not in UNWRITTEN]
+    shown = sorted((each for each in told if each[0].type != "S"), key=lambda each: each[0].at)[-_LINES:]
+    first = min((each[0].at for each in shown), default=now)
+    span = max(now - first, _DAY_SECONDS)
+    lines = []
+    for record, state, by, ended in shown:
+        until = ended or now
+        x = _WIDTH * (record.at - first) / span
+        width = max(_LEAST_WIDTH, _WIDTH * (until - record.at) / span)
+        lines.append(
+            Line(
+                id=record.id,
+                text=record.text,
+                x=min(x, _WIDTH - _LEAST_WIDTH),
+                width=min(width, _WIDTH - min(x, _WIDTH - _LEAST_WIDTH)),
+                standing=state == "active",
+                since=day_of(record.at),
+                until=day_of(ended) if ended else "",
+                by=by,
+            )
+        )
+    return lines
+
 
 View = Callable[[Visit], Awaitable[Shown]]
 
@@ -32,7 +241,7 @@ _ACTIONS: Final = frozenset(
 _TIMES: Final = ("day", "week", "month")
 _A_PAGE: Final = 50
 _FOUND: Final = 30
-_REPLIES: Final = 20
+_REPLIES_LISTED: Final = 20
 _TERM_SHOWN: Final = 0.01
 _PARTS: Final = (
     "vector", "lexical", "ranking", "search_and_files", "search_again", "updates", "quotations", "total",
@@ -195,9 +404,9 @@ async def exchange(visit: Visit) -> Shown:
 async def replies(visit: Visit) -> Shown:
     """The replies, each with what it was given."""
     before = visit.number("before", _LATEST, most=_LATEST)
-    found = await visit.memory.browsing.replies(visit.session, before=before, limit=_REPLIES + 1)
-    older = visit.link("/replies", before=found[_REPLIES - 1].reply.turn) if len(found) > _REPLIES else ""
-    return Shown("replies.html", {"replies": found[:_REPLIES], "older": older})
+    found = await visit.memory.browsing.replies(visit.session, before=before, limit=_REPLIES_LISTED + 1)
+    older = visit.link("/replies", before=found[_REPLIES_LISTED - 1].reply.turn) if len(found) > _REPLIES_LISTED else ""
+    return Shown("replies.html", {"replies": found[:_REPLIES_LISTED], "older": older})
 
 
 async def reply(visit: Visit) -> Shown:
@@ -226,8 +435,6 @@ async def reply(visit: Visit) -> Shown:
 
 async def settings(visit: Visit) -> Shown:
     """The settings in force."""
-    from gateway_memory.serving.page.settings import rows_of
-
     return Shown("settings.html", {"rows": rows_of(visit.memory.config, visit.memory.agent, visit.language)})
 
 

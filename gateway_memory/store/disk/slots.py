@@ -14,7 +14,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError
-from gateway_memory.runtime.tasks import compute
+from gateway_memory.runtime.runtime import compute
 from gateway_memory.store.disk.private import FILE_MODE, private_folder
 
 __all__ = ["NoSlot", "Slot", "all_slots"]

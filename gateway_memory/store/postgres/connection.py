@@ -15,7 +15,7 @@ from extractor import Breaker
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime.tasks import Threads
+from gateway_memory.runtime.runtime import Threads
 from gateway_memory.store.journal.sql import Database, Named, SqlConnection
 from gateway_memory.store.postgres.transaction import (
     LOCK_ALONE,

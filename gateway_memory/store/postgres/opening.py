@@ -7,7 +7,7 @@ from pathlib import Path
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime.tasks import compute, run_beside
+from gateway_memory.runtime.runtime import compute, run_beside
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.sql import Database

@@ -8,7 +8,7 @@ import psycopg
 from psycopg import sql
 
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.runtime.tasks import Threads
+from gateway_memory.runtime.runtime import Threads
 from gateway_memory.store.postgres.connection import in_schema
 
 __all__ = ["NotifySignals"]

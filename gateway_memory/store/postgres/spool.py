@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError, store_failed
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime.tasks import Threads
+from gateway_memory.runtime.runtime import Threads
 from gateway_memory.store.disk.private import private_file, private_folder
 from gateway_memory.store.journal.accepting import NewTurn
 from gateway_memory.store.journal.event_log import EventLog

@@ -13,7 +13,7 @@ from nanobot.command.router import CommandContext, CommandRouter, normalize_comm
 from nanobot.config.loader import get_config_path
 from nanobot.runtime_context import RuntimeContextBlock
 
-from gateway_memory.connect.tools import TOOLS
+from gateway_memory.connect.in_process import TOOLS
 from gateway_memory_nanobot.channels import pass_commands_on
 from gateway_memory_nanobot.conversation import Conversation
 from gateway_memory_nanobot.facts import facts_of

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from loguru import logger
 
-from gateway_memory.connect.opening import AwayError
-from gateway_memory.connect.waiting import Waiting, shortened
+from gateway_memory.connect.in_process import AwayError, Waiting, shortened
 from gateway_memory_nanobot.facts import facts_of
 from gateway_memory_nanobot.holder import Holder
 

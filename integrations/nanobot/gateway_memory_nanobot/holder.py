@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from loguru import logger
 
-from gateway_memory.connect.opening import Opening
+from gateway_memory.connect.in_process import Opening
 
 __all__ = ["Holder", "held"]
 

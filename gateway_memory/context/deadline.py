@@ -1,15 +1,71 @@
-"""What has changed in a session's files since it was last told; a disk that hangs delays no reply for long."""
+"""Awaits the parts of a reply's context, each until its timeout; files on a disk that hangs are such a part."""
 
 import asyncio
-from typing import Final, NamedTuple
+from collections.abc import Awaitable
+from typing import Any, Final, NamedTuple, TypeVar
 
-from gateway_memory.context.deadline_runner import DeadlineRunner
+from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.session import Session
 from gateway_memory.sync.follower import is_announced
 from gateway_memory.sync.storage import Storage
 from recall import Stored
 
-__all__ = ["ChangeDetector", "FileChanges"]
+__all__ = ["ChangeDetector", "DeadlineRunner", "FileChanges"]
+
+log = get_logger(__name__)
+
+# Awaits the parts of a reply's context, each until its timeout.
+
+T = TypeVar("T")
+
+
+class DeadlineRunner:
+    """Runs parts with a timeout. A part that times out keeps running in the background, for the next message."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._behind: set[asyncio.Future[Any]] = set()
+
+    async def run(self, part: str, seconds: float, work: Awaitable[T]) -> T | None:
+        """Return the result of the work; None where it takes longer than `seconds`, or fails, which is logged."""
+        task = asyncio.ensure_future(work)
+        with self._runtime.metrics.timed(f"before_reply.{part}"):
+            if not task.done():
+                await asyncio.wait([task], timeout=seconds)
+        if not task.done():
+            if task not in self._behind:
+                self._behind.add(task)
+                task.add_done_callback(self._ended)
+            self._runtime.metrics.count(f"late.{part}")
+            return None
+        error = task.exception()
+        if error:
+            self.note(part, error)
+            return None
+        return task.result()
+
+    async def completes(self, part: str, seconds: float, work: Awaitable[object]) -> bool:
+        """Return whether the work was done within `seconds`."""
+        return await self.run(part, seconds, _true(work)) is True
+
+    def note(self, part: str, error: BaseException) -> None:
+        """Log a part that failed, and report it in the status."""
+        log.warning("context.part_failed", part=part, error=type(error).__name__)
+        self._runtime.on_error(part, error)
+
+    def _ended(self, task: asyncio.Future[Any]) -> None:
+        self._behind.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            self._runtime.on_error("late", error)
+
+
+async def _true(work: Awaitable[object]) -> bool:
+    await work
+    return True
+
+
+# What has changed in a session's files since it was last told; a disk that hangs delays no reply for long.
 
 _HANGING_SECONDS: Final = 0.02
 """What further messages wait for a refresh that an earlier one waits for already."""

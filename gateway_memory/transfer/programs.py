@@ -1,23 +1,152 @@
-"""The transcripts of agents that keep them in SQLite, with the files of their older versions: OpenClaw and Hermes."""
+"""The conversations of other programs: transcripts of agents, in files and in SQLite, and exports of chats."""
 
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import tzinfo
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final
 
-from gateway_memory.transfer.agent_files import spoken
-from gateway_memory.transfer.conversation import Conversation, Kind, Message, path_to, time_of
-from gateway_memory.transfer.items import Problem
-from gateway_memory.transfer.lines import objects_of_lines
+from gateway_memory.transfer.conversation import Conversation, Kind, Message, path_to, text_of_parts, time_of
+from gateway_memory.transfer.items import Problem, first_object, objects_of_array, objects_of_lines
 
-__all__ = ["has_table", "hermes", "openclaw"]
+__all__ = [
+    "chatgpt",
+    "claude",
+    "claude_code",
+    "conversation_files",
+    "has_table",
+    "hermes",
+    "is_claude_code",
+    "is_nanobot",
+    "nanobot",
+    "openclaw",
+    "spoken",
+]
+
+
+# The transcripts of agents that keep one file a session: Claude Code and nanobot.
+
+_NOT_SAID: Final = ("isMeta", "isSidechain", "isCompactSummary", "isApiErrorMessage")
+"""Claude Code's marks of entries that nobody said: its notes, its subagents, its compactions, its errors."""
+_INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]]*\]")
+_RUNTIME: Final = re.compile(
+    r"\n*\[Runtime Context — metadata only, not instructions\].*?(?:\[/Runtime Context\]|\Z)", re.DOTALL
+)
+"""What nanobot adds to a user's words."""
+_MACHINE_CHANNELS: Final = ("cron", "heartbeat", "system", "subagent")
+
+
+def claude_code(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+    """Yield the sessions of a project's folder, of all projects (~/.claude or its projects/), or of one file."""
+    for file in _files(path, "*.jsonl", "*/*.jsonl", "projects/*/*.jsonl"):
+        problems: list[Problem] = []
+        by_session: dict[str, list[Message]] = {}
+        for entry in objects_of_lines(file):
+            if isinstance(entry, Problem):
+                problems.append(entry)
+            elif message := _entry(entry, zone):
+                by_session.setdefault(_text(entry.get("sessionId")) or file.stem, []).append(message)
+        yield from problems
+        for session, messages in by_session.items():
+            yield Conversation(
+                source="claude-code", id=session, place=str(file), messages=messages, at=file.stat().st_mtime
+            )
+
+
+def is_claude_code(path: Path) -> bool:
+    """Return whether a file is a transcript of Claude Code."""
+    return any(
+        isinstance(entry, dict) and "sessionId" in entry and "type" in entry
+        for entry, _ in zip(objects_of_lines(path), range(20), strict=False)
+    )
+
+
+def _entry(entry: Mapping[str, Any], zone: tzinfo | None) -> Message | None:
+    message = entry.get("message")
+    if entry.get("type") not in ("user", "assistant") or any(entry.get(mark) for mark in _NOT_SAID):
+        return None
+    found = spoken(message, entry.get("timestamp"), zone)
+    return found and Message(role=found.role, text=_INTERRUPTED.sub("", found.text), at=found.at)
+
+
+def spoken(message: Any, at: Any, zone: tzinfo | None) -> Message | None:
+    """Return a message of the user or the assistant; None for one of a tool or without text. at: its time."""
+    if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
+        return None
+    text = text_of_parts(message.get("content"))
+    return Message(role=message["role"], text=text, at=time_of(at, zone)) if text.strip() else None
+
+
+def nanobot(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+    """Yield the sessions of nanobot: a workspace or home with sessions/, that folder, or one file."""
+    for file in _files(path, "sessions/*.jsonl", "workspace/sessions/*.jsonl", "*.jsonl"):
+        head: dict[str, Any] = {}
+        messages: list[Message] = []
+        for entry in objects_of_lines(file):
+            if isinstance(entry, Problem):
+                yield entry
+            elif entry.get("_type") == "metadata":
+                head = entry
+            elif "_type" not in entry and not (entry.get("_command") or entry.get("injected_event")):
+                message = spoken(_public(entry), entry.get("timestamp"), zone)
+                messages += [message] if message else []
+        key = _text(head.get("key")) or file.stem.replace("_", ":", 1)
+        yield Conversation(
+            source="nanobot",
+            id=key,
+            place=str(file),
+            messages=messages,
+            kind=_kind(key),
+            at=time_of(head.get("created_at"), zone) or file.stat().st_mtime,
+        )
+
+
+def is_nanobot(path: Path) -> bool:
+    """Return whether a file is a session of nanobot."""
+    return first_object(path).get("_type") == "metadata"
+
+
+def _kind(key: str) -> Kind:
+    """Return who takes part, as far as a key (channel:chat) tells: groups of Telegram have negative numbers."""
+    channel, _, chat = key.partition(":")
+    if channel in _MACHINE_CHANNELS:
+        return "machine"
+    is_group = (channel == "telegram" and chat.startswith("-")) or chat.endswith(("@g.us", "@chatroom"))
+    return "group" if is_group else "direct"
+
+
+def _public(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message without the context that nanobot has added to it."""
+    content, added = entry.get("content"), entry.get("_runtime_context")
+    if isinstance(content, str):
+        suffix = added.get("suffix") if isinstance(added, dict) else None
+        content = content.removesuffix(suffix) if isinstance(suffix, str) else content
+        content = _RUNTIME.sub("", content)
+    elif isinstance(content, list) and isinstance(added, dict) and isinstance(added.get("blocks"), list):
+        content = [part for part in content if part not in added["blocks"]]
+    return {"role": entry.get("role"), "content": content}
+
+
+def _files(path: Path, *patterns: str) -> list[Path]:
+    if path.is_file():
+        return [path]
+    found = (file for pattern in patterns for file in sorted(path.glob(pattern)) if file.is_file())
+    return [*dict.fromkeys(found)]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+# The transcripts of agents that keep them in SQLite, with the files of their older versions: OpenClaw and Hermes.
 
 _AGENT_DATABASE: Final = "openclaw-agent.sqlite"
-_MACHINES: Final = re.compile(r":(?:cron|subagent|hook|heartbeat|acp)(?::|$)")
+_MACHINE_KEYS: Final = re.compile(r":(?:cron|subagent|hook|heartbeat|acp)(?::|$)")
 _GROUPS: Final = re.compile(r":(?:group|channel|room):")
 _ENVELOPE: Final = re.compile(
     r"\A(?:\s*[^\n]{0,120}\(untrusted[^\n)]{0,80}\)[^\n]{0,40}:?\n```json\n.*?\n```\s*)+", re.DOTALL
@@ -132,7 +261,7 @@ def _session(
         parents = {name: event.get("parentId") for name, event in by_id.items()}
         listed = [by_id[name] for name in path_to(next(reversed(by_id), None), parents)]
     kind: Kind = "direct"
-    if _MACHINES.search(key):
+    if _MACHINE_KEYS.search(key):
         kind = "machine"
     elif chat in ("group", "channel") or _GROUPS.search(key):
         kind = "group"
@@ -250,3 +379,103 @@ def _older(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
     session = path.stem.removeprefix("session_")
     at = time_of(started, zone) or path.stat().st_mtime
     yield Conversation(source="hermes", id=session, place=str(path), messages=messages, at=at)
+
+
+# The exports of ChatGPT and of Claude: conversations.json, alone, in a folder or in the archive that was sent.
+
+_NAME: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+_CITED: Final = re.compile("\ue200[^\ue201]*\ue201")
+"""A reference to a source, which ChatGPT's page shows as a number."""
+
+
+def conversation_files(path: Path) -> Iterator[tuple[str, Callable[[], TextIOWrapper]]]:
+    """Yield the files of an export: a name, and what opens it. A large export has several, with numbers."""
+    if path.is_dir():
+        for file in sorted(each for each in path.glob("conversations*.json") if _NAME.fullmatch(each.name)):
+            yield str(file), lambda file=file: file.open(encoding="utf-8-sig", errors="replace")  # type: ignore[misc]
+    elif zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            for name in sorted(each for each in archive.namelist() if _NAME.fullmatch(each)):
+                yield (
+                    f"{path}/{name}",
+                    lambda name=name: TextIOWrapper(archive.open(name), "utf-8-sig", errors="replace"),  # type: ignore[misc]
+                )
+    elif path.is_file():
+        yield str(path), lambda: path.open(encoding="utf-8-sig", errors="replace")
+
+
+def chatgpt(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+    """Yield the conversations of ChatGPT's export. Of a tree of edits, the path that was shown last counts."""
+    for found in _conversations(path):
+        if isinstance(found, Problem):
+            yield found
+            continue
+        place, raw = found
+        mapping = raw.get("mapping")
+        if not isinstance(mapping, dict):
+            yield Problem(place=place, reason="mapping: expected an object")
+            continue
+        nodes = {name: node for name, node in mapping.items() if isinstance(node, dict)}
+        parents = {name: _text(node.get("parent")) or None for name, node in nodes.items()}
+        last = _text(raw.get("current_node")) or next(reversed(nodes), None)
+        shown = [message for name in path_to(last, parents) if (message := _shown(nodes[name].get("message"), zone))]
+        yield Conversation(
+            source="chatgpt",
+            id=_text(raw.get("conversation_id")) or _text(raw.get("id")) or _text(raw.get("title")),
+            place=place,
+            messages=shown,
+            at=time_of(raw.get("create_time"), zone),
+        )
+
+
+def _shown(raw: Any, zone: tzinfo | None) -> Message | None:
+    """Return a message that the user or the assistant said to the other; None for notes and calls of tools."""
+    message = raw if isinstance(raw, dict) else {}
+    author, content, noted = (_object(message.get(name)) for name in ("author", "content", "metadata"))
+    role = author.get("role")
+    hidden = noted.get("is_visually_hidden_from_conversation") or noted.get("is_user_system_message")
+    if role not in ("user", "assistant") or hidden or message.get("recipient", "all") != "all":
+        return None
+    if content.get("content_type") not in ("text", "multimodal_text"):
+        return None
+    text = _CITED.sub("", text_of_parts(content.get("parts")))
+    return Message(role=role, text=text, at=time_of(message.get("create_time"), zone))
+
+
+def claude(path: Path, zone: tzinfo | None) -> Iterator[Conversation | Problem]:
+    """Yield the conversations of Claude's export."""
+    for found in _conversations(path):
+        if isinstance(found, Problem):
+            yield found
+            continue
+        place, raw = found
+        messages = raw.get("chat_messages")
+        if not isinstance(messages, list):
+            yield Problem(place=place, reason="chat_messages: expected a list")
+            continue
+        yield Conversation(
+            source="claude",
+            id=_text(raw.get("uuid")) or _text(raw.get("name")),
+            place=place,
+            messages=[
+                Message(
+                    role="user" if message.get("sender") == "human" else "assistant",
+                    text=text_of_parts(message.get("content")) or _text(message.get("text")),
+                    at=time_of(message.get("created_at"), zone),
+                )
+                for message in messages
+                if isinstance(message, dict) and message.get("sender") in ("human", "assistant")
+            ],
+            at=time_of(raw.get("created_at"), zone),
+        )
+
+
+def _conversations(path: Path) -> Iterator[tuple[str, dict[str, Any]] | Problem]:
+    for name, opened in conversation_files(path):
+        with opened() as stream:
+            for found in objects_of_array(stream, name):
+                yield found if isinstance(found, Problem) else (f"{name}: conversation {found[0]}", found[1])
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

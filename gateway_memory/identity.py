@@ -1,0 +1,427 @@
+"""Who is speaking: session keys, what a host knows of a message's sender and place, and the rules. Pure."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Final, Literal
+from urllib.parse import quote
+
+from extractor import clean
+from gateway_memory.config.settings import CHOSEN_IDS, Address, IdentitySettings, address_of, channel_name, normalized
+from gateway_memory.errors import UsageError
+from gateway_memory.scope import OWNER, Owner, Scope, Whose, is_name, resolve_scopes
+
+__all__ = [
+    "KINDS",
+    "Facts",
+    "Place",
+    "Refused",
+    "Speaker",
+    "agent_of",
+    "checked",
+    "is_same",
+    "session_types",
+    "who",
+    "without_secrets",
+]
+
+
+# What a session key says: its kind, its agent, and the key as it may be stored.
+
+_ALSO: Final[dict[str, tuple[str, ...]]] = {
+    "direct": (),
+    "dm": ("direct",),
+    "group": (),
+    "channel": ("group",),
+    "room": ("group",),
+    "cron": (),
+    "hook": (),
+    "node": (),
+    "subagent": (),
+    "acp": (),
+}
+"""The kinds in OpenClaw's session keys, and the additional types of each."""
+KINDS: Final = (*_ALSO, "thread")
+"""The types that a session may have, besides names in its key."""
+_KIND_WITHIN: Final = 3
+"""A kind follows at most a channel and an account."""
+
+
+def without_secrets(key: str) -> str:
+    """Return a session key without secrets. A digest keeps it unique."""
+    cleaned = clean(key)
+    if not (cleaned.secrets or cleaned.private_spans):
+        return key
+    digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=5).hexdigest()
+    return f"{cleaned.text}#{digest}"
+
+
+def session_types(key: str, scope: Scope) -> tuple[str, ...]:
+    """Return the types of a session for `excludeSessionTypes`, the most specific first.
+
+    The function reads OpenClaw's documented keys: `agent:<id>:<main key>`,
+    `agent:<id>:[<channel>:[<account>:]]direct:<peer>` (also `dm`), `…:group:<id>`, `…:channel:<id>`, each with an
+    optional `:thread:<id>` or `:topic:<id>`, `agent:<id>:cron:<job>`, `cron:<job>`, `hook:<id>`, `node-<id>`,
+    `…:subagent:<id>`. A channel is also a group, and so is a room. A thread also has the type of its parent. Any other
+    key is a direct conversation.
+    """
+    if scope.kind.session_type:
+        return (scope.kind.session_type,)
+    parts = key.lower().split(":")
+    is_agent = parts[0] == "agent" and len(parts) > 2  # noqa: PLR2004 - agent, its id, and the rest
+    place = parts[2:] if is_agent else parts
+    if place[0].startswith("node-"):
+        return ("node",)
+    # A peer may be named "group" or "cron". The kind is the first such word with something after it.
+    at = next((at for at, part in enumerate(place[:_KIND_WITHIN]) if part in _ALSO and place[at + 1 :]), None)
+    if at is None:
+        if not is_agent:
+            return ("direct",)
+        return (*reversed(place[:2]), "direct")
+    threaded = ("thread",) if {"thread", "topic"} & set(place[at + 2 : -1]) else ()
+    return (place[at], *_ALSO[place[at]], *threaded)
+
+
+def agent_of(key: str) -> str | None:
+    """Return the agent that an OpenClaw session key names, or None for any other key."""
+    match key.split(":"):
+        case ["agent", agent, _, *_] if agent:
+            return agent
+    return None
+
+
+# What a host knows of a message's sender, and who that is.
+
+_FLAG = "is_owner"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a host knows of a message's sender. "" or None: it does not know.
+
+    key: the host's session key. It proves nothing about the sender.
+    agent: the agent that is spoken to.
+    channel: "telegram", "discord" …; compared without regard to case.
+    chat_type: "direct", "group", "channel" or "thread".
+    chat_id: the id of the chat, group or thread.
+    sender_id: the sender's id as the channel has verified it, never a name that the sender chose.
+    account_id: the host's own account on the channel that received the message.
+    is_owner: whether the host has verified that its owner is speaking.
+    person: the name of the person as whom the host has verified the sender.
+    message_id: the id of the message on the channel.
+    project: the name of the project that the conversation is about. Whoever speaks reads the project's memory then.
+    """
+
+    key: str
+    agent: str | None = "main"
+    channel: str | None = ""
+    chat_type: str | None = ""
+    chat_id: str | None = ""
+    sender_id: str | None = ""
+    account_id: str | None = ""
+    is_owner: bool | None = False
+    person: str | None = ""
+    message_id: str | None = ""
+    project: str | None = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speaker:
+    """Whose memory a message belongs to: exactly one of `user` (OWNER or a name) and `room` (a name) is given."""
+
+    user: Owner | str | None = None
+    room: str | None = None
+    project: str | None = None
+
+    @property
+    def whose(self) -> Whose:
+        """The keyword arguments of `start_session`."""
+        return {"user": self.user, "room": self.room, "project": self.project}
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of the memory."""
+        return resolve_scopes(**self.whose)[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """Nobody can be held for the sender. reason: why, and what would settle it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """Checked facts, in the form in which they are compared; "" for what is not known."""
+
+    key: str
+    channel: str
+    chat_type: str
+    chat_id: str
+    sender_id: str
+    account_id: str
+    person: str
+    project: str
+    is_owner: bool
+
+
+def checked(facts: Facts) -> Known:
+    """Return the facts in the form in which they are compared.
+
+    Raises:
+        UsageError: a fact has another type, or a text that is no name.
+    """
+    if not isinstance(facts, Facts):
+        raise UsageError(f"facts of type {type(facts).__name__}: expected Facts")
+    texts: dict[str, str] = {}
+    for each in fields(facts):
+        value = getattr(facts, each.name)
+        if each.name == _FLAG:
+            if not isinstance(value, bool | None):
+                raise UsageError(f"{_FLAG} of type {type(value).__name__}: expected true or false")
+        elif not value and value in ("", None) and each.name != "key":
+            texts[each.name] = ""
+        elif is_name(value):
+            texts[each.name] = normalized(value)
+        else:
+            raise UsageError(f"{each.name}: expected text with a visible character and without control characters")
+    return Known(
+        key=texts["key"],
+        channel=channel_name(texts["channel"]),
+        chat_type=texts["chat_type"].lower(),
+        chat_id=texts["chat_id"],
+        sender_id=texts["sender_id"],
+        account_id=texts["account_id"],
+        person=texts["person"],
+        project=texts["project"],
+        is_owner=facts.is_owner is True,
+    )
+
+
+# What a session key and a chat's id say about the place of a message: a peer of a direct chat, or a room.
+#
+# Neither proves who is speaking. They only tell when the sender is somewhere else than in a chat of their own.
+
+_DIRECT_IN_KEYS: Final = frozenset({"direct", "dm"})
+_ROOMS_IN_KEYS: Final = frozenset({"group", "channel", "room"})
+_PEERS: Final = frozenset({"direct", "dm", "peer", "user"})
+_OPAQUE: Final = frozenset({"channel", "chat", "conversation", "group", "room", "thread"})
+_NAMED_BY_PEER: Final = frozenset("imessage irc line nostr signal sms telegram whatsapp".split())
+"""Channels whose direct chats have the id of the peer."""
+_NAMED_APART: Final = frozenset(
+    "dingtalk discord feishu googlechat lark matrix mattermost msteams qq rocketchat slack teams wecom zulip".split()
+)
+"""Channels whose direct chats have ids of their own, which do not tell the peer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """kind: "direct", "room" or "" if it can't be told. peers: the forms of the id of the direct chat's other side.
+
+    channel: the channel that it names, or "". guessed: nothing says that the id is that of a peer.
+    """
+
+    kind: Literal["", "direct", "room"] = ""
+    peers: frozenset[str] = frozenset()
+    channel: str = ""
+    guessed: bool = False
+
+
+def place_of_key(key: str, channel: str, *, own_ids: bool) -> Place:
+    """Return what a session key names.
+
+    The function reads OpenClaw's keys (`agent:<id>:[<channel>:[<account>:]]direct:<peer>`, `…:group:<id>`) and keys of
+    the form `<channel>:<chat>`. Any other key names nothing.
+
+    channel: the message's channel. own_ids: whether direct chats there have ids of their own.
+    """
+    parts = key.split(":")
+    if parts[0].lower() != "agent":
+        return place_of_chat(key, channel, own_ids=own_ids) if _is_channel(parts[0], channel) and parts[1:] else Place()
+    place = parts[2:]
+    words = [part.lower() for part in place]
+    kinds = _DIRECT_IN_KEYS | _ROOMS_IN_KEYS
+    at = next((at for at, word in enumerate(words[:_KIND_WITHIN]) if word in kinds and words[at + 1 :]), None)
+    if at is None:
+        return Place()
+    named = channel_name(place[0]) if at else ""
+    if words[at] in _ROOMS_IN_KEYS:
+        return Place(kind="room", channel=named)
+    rest = place[at + 1 :]
+    thread = next((cut for cut, word in enumerate(words[at + 1 :]) if word in ("thread", "topic") and cut), None)
+    peers = {":".join(rest), ":".join(rest[:thread])}
+    return Place(kind="direct", peers=frozenset(map(_plain, peers)), channel=named)
+
+
+def place_of_chat(chat: str, channel: str, *, own_ids: bool) -> Place:
+    """Return what the id of a direct chat names: `<peer>`, `<channel>:<peer>` or `user:<peer>`.
+
+    channel: the message's channel. own_ids: whether direct chats there have ids of their own.
+    """
+    head, colon, rest = chat.partition(":")
+    named = ""
+    if colon and rest and _is_channel(head, channel):
+        named, chat = channel_name(head), rest
+        head, colon, rest = chat.partition(":")
+    word = head.lower()
+    if colon and rest and word in _PEERS:
+        return Place(kind="direct", peers=frozenset({_plain(rest)}), channel=named)
+    where = named or channel
+    own_ids = where not in _NAMED_BY_PEER and ((own_ids and where == channel) or where in _NAMED_APART)
+    if not chat or (colon and word in _OPAQUE) or own_ids:
+        return Place(channel=named)
+    guessed = where not in _NAMED_BY_PEER
+    return Place(kind="direct", peers=frozenset({_plain(chat)}), channel=named, guessed=guessed)
+
+
+def is_same(place: Place, ids: frozenset[str]) -> bool:
+    """Return whether the other side of a direct chat has one of these ids. Keys may be in lower case."""
+    return not place.peers.isdisjoint(map(_plain, ids))
+
+
+def _is_channel(word: str, channel: str) -> bool:
+    name = channel_name(word)
+    return bool(name) and (name == channel or name in _NAMED_BY_PEER or name in _NAMED_APART)
+
+
+def _plain(identity: str) -> str:
+    """Return an id without case, and a telephone number without the signs around it."""
+    plain = channel_name(identity)
+    bare = plain.removesuffix("@s.whatsapp.net").removesuffix("@c.us").removeprefix("+")
+    return bare if bare.isdecimal() else plain
+
+
+# The rules that tell who is speaking. Pure: the same facts and settings always give the same answer.
+#
+# Whatever is unclear is refused. Two statements about one sender that differ are unclear, and so is a sender who is
+# in a direct chat that belongs to somebody else.
+
+_DIRECT_TYPES: Final = frozenset({"direct", "dm", "im", "p2p", "private"})
+_ROOM_TYPES: Final = frozenset({"channel", "forum", "group", "room", "supergroup", "thread", "topic"})
+_RULES: Final = "agents.defaults.memorySync.identity"
+
+
+def who(facts: Facts, settings: IdentitySettings) -> Speaker | Refused:
+    """Return who is speaking, before links, or why nobody can be held for the sender.
+
+    Raises:
+        UsageError: a fact has another type, or a text that is no name.
+    """
+    known = checked(facts)
+    declared = {channel_name(name): what for name, what in settings.channels.items()}.get(known.channel, "")
+    of_key = place_of_key(known.key, known.channel, own_ids=bool(declared))
+    found: Speaker | Refused | None = None
+    if known.chat_type in _ROOM_TYPES:
+        found = _room(known, of_key)
+    elif known.chat_type in _DIRECT_TYPES or (not known.chat_type and declared == "owner"):
+        found = _direct(known, settings, declared, of_key)
+    if isinstance(found, Speaker):
+        return replace(found, project=known.project or None)
+    if found:
+        return found
+    given = f"chat_type is {known.chat_type!r}" if known.chat_type else "chat_type is not given"
+    return Refused(
+        reason=f'{given}: the host must say "direct", "group", "channel" or "thread"; if only the owner uses this '
+        f"channel, {_line('channels', known.channel, 'owner')} settles it"
+    )
+
+
+def _room(known: Known, of_key: Place) -> Speaker | Refused:
+    if of_key.kind == "direct" and known.key.lower().startswith("agent:"):
+        return Refused(reason=f"chat_type is {known.chat_type!r}, but the session key names a direct chat")
+    if not (known.channel and known.chat_id):
+        return Refused(reason=f"chat_type is {known.chat_type!r}: the host must say channel and chat_id too")
+    return Speaker(room=_joined(known.channel, known.account_id, known.chat_id))
+
+
+def _direct(known: Known, settings: IdentitySettings, declared: str, of_key: Place) -> Speaker | Refused:
+    chosen = known.channel in CHOSEN_IDS and declared != "verified"
+    sender = bool(known.channel and known.sender_id and not chosen)
+    claims = list(_claims(known, settings, declared, sender=sender))
+    whose = {claim for claim, _ in claims}
+    of_chat = place_of_chat(known.chat_id, known.channel, own_ids=bool(declared))
+    problem = _elsewhere(known, whose, of_key, "the session key") or _elsewhere(known, whose, of_chat, "chat_id")
+    if problem:
+        return Refused(reason=problem)
+    if len(whose) > 1:
+        said = " and ".join(dict.fromkeys(f"{why} says {_named(claim)}" for claim, why in claims))
+        return Refused(reason=f"the sender is not one person: {said}; {_RULES} must say one of them")
+    if whose:
+        (claim,) = whose
+        return Speaker(user=claim if isinstance(claim, Owner) else _quoted(claim))
+    if sender:
+        return Speaker(user=_joined(known.channel, known.account_id, known.sender_id))
+    if chosen and known.sender_id:
+        return Refused(
+            reason=f"a client of {known.channel} chooses its own id, so the sender is not verified; if only the owner "
+            f'uses this channel, {_line("channels", known.channel, "owner")} settles it, and "verified" instead of '
+            '"owner" if the host verifies the ids'
+        )
+    return Refused(
+        reason="the sender is not verified: the host must give channel and sender_id, or person; if only the owner "
+        f"uses this channel, {_line('channels', known.channel, 'owner')} settles it"
+    )
+
+
+def _claims(
+    known: Known, settings: IdentitySettings, declared: str, *, sender: bool
+) -> Iterator[tuple[Owner | str, str]]:
+    """Yield everybody whom a statement makes of the sender, and what states it."""
+    if declared == "owner":
+        yield OWNER, f"{_RULES}.channels"
+    if (sender or known.person) and known.is_owner and settings.trust_owner_flag:
+        yield OWNER, "is_owner"
+    meant = [Address(channel=known.channel, account=known.account_id, sender=known.sender_id)] if sender else []
+    meant += [Address(person=known.person)] if known.person else []
+    named = False
+    people = [(normalized(name), entries, f"{_RULES}.people") for name, entries in settings.people.items()]
+    rules: list[tuple[Owner | str, tuple[str, ...], str]] = [(OWNER, settings.owner, f"{_RULES}.owner"), *people]
+    for whose, entries, why in rules:
+        for entry in entries:
+            address = address_of(entry)
+            if address and any(address.meets(each) for each in meant):
+                named = named or bool(address.person)
+                yield whose, why
+    if known.person and not named:
+        yield known.person, "person"
+
+
+def _elsewhere(known: Known, whose: set[Owner | str], place: Place, what: str) -> str:
+    """Return why a direct chat can't be the sender's own, or ""."""
+    if place.kind == "room":
+        return f"chat_type is {known.chat_type!r}, but {what} names a group"
+    other = bool(place.channel and known.channel and place.channel != known.channel)
+    names = {claim for claim in whose if isinstance(claim, str)}
+    ids = frozenset({known.person, *names, "" if other else known.sender_id} - {""})
+    if place.kind == "direct" and not is_same(place, ids):
+        if not place.guessed:
+            settled = "what an operator says belongs in a chat of the operator's own"
+        elif known.channel in CHOSEN_IDS:
+            settled = f"if only the owner uses this channel, {_line('channels', known.channel, 'owner')} settles it"
+        else:
+            line = _line("channels", known.channel, "verified")
+            settled = f"if direct chats of this channel have ids of their own, {line} settles it"
+        return (
+            f"{what} names a direct chat with somebody else than the sender, who may be an operator writing there; "
+            + settled
+        )
+    return f"{what} names another channel than the message's" if other and not place.kind else ""
+
+
+def _line(key: str, name: str, value: str) -> str:
+    return f'{_RULES}.{key}: {{"{name or "…"}": "{value}"}}'
+
+
+def _named(claim: Owner | str) -> str:
+    return "the owner" if isinstance(claim, Owner) else f'"{claim}"'
+
+
+def _quoted(text: str) -> str:
+    """Return a name in which no character has a meaning of ours. Names of people hold no colon then."""
+    return "".join(quote(letter) if letter in "%:" else letter for letter in text)
+
+
+def _joined(*parts: str) -> str:
+    """Return parts as one name. No other parts have the same name."""
+    return ":".join(map(_quoted, parts))
