@@ -35,10 +35,9 @@ from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.sync.follower import Follower
 from gateway_memory.sync.health import HealthKeeper
-from gateway_memory.sync.neighbours import Neighbours
 from gateway_memory.sync.opening import open_storage
+from gateway_memory.sync.peers import Neighbours, check_watching, watch
 from gateway_memory.sync.storage import Storage
-from gateway_memory.sync.watch import check_watching, watch
 from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Importer

@@ -17,9 +17,8 @@ from gateway_memory.store.journal.ledger import UndoEntry
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id
 from gateway_memory.store.plan import CandidateOutcome, Moved, Plan, Retired, Stage
-from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord
+from gateway_memory.store.record import EXCHANGE, TALK, UNWRITTEN, MemoryRecord, Settled
 from gateway_memory.store.report import Rated, Verdict
-from gateway_memory.store.review import Settled
 from gateway_memory.sync.episodes import turn_of
 from gateway_memory.sync.storage import Storage
 from recall import Stored

@@ -14,8 +14,7 @@ from gateway_memory.store.journal.reviews import Reviews
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import CandidateOutcome, Retired
-from gateway_memory.store.record import MemoryRecord
-from gateway_memory.store.review import Review, Settled
+from gateway_memory.store.record import MemoryRecord, Review, Settled
 from gateway_memory.sync.follower import IMPORTANCE
 from recall import Near, text_overlap
 

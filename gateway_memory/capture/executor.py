@@ -16,7 +16,7 @@ from gateway_memory.sync.storage import Storage
 from notifier import Announcer, Event, MemoryChange, split
 
 if TYPE_CHECKING:
-    from gateway_memory.store.patch import Patch
+    from gateway_memory.store.documents import Patch
 
 __all__ = ["PlanExecutor"]
 

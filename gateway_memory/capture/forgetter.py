@@ -17,8 +17,7 @@ from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
 from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
-from gateway_memory.store.record import EXCHANGE, SAID, TALK, MemoryRecord
-from gateway_memory.store.review import Settled
+from gateway_memory.store.record import EXCHANGE, SAID, TALK, MemoryRecord, Settled
 from gateway_memory.store.withheld import Forgotten, Withheld, sentences_of
 from gateway_memory.sync.storage import Storage
 from recall import Near, Stored

@@ -11,9 +11,8 @@ from gateway_memory.capture.upkeep import Retention
 from gateway_memory.errors import JournalDamagedError, StoreError
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.session import Session
-from gateway_memory.store.journal.accepting import NewTurn
 from gateway_memory.store.journal.requests import Request
-from gateway_memory.store.journal.session_state import Observation
+from gateway_memory.store.journal.session_state import NewTurn, Observation
 from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.store.journal.turns import Turns
 

@@ -17,7 +17,7 @@ from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
-from gateway_memory.store.journal.uses import Uses
+from gateway_memory.store.journal.ledger import Uses
 from gateway_memory.store.plan import CandidateOutcome, Moved, Plan
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage

@@ -16,7 +16,7 @@ from gateway_memory.cli.places import add_workspace, no_folder
 from gateway_memory.commands.command import ShellCommand
 from gateway_memory.errors import UsageError
 from gateway_memory.scope import forms
-from gateway_memory.store.disk.private import write_private
+from gateway_memory.store.disk.workspace import write_private
 
 if TYPE_CHECKING:
     from gateway_memory.config.settings import MemorySync

@@ -19,7 +19,7 @@ from gateway_memory.config.load import load_config
 from gateway_memory.errors import UsageError
 from gateway_memory.memory import GatewayMemory
 from gateway_memory.scope import OWNER, is_name
-from gateway_memory.store.disk.private import write_private
+from gateway_memory.store.disk.workspace import write_private
 
 __all__ = ["Report", "TranscriptTurn", "read_transcript", "replay", "run"]
 

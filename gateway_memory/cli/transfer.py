@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from gateway_memory.cli.places import add_whose, add_workspace, check_output, named_of, no_folder, whose_of
 from gateway_memory.commands.command import ShellCommand
 from gateway_memory.scope import forms
-from gateway_memory.store.disk.private import write_private
+from gateway_memory.store.disk.workspace import write_private
 from gateway_memory.transfer.layouts import LAYOUTS
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from gateway_memory.scope import Scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.episodes import Episode
-from gateway_memory.store.journal.ledger import HistoryLine
+from gateway_memory.store.journal.ledger import HistoryLine, Uses
 from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.turns import Reply
-from gateway_memory.store.journal.uses import Uses
 from gateway_memory.store.plan import Receipt
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.episodes import turn_of

@@ -9,7 +9,7 @@ from gateway_memory.runtime.clock import day_of
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line
-from gateway_memory.store.review import Review
+from gateway_memory.store.record import Review
 
 __all__ = ["approve", "reject", "review", "review_record"]
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateway_memory.errors import UsageError
-from gateway_memory.store.disk.private import private_folder, write_private
-from gateway_memory.store.disk.workspace import STATE_FOLDER
+from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder, write_private
 
 if TYPE_CHECKING:
     from gateway_memory.store.journal.in_place import JournalInPlace

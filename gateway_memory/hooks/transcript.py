@@ -23,9 +23,8 @@ from gateway_memory.hooks.state import hook_key
 from gateway_memory.identity import session_types
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE
 from gateway_memory.session import FEATURES
-from gateway_memory.store.journal.accepting import NewTurn
 from gateway_memory.store.journal.in_place import JournalInPlace
-from gateway_memory.store.journal.session_state import Observation
+from gateway_memory.store.journal.session_state import NewTurn, Observation
 
 __all__ = ["Exchange", "Reached", "exchanges_of", "feed", "observations_of", "read_exchanges", "read_last_message"]
 

@@ -18,8 +18,7 @@ from typing import Any, Final, Literal
 
 from gateway_memory.errors import UsageError, WorkspaceError
 from gateway_memory.scope import Scope
-from gateway_memory.store.disk.private import private_folder
-from gateway_memory.store.disk.workspace import STATE_FOLDER, locked
+from gateway_memory.store.disk.workspace import STATE_FOLDER, locked, private_folder
 
 __all__ = ["Client", "ClientTokens", "Grant", "Keys", "host_token", "host_token_path"]
 

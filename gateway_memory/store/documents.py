@@ -1,15 +1,174 @@
-"""The names of a scope's documents, and the result of an edit. Pure functions over text."""
+"""The names of a scope's documents, the result of an edit, its patch, and how two edits merge. Pure functions."""
 
+import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import takewhile
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 
 from gateway_memory.store import markdown
-from gateway_memory.store.patch import Patch, patch_of, taken_back
 
-__all__ = ["MEMORY_FILE", "FileEdit", "day_file", "edited", "edited_all", "is_day_file", "is_document", "is_writable"]
+__all__ = [
+    "MEMORY_FILE",
+    "FileEdit",
+    "Patch",
+    "day_file",
+    "edited",
+    "edited_all",
+    "is_day_file",
+    "is_document",
+    "is_writable",
+    "merged",
+    "patch_of",
+    "taken_back",
+]
+
+
+# A compact record of an edit: the changed lines, and a digest of the whole result.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """A replaced range: from line `at` (counted from 0) of the new text, `after` replaced `before`."""
+
+    at: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """An edit of one file. made: the edit created the file. digest: of the resulting text."""
+
+    file: str
+    made: bool
+    digest: str
+    hunks: tuple[Hunk, ...]
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "Patch":
+        """Return the patch from the mapping that `asdict` and JSON produced."""
+        hunks = tuple(
+            Hunk(at=hunk["at"], before=tuple(hunk["before"]), after=tuple(hunk["after"])) for hunk in raw["hunks"]
+        )
+        return cls(file=raw["file"], made=raw["made"], digest=raw["digest"], hunks=hunks)
+
+
+def patch_of(file: str, before: str, after: str, *, made: bool) -> Patch:
+    """Return the patch that turns `after` back into `before`."""
+    old, new = before.split("\n"), after.split("\n")
+    # Most edits touch a few lines of many, and comparing takes longer than finding where they are.
+    head = sum(1 for _ in takewhile(_is_pair, zip(old, new, strict=False)))
+    tail = sum(1 for _ in takewhile(_is_pair, zip(reversed(old[head:]), reversed(new[head:]), strict=False)))
+    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
+    hunks = tuple(
+        Hunk(at=head + start, before=tuple(old[old_start:old_end]), after=tuple(new[start:end]))
+        for kind, old_start, old_end, start, end in SequenceMatcher(a=old, b=new, autojunk=False).get_opcodes()
+        if kind != "equal"
+    )
+    return Patch(file=file, made=made, digest=_digest(after), hunks=hunks)
+
+
+def _is_pair(lines: tuple[str, str]) -> bool:
+    return lines[0] == lines[1]
+
+
+def taken_back(text: str, patch: Patch) -> str | None:
+    """Return the text before the patch; None if the text is not the patch's result, or if the patch changed nothing."""
+    if not patch.hunks or _digest(text) != patch.digest:
+        return None
+    lines = text.split("\n")
+    for hunk in reversed(patch.hunks):
+        lines[hunk.at : hunk.at + len(hunk.after)] = hunk.before
+    return "\n".join(lines)
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+
+
+# Merge two edits of a text, line by line. Pure functions.
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The text with both edits; "" if they conflict. conflicts: where, as the first lines in one's own text, from 1."""
+
+    text: str
+    conflicts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """Lines start … end - 1 of the basis became `lines`, which begin at line `at` of the edited text."""
+
+    start: int
+    end: int
+    lines: tuple[str, ...]
+    at: int
+
+    @property
+    def change(self) -> tuple[int, int, tuple[str, ...]]:
+        return self.start, self.end, self.lines
+
+
+def merged(base: str, theirs: str, mine: str) -> Merged:
+    """Return a text with the edits of both sides.
+
+    Edits conflict if they change the same line in different ways, or insert different lines at the same place. Edits of
+    neighbouring lines do not.
+    """
+    lines = _lines(base)
+    ours, others = _edits(lines, _lines(mine)), _edits(lines, _lines(theirs))
+    known = {edit.change for edit in others}
+    fresh = [edit for edit in ours if edit.change not in known]
+    conflicts = tuple(edit.at + 1 for edit in fresh if any(_collide(edit, other) for other in others))
+    if conflicts:
+        return Merged("", conflicts)
+    done: list[str] = []
+    upto = 0
+    for edit in sorted([*others, *fresh], key=lambda edit: (edit.start, edit.end)):
+        done += [*lines[upto : edit.start], *edit.lines]
+        upto = edit.end
+    return Merged("".join(_ended([*done, *lines[upto:]])))
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text with their ends. Only a line feed ends a line, as in the documents."""
+    found = [f"{line}\n" for line in text.split("\n")]
+    found[-1] = found[-1][:-1]
+    return found if found[-1] else found[:-1]
+
+
+def _edits(old: Sequence[str], new: Sequence[str]) -> list[_Edit]:
+    # Most edits touch a few lines of many, and comparing takes longer than finding where they are.
+    head = sum(1 for _ in takewhile(_is_pair, zip(old, new, strict=False)))
+    tail = sum(1 for _ in takewhile(_is_pair, zip(reversed(old[head:]), reversed(new[head:]), strict=False)))
+    matcher = SequenceMatcher(a=old[head : len(old) - tail], b=new[head : len(new) - tail], autojunk=False)
+    return [
+        _Edit(head + start, head + end, tuple(new[head + new_start : head + new_end]), head + new_start)
+        for kind, start, end, new_start, new_end in matcher.get_opcodes()
+        if kind != "equal"
+    ]
+
+
+def _collide(one: _Edit, other: _Edit) -> bool:
+    if one.start == one.end == other.start == other.end:
+        return True
+    return max(one.start, other.start) < min(one.end, other.end) or any(
+        outer.start < inner.start == inner.end < outer.end for outer, inner in ((one, other), (other, one))
+    )
+
+
+def _ended(lines: Sequence[str]) -> Iterator[str]:
+    """Yield lines; what was the last line of one side, and is none any more, gets its end."""
+    last = len(lines) - 1
+    for number, line in enumerate(lines):
+        yield line if number == last or line.endswith("\n") else f"{line}\n"
+
 
 MEMORY_FILE: Final = "MEMORY.md"
 _NOTE: Final = re.compile(r"memory/(?!\.)[^/\\\x00-\x1f\x7f]+\.md")

@@ -4,7 +4,7 @@ A memory is one list item, `- Prefers Python for scripts <!-- gm:k7f3q2a1 O 0.9 
 values that differ from the defaults (type W, confidence 1.0). A line without a comment is a memory too; its id is a
 digest of its text. Everything else is preserved byte for byte: lines are split at LF only and written back unchanged.
 
-A line may also have annotations (`annotations.py`), which are no part of its text.
+A line may also have annotations (`markdown.py`), which are no part of its text.
 """
 
 import hashlib
@@ -12,13 +12,70 @@ import os
 import re
 import unicodedata
 from base64 import b32encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, cast, get_args
+from typing import Final, Literal, cast, get_args
 
-from gateway_memory.store.annotations import is_annotation, split_annotations
+__all__ = [
+    "Addition",
+    "Block",
+    "MemoryType",
+    "content_id",
+    "edit",
+    "importance_of",
+    "is_annotation",
+    "new_id",
+    "noted",
+    "one_line",
+    "parse",
+    "project_of",
+    "render_item",
+]
 
-__all__ = ["Addition", "Block", "MemoryType", "content_id", "edit", "new_id", "one_line", "parse", "render_item"]
+
+# What OpenClaw's files say of a line in comments: `- Keep it on loopback. <!-- trigger: gateway setup -->`.
+#
+# trigger: phrases for which the line is wanted, split by commas or semicolons. importance: from 1 to 10. project:
+# where it holds. observed: "2026-07-27 | status: active", or superseded. They are no part of the line's text, and
+# stay with the line in its document. Pure functions.
+
+_ANNOTATION: Final = re.compile(r"(?:trigger|importance|project|observed):[^<>\n]{1,500}")
+_MOST_IMPORTANT: Final = 10
+
+
+def is_annotation(text: str) -> bool:
+    """Return whether a text can be an annotation of a line."""
+    return bool(_ANNOTATION.fullmatch(text))
+
+
+def split_annotations(line: str) -> tuple[str, list[str]]:
+    """Return a line without the annotations at its end, and these, in order."""
+    found: list[str] = []
+    while (text := line.rstrip()).endswith("-->") and (start := text.rfind("<!--")) >= 0:
+        annotation = text[start + 4 : -3].strip()
+        if not is_annotation(annotation):
+            break
+        found.insert(0, annotation)
+        line = text[:start]
+    return line, found
+
+
+def noted(annotations: Sequence[str]) -> Mapping[str, str]:
+    """Return the annotations by their names."""
+    return {name: value.strip() for name, value in (each.split(":", 1) for each in annotations)}
+
+
+def project_of(annotations: Sequence[str]) -> str:
+    """Return the name of the project in which a line holds, at the end of its address; "" if nothing is said of it."""
+    address = noted(annotations).get("project", "").rstrip("/")
+    return address.rpartition("/")[2].removesuffix(".git")
+
+
+def importance_of(annotations: Sequence[str]) -> float | None:
+    """Return the importance from 0 to 1, or None if nothing is said of it."""
+    value = noted(annotations).get("importance", "")
+    return min(_MOST_IMPORTANT, int(value)) / _MOST_IMPORTANT if value.isascii() and value.isdigit() else None
+
 
 MemoryType = Literal["W", "B", "O", "S"]
 """World, biographical, opinion, stage summary."""

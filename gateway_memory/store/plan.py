@@ -6,12 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import FileEdit, is_writable
+from gateway_memory.store.documents import FileEdit, Patch, is_writable
 from gateway_memory.store.markdown import Addition
-from gateway_memory.store.patch import Patch
-from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.record import MemoryRecord, Review, Settled
 from gateway_memory.store.report import Rated
-from gateway_memory.store.review import Review, Settled
 
 __all__ = ["CandidateOutcome", "Moved", "Plan", "Receipt", "Retired", "Stage"]
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:  # hooks need none of these
     from gateway_memory.scope import Scope
-    from gateway_memory.store.documents import FileEdit
-    from gateway_memory.store.patch import Patch
+    from gateway_memory.store.documents import FileEdit, Patch
     from recall import Stamp
 
 __all__ = ["Documents", "Lease", "RecordFile", "Signals", "Stamps"]

@@ -1,14 +1,26 @@
-"""The record of one memory, as it is stored, exported, imported and shown."""
+"""The record of one memory, as it is stored, exported, imported and shown; and what of it waits for a review."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from extractor import traits_of
+from extractor import Doubt, traits_of
 from gateway_memory.store.markdown import MemoryType
 
-__all__ = ["EXCHANGE", "RECORD_FIELDS", "SAID", "TALK", "UNWRITTEN", "MemoryRecord"]
+__all__ = [
+    "EXCHANGE",
+    "OPEN",
+    "RECORD_FIELDS",
+    "SAID",
+    "TALK",
+    "UNWRITTEN",
+    "MemoryRecord",
+    "Review",
+    "ReviewState",
+    "Settled",
+]
+
 
 SAID: Final = "said"
 """The category of text that the user said and asked to forget, but that was never a memory. No document contains it."""
@@ -87,3 +99,41 @@ class MemoryRecord:
 
 
 RECORD_FIELDS: Final = tuple(field.name for field in fields(MemoryRecord))
+
+
+# What waits for a person's review before it becomes a memory, and what a review decided.
+
+ReviewState = Literal["waiting", "approved", "rejected", "never", "expired", "replaced", "forgotten"]
+"""never: rejected, and nothing alike is asked about again. replaced: by a newer candidate that waits."""
+OPEN: Final = "waiting"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """A candidate and why it waits. It is neither recalled nor searched, announced or loaded.
+
+    scope: whose memory it would be. memory: as it would be kept; its id is that of the review. at: since when it waits,
+    in epoch seconds. against: the line of MEMORY.md that it contradicts, or "". supersedes: the memories that it
+    replaces, according to a model.
+    """
+
+    scope: str
+    memory: MemoryRecord
+    reason: Doubt
+    at: float
+    against: str = ""
+    supersedes: tuple[str, ...] = ()
+    state: ReviewState = "waiting"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what has no column of its own as a mapping for JSON."""
+        return {"memory": self.memory.to_json(), "against": self.against, "supersedes": list(self.supersedes)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What became of a review. An undo makes it wait again. was: its state before."""
+
+    id: str
+    state: ReviewState
+    was: ReviewState = "waiting"

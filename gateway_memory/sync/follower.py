@@ -9,21 +9,73 @@ from pathlib import Path
 from typing import Final
 
 from extractor import traits_of
+from gateway_memory.errors import StoreError
+from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.clock import noon_of
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
-from gateway_memory.store.annotations import importance_of, noted
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file, is_writable
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.ledger import Ledger
-from gateway_memory.store.markdown import Block, content_id, parse
+from gateway_memory.store.markdown import Block, content_id, importance_of, noted, one_line, parse
 from gateway_memory.store.ports import Documents, Stamps
 from gateway_memory.store.record import MemoryRecord
-from gateway_memory.sync.edits import Edited, Edits
 from gateway_memory.sync.episodes import is_episode_page
+from notifier import Announcer, MemoryChange
 from recall import Entry, Recaller, Stamp, Stored, consume_exception
 
-__all__ = ["IMPORTANCE", "Follower", "is_announced"]
+__all__ = ["IMPORTANCE", "Edits", "Follower", "is_announced"]
+
+log = get_logger(__name__)
+
+# Announce lines that a person or a tool wrote or deleted. The first process that notices them announces them once.
+
+_ANNOUNCED_AT_ONCE: Final = 64
+"""The maximum number of lines to announce at once: the last ones of a large edit. Recall finds the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    """Lines that were added or removed. A line with changed text counts as added. `source` wrote `file`."""
+
+    added: tuple[Stored, ...] = ()
+    removed: tuple[Stored, ...] = ()
+    file: str = ""
+    source: str = ""
+
+
+class Edits:
+    """Announces the edits that the follower finds."""
+
+    def __init__(self, runtime: Runtime, event_log: EventLog, announcer: Announcer) -> None:
+        self._runtime = runtime
+        self._event_log = event_log
+        self._announcer = announcer
+
+    async def found(self, scope: str, edited: Edited) -> None:
+        """Announce edits by hand. The index has them already, so a failure is only logged."""
+        now = self._runtime.timestamp()
+        changes = [
+            MemoryChange(
+                id=row.entry.id,
+                text=one_line(row.entry.text),
+                at=now,
+                action="removed" if gone else "added",
+                source=edited.source if row.file == edited.file else "",
+                by_hand=True,
+            )
+            for gone, rows in ((True, edited.removed), (False, edited.added))
+            for row in rows[-_ANNOUNCED_AT_ONCE:]
+        ]
+        try:
+            events = await self._event_log.notice(scope, changes, now)
+        except StoreError as error:
+            log.warning("edits.not_announced", error=type(error).__name__, lines=len(changes))
+            self._runtime.on_error("edits", error)
+            return
+        for event in events:
+            self._announcer.announce(event)
+
 
 IMPORTANCE: Final = {"high": 0.9, "normal": 0.5}
 _MOST_SCOPES: Final = 1000

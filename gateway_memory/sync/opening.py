@@ -18,16 +18,14 @@ from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.files import MarkdownFiles
 from gateway_memory.store.disk.in_memory import DocumentsInMemory, RecordsInMemory
-from gateway_memory.store.disk.private import private_folder
 from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.disk.slots import NoSlot, Slot
-from gateway_memory.store.disk.workspace import INDEX_FILE, SPOOL_FILE, STATE_FOLDER
+from gateway_memory.store.disk.workspace import INDEX_FILE, SPOOL_FILE, STATE_FOLDER, private_folder
 from gateway_memory.store.journal.connection import IN_MEMORY
 from gateway_memory.store.journal.store import Store, open_sqlite
 from gateway_memory.store.summaries import SESSIONS_FILE
-from gateway_memory.sync.edits import Edits
 from gateway_memory.sync.episodes import EpisodeFollower
-from gateway_memory.sync.follower import Follower
+from gateway_memory.sync.follower import Edits, Follower
 from gateway_memory.sync.storage import Storage
 from notifier import Announcer
 from recall import Recaller, RecallError, Rows

@@ -14,12 +14,10 @@ from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.scope import Scope
-from gateway_memory.store.disk.private import private_folder
-from gateway_memory.store.documents import MEMORY_FILE, FileEdit, is_document
+from gateway_memory.store.disk.workspace import private_folder
+from gateway_memory.store.documents import MEMORY_FILE, FileEdit, is_document, merged, patch_of
 from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.merging import merged
-from gateway_memory.store.patch import patch_of
 from gateway_memory.store.ports import Documents
 from gateway_memory.sync.opening import open_ports
 

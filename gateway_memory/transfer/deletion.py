@@ -21,7 +21,7 @@ from gateway_memory.sync.opening import dsn_of
 from recall import RecallError, erase_scope, peek
 
 if TYPE_CHECKING:
-    from gateway_memory.store.postgres.erasing import ScopeTables
+    from gateway_memory.store.postgres.scopes import ScopeTables
 
 __all__ = ["Deletion", "delete", "lines_of", "linked_with", "places", "survey"]
 
@@ -315,6 +315,6 @@ class Deletion:
         return [scope, *self.linked_with(scope)]
 
     def _tables(self) -> "ScopeTables":
-        from gateway_memory.store.postgres.erasing import ScopeTables
+        from gateway_memory.store.postgres.scopes import ScopeTables
 
         return ScopeTables(dsn_of(self.store), self.store.schema)

@@ -12,10 +12,10 @@ from typing import Any, Final
 from gateway_memory.errors import UsageError
 from gateway_memory.runtime.runtime import compute
 from gateway_memory.scope import OWNER_SCOPE, Scope
-from gateway_memory.store.disk.private import private_folder, write_private
+from gateway_memory.store.disk.workspace import private_folder, write_private
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.markdown import parse
-from gateway_memory.store.review import Review
+from gateway_memory.store.record import Review
 from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.sync.storage import Storage, record_of
 from gateway_memory.transfer.memories import note_file, prose_of

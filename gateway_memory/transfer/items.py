@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from gateway_memory.store.journal.episodes import Episode
-from gateway_memory.store.record import MemoryRecord
-from gateway_memory.store.review import Review
+from gateway_memory.store.record import MemoryRecord, Review
 from gateway_memory.store.summaries import SessionRecord
 
 __all__ = [

@@ -10,13 +10,20 @@ from typing import Any, Final, get_args
 
 from extractor import Doubt, clean, written
 from gateway_memory.runtime.clock import noon_of
-from gateway_memory.store.annotations import importance_of, is_annotation, noted, project_of
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.sessions import End
-from gateway_memory.store.markdown import Block, MemoryType, one_line, parse
-from gateway_memory.store.record import MemoryRecord
-from gateway_memory.store.review import Review, ReviewState
+from gateway_memory.store.markdown import (
+    Block,
+    MemoryType,
+    importance_of,
+    is_annotation,
+    noted,
+    one_line,
+    parse,
+    project_of,
+)
+from gateway_memory.store.record import MemoryRecord, Review, ReviewState
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.transfer.items import (
     LONGEST_LINE,

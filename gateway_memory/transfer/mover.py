@@ -89,7 +89,7 @@ def move(source: Place, target: Place, *, progress: Callable[[int], object] = la
         both = "in PostgreSQL" if source.is_shared else "files"
         raise UsageError(f"both configs say that the memory is {both}: {advice}")
     shared = source if source.is_shared else target
-    from gateway_memory.store.postgres.moving import PostgresSide
+    from gateway_memory.store.postgres.scopes import PostgresSide
     from gateway_memory.store.postgres.spool import waiting_in
 
     spool = source.workspace / STATE_FOLDER / SPOOL_FILE

@@ -16,8 +16,8 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.store import Store
-from gateway_memory.store.postgres.erasing import ScopeTables
 from gateway_memory.store.postgres.opening import open_postgres
+from gateway_memory.store.postgres.scopes import ScopeTables
 from gateway_memory.sync.opening import open_store
 
 ZOE, ADA = "user:zoe", "user:ada"

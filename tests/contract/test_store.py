@@ -19,20 +19,18 @@ from gateway_memory.observability.metrics import Failure
 from gateway_memory.scope import OWNER_SCOPE, resolve_scope
 from gateway_memory.store.disk.slots import Slot
 from gateway_memory.store.documents import MEMORY_FILE, FileEdit
-from gateway_memory.store.journal.accepting import NewTurn
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.ledger import MEMORY_FULL
-from gateway_memory.store.journal.session_state import Observation
+from gateway_memory.store.journal.session_state import NewTurn, Observation
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.markdown import Addition, parse
 from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
 from gateway_memory.store.postgres.documents import DocumentRows
 from gateway_memory.store.postgres.opening import open_postgres
-from gateway_memory.store.record import EXCHANGE, TALK, MemoryRecord
+from gateway_memory.store.record import EXCHANGE, TALK, MemoryRecord, Review, Settled
 from gateway_memory.store.report import Considered, Rated, ReplyReport, Verdict
-from gateway_memory.store.review import Review, Settled
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.opening import open_store
 from notifier import Event, MemoryChange, NotifierStatus

@@ -14,7 +14,9 @@ from patience import seconds
 from thorough import amount
 
 from gateway_memory.scope import OWNER_SCOPE
-from gateway_memory.store.disk import kernel, lines, replacing
+from gateway_memory.store.disk import replacing
+from gateway_memory.store.disk import replacing as kernel
+from gateway_memory.store.disk import replacing as lines
 from gateway_memory.store.disk.files import MarkdownFiles, _edit
 from gateway_memory.store.documents import FileEdit
 from gateway_memory.store.markdown import Addition, parse

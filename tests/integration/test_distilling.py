@@ -17,8 +17,8 @@ from gateway_memory.config.settings import DistillSettings, MemorySync
 from gateway_memory.store.disk import files
 from gateway_memory.store.disk.files import MarkdownFiles
 from gateway_memory.store.documents import FileEdit
+from gateway_memory.store.journal.ledger import Uses
 from gateway_memory.store.journal.turns import Turns
-from gateway_memory.store.journal.uses import Uses
 from gateway_memory.store.record import MemoryRecord
 from recall import EmbedderSettings, RecallSettings
 

@@ -15,7 +15,7 @@ from postgres import POSTGRES, app_of, migrated
 
 from gateway_memory.scope import resolve_scope
 from gateway_memory.store.postgres.connection import in_schema
-from gateway_memory.store.postgres.erasing import ScopeTables
+from gateway_memory.store.postgres.scopes import ScopeTables
 from recall import Entry, Filter, PostgresRows, Recall, Recaller, RecallSettings, Stamp
 from recall.encoding.encoder import BUNDLED
 from recall.rows.port import LargeScope

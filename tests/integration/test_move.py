@@ -22,12 +22,12 @@ from gateway_memory import OWNER, GatewayMemory, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.errors import StoreError
 from gateway_memory.scope import OWNER_SCOPE, Scope
-from gateway_memory.store.journal.accepting import NewTurn
 from gateway_memory.store.journal.moving import FilesSide
+from gateway_memory.store.journal.session_state import NewTurn
 from gateway_memory.store.journal.sqlite import open_journal
 from gateway_memory.store.moving import LEFT, PARTS
-from gateway_memory.store.postgres.moving import PostgresSide
 from gateway_memory.store.postgres.schema import check
+from gateway_memory.store.postgres.scopes import PostgresSide
 from gateway_memory.store.summaries import SessionRecord
 from gateway_memory.sync.opening import open_store
 

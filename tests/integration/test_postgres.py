@@ -25,7 +25,7 @@ from gateway_memory.cli.main import main
 from gateway_memory.config.settings import IncrementalSyncSettings, MemorySync, OpeningSettings, StoreSettings
 from gateway_memory.errors import ConfigError, LeaseLostError, SchemaFromFutureError, StoreError, UsageError
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.accepting import NewTurn
+from gateway_memory.store.journal.session_state import NewTurn
 from gateway_memory.store.journal.sql import Database
 from gateway_memory.store.journal.sqlite import migrate as migrate_file
 from gateway_memory.store.journal.store import Store
@@ -34,8 +34,8 @@ from gateway_memory.store.postgres.connection import PostgresConnection
 from gateway_memory.store.postgres.hosts import HostSlot
 from gateway_memory.store.postgres.opening import open_postgres
 from gateway_memory.store.postgres.schema import check, migrate, standing
-from gateway_memory.store.postgres.turns import PostgresTurns
-from gateway_memory.sync.neighbours import Neighbours
+from gateway_memory.store.postgres.spool import PostgresTurns
+from gateway_memory.sync.peers import Neighbours
 from gateway_memory.transfer.deletion import Deletion, lines_of
 from notifier import Event, MemoryChange
 from recall import EmbedderSettings, Recall, RecallSettings

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from gateway_memory.store.documents import patch_of, taken_back
 from gateway_memory.store.markdown import (
     MAX_TEXT_LENGTH,
     Addition,
@@ -17,7 +18,6 @@ from gateway_memory.store.markdown import (
     parse,
     render_item,
 )
-from gateway_memory.store.patch import patch_of, taken_back
 
 FILE = "MEMORY.md"
 LINES = st.lists(

@@ -21,9 +21,8 @@ from gateway_memory.runtime.runtime import Threads
 from gateway_memory.scope import OWNER_SCOPE, Scope, folders_in
 from gateway_memory.store.disk import replacing
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own, writable
-from gateway_memory.store.disk.private import FILE_MODE
-from gateway_memory.store.documents import MEMORY_FILE, FileEdit, edited
-from gateway_memory.store.patch import Patch
+from gateway_memory.store.disk.workspace import FILE_MODE
+from gateway_memory.store.documents import MEMORY_FILE, FileEdit, Patch, edited
 from gateway_memory.store.ports import Stamps
 from recall import Stamp
 

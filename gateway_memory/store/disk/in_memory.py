@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import FileEdit, edited_all
-from gateway_memory.store.patch import Patch
+from gateway_memory.store.documents import FileEdit, Patch, edited_all
 from gateway_memory.store.ports import Stamps
 from gateway_memory.store.summaries import parsed
 from recall import Stamp

@@ -35,7 +35,7 @@ class DiskRecords:
             return None
 
     def append(self, lines: bytes) -> None:
-        from gateway_memory.store.disk.lines import append
+        from gateway_memory.store.disk.replacing import append
 
         append(self._place(self.path.name), lines)
 
@@ -45,7 +45,7 @@ class DiskRecords:
         rewrite(self._place(self.path.name), change)
 
     def put_aside(self, lines: bytes) -> None:
-        from gateway_memory.store.disk.lines import append
+        from gateway_memory.store.disk.replacing import append
 
         append(self._place(DAMAGED_FILE), lines)
 

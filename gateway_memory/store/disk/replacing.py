@@ -5,30 +5,195 @@ under a hidden name, since a tool that opened it earlier may still write to it. 
 file, until no process has the old one open for writing. After a crash, the next writer takes over the kept files.
 """
 
+import ctypes
 import errno
+import fcntl
 import hashlib
 import os
 import re
+import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from gateway_memory.observability.logger import get_logger
-from gateway_memory.store.disk.kernel import is_anothers, is_unwritten, persist, rename
-from gateway_memory.store.disk.lines import append, content_of, read, read_whole
-from gateway_memory.store.disk.private import private_folder
+from gateway_memory.store.disk.workspace import private_folder
 
-__all__ = ["Gone", "has_leftovers", "is_looked_for", "look", "rewrite", "sweep"]
+__all__ = [
+    "Gone",
+    "append",
+    "has_leftovers",
+    "is_looked_for",
+    "is_unwritten",
+    "look",
+    "persist",
+    "read",
+    "rename",
+    "rewrite",
+    "sweep",
+]
 
 log = get_logger(__name__)
 
-_ATTEMPTS: Final = 20
+# System calls for files that Python does not expose, with fallbacks for kernels without them.
+
+_NO_SUCH_CALL: Final = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
+
+
+def is_unwritten(descriptor: int) -> bool | None:
+    """Return whether no process has a file open for writing; None if the kernel can't tell."""
+    if sys.platform != "linux":
+        return None
+    try:
+        # The kernel grants a read lease only if there is no writer. If a process opens the file in this moment, the
+        # kernel sends a signal. SIGURG is ignored by default, while the kernel's default signal would end the process.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError as error:
+        return False if error.errno in (errno.EAGAIN, errno.EBUSY) else None
+    return True
+
+
+def rename(source: Path, target: Path, *, exchange: bool) -> None:
+    """Exchange two files, or rename one to a free name; atomically if the file system supports it."""
+    call = _SYSTEM.exchange if exchange else _SYSTEM.rename_new
+    problem = call(os.fsencode(source), os.fsencode(target))
+    if problem == 0:
+        return
+    if problem not in _NO_SUCH_CALL:
+        raise OSError(problem, os.strerror(problem), str(target))
+    if not exchange:
+        target.hardlink_to(source)
+        source.unlink()
+        return
+    spare = source.with_name(f".{os.getpid():x}-0.tmp")
+    with suppress(OSError):  # without links the old file can't be kept
+        spare.hardlink_to(target)
+    source.replace(target)
+    with suppress(FileNotFoundError):
+        spare.rename(source)
+
+
+class _System:
+    """The rename system calls that Python does not expose. Each returns an error number, or 0."""
+
+    def __init__(self) -> None:
+        library = ctypes.CDLL(None, use_errno=True)
+        self._call: Any = None
+        if sys.platform == "darwin":
+            self._call = getattr(library, "renamex_np", None)
+            self._flags = (4, 2)
+        else:
+            self._call = getattr(library, "renameat2", None)
+            self._flags = (1, 2)
+
+    def rename_new(self, source: bytes, target: bytes) -> int:
+        return self._rename(source, target, self._flags[0])
+
+    def exchange(self, source: bytes, target: bytes) -> int:
+        return self._rename(source, target, self._flags[1])
+
+    def _rename(self, source: bytes, target: bytes, flag: int) -> int:
+        if self._call is None:
+            return errno.ENOSYS
+        here = -100  # AT_FDCWD: unused, since these paths are absolute
+        arguments = (source, target, flag) if sys.platform == "darwin" else (here, source, here, target, flag)
+        return ctypes.get_errno() if self._call(*arguments) else 0
+
+
+_SYSTEM: Final = _System()
+
+
+def persist(folder: Path) -> None:
+    """Flush the directory entries of a folder to disk. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def is_anothers(number: str | None) -> bool:
+    """Return whether a process is alive and not this one. number: its id in hexadecimal, None if unknown."""
+    if number is None or int(number, 16) == os.getpid():
+        return False
+    try:
+        os.kill(int(number, 16), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+# Read files of lines that other tools write to, and append to them.
+
 _POLLS: Final = 25
 _POLL_SECONDS: Final = 0.001
+
+
+def append(path: Path, lines: bytes) -> None:
+    """Append whole lines to a file, atomically. Raises OSError."""
+    private_folder(path.parent)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":  # an incomplete line
+            lines = b"\n" + lines
+        written = 0
+        try:
+            while written < len(lines):
+                written += os.write(descriptor, lines[written:])
+            os.fsync(descriptor)
+        except OSError:
+            if os.fstat(descriptor).st_size == size + written:  # never cut off what others have appended
+                os.ftruncate(descriptor, size)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def content_of(descriptor: int) -> bytes:
+    """Return the content of an open file."""
+    parts: list[bytes] = []
+    position = 0
+    while part := os.pread(descriptor, 1 << 20, position):
+        parts.append(part)
+        position += len(part)
+    return b"".join(parts)
+
+
+def read(path: Path) -> bytes | None:
+    """Return a file's content; None if there is no file."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def read_whole(path: Path) -> bytes | None:
+    """Read a file, and wait briefly for a last line of which only a part stands there.
+
+    A write that crosses a page of the file becomes visible in two parts.
+    """
+    content = read(path)
+    for _ in range(_POLLS):
+        if not content or content.endswith(b"\n"):
+            break
+        time.sleep(_POLL_SECONDS)
+        content, before = read(path), content
+        if content == before:
+            break
+    return content
+
+
+_ATTEMPTS: Final = 20
 _SURE_SECONDS: Final = 1.0
 """After this time, a process that was about to open the old file has opened it, even on a busy machine."""
 _SURE_AT_CLOSE_SECONDS: Final = 0.02

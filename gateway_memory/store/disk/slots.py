@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from gateway_memory.errors import StoreError
 from gateway_memory.runtime.runtime import compute
-from gateway_memory.store.disk.private import FILE_MODE, private_folder
+from gateway_memory.store.disk.workspace import FILE_MODE, private_folder
 
 __all__ = ["NoSlot", "Slot", "all_slots"]
 

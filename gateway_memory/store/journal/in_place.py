@@ -12,10 +12,9 @@ from gateway_memory.errors import store_failed
 from gateway_memory.scope import OWNER_KEY
 from gateway_memory.store.disk.record_file import DiskRecords
 from gateway_memory.store.journal import session_state
-from gateway_memory.store.journal.accepting import accept
 from gateway_memory.store.journal.episodes import Episode, Told, latest_of, told_of
 from gateway_memory.store.journal.records import is_saved
-from gateway_memory.store.journal.session_state import Observation
+from gateway_memory.store.journal.session_state import Observation, accept
 from gateway_memory.store.journal.shown import forget_shown, show
 from gateway_memory.store.journal.sql import member
 from gateway_memory.store.journal.sqlite import open_journal, transaction
@@ -24,7 +23,7 @@ from gateway_memory.store.summaries import SESSIONS_FILE
 from gateway_memory.store.withheld import Withheld
 
 if TYPE_CHECKING:
-    from gateway_memory.store.journal.accepting import NewTurn
+    from gateway_memory.store.journal.session_state import NewTurn
 
 __all__ = ["JournalInPlace", "KeptTurn", "journal_id"]
 

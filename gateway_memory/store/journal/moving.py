@@ -13,12 +13,10 @@ from typing import Any, Final
 
 from gateway_memory.errors import UsageError, store_failed
 from gateway_memory.scope import Scope, folders_in
-from gateway_memory.store.disk.kernel import persist
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own, scan_own
-from gateway_memory.store.disk.private import private_folder
-from gateway_memory.store.disk.replacing import sweep
+from gateway_memory.store.disk.replacing import persist, sweep
 from gateway_memory.store.disk.slots import all_slots
-from gateway_memory.store.disk.workspace import STATE_FOLDER, locked
+from gateway_memory.store.disk.workspace import STATE_FOLDER, locked, private_folder
 from gateway_memory.store.journal.sql import Database, upsert
 from gateway_memory.store.journal.sqlite import MOVING, open_journal, transaction
 from gateway_memory.store.moving import (

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from gateway_memory.store.journal.sql import AMONG, EVERY, UNDECODABLE, Database, Named, SqlConnection
 from gateway_memory.store.journal.withheld import withheld
 from gateway_memory.store.plan import Plan
-from gateway_memory.store.record import MemoryRecord
-from gateway_memory.store.review import Review, ReviewState
+from gateway_memory.store.record import MemoryRecord, Review, ReviewState
 
 if TYPE_CHECKING:
     from extractor import Doubt

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import SchemaFromFutureError, StoreError
-from gateway_memory.store.disk.private import private_file, private_folder
-from gateway_memory.store.disk.workspace import STATE_FOLDER
+from gateway_memory.store.disk.workspace import STATE_FOLDER, private_file, private_folder
 from gateway_memory.store.steps import FIRST, Steps
 
 __all__ = ["MOVING", "STEPS", "migrate", "open_journal", "transaction", "use_write_ahead_log"]

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from gateway_memory.scope import Scope
-from gateway_memory.store.journal.connection import IN_MEMORY, Connection
-from gateway_memory.store.journal.database import open_database
+from gateway_memory.store.journal.connection import IN_MEMORY, Connection, open_database
 from gateway_memory.store.journal.episodes import Episodes
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.health import Health

@@ -1,11 +1,51 @@
-"""Delete what the journal no longer needs, some rows at a time, without making anybody wait."""
+"""Rows of the journal that nothing needs, or that can't be decoded: deleted or set aside, some at a time."""
 
 import json
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
-from gateway_memory.store.journal.sql import AMONG, EVERY, SqlConnection
+from gateway_memory.observability.logger import get_logger
+from gateway_memory.store.journal.sql import AMONG, EVERY, UNDECODABLE, Database, SqlConnection
 
-__all__ = ["FAILED", "Tidier"]
+__all__ = ["FAILED", "Tidier", "decoded", "put"]
+
+log = get_logger(__name__)
+
+# Set aside and count rows of the journal that can't be decoded, so that one flipped byte blocks nothing else.
+
+T = TypeVar("T")
+
+
+async def decoded(
+    connection: SqlConnection, table: str, key: str, rows: Sequence[Sequence[Any]], decode: Callable[[Sequence[Any]], T]
+) -> list[T]:
+    """Return the decoded rows (key, scope, body, …) of a table. Rows that can't be decoded are moved out of the table.
+
+    key: the column of the rows' keys.
+    """
+    found: list[T] = []
+    bad: list[Sequence[Any]] = []
+    for row in rows:
+        try:
+            found.append(decode(row))
+        except UNDECODABLE:
+            bad.append(row)
+
+    def work(database: Database) -> None:
+        for row in bad:
+            if database.execute(f"DELETE FROM {table} WHERE {key} = ?", (row[0],)).rowcount:
+                put(database, table, row[1], row[2])
+
+    if bad:
+        await connection.transact(work, of=EVERY)
+    return found
+
+
+def put(database: Database, table: str, scope: object, body: object) -> None:
+    """Store a body that can't be decoded, within the caller's transaction."""
+    log.error("journal.row_unreadable", table=table)
+    database.execute("INSERT INTO unreadable (scope, place, body) VALUES (?, ?, ?)", (str(scope), table, str(body)))
+
 
 FAILED: Final = 2
 """The value of the column `stage` for a turn whose model failed."""

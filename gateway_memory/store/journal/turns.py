@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from gateway_memory.errors import LeaseLostError
-from gateway_memory.store.journal.accepting import NewTurn, accept
+from gateway_memory.store.documents import Patch
 from gateway_memory.store.journal.episodes import Episode, Unread, keep_episodes, take_unread, wait_for_model
 from gateway_memory.store.journal.event_log import EventLog
-from gateway_memory.store.journal.memory_rows import save_memories
+from gateway_memory.store.journal.ledger import save_memories
 from gateway_memory.store.journal.reviews import save_reviews
-from gateway_memory.store.journal.session_state import remember
+from gateway_memory.store.journal.session_state import NewTurn, accept, remember
 from gateway_memory.store.journal.sql import (
     AMONG,
     AMONG_NUMBERS,
@@ -23,9 +23,7 @@ from gateway_memory.store.journal.sql import (
     member,
     upsert,
 )
-from gateway_memory.store.journal.tidying import FAILED, Tidier
-from gateway_memory.store.journal.unreadable import decoded
-from gateway_memory.store.patch import Patch
+from gateway_memory.store.journal.tidying import FAILED, Tidier, decoded
 from gateway_memory.store.plan import Plan
 from gateway_memory.store.ports import Lease
 from gateway_memory.store.report import ReplyReport

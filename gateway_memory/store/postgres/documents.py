@@ -13,9 +13,8 @@ from typing import Any, Final
 from gateway_memory.errors import StoreBusyError, StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.scope import Scope
-from gateway_memory.store.documents import FileEdit, edited_all
+from gateway_memory.store.documents import FileEdit, Patch, edited_all
 from gateway_memory.store.journal.sql import EVERY, Database, SqlConnection, distinct
-from gateway_memory.store.patch import Patch
 from gateway_memory.store.ports import Stamps
 from gateway_memory.store.summaries import parsed
 from recall import Stamp

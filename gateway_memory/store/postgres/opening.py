@@ -14,11 +14,9 @@ from gateway_memory.store.journal.sql import Database
 from gateway_memory.store.journal.store import Store, store_of
 from gateway_memory.store.postgres.connection import PostgresConnection
 from gateway_memory.store.postgres.documents import DocumentRows, RecordRows
-from gateway_memory.store.postgres.hosts import HostSlot
+from gateway_memory.store.postgres.hosts import HostSlot, NotifySignals
 from gateway_memory.store.postgres.schema import check
-from gateway_memory.store.postgres.signals import NotifySignals
-from gateway_memory.store.postgres.spool import Spool, SpooledTurns
-from gateway_memory.store.postgres.turns import PostgresEpisodes, PostgresTurns, make_room
+from gateway_memory.store.postgres.spool import PostgresEpisodes, PostgresTurns, Spool, SpooledTurns, make_room
 
 __all__ = ["open_postgres"]
 
