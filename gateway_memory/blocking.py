@@ -114,6 +114,7 @@ class BlockingMemory:
 
     identify = _waiting(GatewayMemory.identify)
     session_of = _waiting(GatewayMemory.session_of)
+    reply = _waiting(GatewayMemory.reply)
     opening = _waiting(GatewayMemory.opening)
     open_sessions = _waiting(GatewayMemory.open_sessions)
     start_session = _waiting(GatewayMemory.start_session)

@@ -261,7 +261,10 @@ def accept_all(database: "Database", turns: "Sequence[tuple[NewTurn, int]]") -> 
         ],
     )  # fmt: skip
     for turn, _ in numbers:
-        observe(database, turn.scope, turn.session_id, turn.seen, turn.accepted_at)
+        if turn.seen:
+            observe(database, turn.scope, turn.session_id, turn.seen, turn.accepted_at)
+        else:
+            touch(database, turn.session_id, turn.accepted_at)
     known |= {_key_of_turn(turn): number for turn, number in numbers}
     return [int(known[_key_of_turn(turn)]) for turn, _ in turns]
 

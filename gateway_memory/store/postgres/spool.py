@@ -1,4 +1,4 @@
-"""Turns on their way into PostgreSQL: accepted on this host while the database is away, and forwarded in their order."""
+"""Turns on their way into PostgreSQL: accepted on this host while the database is away, and forwarded in order."""
 
 import asyncio
 import json
