@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from gateway_memory.calls.opened import only_our_errors
 from gateway_memory.calls.saving import RepeatingCalls, SavingCalls
@@ -28,6 +28,9 @@ from gateway_memory.transfer.importer import Importer
 from gateway_memory.wiring import open_memory
 from notifier import Channel
 
+if TYPE_CHECKING:
+    from recall import TextEncoder
+
 __all__ = ["GatewayMemory"]
 
 log = get_logger(__name__)
@@ -43,6 +46,7 @@ class GatewayMemory(ReplyingCalls, SavingCalls, RepeatingCalls):
     clock: returns the current time (aware).
     extract: the host's own model for the debounced stage.
     channels: receive changes in addition to the sessions and MQTT.
+    encoder: makes an encoder of the host's own (`recall.TextEncoder`) in a thread, in the place of the configured one.
 
     Raises, on entry:
         WorkspaceError: the folder can't be created, read or written.
@@ -62,6 +66,7 @@ class GatewayMemory(ReplyingCalls, SavingCalls, RepeatingCalls):
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
         extract: Extract | None = None,
         channels: Sequence[Channel] = (),
+        encoder: "Callable[[], TextEncoder] | None" = None,
     ) -> None:
         self.config = config
         self._folder = None if workspace is None else Path(workspace).expanduser().absolute()
@@ -78,6 +83,7 @@ class GatewayMemory(ReplyingCalls, SavingCalls, RepeatingCalls):
             metrics=self.metrics,
             settings_of=self._sessions.settings_of,
             scope_of=self._sessions.scope_of,
+            encoder=encoder,
         )
         self._stack = AsyncExitStack()
 

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from recall.encoding.encoder import GivenEncoder, TextEncoder
     from recall.recaller import Recaller
     from recall.rows.peek import Peek, peek
     from recall.rows.port import Rows
@@ -52,6 +53,7 @@ __all__ = [
     "FileChange",
     "FileEntries",
     "Filter",
+    "GivenEncoder",
     "Hit",
     "Near",
     "PatientConnection",
@@ -67,6 +69,7 @@ __all__ = [
     "Span",
     "Stamp",
     "Stored",
+    "TextEncoder",
     "Vectors",
     "asks_what_was",
     "consume_exception",
@@ -88,6 +91,8 @@ _HOMES = {
     "FENCE_END": "text.render",
     "FENCE_START": "text.render",
     "EmbedderSettings": "settings",
+    "GivenEncoder": "encoding.encoder",
+    "TextEncoder": "encoding.encoder",
     "PatientConnection": "rows.server",
     "Peek": "rows.peek",
     "PostgresRows": "rows.postgres",

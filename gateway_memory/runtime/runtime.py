@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import place_of
@@ -17,6 +17,9 @@ from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.scope import Scope
+
+if TYPE_CHECKING:
+    from recall import TextEncoder
 
 __all__ = ["Runtime", "Threads", "begin_beside", "compute", "compute_threads", "run_beside"]
 
@@ -156,6 +159,7 @@ class Runtime:
     zone: the zone in which days are counted; None is the host's.
     settings_of: returns the settings of a session key; "" is the memory's own agent.
     scope_of: returns the scope of a scope key.
+    encoder: makes the host's own encoder, in a thread; None for the one that the settings name.
     """
 
     clock: Callable[[], datetime]
@@ -163,6 +167,7 @@ class Runtime:
     metrics: Metrics
     settings_of: Callable[[str], MemorySync]
     scope_of: Callable[[str], Scope]
+    encoder: "Callable[[], TextEncoder] | None" = None
 
     @property
     def settings(self) -> MemorySync:

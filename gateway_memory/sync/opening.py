@@ -6,8 +6,9 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import fields
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from extractor import Breaker
 from gateway_memory.config.settings import MemorySync, StoreSettings
@@ -29,6 +30,9 @@ from gateway_memory.sync.follower import Edits, Follower
 from gateway_memory.sync.storage import Storage
 from notifier import Announcer
 from recall import Recaller, RecallError, Rows
+
+if TYPE_CHECKING:
+    from recall import GivenEncoder, TextEncoder
 
 __all__ = ["dsn_of", "open_ports", "open_storage", "open_store"]
 
@@ -188,9 +192,16 @@ def dsn_of(settings: StoreSettings) -> str:
     return dsn
 
 
+def _given(make: "Callable[[], TextEncoder]") -> "GivenEncoder":
+    from recall import GivenEncoder  # in the encoder's thread, which alone imports numpy
+
+    return GivenEncoder(make())
+
+
 async def _open_recaller(stack: AsyncExitStack, path: Path | Rows | None, runtime: Runtime) -> Recaller:
     breaker = Breaker(open_seconds=_EMBEDDING_REST_SECONDS)
-    recaller = Recaller(path, runtime.settings.auto_recall, breaker=breaker, zone=runtime.zone)
+    given = None if runtime.encoder is None else partial(_given, runtime.encoder)
+    recaller = Recaller(path, runtime.settings.auto_recall, encoder=given, breaker=breaker, zone=runtime.zone)
     try:
         if await recaller.open():
             log.info("index.rebuilding")

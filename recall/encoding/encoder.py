@@ -14,7 +14,9 @@ __all__ = [
     "SAMPLES",
     "BundledEncoder",
     "Encoder",
+    "GivenEncoder",
     "Scale",
+    "TextEncoder",
     "as_bytes",
     "bundled_encoder",
     "packed",
@@ -83,6 +85,8 @@ SAMPLES = tuple(text for pair in (*_ENGLISH, *_CHINESE) for text in pair)
 """Memory and message in turn, first in English, then the same in Chinese."""
 # An encoder with a smaller gap distinguishes nothing, and stretching it would only amplify noise.
 _LEAST_GAP = 0.02
+_MATRIX = 2
+"""Dimensions of an array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,48 @@ class Encoder(Protocol):
     def close(self) -> None:
         """Release resources; called in its thread."""
         ...
+
+
+class TextEncoder(Protocol):
+    """An encoder of a host's own. It is made and called in one thread, which it may block."""
+
+    @property
+    def name(self) -> str:
+        """The encoder and its version. Vectors of an encoder with another name are computed again."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        """Return (len(texts), dimension) numbers, as an array or as lists. An exception costs these texts only."""
+        ...
+
+
+class GivenEncoder:
+    """An encoder of a host's own, with its dimension and its scale measured by the vectors of `SAMPLES`.
+
+    Raises:
+        ValueError: it does not return one vector of numbers for each text.
+    """
+
+    def __init__(self, given: TextEncoder) -> None:
+        self._given = given
+        self.name = given.name
+        found = self.encode(SAMPLES)
+        self.dimension, self.scale = found.shape[1], scale_of(found)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return (len(texts), dimension): rows of length 1, or zero for a text without a usable vector."""
+        found = np.asarray(self._given.encode(texts), np.float32)
+        if found.ndim != _MATRIX or len(found) != len(texts):
+            raise ValueError(f"{self.name}: encode returned the shape {found.shape} for {len(texts)} texts")
+        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+        usable = np.isfinite(lengths) & (lengths > 0)
+        vectors: NDArray[np.float32] = np.where(usable, found / np.where(usable, lengths, 1), 0).astype(np.float32)
+        return vectors
+
+    def close(self) -> None:
+        """Release what the host's encoder holds, if it has a `close`."""
+        if (close := getattr(self._given, "close", None)) is not None:
+            close()
 
 
 class BundledEncoder:
