@@ -3,7 +3,8 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypedDict, TypeGuard, Unpack, cast
@@ -28,6 +29,7 @@ __all__ = [
     "owner_unless_named",
     "resolve_scope",
     "resolve_scopes",
+    "scopes_of",
     "shortened",
 ]
 
@@ -290,3 +292,29 @@ def _named(whose: Whose) -> list[Scope]:
 def _either(kinds: Iterable[Kind]) -> str:
     *first, last = (kind.argument for kind in kinds)
     return f"{', '.join(first)} or {last}"
+
+
+def scopes_of(folders: Sequence[str], keys: Sequence[str]) -> tuple[list[Scope], list[str]]:
+    """Return the scopes of a workspace, and the folders whose scopes are unknown.
+
+    folders: those of scopes that have one.
+    keys: the known scopes. A folder's name gives its scope only if no character was replaced in it.
+    """
+    scopes = [OWNER_SCOPE]
+    known: dict[str, Scope] = {}
+    for key in keys:
+        with suppress(UsageError):
+            scope = Scope.parse(key)
+            if scope != OWNER_SCOPE:
+                known[scope.folder] = scope
+    lost: list[str] = []
+    for folder in folders:
+        if folder not in known and (guess := Scope.of_folder(folder)):
+            known[folder] = guess
+        if folder in known:
+            scopes.append(known[folder])
+        else:
+            lost.append(folder)
+    # What was said is kept even where nothing was learnt from it, so that there is no folder.
+    scopes += [scope for folder, scope in known.items() if folder not in folders]
+    return scopes, lost

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from gateway_memory.commands.command import CommandPorts
-from gateway_memory.scope import Scope
+from gateway_memory.scope import Scope, scopes_of
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.episodes import Episode
@@ -19,7 +19,6 @@ from gateway_memory.store.journal.turns import Reply
 from gateway_memory.store.plan import Receipt
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.episodes import turn_of
-from gateway_memory.transfer.exporter import scopes_of
 from recall import Filter, Stored
 
 __all__ = ["Browsing", "MemoryDetails", "Said", "Talk", "ToldReply", "digest_of"]

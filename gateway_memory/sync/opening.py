@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import fields
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -41,6 +42,9 @@ log = get_logger(__name__)
 _EMBEDDING_REST_SECONDS: Final = 30.0
 """The pause after repeated failures of an embedding server, which may be restarting. Search is lexical meanwhile."""
 
+_SHARED: Final = {"postgres": "gateway_memory.store.postgres.opening"}
+"""The adapters of stores that hosts share: by the name in `store.backend`, the module whose `open_shared` opens one."""
+
 
 async def open_storage(
     stack: AsyncExitStack, workspace: Path | None, runtime: Runtime, announcer: Announcer
@@ -72,8 +76,19 @@ async def open_ports(
     """Open the store where the settings say, and return it with the place of the index: see `Recaller`."""
     notify = settings.notify
     sends, history = notify.enabled and notify.mqtt.enabled, notify.mqtt.history_events
-    if settings.store.backend == "postgres":
-        return await _open_shared(stack, workspace, settings.store, metrics, sends=sends, history=history)
+    if adapter := _SHARED.get(settings.store.backend):
+        dsn, spool = dsn_of(settings.store), None if workspace is None else workspace / STATE_FOLDER / SPOOL_FILE
+        try:
+            shared = import_module(adapter)
+        except ModuleNotFoundError as error:
+            raise ConfigError(
+                f"store.backend is {settings.store.backend}, and {error.name} is missing: "
+                f"{how_to_install(settings.store.backend)}"
+            ) from error
+        opened: tuple[Store, Rows] = await shared.open_shared(
+            stack, dsn, settings.store, spool=spool, sends=sends, history=history, metrics=metrics
+        )
+        return opened
 
     def refused(error: OSError) -> None:
         log.warning("files.not_read", reason=error.strerror)
@@ -81,43 +96,6 @@ async def open_ports(
 
     store = await open_store(stack, workspace, sends=sends, history=history, refused=refused)
     return store, None if workspace is None else workspace / INDEX_FILE
-
-
-async def _open_shared(
-    stack: AsyncExitStack,
-    workspace: Path | None,
-    settings: StoreSettings,
-    metrics: Metrics,
-    *,
-    sends: bool,
-    history: int,
-) -> tuple[Store, Rows]:
-    dsn = dsn_of(settings)
-    try:
-        from gateway_memory.store.postgres.connection import in_schema
-        from gateway_memory.store.postgres.opening import open_postgres
-        from recall import PostgresRows
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"store.backend is postgres, and {error.name} is missing: {how_to_install('postgres')}"
-        ) from error
-    spool = None if workspace is None else workspace / STATE_FOLDER / SPOOL_FILE
-    store = await open_postgres(
-        stack,
-        dsn,
-        schema=settings.schema,
-        direct=os.environ.get(settings.direct_dsn_env) or dsn,
-        spool=spool,
-        sends=sends,
-        history=history,
-        metrics=metrics,
-    )
-    return store, PostgresRows(
-        dsn,
-        in_schema(settings.schema),
-        resident_rows=settings.resident_rows,
-        large_rows=settings.large_scope_rows,
-    )
 
 
 async def open_store(

