@@ -60,10 +60,10 @@ async def correct(ports: CommandPorts, session: Session, rest: str) -> str:
         raise NotDone(secret_note(typed))
     if not text:
         raise NotDone(phrase(session, "correct_usage"))
-    stored = await _named_by_id(ports, session, identity)
+    scope, stored = await _named_by_id(ports, session, identity)
     if text == stored.entry.text:
         raise NotDone(phrase(session, "correct_same", text=text))
-    new = await ports.changes.correct(session.scope, stored, text)
+    new = await ports.changes.correct(scope, stored, text)
     return phrase(session, "corrected", id=new.id, text=new.text)
 
 
@@ -71,26 +71,35 @@ async def pin(ports: CommandPorts, session: Session, identity: str) -> str:
     """Move a memory to MEMORY.md, which every session opens with."""
     if not identity.strip():
         raise NotDone(phrase(session, "pin_usage"))
-    stored = await _named_by_id(ports, session, identity)
+    scope, stored = await _named_by_id(ports, session, identity)
     if stored.file == MEMORY_FILE:
         raise NotDone(phrase(session, "pin_stands", text=stored.entry.text))
-    if not await ports.changes.pin(session.scope, stored):
+    if not await ports.changes.pin(scope, stored):
         raise NotDone(phrase(session, "pin_full"))
     return phrase(session, "pinned", text=stored.entry.text)
 
 
-async def _named_by_id(ports: CommandPorts, session: Session, identity: str) -> Stored:
-    """Return the memory of an id.
+async def _named_by_id(ports: CommandPorts, session: Session, identity: str) -> tuple[Scope, Stored]:
+    """Return the memory of an id, and the scope that has it.
 
     Raises:
         NotDone: there is none, or its file is never written to.
     """
-    await ports.storage.follower.refresh(session.scope)
-    stored = await ports.storage.recaller.get(session.scope.key, as_id(identity))
-    if stored is None or stored.entry.kind == "episode":
+    found = await _of_id(ports, session, as_id(identity))
+    if found is None:
         raise NotDone(phrase(session, "forget_unknown", id=shown(identity)))
-    check_ours(session, stored)
-    return stored
+    check_ours(session, found[1])
+    return found
+
+
+async def _of_id(ports: CommandPorts, session: Session, identity: str) -> tuple[Scope, Stored] | None:
+    """Return the memory or note of an id, and the scope that has it: the session's own, or one that it has joined."""
+    for scope in session.scopes:
+        await ports.storage.follower.refresh(scope)
+        stored = await ports.storage.recaller.get(scope.key, identity)
+        if stored is not None and stored.entry.kind != "episode":
+            return scope, stored
+    return None
 
 
 def check_ours(session: Session, stored: Stored) -> None:
@@ -127,11 +136,10 @@ async def forget(ports: CommandPorts, session: Session, rest: str) -> str:
         answer = await _forget_session(ports, session, what.partition(" ")[2].strip())
         if answer is not None:
             return answer
-    await ports.storage.follower.refresh(session.scope)
-    stored = await ports.storage.recaller.get(session.scope.key, identity)
-    if stored is not None and stored.entry.kind != "episode":
+    if found := await _of_id(ports, session, identity):
+        scope, stored = found
         check_ours(session, stored)
-        return await _forget_memory(ports, session, stored)
+        return await _forget_memory(ports, session, scope, stored)
     if turn := turn_of(identity):
         answer = await _forget_exchange(ports, session, turn)
         if answer is None:
@@ -156,18 +164,30 @@ async def forget_named(ports: CommandPorts, session: Session, what: str) -> str 
     meant = [found.certain] if found.certain else list(found.possible)
     said = await _still_saying(ports, session.scope, what, meant, said)
     if found.certain and not said:
-        return await _forget_memory(ports, session, found.certain, reason="asked")
+        return await _forget_memory(ports, session, session.scope, found.certain, reason="asked")
     turns = {hit.turn for hit in said}
     if len(turns) == 1 and turns.issuperset(stored.entry.turn for stored in meant):
         return await _forget_exchange(ports, session, turns.pop())  # with the memory that was learnt from it, if any
     choices = [*((stored.entry.id, stored.entry.text) for stored in meant), *_choices(said)]
     if not choices:
-        return None
+        return await _forget_joined(ports, session, what)
     raise NotDone(_which(session, choices))
 
 
-async def _forget_memory(ports: CommandPorts, session: Session, stored: Stored, *, reason: str = "command") -> str:
-    gone = await ports.changes.forgetter.memory(session.scope, stored, reason=reason)
+async def _forget_joined(ports: CommandPorts, session: Session, what: str) -> str | None:
+    """Forget what the words name for certain in a shared scope that the session has joined; None for nothing."""
+    for scope in session.joined:
+        await ports.storage.follower.refresh(scope)
+        near = await ports.storage.recaller.nearest(scope.key, as_query(what).text, _NEAREST)
+        if certain := named(what, near).certain:
+            return await _forget_memory(ports, session, scope, certain, reason="asked")
+    return None
+
+
+async def _forget_memory(
+    ports: CommandPorts, session: Session, scope: Scope, stored: Stored, *, reason: str = "command"
+) -> str:
+    gone = await ports.changes.forgetter.memory(scope, stored, reason=reason)
     return "\n".join(phrase(session, "forgotten", id=memory.id, text=memory.text) for memory in gone)
 
 

@@ -73,7 +73,11 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     """Undo the newest change, or the newest change of one memory."""
     only = as_id(identity)
     language = session.language
-    done = await ports.changes.undo(session.scope, only=only)
+    scope = session.scope
+    done = await ports.changes.undo(scope, only=only)
+    for joined in session.joined if only else ():  # a memory that is named may be a project's
+        if done is None:
+            scope, done = joined, await ports.changes.undo(joined, only=only)
     if done is None:
         raise NotDone(phrase(session, "undo_unknown" if only else "undo_nothing", id=shown(only)))
     if isinstance(done, Refused):
@@ -91,7 +95,7 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     lines += [say(language, "undone_review", id=each.id) for each in plan.settled]
     lines += [say(language, "undone_withheld", text=memory.text) for memory in said]
     lines += [say(language, "undone_moved", id=i.memory.id, file=i.memory.file) for i in plan.moved]
-    if await ports.storage.event_log.edited_since(session.scope.key, at):
+    if await ports.storage.event_log.edited_since(scope.key, at):
         lines.append(say(language, "undo_by_hand"))
     return "\n".join(lines)
 
@@ -125,11 +129,12 @@ async def history_record(ports: CommandPorts, session: Session, identity: str) -
     identity = as_id(identity)
     if not identity:
         raise NotDone(phrase(session, "history_usage"))
-    past = await ports.storage.ledger.history(session.scope.key, identity)
-    memory = (await ports.storage.ledger.told(session.scope.key, [identity])).get(identity)
+    by_scope = {scope: await ports.storage.ledger.history(scope.key, identity) for scope in session.scopes}
+    scope, past = next(((scope, past) for scope, past in by_scope.items() if past), (session.scope, ()))
+    memory = (await ports.storage.ledger.told(scope.key, [identity])).get(identity)
     if not past or memory is None:
         raise NotDone(phrase(session, "history_unknown", id=shown(identity)))
-    others = await ports.storage.ledger.told(session.scope.key, sorted({line.other for line in past if line.other}))
+    others = await ports.storage.ledger.told(scope.key, sorted({line.other for line in past if line.other}))
     return {
         "id": identity,
         "text": memory.text,

@@ -103,6 +103,28 @@ async def test_open_sessions_of_a_project_hear_of_what_is_new_in_it(memory: Gate
     assert "Kafka" not in (await memory.before_reply(bob, "Hello again, what is new?")).text
 
 
+async def test_a_projects_memory_is_corrected_forgotten_and_brought_back_by_its_id(memory: GatewayMemory) -> None:
+    anna = await memory.start_session(ANNA, user="anna", project="Apollo")
+    await say(memory, anna, "We decided to use Redis in Apollo.")
+    bob = await memory.start_session(BOB, user="bob", project="Apollo")
+    (hit,) = await memory.search(bob, "Redis", kinds=["memory"])
+    assert "use Valkey" in str(await memory.command(bob, f"/memory correct {hit.id} We use Valkey in Apollo"))
+    (hit,) = await memory.search(bob, "Valkey", kinds=["memory"])
+    assert hit.text in str(await memory.command(bob, f"/memory history {hit.id}"))
+    assert hit.text in str(await memory.command(bob, f"/memory forget {hit.id}"))
+    assert await texts(memory, "project:Apollo") == []
+    assert hit.text in str(await memory.command(bob, f"/memory undo {hit.id}"))
+    assert await texts(memory, "project:Apollo") == ["We use Valkey in Apollo"]
+    assert hit.text in str(await memory.command(bob, "/memory forget we use Valkey in Apollo")), "also by its words"
+    assert hit.text in str(await memory.command(bob, f"/memory undo {hit.id}"))
+    eve = await memory.start_session(BOB.replace("bob", "eve"), user="eve")
+    for command in ("forget", "history", "undo", "pin"):
+        answer = await memory.answer(eve, f"/memory {command} {hit.id}")
+        assert answer is not None
+        assert not answer.done, "who has not joined the project reaches nothing of it"
+        assert "Valkey" not in answer.text
+
+
 async def test_an_agents_fact_of_the_project_is_shared_too(memory: GatewayMemory) -> None:
     anna = await memory.start_session(ANNA, user="anna", project="Apollo")
     assert await memory.save_fact(anna, content="Apollo's release branch is called main")
