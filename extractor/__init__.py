@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .rules.borrowed import own_words
     from .rules.extract import extract_rules
     from .settings import ExtractorSettings, check_model
-    from .timing import Breaker, Debouncer
+    from .timing import Debouncer
     from .types import (
         Candidate,
         Cleaned,
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CATEGORIES",
     "OPEN",
-    "Breaker",
     "Candidate",
     "Category",
     "Cleaned",
@@ -105,7 +104,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Breaker": "timing",
     "CATEGORIES": "categories",
     "Category": "categories",
     "traits_of": "categories",

@@ -3,9 +3,10 @@
 import re
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from annotated_types import Ge, Gt, Le, MinLen, Predicate
+
+from gateway_memory.runtime.ground import is_base_url
 
 __all__ = ["ExtractorSettings", "check_model", "provider_of"]
 
@@ -17,19 +18,6 @@ _MOST_DOLLARS = 1_000_000
 _OPENAI = re.compile(r"(?:(?:gpt|chatgpt|codex|o\d|davinci|babbage)(?![a-z])[\w.:-]*|ft:[\w.:-]+)", re.IGNORECASE)
 _SHOWN = 40
 _ANTHROPIC = re.compile(r"claude(?![a-z])[\w.:@-]*", re.IGNORECASE)
-
-
-def is_base_url(url: str) -> bool:
-    """Return whether a URL is "" (the provider's own) or an address to which a request can be sent."""
-    if not url:
-        return True
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:  # an invalid port or bracketed address
-        return False
-    named = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
-    return named and url.isprintable() and not any(character.isspace() for character in url)
 
 
 def provider_of(model: str) -> tuple[str, str] | None:

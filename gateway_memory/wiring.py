@@ -25,7 +25,7 @@ from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
 from gateway_memory.edge.repeats import Repeats
 from gateway_memory.errors import StoreError
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, begin_beside, compute_threads, run_beside
 from gateway_memory.scope import Scope
 from gateway_memory.sessions.lifecycle import Lifecycle, Saver

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from gateway_memory.runtime.ground import get_logger
 from notifier.bus import Bus
-from notifier.log import get_logger
 from notifier.types import Event
 
 __all__ = ["Announcer", "BusChannel", "Channel"]

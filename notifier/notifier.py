@@ -8,7 +8,7 @@ from typing import Final, Never, Protocol
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
-from notifier.log import get_logger
+from gateway_memory.runtime.ground import get_logger
 from notifier.receiver import ASKED_AT_ONCE, Receiver
 from notifier.sender import Link, Sender
 from notifier.types import Event, EventLog, Host, NotifierError, NotifierStatus, State

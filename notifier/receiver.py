@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeVar
 
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
-from notifier.log import get_logger
+from gateway_memory.runtime.ground import get_logger
 from notifier.types import Event, EventLog, Host, journal_of
 from notifier.wire import Ask, DroppedError, EventMessage, Gone, Hello, Wire
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
 
+from gateway_memory.runtime.ground import get_logger
 from recall.encoding.embedder import Embedder, kind_of
 from recall.index.thread import IndexThread
-from recall.log import get_logger
 from recall.threads import BACKGROUND
 from recall.types import EmbeddingError, RecallError
 

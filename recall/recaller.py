@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from gateway_memory.runtime.ground import Breaker
     from recall.encoding.encoder import Encoder
-    from recall.encoding.server import Breaker
     from recall.index.index import Index
     from recall.rows.port import Rows, SearchTerms
 

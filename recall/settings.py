@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from annotated_types import Ge, Gt, Le, MinLen, Predicate
+
+from gateway_memory.runtime.ground import is_base_url
 
 __all__ = ["EmbedderSettings", "QuotationSettings", "RecallSettings"]
 
@@ -12,19 +13,6 @@ _A_DAY_SECONDS = 86_400
 _MOST = 1_000_000_000
 _MOST_NUMBERS = 65_536
 """Of one vector; the largest models have a few thousand."""
-
-
-def is_base_url(url: str) -> bool:
-    """Tell whether `url` is "", for the provider's own, or an address that a request can be sent to."""
-    if not url:
-        return True
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:  # a port or an address in brackets that is none
-        return False
-    named = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
-    return named and url.isprintable() and not any(character.isspace() for character in url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from extractor.cleaning.clean import clean
 from extractor.settings import ExtractorSettings
-from extractor.timing import Breaker
 from extractor.types import Action, Candidate, Kept, Known, ModelError, Turn, Usage
+from gateway_memory.runtime.ground import Breaker
 
 from .evidence import candidates_of, merges_of, read_object, retracted_of
 from .prompt import (

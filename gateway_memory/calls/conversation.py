@@ -12,7 +12,7 @@ from gateway_memory.context.finder import as_query
 from gateway_memory.edge.content import Content, instant_of, is_untrusted, milliseconds_of, text_of, well_formed
 from gateway_memory.errors import StoreError, UsageError, place_of
 from gateway_memory.identity import without_secrets
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.scope import LONGEST_NAME, Whose, is_name, named_in, resolve_scopes, shortened
 from gateway_memory.session import Session
 from gateway_memory.store.journal.sessions import End

@@ -9,7 +9,7 @@ from gateway_memory.capture.upkeep import Distilled
 from gateway_memory.edge.content import Content, share_of, text_of, texts_of
 from gateway_memory.edge.repeats import Work
 from gateway_memory.errors import UsageError
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.session import Session
 from gateway_memory.store.journal.requests import Request
 from gateway_memory.store.markdown import MemoryType

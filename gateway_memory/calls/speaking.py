@@ -9,7 +9,7 @@ from gateway_memory.calls.opened import only_our_errors
 from gateway_memory.edge.content import Content
 from gateway_memory.errors import RefusedError, UsageError
 from gateway_memory.identity import Facts, Refused, Speaker, who, without_secrets
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.scope import LONGEST_NAME, is_name, shortened
 from gateway_memory.session import Session
 from gateway_memory.wiring import OpenMemory

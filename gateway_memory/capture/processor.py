@@ -12,7 +12,7 @@ from extractor import Debouncer
 from gateway_memory.capture.draft import by_scope
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.errors import StoreBusyError, StoreError, place_of
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.store.journal.store import Store
 from gateway_memory.store.journal.turns import PendingTurn, TurnState

@@ -23,7 +23,7 @@ from extractor import (
     unsure,
 )
 from gateway_memory.capture.draft import known
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.ledger import Ledger

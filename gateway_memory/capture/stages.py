@@ -24,7 +24,7 @@ from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import OVER_BUDGET, Reader, Reading
 from gateway_memory.capture.requests import asked_to_forget, asks_to_keep_masked
 from gateway_memory.errors import StoreError
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.journal.ledger import Ledger

@@ -13,7 +13,7 @@ from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.config.settings import DistillSettings
 from gateway_memory.errors import StoreBusyError, StoreError
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file

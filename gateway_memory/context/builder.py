@@ -15,7 +15,7 @@ from gateway_memory.context.episodes import Exchange, exchanges_of, quotations_b
 from gateway_memory.context.finder import Archive, in_one, still_holding, strongest
 from gateway_memory.context.opening_text import with_marks
 from gateway_memory.context.relevant import relevant_block
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.session import Session
 from gateway_memory.store.journal.ledger import MEMORY_FULL

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any, Final, NamedTuple, TypeVar
 
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.session import Session
 from gateway_memory.sync.follower import is_announced

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from gateway_memory.errors import ClosedError, GatewayMemoryError, RefusedError, StoreError, UsageError, place_of
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 
 __all__ = ["STATUS", "Code", "ServiceError", "error_response", "mistakes_of", "service_error", "unknown_names"]
 

@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from gateway_memory.config.settings import Config
 from gateway_memory.errors import ConfigError, UsageError
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.serving.access import Access
 from gateway_memory.serving.app import Service, make_app
 from gateway_memory.serving.calls import AgentCalls

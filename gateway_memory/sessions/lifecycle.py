@@ -27,7 +27,7 @@ from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import Reader
 from gateway_memory.capture.upkeep import Distiller
 from gateway_memory.errors import place_of
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session

@@ -10,7 +10,7 @@ from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.opening import OpeningBuilder, weekly_digest
 from gateway_memory.errors import StoreError, UsageError
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.session import Session

@@ -10,8 +10,8 @@ from typing import Final
 
 from extractor import traits_of
 from gateway_memory.errors import StoreError
-from gateway_memory.observability.logger import get_logger
 from gateway_memory.runtime.clock import noon_of
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file, is_writable

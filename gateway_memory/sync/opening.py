@@ -11,11 +11,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from extractor import Breaker
 from gateway_memory.config.settings import MemorySync, StoreSettings
 from gateway_memory.errors import ConfigError, WorkspaceError, how_to_install
-from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime.ground import Breaker, get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.disk.files import MarkdownFiles

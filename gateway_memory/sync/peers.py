@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from gateway_memory.errors import ConfigError, StoreError, how_to_install
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.event_log import EventLog

@@ -13,7 +13,7 @@ from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.processor import TurnProcessor
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session

@@ -9,12 +9,13 @@ import logging
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gateway_memory.runtime.ground import Breaker
 from recall.encoding.encoder import SAMPLES, scale_of
 from recall.settings import EmbedderSettings
 from recall.types import EmbeddingError
@@ -33,16 +34,6 @@ _KINDS: Final = {
 }  # fmt: skip
 # At debug level the SDK logs whole requests, which contain memories.
 _TALKATIVE: Final = ("openai._base_client", "openai._response", "openai._legacy_response")
-
-
-class Breaker(Protocol):
-    """Stops calls to a server that keeps failing. Times are seconds of one monotonic clock."""
-
-    def allows(self, now: float) -> bool: ...
-
-    def succeeded(self) -> None: ...
-
-    def failed(self, now: float) -> None: ...
 
 
 def _is_not_ours(record: logging.LogRecord) -> bool:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from recall.log import get_logger
+from gateway_memory.runtime.ground import get_logger
 from recall.rows.port import Rows
 from recall.threads import WRITE, PriorityThread
 from recall.types import RecallError, RowsBusyError, RowsDamagedError

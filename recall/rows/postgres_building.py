@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import psycopg
 
+from gateway_memory.runtime.ground import get_logger
 from recall.encoding.encoder import packed_type, unpacked
-from recall.log import get_logger
 from recall.ranking.rank import Segment
 from recall.rows.port import HELD, STANDING_TERM
 from recall.rows.postgres_large import text_of

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import errors
 from psycopg.waiting import Ready
 
-from recall.log import get_logger
+from gateway_memory.runtime.ground import get_logger
 from recall.rows.port import Opening, Poll
 from recall.types import RecallError, RowsBusyError
 

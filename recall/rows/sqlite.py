@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from recall.log import get_logger
+from gateway_memory.runtime.ground import get_logger
 from recall.rows.port import Opening, Poll
 from recall.rows.sql import SqlRows
 from recall.rows.tables import FORMAT, SCHEMA, kind_of, translated

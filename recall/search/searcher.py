@@ -8,9 +8,9 @@ from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from gateway_memory.runtime.ground import get_logger
 from recall.encoding.embedder import Embedder
 from recall.index.thread import IndexThread
-from recall.log import get_logger
 from recall.search.query import PRECEDING_TURNS, SearchRequest
 from recall.text.words import LONGEST_EMBEDDED, clean_text
 from recall.threads import SEARCH, WRITE

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from patience import seconds
 
 import recall.recaller
-from extractor.timing import Breaker
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
+from gateway_memory.runtime.ground import Breaker
 from recall import EmbedderSettings, EmbeddingError, Vectors
 from recall.encoding.encoder import BUNDLED, SAMPLES, Scale, bundled_encoder, scale_of
 from recall.encoding.server import ServerEncoder

@@ -14,8 +14,8 @@ from patience import until
 from scripted_provider import Drop, Fail, Provider, Say, Step, entry, found, serving
 
 import extractor.model.model
-from extractor.timing import Breaker
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
+from gateway_memory.runtime.ground import Breaker
 from gateway_memory.store.summaries import read_records
 
 # No rule keeps anything of these.

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.store.journal.sql import AMONG, EVERY, UNDECODABLE, Database, SqlConnection
 
 __all__ = ["FAILED", "Tidier", "decoded", "put"]

@@ -12,10 +12,9 @@ import psycopg
 from psycopg import errors
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from extractor import Breaker
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError
-from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime.ground import Breaker, get_logger
 from gateway_memory.runtime.runtime import Threads
 from gateway_memory.store.journal.sql import Database, Found, Named, SqlConnection
 from recall import PatientConnection, SilentError, is_loss

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.errors import StoreBusyError, StoreError
-from gateway_memory.observability.logger import get_logger
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import FileEdit, Patch, edited_all
 from gateway_memory.store.journal.sql import EVERY, Database, SqlConnection, distinct

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from gateway_memory.config.settings import StoreSettings
 from gateway_memory.errors import StoreError
-from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import compute, run_beside
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.event_log import EventLog

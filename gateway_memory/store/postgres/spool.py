@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from gateway_memory.errors import StoreBusyError, StoreError, StoreRefusedError, store_failed
-from gateway_memory.observability.logger import get_logger
 from gateway_memory.observability.metrics import Metrics
+from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Threads
 from gateway_memory.store.disk.workspace import private_file, private_folder
 from gateway_memory.store.journal.episodes import PAGE_TURNS, Episodes, touch_turns

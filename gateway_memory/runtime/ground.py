@@ -1,0 +1,88 @@
+"""What all packages stand on: loggers, the circuit breaker, and the check of a server's address.
+
+Everything may import this, also `extractor`, `recall` and `notifier`, which import nothing else of ours. It imports
+nothing of ours, and at first next to nothing at all.
+"""
+
+import logging
+from typing import Any
+from urllib.parse import urlsplit
+
+__all__ = ["Breaker", "get_logger", "is_base_url"]
+
+
+# Loggers: the host's structlog if it is configured, else the standard library's below `gateway_memory`.
+
+
+def get_logger(module: str) -> Any:
+    """Return the logger of a module, whose name it has below `gateway_memory`."""
+    return _Logger(module if module.startswith("gateway_memory") else f"gateway_memory.{module}")
+
+
+class _Logger:
+    """Checks at each event whether structlog is configured, since a host may configure it after the import."""
+
+    def __init__(self, name: str) -> None:
+        import structlog  # whoever needs only the rest of this module does without
+        from structlog.processors import LogfmtRenderer
+        from structlog.stdlib import BoundLogger, filter_by_level
+
+        self._structlog = structlog
+        self._standard = structlog.wrap_logger(
+            logging.getLogger(name),
+            processors=[filter_by_level, LogfmtRenderer(key_order=["event"], bool_as_flag=False)],
+            wrapper_class=BoundLogger,
+        )
+
+    def __getattr__(self, level: str) -> Any:
+        return getattr(self._structlog.get_logger() if self._structlog.is_configured() else self._standard, level)
+
+
+class Breaker:
+    """A circuit breaker: a server that keeps failing is not called for a while. Sans I/O; time is an argument.
+
+    It opens after some failures in a row. After `open_seconds` it lets one call through, which closes or reopens it.
+    Times are seconds of one monotonic clock.
+    """
+
+    def __init__(self, *, failures: int = 3, open_seconds: float = 300.0) -> None:
+        self._failures = failures
+        self._open_seconds = open_seconds
+        self._failed = 0
+        self._tried_at = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the server is not called for a while."""
+        return self._failed >= self._failures
+
+    def allows(self, now: float) -> bool:
+        """Return whether a call may be made now. While the breaker is open, only one may in each `open_seconds`."""
+        if not self.is_open:
+            return True
+        if now - self._tried_at < self._open_seconds:
+            return False
+        self._tried_at = now
+        return True
+
+    def succeeded(self) -> None:
+        """Note that a call was answered."""
+        self._failed = 0
+
+    def failed(self, now: float) -> None:
+        """Note that a call failed, its retries included."""
+        self._failed += 1
+        self._tried_at = now
+
+
+def is_base_url(url: str) -> bool:
+    """Return whether a URL is "" (the provider's own) or an address to which a request can be sent."""
+    if not url:
+        return True
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:  # an invalid port or bracketed address
+        return False
+    named = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
+    return named and url.isprintable() and not any(character.isspace() for character in url)
