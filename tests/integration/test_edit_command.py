@@ -174,7 +174,7 @@ def test_what_cannot_be_edited_is_refused_in_words(
         assert main(["edit", *place.options, name]) == 1
         assert "is no document: expected MEMORY.md, or memory/NAME.md" in capsys.readouterr().err
     assert main(["edit", *place.options, "--scope", "zoe"]) == 1
-    assert "expected owner, user:NAME or room:NAME" in capsys.readouterr().err
+    assert "expected owner, user:NAME, room:NAME or project:NAME" in capsys.readouterr().err
     monkeypatch.setenv("EDITOR", "/no/such/editor")
     assert main(["edit", *place.options]) == 1
     assert "/no/such/editor: No such file or directory; set $VISUAL or $EDITOR" in capsys.readouterr().err
