@@ -115,6 +115,11 @@ class Session:
         return self.scope, *self.joined
 
     @property
+    def joined_key(self) -> str:
+        """The key of the shared scope to which the session's decisions go, or ""."""
+        return self.joined[0].key if self.joined else ""
+
+    @property
     def ephemeral(self) -> bool:
         """Whether the host drops what was injected after each reply. The session's own turns stay in its context."""
         return self._ephemeral

@@ -62,8 +62,8 @@ class ConversationCalls(Opened):
             return session
         session = opened.sessions.get(key, scope, memory=self)
         session.origin, session.ephemeral = origin, ephemeral
-        opened.starter.join(session, tuple(joined))
         try:
+            await opened.starter.join(session, tuple(joined))
             await opened.starter.start(session)
         except BaseException:
             opened.sessions.forget(session)
@@ -75,11 +75,11 @@ class ConversationCalls(Opened):
 
         The session may be open in another process. The call does not resume it.
 
-        whose: the scope to which the session must belong, as in `start_session`. Without it, any scope is accepted. A
-        project that is named is read beside it.
+        whose: the scope to which the session must belong, and the project that it must have joined, as in
+        `start_session`. Without it, any scope is accepted. The session reads the project that its host has named.
 
         Raises:
-            UsageError: the session does not exist, has ended, or belongs to another scope.
+            UsageError: the session does not exist, has ended, belongs to another scope, or hasn't joined the project.
             StoreError: the journal could not be read.
         """
         opened = self._opened()
@@ -97,10 +97,15 @@ class ConversationCalls(Opened):
             raise UsageError(
                 f"session {session_id!r} belongs to somebody else; leave the name out, or name whose it is"
             )
+        strange = [each for each in named if each not in own and each.key not in (found.joined, found.scope)]
+        if strange:
+            raise UsageError(
+                f"session {session_id!r} has not joined {strange[0].key!r}; leave it out: the host says what is joined"
+            )
         scope = opened.sessions.scope_of(found.scope)
         session = opened.sessions.beside(found.key, scope, session_id=session_id, memory=self, switches=found.switches)
-        if session.beside:
-            session.joined = tuple(each for each in named if each not in (*own, scope))
+        if session.beside and found.joined:
+            session.joined = (opened.sessions.scope_of(found.joined),)
         return session
 
     async def visit(self, **whose: Unpack[Whose]) -> Session:

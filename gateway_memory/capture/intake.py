@@ -50,7 +50,6 @@ class TurnIntake:
         metrics.count("turns.seen")
         now, session_id = self._runtime.clock(), session.session_id
         recalled, report = session.recalled, session.report
-        joined = session.joined[0].key if session.joined else ""
         if set(session.types) & set(session.settings.auto_extract.exclude_session_types):
             metrics.count("extraction.accept.skipped.session_type")
             metrics.reply_seen(now, 0)
@@ -70,7 +69,7 @@ class TurnIntake:
             seen=_seen_of_turn(session, said.text, answered.text),
             extract=extract,
             episode=episode,
-            joined=joined,
+            joined=session.joined_key,
         )
         try:
             with metrics.timed("after_reply"):

@@ -12,6 +12,7 @@ from gateway_memory.store.disk.workspace import private_folder
 
 if TYPE_CHECKING:
     from gateway_memory.hooks.hook import Hook
+    from gateway_memory.scope import Scope
 
 __all__ = ["answer"]
 
@@ -99,16 +100,23 @@ def _start(hook: "Hook", session_id: str, given: dict[str, Any], workspace: Path
     if not session_id:
         return text
     # A conversation that is resumed holds what it was told before.
-    _register(hook, workspace, session_id, held, anew=given.get("source") != "resume")
+    _register(hook, workspace, session_id, held, joined, anew=given.get("source") != "resume")
     # The first layer: its agent must know that it can search and save.
-    named = (joined,) if joined else ()
-    prompts = Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "", joined=named)
+    prompts = Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "")
     told = "".join(line for line in text.splitlines() if line.startswith("- "))
     tools = prompts.tools(session_id, chinese=is_mostly_chinese(told))
     return f"{text}\n\n{tools}" if text else tools
 
 
-def _register(hook: "Hook", workspace: Path, session_id: str, held: list[tuple[str, str]], *, anew: bool) -> None:
+def _register(
+    hook: "Hook",
+    workspace: Path,
+    session_id: str,
+    held: list[tuple[str, str]],
+    joined: "Scope | None",
+    *,
+    anew: bool,
+) -> None:
     """Register the session, and what its opening holds. If the journal fails, the opening is still told."""
     from gateway_memory.errors import StoreError
     from gateway_memory.hooks.state import register
@@ -116,7 +124,7 @@ def _register(hook: "Hook", workspace: Path, session_id: str, held: list[tuple[s
 
     try:
         with JournalInPlace.open(workspace) as journal:
-            register(journal, session_id, time.time(), lives=True)
+            register(journal, session_id, time.time(), lives=True, joined=joined)
             journal.show(session_id, held, anew=anew)
     except (StoreError, OSError) as error:
         hook.problem = error

@@ -37,7 +37,7 @@ def before_compaction(
     if nothing or not settings_of(workspace, config)["sessions"]["stageSummaries"]:
         return ""
     usage, messages = given.get("context_usage_percent", "?"), given.get("message_count", "?")
-    prompts = _prompts(workspace, config, given)
+    prompts = _prompts(workspace, config)
     return prompts.flush(session_id, usage=usage, messages=messages, chinese=is_chinese(seen))
 
 
@@ -64,9 +64,7 @@ def followup(
 
         kept = journal.followup(session_id, worth_asking)
     return (
-        ""
-        if kept is None
-        else _prompts(workspace, config, given).followup(session_id, chinese=is_chinese([*kept, *pending]))
+        "" if kept is None else _prompts(workspace, config).followup(session_id, chinese=is_chinese([*kept, *pending]))
     )
 
 
@@ -128,12 +126,12 @@ def _session(
     """
     with JournalInPlace.open(workspace) as journal:
         now = time.time()
-        register(journal, session_id, now, lives=reached != "end")
+        project = joined_in(given, workspace)
+        register(journal, session_id, now, lives=reached != "end", joined=project)
         settings = settings_of(workspace, config)
         path, pending = _transcript(given), list[Observation]()
         if path:
             last = given.get("last_assistant_message")
-            project = joined_in(given, workspace)
             pending = feed(
                 journal,
                 session_id,
@@ -162,7 +160,5 @@ def _transcript(given: dict[str, Any]) -> Path | None:
         return None
 
 
-def _prompts(workspace: Path, config: Path | None, given: dict[str, Any]) -> Prompts:
-    joined = joined_in(given, workspace)
-    named = str(config.absolute()) if config else ""
-    return Prompts(workspace=str(workspace), config=named, joined=(joined,) if joined else ())
+def _prompts(workspace: Path, config: Path | None) -> Prompts:
+    return Prompts(workspace=str(workspace), config=str(config.absolute()) if config else "")

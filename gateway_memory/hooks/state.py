@@ -13,6 +13,7 @@ from gateway_memory.errors import UsageError
 from gateway_memory.store.disk.workspace import STATE_FOLDER, private_folder, write_private
 
 if TYPE_CHECKING:
+    from gateway_memory.scope import Scope
     from gateway_memory.store.journal.in_place import JournalInPlace
 
 __all__ = ["hook_key", "register", "settings_of", "zone_of"]
@@ -23,16 +24,20 @@ def hook_key(session_id: str) -> str:
     return f"hook:{session_id}"
 
 
-def register(journal: "JournalInPlace", session_id: str, at: float, *, lives: bool) -> None:
+def register(
+    journal: "JournalInPlace", session_id: str, at: float, *, lives: bool, joined: "Scope | None" = None
+) -> None:
     """Register an editor's session under its own id, unless it is known.
 
     lives: the session is active, so that it is reopened if it had ended. An editor resumes a conversation under its old
     id, and the session keeps its only record.
+    joined: the project in which the editor is open.
 
     Raises:
         UsageError: the id is that of a gateway's session, which may belong to another person.
     """
-    if not journal.register(session_id, hook_key(session_id), at, lives=lives):
+    project = joined.key if joined else ""
+    if not journal.register(session_id, hook_key(session_id), at, lives=lives, joined=project):
         raise UsageError("a session of this id is no editor's")
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from extractor import is_greeting, is_mostly_chinese, is_small_talk
-from gateway_memory.scope import Scope
 from gateway_memory.store.journal.session_state import Observation
 
 __all__ = ["Prompts", "is_chinese", "much_happened", "own_command", "rule_text", "worth_saving"]
@@ -113,13 +112,11 @@ class Prompts:
 
     workspace, config: paths, or "" for the commands' own defaults.
     agent: the agent whose overrides in the config apply.
-    joined: the shared scopes that the session has joined.
     """
 
     workspace: str = ""
     config: str = ""
     agent: str = ""
-    joined: tuple[Scope, ...] = ()
 
     def rule(self, session_id: str, *, chinese: bool) -> str:
         """Return the rule for the agent's prompt. It is the first layer and needs no turn of its own."""
@@ -146,8 +143,7 @@ class Prompts:
         return "\n".join(self._filled(line, session_id) for line in (_FACT, _SUMMARY))
 
     def _filled(self, line: str, session_id: str) -> str:
-        joined = "".join(f" --{scope.kind.name} {shlex.quote(scope.name)}" for scope in self.joined)
-        reach = f"{self._place()} --session={shlex.quote(session_id)}{joined}"
+        reach = f"{self._place()} --session={shlex.quote(session_id)}"
         return line.format(command=own_command(), reach=reach)
 
     def _place(self, *, agent: bool = True) -> str:

@@ -105,7 +105,7 @@ class SessionRegistry:
             return None
         config = self._config.source
         agent = agent_of(session.key) or self._agent if config else ""  # only a config has overrides
-        return Prompts(workspace=str(self._workspace), config=config, agent=agent, joined=session.joined)
+        return Prompts(workspace=str(self._workspace), config=config, agent=agent)
 
     def settings_of(self, key: str) -> MemorySync:
         """Return the settings of a session key."""

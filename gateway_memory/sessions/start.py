@@ -92,12 +92,13 @@ class SessionStarter:
         self._hearing = hearing
         self._openings = OpeningBuilder(runtime, storage)
 
-    def join(self, session: Session, joined: tuple[Scope, ...]) -> None:
+    async def join(self, session: Session, joined: tuple[Scope, ...]) -> None:
         """Let a session read shared scopes beside its own, from now on."""
         if session.joined != joined:
             session.joined = joined
             if not session.ended:
                 self._hearing.subscribe(session)
+                await self._storage.sessions.join(session.session_id, session.joined_key)
 
     async def start(self, session: Session) -> None:
         """Open an incarnation of the session if none is open: at its start, or at a message after its end."""
@@ -111,7 +112,7 @@ class SessionStarter:
             if await self._storage.sessions.is_open_elsewhere(session.key, session.scope.key):
                 self._runtime.on_error(SHARED_KEY, UsageError("neither process is told what the other one heard"))
             session_id, opened = await self._storage.sessions.open(
-                session.key, session.scope.key, secrets.token_hex(8), now.timestamp()
+                session.key, session.scope.key, secrets.token_hex(8), now.timestamp(), joined=session.joined_key
             )
             session.reset(session_id)
             await self._switched_before(session, opened=opened)

@@ -137,8 +137,11 @@ def test_a_repository_is_a_project_where_one_workspace_has_many(
     again = repository(tmp_path / "two" / "apollo", "https://example.com/team/apollo")
     other = repository(tmp_path / "three" / "zeus")
     first = kind(here / "one.jsonl", "one", AT)
-    told = opening(workspace, first, source="startup")
-    assert "--project apollo" in told, "its agent saves for the project"
+    opening(workspace, first, source="startup")
+    save = ("save-fact", "--workspace", str(workspace), "--session", "one", "--content")
+    assert run(*save, "Apollo's release branch is called next", given=b"").returncode == 0
+    assert "called next" in memories(workspace / "projects"), "its agent saves for the project"
+    assert run(*save, "Apollo uses Rust", "--project", "zeus", given=b"").returncode == 1, "and for no other"
     converse(first, "We decided to use PostgreSQL in this repository.", "I prefer tabs over spaces.")
     stop(workspace, first)
     hook(workspace, first, "sessionEnd", reason="other")

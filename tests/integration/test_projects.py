@@ -133,6 +133,25 @@ async def test_an_agents_fact_of_the_project_is_shared_too(memory: GatewayMemory
     assert await texts(memory, "user:anna") == ["Anna's desk is in room 12"]
 
 
+async def test_an_agent_in_a_shell_reaches_the_project_that_the_host_has_named(tmp_path: Path) -> None:
+    async with (
+        GatewayMemory(load_config(), workspace=tmp_path) as host,
+        GatewayMemory(load_config(), workspace=tmp_path) as shell,
+    ):
+        anna = await host.start_session(ANNA, user="anna", project="Apollo")
+        attached = await shell.attach_session(anna.session_id)
+        assert [scope.key for scope in attached.scopes] == ["user:anna", "project:Apollo"]
+        assert (await shell.attach_session(anna.session_id, project="Apollo")).scopes == attached.scopes
+        with pytest.raises(UsageError, match="has not joined 'project:Zeus'"):
+            await shell.attach_session(anna.session_id, project="Zeus")
+        await host.start_session(ANNA, user="anna", project="Zeus")
+        assert (await shell.attach_session(anna.session_id)).scopes[1:] == (Scope.parse("project:Zeus"),)
+        await host.start_session(ANNA, user="anna")
+        with pytest.raises(UsageError, match="has not joined"):
+            await shell.attach_session(anna.session_id, project="Apollo")
+        assert (await shell.attach_session(anna.session_id)).joined == ()
+
+
 async def test_a_restart_forgets_no_turn_of_a_project(tmp_path: Path) -> None:
     async with GatewayMemory(load_config(), workspace=tmp_path) as memory:
         anna = await memory.start_session(ANNA, user="anna", project="Apollo")

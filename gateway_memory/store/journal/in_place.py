@@ -90,14 +90,14 @@ class JournalInPlace:
 
     # Sessions
 
-    def register(self, session_id: str, key: str, at: float, *, lives: bool) -> bool:
+    def register(self, session_id: str, key: str, at: float, *, lives: bool, joined: str = "") -> bool:
         """Register a session under its own id, unless it is known; return False if another key has the id.
 
         lives: the session is active, so that it is reopened if it had ended.
-        at: epoch seconds.
+        at: epoch seconds. joined: as in NewTurn.
         """
         with self._changing() as database:
-            return session_state.register(database, session_id, key, at, lives=lives)
+            return session_state.register(database, session_id, key, at, lives=lives, joined=joined)
 
     def is_open(self, session_id: str) -> bool:
         """Return whether a session has not ended."""

@@ -52,10 +52,10 @@ class Observation:
     private: bool = False
 
 
-def register(database: Database, session_id: str, key: str, at: float, *, lives: bool) -> bool:
+def register(database: Database, session_id: str, key: str, at: float, *, lives: bool, joined: str = "") -> bool:
     """Register an owner's session under its own id, unless it is known; return False if another key has the id.
 
-    lives: the session is active, so that it is reopened if it had ended.
+    lives: the session is active, so that it is reopened if it had ended. joined: as in NewTurn.
     """
     known = database.execute("SELECT key FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
     if known and known[0] != key:
@@ -63,11 +63,14 @@ def register(database: Database, session_id: str, key: str, at: float, *, lives:
     if lives:
         again = "UPDATE sessions SET ended_at = NULL, slot = -1 WHERE session_id = ? AND ended_at IS NOT NULL"
         database.execute(again, (session_id,))
+        database.execute(
+            "UPDATE sessions SET joined = ? WHERE session_id = ? AND joined <> ?", (joined, session_id, joined)
+        )
         touch(database, session_id, at)
     database.execute(
-        "INSERT INTO sessions (session_id, key, scope, opened_at, seen_at) VALUES (?, ?, 'owner', ?, ?) "
+        "INSERT INTO sessions (session_id, key, scope, opened_at, seen_at, joined) VALUES (?, ?, 'owner', ?, ?, ?) "
         "ON CONFLICT DO NOTHING",
-        (session_id, key, at, at),
+        (session_id, key, at, at, joined),
     )
     return True
 

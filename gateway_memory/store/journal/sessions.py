@@ -102,13 +102,17 @@ class OpenSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownSession:
-    """The stored data of a session. switches: the features that the user switched, by name."""
+    """The stored data of a session.
+
+    switches: the features that the user switched, by name. joined: the key of the shared scope that it reads, or "".
+    """
 
     session_id: str
     key: str
     scope: str
     ended: bool
     switches: Mapping[str, bool]
+    joined: str
 
 
 class Sessions:
@@ -121,9 +125,10 @@ class Sessions:
         self._connection = connection
         self._slot = slot
 
-    async def open(self, key: str, scope: str, session_id: str, at: float) -> tuple[str, bool]:
+    async def open(self, key: str, scope: str, session_id: str, at: float, *, joined: str = "") -> tuple[str, bool]:
         """Return the id of the key's open session, and whether this call opened it, with the id `session_id`.
 
+        joined: the key of the shared scope that its host has named, or "".
         Events that are ready now count as delivered to a new one, by their numbers: clocks of hosts differ.
         """
 
@@ -135,12 +140,16 @@ class Sessions:
             )
             if opened.rowcount:
                 database.execute(_READY, (session_id, scope, self._slot.number))
-            mine = "UPDATE sessions SET slot = ? WHERE key = ? AND scope = ? AND ended_at IS NULL"
-            database.execute(mine, (self._slot.number, key, scope))
+            mine = "UPDATE sessions SET slot = ?, joined = ? WHERE key = ? AND scope = ? AND ended_at IS NULL"
+            database.execute(mine, (self._slot.number, joined, key, scope))
             query = "SELECT session_id FROM sessions WHERE key = ? AND scope = ? AND ended_at IS NULL"
             return str(database.execute(query, (key, scope)).fetchone()[0]), bool(opened.rowcount)
 
         return await self._connection.transact(work, of=scope)
+
+    async def join(self, session_id: str, joined: str) -> None:
+        """Store the key of the shared scope that a session reads beside its own, "" for none."""
+        await self._change("UPDATE sessions SET joined = ? WHERE session_id = ?", joined, session_id)
 
     async def is_open_elsewhere(self, key: str, scope: str) -> bool:
         """Return whether another living process has the key's session open."""
@@ -155,10 +164,16 @@ class Sessions:
 
     async def find(self, session_id: str) -> KnownSession | None:
         """Return the session of an id, or None."""
-        query = "SELECT key, scope, ended_at IS NOT NULL, switches FROM sessions WHERE session_id = ?"
-        for key, scope, ended, said in await self._connection.rows(query, (session_id,)):
-            switches = session_state.switches_of(said)
-            return KnownSession(session_id=session_id, key=key, scope=scope, ended=bool(ended), switches=switches)
+        query = "SELECT key, scope, ended_at IS NOT NULL, switches, joined FROM sessions WHERE session_id = ?"
+        for key, scope, ended, switches, joined in await self._connection.rows(query, (session_id,)):
+            return KnownSession(
+                session_id=session_id,
+                key=key,
+                scope=scope,
+                ended=bool(ended),
+                switches=session_state.switches_of(switches),
+                joined=joined,
+            )
         return None
 
     async def switches(self, session_id: str) -> Mapping[str, bool]:
