@@ -15,10 +15,14 @@ export function isConversation(ctx) {
 
 // The facts of a message's sender.
 // ctx: agentId, sessionKey, channel, accountId, chatId, senderId. isGroup: whether the channel said so; undefined if it
-// said nothing. admin: whether OpenClaw has resolved this turn's caller as an operator with every right.
-export function speakerOf(ctx, { config, isGroup, admin = false, messageId = "" }) {
+// said nothing. admin: whether OpenClaw has resolved this turn's caller as an operator with every right. projects: the
+// project of a chat ("telegram:-5") or of an agent ("main"), from the plugin's own config.
+export function speakerOf(ctx, { config, isGroup, projects = {}, admin = false, messageId = "" }) {
   const channel = (ctx.channel ?? ctx.messageProvider ?? "").toLowerCase();
-  const speaker = { key: ctx.sessionKey, agent: ctx.agentId ?? "main", message_id: String(messageId ?? "") };
+  const agent = ctx.agentId ?? "main";
+  const speaker = { key: ctx.sessionKey, agent, message_id: String(messageId ?? "") };
+  const project = projects[`${channel}:${ctx.chatId ?? ""}`] ?? projects[agent];
+  if (project) speaker.project = project;
   // On the internal surfaces the sender's id is the name that the websocket's client gave itself, and over HTTP the
   // caller names the channel: only the credentials of an operator prove something, and only where one secret is theirs.
   if (INTERNAL.has(channel) || !ctx.senderId) {

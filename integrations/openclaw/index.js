@@ -40,6 +40,7 @@ class Memory {
     this.log = api.logger;
     this.config = () => api.runtime.config.current();
     this.deadline = settings.deadlineMs ?? 2_000;
+    this.projects = settings.projects ?? {};
     const own = settings.tokenFile ?? path.join(api.runtime.state.resolveStateDir(), ID, "token");
     this.service = new Service({
       url: settings.url ?? "http://127.0.0.1:8765",
@@ -97,7 +98,7 @@ class Memory {
 
   speaker(ctx, more) {
     const isGroup = shared.groups.get(placeOf(ctx.channel, ctx.accountId, ctx.chatId));
-    return speakerOf(ctx, { config: this.config(), isGroup, ...more });
+    return speakerOf(ctx, { config: this.config(), isGroup, projects: this.projects, ...more });
   }
 
   async command(id, speaker, words) {

@@ -26,6 +26,13 @@ test("the channel's word on a group comes before the key", () => {
   assert.equal(speakerOf(ctx, { config }).chat_type, "");
 });
 
+test("a chat or an agent has the project that the config names", () => {
+  const projects = { "telegram:-5": "apollo", main: "zeus" };
+  assert.equal(speakerOf({ ...direct("111"), chatId: "-5" }, { config, projects }).project, "apollo");
+  assert.equal(speakerOf(direct("222"), { config, projects }).project, "zeus");
+  assert.equal(speakerOf({ ...direct("222"), agentId: "other" }, { config, projects }).project, undefined);
+});
+
 test("a websocket's client is nobody by its own name", () => {
   const ctx = { ...main, channel: "webchat", senderId: "gateway-client", chatId: "agent:main:main" };
   const speaker = speakerOf(ctx, { config });
