@@ -137,10 +137,10 @@ async def told(config: Config, folder: Path) -> list[float]:
             await here.after_reply(speaker, user=f"Remember that door {number} opens with {7919 * number}.", reply="OK")
             await here.flush()
             began = time.perf_counter()
-            while not len(listener.inbox):  # noqa: ASYNC110 - what is measured is when it is there
+            while not len(listener.pending.inbox):  # noqa: ASYNC110 - what is measured is when it is there
                 await asyncio.sleep(0.001)
             waits.append(1000 * (time.perf_counter() - began))
-            listener.inbox.take()
+            listener.pending.inbox.take()
     return waits
 
 

@@ -21,7 +21,7 @@ from gateway_memory.errors import UsageError
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.sessions.registry import SessionRegistry
+from gateway_memory.session import SessionRegistry
 from gateway_memory.transfer.backlog import Backlog
 from gateway_memory.transfer.exporter import Exporter
 from gateway_memory.transfer.importer import Importer
@@ -82,7 +82,6 @@ class GatewayMemory(ReplyingCalls, SavingCalls, RepeatingCalls):
             zone=self.zone,
             metrics=self.metrics,
             settings_of=self._sessions.settings_of,
-            scope_of=self._sessions.scope_of,
             encoder=encoder,
         )
         self._stack = AsyncExitStack()

@@ -1,23 +1,26 @@
-"""A session: its user, its scope, its settings, and its state in this process."""
+"""Sessions: who speaks in one, what its model's context contains, what waits for it; and all sessions of a memory."""
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from extractor import has_han
-from gateway_memory.config.settings import MemorySync
+from gateway_memory.config.settings import Config, MemorySync
 from gateway_memory.edge.phrases import CHAT, say
-from gateway_memory.identity import session_types
+from gateway_memory.edge.prompts import Prompts
+from gateway_memory.identity import agent_of, session_types
 from gateway_memory.scope import Scope
 from notifier import Inbox
 
 if TYPE_CHECKING:
+    from gateway_memory.store.record import MemoryRecord
     from gateway_memory.store.report import ReplyReport
     from gateway_memory.store.withheld import Withheld
 
-__all__ = ["FEATURES", "Feature", "Session"]
+__all__ = ["FEATURES", "Feature", "InContext", "PendingUpdates", "Position", "Session", "SessionRegistry", "Who"]
 
 Feature = Literal["autoExtract", "autoRecall", "notify", "incrementalSync", "observations"]
 FEATURES: Final[tuple[Feature, ...]] = ("autoExtract", "autoRecall", "notify", "incrementalSync", "observations")
@@ -27,87 +30,20 @@ _PRECEDING_TURNS: Final = 3
 _RECENT_LENGTH: Final = 500
 
 
-class Session:
-    """One open conversation. A gateway reads `key`, `session_id` and `opening`; the rest is internal."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Who:
+    """Who speaks in a session, and whose memories it reads.
 
-    def __init__(self, *, key: str, scope: Scope, settings: MemorySync, memory: object) -> None:
-        self.memory = memory
-        """The memory that made this session. No other memory accepts it."""
-        self.key = key
-        self.scope = scope
-        self.origin = scope
-        """The scope of whoever speaks, before links. The session is in the scope that this one is linked into."""
-        self.settings = settings
-        self.types = session_types(key, scope)
-        self.session_id = ""
-        self._opening = self.digest = ""
-        self._hidden: dict[str, Withheld] = {}
-        """The text that was forgotten since the opening was built, by scope."""
-        self.ended = True
-        self.ending = False
-        """Whether the end has begun and is not yet known to be completed."""
-        self.starting = asyncio.Lock()
-        self.accepting = asyncio.Lock()
-        """Serializes writes: messages are stored in order, and an end waits for writes in progress."""
-        self.language: Literal["zh", "en"] = "en"
-        self.commands_as = CHAT
-        """The prefix of commands in answers to this session."""
-        self.inbox = Inbox(settings.notify.max_pending_updates, max_age_seconds=settings.notify.pending_max_age_seconds)
-        self.restored: dict[str, int] = {}
-        """The highest numbers, by origin, of the events that a restart restored to the inbox."""
-        self.revision: int | None = None
-        """The revision of the scope's index up to which the session was shown changes; None before the first look."""
-        self.generation = 0
-        """The generation of the index to which the revision belongs."""
-        self.changes = -1
-        """The number of the last change of the scope's files that this session was shown."""
-        self.recent: deque[str] = deque(maxlen=_PRECEDING_TURNS)
-        """The user's last messages, newest last. They complete a query that refers to them."""
-        self.recalled: tuple[str, ...] = ()
-        """The ids of the memories that were recalled for the current reply."""
-        self.switched: dict[Feature, bool] = {}
-        self.said = self.kept = 0
-        """How often the user switched features here, and that count when the switches were last stored."""
-        self.last_turn = 0
-        """The number of the last turn that this session has kept."""
-        self._compacted_upto = 0
-        self.beside = False
-        """Whether another process may own the conversation. This session then serves the tools of its agent."""
-        self._ever_shown: set[tuple[str, int]] = set()
-        self._shown: set[tuple[str, int]] = set()
-        self.opening_state: object = None
-        """The state of the scope from which the opening was made."""
-        self._in_opening: frozenset[tuple[str, int]] = frozenset()
-        self._opens_reply = False
-        """Whether the host has asked for the opening before this reply, and so injects it."""
-        self._ephemeral = False
+    key: the host's session key.
+    scope: its memory, to which it writes.
+    origin: the scope of whoever speaks, before links. It is linked into `scope`.
+    joined: the shared scopes that its host has named, such as a project. They are read beside its own.
+    """
 
-    def __repr__(self) -> str:
-        return f"<Session {self.session_id} {self.scope.key}{' ended' if self.ended else ''}>"
-
-    delivered: Mapping[str, int] = MappingProxyType({})
-    """Up to which number, by origin, the session was told events before this process went on with it."""
+    key: str
+    scope: Scope
+    origin: Scope
     joined: tuple[Scope, ...] = ()
-    """The shared scopes that its host has named, such as a project. They are read beside its own."""
-    opening_partial = False
-    """Whether a part of the opening was late or failed, and is missing. The opening says so in its last line."""
-    _withdrawn: frozenset[str] = frozenset()
-    report: "ReplyReport | None" = None
-    """What was considered for the current reply."""
-
-    @property
-    def opening(self) -> str:
-        """The text for the system prompt. Empty for an incognito session, which recalls nothing."""
-        if self.incognito:
-            return ""
-        text = self._opening
-        for hidden in self._hidden.values():
-            text = hidden.cut(text)
-        return text
-
-    @opening.setter
-    def opening(self, text: str) -> None:
-        self._opening, self._hidden = text, {}
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
@@ -116,24 +52,239 @@ class Session:
 
     @property
     def joined_key(self) -> str:
-        """The key of the shared scope to which the session's decisions go, or ""."""
+        """The key of the shared scope to which its decisions go, or ""."""
         return self.joined[0].key if self.joined else ""
 
-    @property
-    def ephemeral(self) -> bool:
-        """Whether the host drops what was injected after each reply. The session's own turns stay in its context."""
-        return self._ephemeral
 
-    @ephemeral.setter
-    def ephemeral(self, on: bool) -> None:
-        if on and not self._ephemeral:
-            self._shown.clear()
-        self._ephemeral = on
+class InContext:
+    """What the context of a session's model contains: its opening, memories, and its own turns.
+
+    ephemeral: the host drops what was injected after each reply. The session's own turns stay.
+
+    A memory with another text is another item, and is injected again.
+    """
+
+    def __init__(self) -> None:
+        self.ephemeral = False
+        self._opening = ""
+        self._withheld: dict[str, Withheld] = {}
+        """The text that was forgotten since the opening was built, by scope."""
+        self.partial = False
+        """Whether a part of the opening was late or failed. The opening says so in its last line."""
+        self._in_opening: frozenset[_Item] = frozenset()
+        self._opens_reply = False
+        """Whether the host has asked for the opening before this reply, and so injects it."""
+        self._items: set[_Item] = set()
+        self._ever: set[_Item] = set()
+        self._removed: set[str] = set()
+        self._compacted_upto = 0
 
     @property
-    def type(self) -> str:
-        """The most specific type of the session."""
-        return self.types[0]
+    def opening(self) -> str:
+        """The text for the system prompt, without what was forgotten since it was built."""
+        text = self._opening
+        for withheld in self._withheld.values():
+            text = withheld.cut(text)
+        return text
+
+    def open_with(self, text: str, memories: Iterable[tuple[str, str]], *, partial: bool = False) -> None:
+        """Replace the opening. memories: those in it (id, text)."""
+        self._opening, self._withheld, self.partial = text, {}, partial
+        self._in_opening = frozenset(_items(memories))
+        self._inject(self._in_opening)
+
+    def withhold(self, scope: str, withheld: "Withheld") -> None:
+        """Remove text that was forgotten in a scope from the opening."""
+        self._withheld[scope] = withheld
+
+    def set_ephemeral(self, *, ephemeral: bool) -> None:
+        """Set whether the host drops what was injected after each reply."""
+        if ephemeral and not self.ephemeral:
+            self._items.clear()
+        self.ephemeral = ephemeral
+
+    def open_reply(self) -> None:
+        """Record that the host has asked for the opening, and injects it with the next reply."""
+        self._opens_reply = True
+
+    def close_reply(self) -> None:
+        """Record that the context of a reply is made. An ephemeral opening is not part of the next one."""
+        self._opens_reply = False
+
+    def add(self, memories: Iterable[tuple[str, str]]) -> None:
+        """Record memories (id, text) that the conversation itself contains."""
+        items = _items(memories)
+        self._ever |= items
+        self._items |= items
+
+    def inject(self, memories: Iterable[tuple[str, str]]) -> None:
+        """Record memories (id, text) that were injected. They stay in the context unless it is ephemeral."""
+        self._inject(_items(memories))
+
+    def _inject(self, items: Iterable["_Item"]) -> None:
+        self._ever.update(items)
+        if not self.ephemeral:
+            self._items.update(items)
+
+    def remove(self, identity: str, text: str) -> None:
+        """Record that the model was informed of a memory's removal. If it is restored, it is news again."""
+        item = _Item(identity, _digest(text))
+        self._ever.discard(item)
+        self._items.discard(item)
+        self._removed.add(identity)
+
+    def was_removed(self, identity: str) -> bool:
+        """Return whether the model was informed of a memory's removal."""
+        return identity in self._removed
+
+    def has(self, identity: str, text: str) -> bool:
+        """Return whether the context contains a memory."""
+        item = _Item(identity, _digest(text))
+        return item in self._items or (self._opens_reply and item in self._in_opening)
+
+    def has_outside_opening(self, identity: str, text: str) -> bool:
+        """Return whether a new opening, which replaces the present one, can omit a memory."""
+        item = _Item(identity, _digest(text))
+        return not self.ephemeral and item in self._items and item not in self._in_opening
+
+    def had(self, identity: str, text: str) -> bool:
+        """Return whether the context has ever contained a memory, even before a compaction."""
+        return _Item(identity, _digest(text)) in self._ever
+
+    def has_turn(self, turn: int) -> bool:
+        """Return whether the context contains one of the session's own turns."""
+        return turn > self._compacted_upto
+
+    def compact(self, last_turn: int) -> None:
+        """Record that the host has compacted the context up to a turn. Its memories may be injected again.
+
+        They are no news, so that a compaction causes no `[Memory Changes]`. A forgotten memory stays removed, because
+        the host's summary may contain it.
+        """
+        self._items.clear()
+        self._compacted_upto = last_turn
+
+
+class _Item(NamedTuple):
+    identity: str
+    digest: int
+
+
+def _items(memories: Iterable[tuple[str, str]]) -> set[_Item]:
+    return {_Item(identity, _digest(text)) for identity, text in memories}
+
+
+def _digest(text: str) -> int:
+    return hash(" ".join(text.split()))  # an event has the text in one line, a file possibly in several
+
+
+class PendingUpdates:
+    """What other sessions learnt, on its way to a session.
+
+    restored: the highest numbers, by origin, of the events that a restart restored to the inbox.
+    delivered: up to which number, by origin, the session had received events before this process went on with it.
+    """
+
+    def __init__(self, settings: MemorySync) -> None:
+        notify = settings.notify
+        self.inbox = Inbox(notify.max_pending_updates, max_age_seconds=notify.pending_max_age_seconds)
+        self.restored: dict[str, int] = {}
+        self.delivered: Mapping[str, int] = {}
+
+    def clear(self) -> None:
+        """Drop what is pending: a new incarnation begins."""
+        self.inbox.take()
+        self.restored, self.delivered = {}, {}
+
+
+class Position(NamedTuple):
+    """Up to where a session knows the files of its scope.
+
+    generation: of the index. revision: of the scope's rows in that index; None before the first look.
+    change: the number of the last change of the files.
+    """
+
+    generation: int = 0
+    revision: int | None = None
+    change: int = -1
+
+
+@dataclass(slots=True, kw_only=True)
+class Switches:
+    """The features that the user has switched in a session.
+
+    count: how often. stored: the count when they were last stored.
+    """
+
+    features: Mapping[str, bool] = field(default_factory=dict)
+    count: int = 0
+    stored: int = 0
+
+    def set(self, features: Sequence[Feature], *, on: bool) -> None:
+        """Switch features on the user's request."""
+        self.features = {**self.features, **dict.fromkeys(features, on)}
+        self.count += 1
+
+
+class Session:
+    """One open conversation. A gateway reads `key`, `session_id` and `opening`; the rest is internal."""
+
+    def __init__(self, who: Who, settings: MemorySync, registry: "SessionRegistry") -> None:
+        self.registry = registry
+        """All sessions of the memory that made this one. No other memory accepts it."""
+        self.who = who
+        self.settings = settings
+        self.session_id = ""
+        self.context = InContext()
+        self.pending = PendingUpdates(settings)
+        self.position = Position()
+        self.switches = Switches()
+        self.ended = True
+        self.ending = False
+        """Whether the end has begun and is not yet known to be completed."""
+        self.detached = False
+        """Whether another process may own the conversation. This session then serves the tools of its agent."""
+        self.starting = asyncio.Lock()
+        self.writing = asyncio.Lock()
+        """Serializes writes: messages are stored in order, and an end waits for writes in progress."""
+        self.language: Literal["zh", "en"] = "en"
+        self.commands_as = CHAT
+        """The prefix of commands in answers to this session."""
+        self.digest = ""
+        """The week's digest, a part of its openings."""
+        self.opening_state: Sequence[object] | None = None
+        """The state of the scopes from which the opening was made."""
+        self.recent: deque[str] = deque(maxlen=_PRECEDING_TURNS)
+        """The user's last messages, newest last. They complete a query that refers to them."""
+        self.recalled: tuple[str, ...] = ()
+        """The ids of the memories that were recalled for the current reply."""
+        self.report: ReplyReport | None = None
+        """What was considered for the current reply."""
+        self.last_turn = 0
+        """The number of the last turn that this session has kept."""
+
+    def __repr__(self) -> str:
+        return f"<Session {self.session_id} {self.scope.key}{' ended' if self.ended else ''}>"
+
+    @property
+    def key(self) -> str:
+        """The host's session key."""
+        return self.who.key
+
+    @property
+    def scope(self) -> Scope:
+        """Its memory, to which it writes."""
+        return self.who.scope
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of the session, the most specific one first."""
+        return session_types(self.key, self.scope)
+
+    @property
+    def opening(self) -> str:
+        """The text for the system prompt. Empty for an incognito session, which recalls nothing."""
+        return "" if self.incognito else self.context.opening
 
     @property
     def incognito(self) -> bool:
@@ -150,58 +301,13 @@ class Session:
         """Whether what was said in earlier turns may be found for this session."""
         return self.settings.episodes.enabled and not self.incognito
 
-    def has_said(self, session_id: str, turn: int) -> bool:
-        """Return whether the session's context contains a turn: one of its own since the last compaction."""
-        return session_id == self.session_id and turn > self._compacted_upto
-
     @property
     def may_save(self) -> bool:
         """Whether the session's agent may save facts and summaries: unless the user switched `autoExtract` or all off.
 
         The config does not matter: a host may disable extraction and still have an agent that saves.
         """
-        return self.switched.get("autoExtract", True)
-
-    def reset(self, session_id: str) -> None:
-        """Start a new incarnation, which was shown nothing yet."""
-        self.session_id = session_id
-        self.ending = False
-        self._opening = self.digest = ""
-        self.opening_partial = False
-        self.delivered, self.restored = {}, {}
-        self.revision = None
-        self.changes = -1
-        self.recent.clear()
-        self._ever_shown.clear()
-        self._shown.clear()
-        self._withdrawn = frozenset()
-        self.opening_state, self._in_opening, self._opens_reply = None, frozenset(), False
-        self.inbox.take()
-
-    def start(self) -> None:
-        """Record that the incarnation has started."""
-        self.ended = False
-
-    def close(self, *, ending: bool = False) -> None:
-        """Record that the incarnation is over. ending: its results are still being saved, until `saved`."""
-        self.ended, self.ending = True, ending or self.ending
-
-    def saved(self) -> None:
-        """Record that the results are saved. The session may have started again meanwhile."""
-        self.ending = False
-
-    def follow(self, generation: int, revision: int | None, changes: int = -1) -> None:
-        """Record up to which revision, of which index, the session was shown the changes of its scope's files."""
-        self.generation, self.revision, self.changes = generation, revision, changes
-
-    def hide(self, scope: str, hidden: "Withheld") -> None:
-        """Remove text from the opening that was forgotten in a scope."""
-        self._hidden[scope] = hidden
-
-    def switch(self, features: Sequence[Feature], *, on: bool) -> None:
-        """Switch features on the user's request."""
-        self.switched |= dict.fromkeys(features, on)
-        self.said += 1
+        return self.switches.features.get("autoExtract", True)
 
     def on(self, feature: Feature) -> bool:
         """Return whether a feature is enabled: by the user's `/memory on` or `off`, else by the config."""
@@ -213,80 +319,155 @@ class Session:
             "incrementalSync": settings.incremental_sync.enabled,
             "observations": settings.observations.enabled,
         }
-        return self.switched.get(feature, configured[feature])
+        return self.switches.features.get(feature, configured[feature])
 
-    def hears(self, message: str) -> None:
+    def reset(self, session_id: str) -> None:
+        """Begin a new incarnation, with an empty context."""
+        self.session_id = session_id
+        self.ending = False
+        ephemeral, self.context = self.context.ephemeral, InContext()
+        self.context.ephemeral = ephemeral
+        self.pending.clear()
+        self.position = Position()
+        self.digest, self.opening_state = "", None
+        self.recent.clear()
+
+    def close(self, *, ending: bool = False) -> None:
+        """Record that the incarnation is over. ending: its results are still being saved."""
+        self.ended, self.ending = True, ending or self.ending
+
+    def open_with(self, text: str, memories: Sequence[tuple[str, str]], *, partial: bool = False) -> None:
+        """Replace the opening. memories: in it (id, text). partial: a part is missing, and the opening says so."""
+        text = f"{text}\n\n{say(self.language, 'opening_late')}".strip() if partial else text
+        self.context.open_with(text, memories, partial=partial)
+
+    def receive(self, message: str) -> None:
         """Record a message of the user: its language, for answers, and its text, for later queries.
 
         An incognito session does not store the text.
         """
-        if has_han(message[:_RECENT_LENGTH]):
+        message = message[:_RECENT_LENGTH]
+        if has_han(message):
             self.language = "zh"
-        elif any(character.isalpha() for character in message[:_RECENT_LENGTH]):
+        elif any(character.isalpha() for character in message):
             self.language = "en"
         if not self.incognito:
-            self.recent.append(message[:_RECENT_LENGTH])
-
-    def mark_shown(self, items: Sequence[tuple[str, str]]) -> None:
-        """Record memories (id, text) that this session was shown or has said, so that they are not injected again."""
-        noted = {(identity, _key(text)) for identity, text in items}
-        self._ever_shown |= noted
-        self._shown |= noted
-
-    def mark_injected(self, items: Sequence[tuple[str, str]]) -> None:
-        """Record memories (id, text) that were injected. They stay in the context unless the session is ephemeral."""
-        self._ever_shown |= {(identity, _key(text)) for identity, text in items}
-        if not self._ephemeral:
-            self.mark_shown(items)
-
-    def open_with(self, text: str, items: Sequence[tuple[str, str]], *, partial: bool = False) -> None:
-        """Record a new opening and its memories (id, text). partial: a part is missing, and the opening says so."""
-        self.opening = f"{text}\n\n{say(self.language, 'opening_late')}".strip() if partial else text
-        self.opening_partial = partial
-        self.mark_injected(items)
-        self._in_opening = frozenset((identity, _key(text)) for identity, text in items)
-
-    def open_reply(self) -> None:
-        """Record that the host has asked for the opening, and injects it now."""
-        self._opens_reply = True
-
-    def told_outside_opening(self, identity: str, text: str) -> bool:
-        """Return whether the context contains a memory that an opening, which replaces the earlier one, can omit."""
-        key = identity, _key(text)
-        return not self._ephemeral and key in self._shown and key not in self._in_opening
-
-    def replied(self) -> None:
-        """Record that the context of a reply is made: an opening that was asked for before it is gone afterwards."""
-        self._opens_reply = False
-
-    def unmark(self, identity: str, text: str) -> None:
-        """Record that the session was told that a memory was removed. If it is restored, it is news again."""
-        self._ever_shown.discard((identity, _key(text)))
-        self._shown.discard((identity, _key(text)))
-        self._withdrawn |= {identity}
-
-    def was_withdrawn(self, identity: str) -> bool:
-        """Return whether the session was told that a memory was removed."""
-        return identity in self._withdrawn
-
-    def shows(self, identity: str, text: str) -> bool:
-        """Return whether the session's context contains the memory with this text."""
-        key = identity, _key(text)
-        return key in self._shown or (self._opens_reply and key in self._in_opening)
-
-    def was_shown(self, identity: str, text: str) -> bool:
-        """Return whether the session was ever shown this memory with this text, even before a compaction."""
-        return (identity, _key(text)) in self._ever_shown
+            self.recent.append(message)
 
     def compacted(self) -> None:
-        """Report that the host has compacted this session's context. Its memories may be injected again.
+        """Report that the host has compacted this session's context. Its memories may be injected again."""
+        self.context.compact(self.last_turn)
 
-        Memories that were shown before are still no news, so a compaction causes no `[Memory Changes]`. A forgotten
-        memory is still withdrawn, since the host's summary may contain it.
+
+class SessionRegistry:
+    """The sessions of one memory by key and scope, the open ones by id, and the settings of their keys.
+
+    agent: the agent whose settings apply if a key names none.
+    workspace: the memory's folder, or None.
+    """
+
+    def __init__(self, config: Config, agent: str, workspace: Path | None) -> None:
+        self._config = config
+        self._agent = agent
+        self._workspace = workspace
+        self._by_key: dict[tuple[str, str], Session] = {}
+        self._open: dict[str, Session] = {}
+
+    def get(self, key: str, scope: Scope, origin: Scope) -> Session:
+        """Return the key's session in a scope. Create it if there is none. origin: as in Who."""
+        session = self._by_key.get((key, scope.key))
+        if session is None:
+            session = self._by_key[key, scope.key] = self._made(Who(key=key, scope=scope, origin=origin))
+        session.who = replace(session.who, origin=origin)
+        return session
+
+    def _made(self, who: Who) -> Session:
+        return Session(who, self.settings_of(who.key), self)
+
+    def open_of(self, key: str, origin: Scope) -> Session | None:
+        """Return the key's session that is open in this process for an identity, if there is one."""
+        of_key = (each for each in self._open.values() if each.key == key and each.who.origin == origin)
+        return next((each for each in of_key if not each.ended), None)
+
+    def detached(self, who: Who, session_id: str, switches: Mapping[str, bool] | None = None) -> Session:
+        """Return a session for commands from outside its conversation.
+
+        If this process has the session open, return that one. Otherwise return an unregistered session, which receives
+        no changes and is not resumed, so that the owner of the conversation keeps it.
         """
-        self._shown.clear()
-        self._compacted_upto = self.last_turn
+        open_here = self._open.get(session_id)
+        if open_here is not None:
+            return open_here
+        session = self._made(who)
+        session.reset(session_id)
+        session.switches.features = switches or {}
+        session.detached, session.ended = True, False
+        return session
 
+    def opened(self, session: Session) -> None:
+        """Register a session that has started an incarnation."""
+        self._open[session.session_id] = self._by_key[session.key, session.scope.key] = session
 
-def _key(text: str) -> int:
-    return hash(" ".join(text.split()))  # an event has the text in one line, a file possibly in several
+    def move(self, session: Session, scope: Scope) -> None:
+        """Let a session that is not open belong to another scope from its next start on."""
+        if self._by_key.get((session.key, session.scope.key)) is session:
+            del self._by_key[session.key, session.scope.key]
+        session.who = replace(session.who, scope=scope)
+
+    def of_id(self, session_id: str) -> Session | None:
+        """Return the open session of an id, if it is open in this process."""
+        return self._open.get(session_id)
+
+    def closed(self, session: Session) -> None:
+        """Unregister a session that has ended."""
+        if self._open.get(session.session_id) is session:
+            del self._open[session.session_id]
+        if self._by_key.get((session.key, session.scope.key)) is session:
+            del self._by_key[session.key, session.scope.key]
+
+    def is_resumed(self, session: Session) -> bool:
+        """Return whether another session continues one whose end was interrupted."""
+        return self._open.get(session.session_id, session) is not session
+
+    def forget(self, session: Session) -> None:
+        """Unregister a session that could not start."""
+        if session.session_id not in self._open:
+            self._by_key.pop((session.key, session.scope.key), None)
+
+    def close_idle(self, session_id: str) -> None:
+        """Close an idle session. Its next message opens a new one."""
+        session = self._open.get(session_id)
+        if session:
+            session.close()
+            self.closed(session)
+
+    def prompts(self, session: Session) -> Prompts | None:
+        """Return the prompts for the agent of a session, or None if the memory has no folder.
+
+        Their commands run under the same settings as the session.
+        """
+        if self._workspace is None:
+            return None
+        config = self._config.source
+        agent = agent_of(session.key) or self._agent if config else ""  # only a config has overrides
+        return Prompts(workspace=str(self._workspace), config=config, agent=agent)
+
+    def settings_of(self, key: str) -> MemorySync:
+        """Return the settings of a session key."""
+        return self._config.for_agent(agent_of(key) or self._agent)
+
+    def scopes(self) -> list[Scope]:
+        """Return the scopes of the open sessions of this process."""
+        return list(dict.fromkeys(scope for session in self._by_key.values() for scope in session.who.scopes))
+
+    def add_to_context(self, memory: "MemoryRecord") -> None:
+        """Record that the session from which a memory comes has said it, if that session is open."""
+        session = self._open.get(memory.session_id)
+        if session:
+            session.context.add([(memory.id, memory.text)])
+
+    def withhold(self, scope: str, withheld: "Withheld") -> None:
+        """Remove forgotten text from the openings of a scope's sessions."""
+        for session in self._by_key.values():
+            if any(each.key == scope for each in session.who.scopes):
+                session.context.withhold(scope, withheld)

@@ -28,8 +28,8 @@ from gateway_memory.errors import StoreError
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, begin_beside, compute_threads, run_beside
 from gateway_memory.scope import Scope
+from gateway_memory.session import SessionRegistry
 from gateway_memory.sessions.lifecycle import Lifecycle, Saver
-from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.sessions.start import Hearing, SessionStarter
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions

@@ -13,8 +13,8 @@ from gateway_memory.edge.content import Content, instant_of, is_untrusted, milli
 from gateway_memory.errors import StoreError, UsageError, place_of
 from gateway_memory.identity import without_secrets
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.scope import LONGEST_NAME, Whose, is_name, named_in, resolve_scopes, shortened
-from gateway_memory.session import Session
+from gateway_memory.scope import LONGEST_NAME, Scope, Whose, is_name, named_in, resolve_scopes, shortened
+from gateway_memory.session import Session, Who
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.report import ReplyReport
 from gateway_memory.wiring import OpenMemory
@@ -60,8 +60,8 @@ class ConversationCalls(Opened):
             if session is None:
                 raise
             return session
-        session = opened.sessions.get(key, scope, memory=self)
-        session.origin, session.ephemeral = origin, ephemeral
+        session = opened.sessions.get(key, scope, origin)
+        session.context.set_ephemeral(ephemeral=ephemeral)
         try:
             await opened.starter.join(session, tuple(joined))
             await opened.starter.start(session)
@@ -102,11 +102,9 @@ class ConversationCalls(Opened):
             raise UsageError(
                 f"session {session_id!r} has not joined {strange[0].key!r}; leave it out: the host says what is joined"
             )
-        scope = opened.sessions.scope_of(found.scope)
-        session = opened.sessions.beside(found.key, scope, session_id=session_id, memory=self, switches=found.switches)
-        if session.beside and found.joined:
-            session.joined = (opened.sessions.scope_of(found.joined),)
-        return session
+        scope, joined = Scope.parse(found.scope), (Scope.parse(found.joined),) if found.joined else ()
+        who = Who(key=found.key, scope=scope, origin=scope, joined=joined)
+        return opened.sessions.detached(who, session_id, found.switches)
 
     async def visit(self, **whose: Unpack[Whose]) -> Session:
         """Return a session for commands outside a conversation, such as those of a shell. It leaves no record.
@@ -120,9 +118,8 @@ class ConversationCalls(Opened):
         origin, *joined = resolve_scopes(**whose)
         scope = await opened.links.resolved(origin)
         await opened.context.runner.run("sync", _VISIT_SECONDS, opened.storage.follower.refresh(scope))
-        session = opened.sessions.beside(f"agent:{self.agent}:shell", scope, session_id="shell", memory=self)
-        session.joined = tuple(joined)
-        return session
+        who = Who(key=f"agent:{self.agent}:shell", scope=scope, origin=scope, joined=tuple(joined))
+        return opened.sessions.detached(who, "shell")
 
     def rule_text(self, session: Session, *, chinese: bool | None = None) -> str:
         """Return the prompt rule that tells a session's agent which commands save memories.
@@ -166,11 +163,11 @@ class ConversationCalls(Opened):
                 context = Context()
             if session.on("autoExtract") and (notice := masked_block(said)):
                 context = replace(context, text=f"{context.text}\n\n{notice}".strip())
-        session.hears(said.text)
+        session.receive(said.text)
         if context.report is None and context.outcome == "timeout":
             context = replace(context, report=ReplyReport(outcome="timeout", milliseconds={"total": 1000 * timeout}))
         session.recalled, session.report = tuple(hit.id for hit in context.recalled), context.report
-        session.replied()
+        session.context.close_reply()
         return context
 
     async def after_reply(
@@ -210,7 +207,7 @@ class ConversationCalls(Opened):
                 f"turn_id={shortened(turn_id)}: expected visible characters, of at most {LONGEST_NAME} bytes in UTF-8"
             )
         provenance = text_of(provenance, "provenance")
-        async with session.accepting:
+        async with session.writing:
             await opened.starter.start_to_keep(session)
             if is_untrusted(provenance):
                 return await opened.intake.keep_untrusted(session, said, provenance, identity=turn_id)
@@ -245,7 +242,7 @@ class ConversationCalls(Opened):
             raise UsageError(f"id={id!r}: expected a string of visible characters")
         if not session.on("observations"):
             return
-        async with session.accepting:
+        async with session.writing:
             await opened.starter.start_to_keep(session)
             if session.on("observations"):  # another process may have switched it off meanwhile
                 await opened.intake.keep_observation(session, kind, content, tool, private=private, identity=id)
@@ -271,8 +268,8 @@ class ConversationCalls(Opened):
             return
         name = path.relative_to(folder).as_posix()
         await opened.storage.follower.refresh(session.scope, file=name, source=session.key)  # notifies the others too
-        _, rows = await opened.storage.recaller.added_since(session.scope.key, session.revision or 0)
-        session.mark_shown([(row.entry.id, row.entry.text) for row in rows if row.file == name])
+        _, rows = await opened.storage.recaller.added_since(session.scope.key, session.position.revision or 0)
+        session.context.add([(row.entry.id, row.entry.text) for row in rows if row.file == name])
 
     async def end_session(
         self, session: Session, *, reason: str, error: Content | None = "", duration_ms: float | None = None
@@ -304,22 +301,22 @@ class ConversationCalls(Opened):
         session.close(ending=True)
         opened.sessions.closed(session)
         opened.bus.unsubscribe(session_id)
-        async with session.accepting:  # wait for writes of this session that are in progress
+        async with session.writing:  # wait for writes of this session that are in progress
             pass
         await opened.lifecycle.end(session_id, session.scope, session.key, end)
-        session.saved()
+        session.ending = False  # it may have started again meanwhile
         opened.retention.look()
 
 
 async def _told(opened: OpenMemory, session: Session, message: str, at: datetime, deadline: float) -> Context:
-    linked = session.origin != session.scope  # another process may have ended the link
+    linked = session.who.origin != session.scope  # another process may have ended the link
     if session.ended or session.starting.locked() or linked:
         left = deadline - asyncio.get_running_loop().time()
         begin = opened.starter.start_to_keep(session) if linked else opened.starter.start(session)
         if not await opened.context.runner.completes("begin", left, begin):
             return Context(outcome="timeout")
     hears = True
-    if opened.storage.signals is not None and len(session.inbox):  # what waits may be of a person deleted since
+    if opened.storage.signals is not None and len(session.pending.inbox):  # what waits may be of a person deleted since
         left = min(deadline - asyncio.get_running_loop().time(), _LOOK_SECONDS)
         hears = await opened.context.runner.completes("deleted", left, opened.starter.start_if_deleted(session))
     return await opened.context.build(session, message, at, deadline, hears=hears)

@@ -83,7 +83,7 @@ class Opened:
             if not isinstance(session, Session):
                 message = f"session is of type {type(session).__name__}: expected what start_session returned"
                 raise UsageError(message)
-            if session.memory is not self:
+            if session.registry is not self._parts.sessions:
                 message = f"{session!r} does not belong to this memory: take the session that start_session returned"
                 raise UsageError(message)
         return self._parts

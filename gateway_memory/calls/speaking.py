@@ -10,7 +10,7 @@ from gateway_memory.edge.content import Content
 from gateway_memory.errors import RefusedError, UsageError
 from gateway_memory.identity import Facts, Refused, Speaker, who, without_secrets
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.scope import LONGEST_NAME, is_name, shortened
+from gateway_memory.scope import LONGEST_NAME, Scope, is_name, shortened
 from gateway_memory.session import Session
 from gateway_memory.wiring import OpenMemory
 
@@ -73,7 +73,8 @@ class SpeakingCalls(ConversationCalls):
         key = without_secrets(key)
         found: list[Session] = []
         for name in await opened.storage.sessions.open_scopes(key):
-            session = opened.sessions.get(key, opened.sessions.scope_of(name), memory=self)
+            scope = Scope.parse(name)
+            session = opened.sessions.get(key, scope, scope)
             await opened.starter.start(session)
             found.append(session)
         return found

@@ -3,15 +3,14 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from gateway_memory.errors import StoreBusyError
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
+from gateway_memory.session import SessionRegistry
 from gateway_memory.store.plan import Plan
-from gateway_memory.store.record import MemoryRecord
-from gateway_memory.store.withheld import Withheld
 from gateway_memory.sync.storage import Storage
 from notifier import Announcer, Event, MemoryChange, split
 
@@ -21,16 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["PlanExecutor"]
 
 log = get_logger(__name__)
-
-
-class OpenSessions(Protocol):
-    """The open sessions of this process, as far as plans affect them."""
-
-    def mark_shown(self, memory: MemoryRecord) -> None:
-        """Tell the session that a memory comes from that it has the memory."""
-
-    def hide(self, scope: str, hidden: Withheld) -> None:
-        """Remove forgotten text from the openings of a scope's sessions."""
 
 
 @dataclass(slots=True)
@@ -50,7 +39,7 @@ class PlanExecutor:
     held: the scopes, by key, whose plans could not be completed at the last recovery, since somebody else holds them.
     """
 
-    def __init__(self, runtime: Runtime, storage: Storage, announcer: Announcer, sessions: OpenSessions) -> None:
+    def __init__(self, runtime: Runtime, storage: Storage, announcer: Announcer, sessions: SessionRegistry) -> None:
         self._runtime = runtime
         self._storage = storage
         self._announcer = announcer
@@ -114,7 +103,7 @@ class PlanExecutor:
         plan = first.plan
         for each in executions:
             for memory in each.plan.added:
-                self._sessions.mark_shown(memory)
+                self._sessions.add_to_context(memory)
         with self._runtime.metrics.timed("ingest.files"):
             own = plan.edits()
             added = tuple(memory for each in others for memory in each.plan.added)
@@ -151,7 +140,7 @@ class PlanExecutor:
 
         Call it only within the documents' `writing`.
         """
-        self._sessions.hide(scope.key, await self._storage.records.withhold(scope))
+        self._sessions.withhold(scope.key, await self._storage.records.withhold(scope))
 
     def _events(self, plan: Plan) -> list[Event]:
         """Return the events of a plan: none if nothing changed, or if the sources have `notify` off."""

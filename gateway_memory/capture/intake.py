@@ -69,7 +69,7 @@ class TurnIntake:
             seen=_seen_of_turn(session, said.text, answered.text),
             extract=extract,
             episode=episode,
-            joined=session.joined_key,
+            joined=session.who.joined_key,
         )
         try:
             with metrics.timed("after_reply"):

@@ -130,7 +130,7 @@ class Filing:
         return True
 
     def _is_shared(self, turn: PendingTurn, candidate: Candidate) -> bool:
-        joined, read = self._runtime.scope_of(turn.joined), read_turn(turn, self._runtime.zone)
+        joined, read = Scope.parse(turn.joined), read_turn(turn, self._runtime.zone)
         return concerns(candidate, joined.name) and permitted(candidate, read, by_owner=False) == candidate
 
     async def _share(self, turn: PendingTurn, candidate: Candidate) -> CandidateOutcome:
@@ -140,7 +140,7 @@ class Filing:
         """
         source = replace(turn, id=0, scope=turn.joined, user="", reply="", joined="")
         told = replace(candidate, turn=0, quote="", said="")
-        outcome = await self._changes.save(self._runtime.scope_of(turn.joined), source, told)
+        outcome = await self._changes.save(Scope.parse(turn.joined), source, told)
         return CandidateOutcome(turn=turn.id, action="shared", reason=outcome.action)
 
     async def _permitted(
@@ -198,7 +198,7 @@ class RulesStage:
     async def run(self, turns: Sequence[PendingTurn]) -> None:
         """Extract from each turn by rules, and execute requests to forget. One plan a scope."""
         for key, group in by_scope(turns):
-            scope = self._runtime.scope_of(key)
+            scope = Scope.parse(key)
             found: list[tuple[PendingTurn, Sequence[Candidate]]] = []
             for turn in group:
                 if not turn.extract:
@@ -249,7 +249,7 @@ class BatchStage:
     async def run(self, turns: Sequence[PendingTurn]) -> None:
         """Judge whether the turns contain anything to remember, and if so read them."""
         for key, group in by_scope(turns):
-            scope = self._runtime.scope_of(key)
+            scope = Scope.parse(key)
             told = self._told.get(group[0].session_id, [])
             # What has failed before is read by itself, so that the rest does not fail with it.
             again = [turn for turn in group if turn.id in self._again]

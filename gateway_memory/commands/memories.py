@@ -94,7 +94,7 @@ async def _named_by_id(ports: CommandPorts, session: Session, identity: str) -> 
 
 async def _of_id(ports: CommandPorts, session: Session, identity: str) -> tuple[Scope, Stored] | None:
     """Return the memory or note of an id, and the scope that has it: the session's own, or one that it has joined."""
-    for scope in session.scopes:
+    for scope in session.who.scopes:
         await ports.storage.follower.refresh(scope)
         stored = await ports.storage.recaller.get(scope.key, identity)
         if stored is not None and stored.entry.kind != "episode":
@@ -176,7 +176,7 @@ async def forget_named(ports: CommandPorts, session: Session, what: str) -> str 
 
 async def _forget_joined(ports: CommandPorts, session: Session, what: str) -> str | None:
     """Forget what the words name for certain in a shared scope that the session has joined; None for nothing."""
-    for scope in session.joined:
+    for scope in session.who.joined:
         await ports.storage.follower.refresh(scope)
         near = await ports.storage.recaller.nearest(scope.key, as_query(what).text, _NEAREST)
         if certain := named(what, near).certain:
@@ -212,7 +212,7 @@ async def _forget_session(ports: CommandPorts, session: Session, which: str) -> 
 
 async def _session_of(ports: CommandPorts, session: Session, which: str) -> str:
     scope, storage = session.scope, ports.storage
-    if which.lower() in _LAST or (not which and session.beside):  # a shell has no session of its own
+    if which.lower() in _LAST or (not which and session.detached):  # a shell has no session of its own
         latest = await storage.episodes.latest(scope.key, session.session_id, 1)
         return latest[0].session_id if latest else ""
     if not which:

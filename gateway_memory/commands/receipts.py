@@ -75,7 +75,7 @@ async def undo(ports: CommandPorts, session: Session, identity: str) -> str:
     language = session.language
     scope = session.scope
     done = await ports.changes.undo(scope, only=only)
-    for joined in session.joined if only else ():  # a memory that is named may be a project's
+    for joined in session.who.joined if only else ():  # a memory that is named may be a project's
         if done is None:
             scope, done = joined, await ports.changes.undo(joined, only=only)
     if done is None:
@@ -129,7 +129,7 @@ async def history_record(ports: CommandPorts, session: Session, identity: str) -
     identity = as_id(identity)
     if not identity:
         raise NotDone(phrase(session, "history_usage"))
-    by_scope = {scope: await ports.storage.ledger.history(scope.key, identity) for scope in session.scopes}
+    by_scope = {scope: await ports.storage.ledger.history(scope.key, identity) for scope in session.who.scopes}
     scope, past = next(((scope, past) for scope, past in by_scope.items() if past), (session.scope, ()))
     memory = (await ports.storage.ledger.told(scope.key, [identity])).get(identity)
     if not past or memory is None:
@@ -217,7 +217,7 @@ async def _rate(ports: CommandPorts, session: Session, rest: str, verdict: Verdi
 
 async def _reply(ports: CommandPorts, session: Session, turn: int) -> Reply | None:
     """Return the reply of a turn, or for 0 the session's last one; in a shell, the scope's."""
-    if not turn and not session.beside:
+    if not turn and not session.detached:
         return await ports.storage.turns.last_reply(session.scope.key, session.session_id)
     before = turn + 1 if turn else _LATEST
     found = await ports.storage.turns.replies(session.scope.key, before=before, limit=1)

@@ -115,7 +115,7 @@ async def _named(ports: CommandPorts, session: Session, identity: str) -> Sequen
 
 def _may_decide(session: Session, review: Review) -> bool:
     """Return whether the speaker may decide. What a guest says about the owner, the guest can't approve."""
-    return review.reason != "about_owner" or session.scope.key == OWNER_KEY or session.beside
+    return review.reason != "about_owner" or session.scope.key == OWNER_KEY or session.detached
 
 
 async def _line_of(ports: CommandPorts, review: Review) -> str:

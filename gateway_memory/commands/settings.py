@@ -27,7 +27,7 @@ async def _switch(ports: CommandPorts, session: Session, name: str, *, on: bool)
     if wanted not in names and wanted not in ("", "all", "全部"):
         raise NotDone(phrase(session, "switch_unknown", name=shown(name), known=", ".join(FEATURES)))
     features = [names[wanted]] if wanted in names else FEATURES
-    session.switch(features, on=on)
+    session.switches.set(features, on=on)
     await ports.switched(session)
     if session.incognito:
         return phrase(session, "incognito")
@@ -44,7 +44,7 @@ async def link(ports: CommandPorts, session: Session, rest: str) -> str:
     In a shell and on the page, who runs the gateway names the other one (user:NAME) instead of typing a code.
     """
     _check(ports, session)
-    if session.beside:
+    if session.detached:
         other = _person(session, rest)
         for scope in (session.scope, other):
             if not await ports.storage.sessions.knows(scope.key):
@@ -62,7 +62,7 @@ async def link(ports: CommandPorts, session: Session, rest: str) -> str:
 async def unlink(ports: CommandPorts, session: Session, rest: str) -> str:
     """Take the last link of the speaker back. In a shell and on the page, that of the person who is named."""
     _check(ports, session)
-    identity = _person(session, rest).key if session.beside and rest.strip() else session.origin.key
+    identity = _person(session, rest).key if session.detached and rest.strip() else session.who.origin.key
     name = await ports.links.part(identity)
     if name is None:
         raise NotDone(phrase(session, "unlink_none"))

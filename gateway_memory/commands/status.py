@@ -122,8 +122,8 @@ async def status_record(ports: CommandPorts, session: Session, _: str) -> dict[s
             "outbox": queue.outbox,
         },
         "updates": {
-            "this_session": len(session.inbox),
-            "dropped": session.inbox.dropped,
+            "this_session": len(session.pending.inbox),
+            "dropped": session.pending.inbox.dropped,
             "all": sum(state.updates for state in health.states),
             "sessions": sum(state.told for state in health.states),
         },

@@ -172,7 +172,7 @@ class ContextBuilder:
         reporter = Reporter()
         question = _Question(text=message, at=now, talk=talk, reporter=reporter)
         self._storage.episode_follower.look(session.scope.key)
-        waited = len(session.inbox) if hears else 0
+        waited = len(session.pending.inbox) if hears else 0
         updates = self._news(session, now) if hears else ()
         changes: tuple[Stored, ...] = ()
         with reporter.timed("search_and_files"):
@@ -180,15 +180,15 @@ class ContextBuilder:
                 self._recall(session, question, until), self._file_changes(session, span * _REFRESH_SHARE)
             )
         if new:
-            session.follow(new.generation, new.revision, new.changes)
-            changes = tuple(row for row in new.rows if not session.was_shown(row.entry.id, row.entry.text))
-            session.mark_injected([(row.entry.id, row.entry.text) for row in changes])
+            session.position = new.position
+            changes = tuple(row for row in new.rows if not session.context.had(row.entry.id, row.entry.text))
+            session.context.inject([(row.entry.id, row.entry.text) for row in changes])
             # A line that is new may be the answer.
             with reporter.timed("search_again"):
                 again = await self._recall(session, question, until)
             found = again if again and again.outcome != "timeout" else found
         if hears:
-            waited += len(session.inbox)
+            waited += len(session.pending.inbox)
             updates += self._news(session, now)  # what has come meanwhile, and what the refresh has found deleted
         if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
             if changes:
@@ -229,8 +229,8 @@ class ContextBuilder:
     async def _mark_delivered(self, session: Session, left: float) -> None:
         """Note which updates the session has received, within the seconds that are left."""
         # What was restored may be from origins that have sent nothing since.
-        upto = session.restored | {
-            origin: max(number, session.restored.get(origin, 0)) for origin, number in self._heard.items()
+        upto = session.pending.restored | {
+            origin: max(number, session.pending.restored.get(origin, 0)) for origin, number in self._heard.items()
         }
         await self.runner.run("told", max(0.0, left), self._storage.event_log.mark_delivered(session.session_id, upto))
 
@@ -260,13 +260,13 @@ class ContextBuilder:
         free = settings.episodes.max_results - len(exchanges) if session.recalls_episodes else 0
         memories = strongest(memories, settings.max_results + free)
         blocks: list[str] = []
-        fresh = [hit for hit in memories if not session.shows(hit.id, hit.text)]
+        fresh = [hit for hit in memories if not session.context.has(hit.id, hit.text)]
         reporter.held += [hit for hit in memories if hit not in fresh]
         if fresh:
             blocks.append(relevant_block(fresh, zone, settings.max_injected_tokens))
             for hit in fresh:
                 (reporter.told if f"({hit.id}, " in blocks[-1] else reporter.cut).append(hit)
-            session.mark_injected([(hit.id, hit.text) for hit in fresh])
+            session.context.inject([(hit.id, hit.text) for hit in fresh])
         budget = settings.episodes.max_injected_tokens
         reporter.told += [exchange.hit for exchange in exchanges]
         first = await self._of_talk(session, question, found, until)
@@ -292,7 +292,7 @@ class ContextBuilder:
         if not session.on("autoRecall"):
             return None
         left = max(0.0, until - asyncio.get_running_loop().time())
-        if session.joined:
+        if session.who.joined:
             await self.runner.completes("sync", left * _REFRESH_SHARE, self._follow_joined(session))
         found, outdated = await asyncio.gather(
             self._search(session, question, left),
@@ -322,7 +322,7 @@ class ContextBuilder:
                         explain=True,
                         weak=_WEAK,
                     )
-                    for scope in session.scopes
+                    for scope in session.who.scopes
                 ]
                 return await in_one(searches)
         except Exception as error:  # noqa: BLE001 - the other parts are worth having
@@ -331,11 +331,11 @@ class ContextBuilder:
 
     async def _outdated(self, session: Session) -> set[str]:
         """Return the ids of memories that may no longer hold."""
-        return {identity for scope in session.scopes for identity in await self._storage.ledger.outdated(scope.key)}
+        return {identity for scope in session.who.scopes for identity in await self._storage.ledger.outdated(scope.key)}
 
     async def _follow_joined(self, session: Session) -> None:
         """Let the index follow the files of the shared scopes that a session reads."""
-        for scope in session.joined:
+        for scope in session.who.joined:
             await self._storage.follower.refresh(scope)
 
     async def _exchanges(
@@ -360,15 +360,15 @@ class ContextBuilder:
 
     def _news(self, session: Session, now: datetime) -> tuple[MemoryChange, ...]:
         """Take what waits for a session, and return what of it is new to it."""
-        if not session.on("notify") or not len(session.inbox):
+        if not session.on("notify") or not len(session.pending.inbox):
             return ()
         found: list[MemoryChange] = []
-        for change in session.inbox.take(now.timestamp()):
-            told = session.was_shown(change.id, change.text)
+        for change in session.pending.inbox.take(now.timestamp()):
+            told = session.context.had(change.id, change.text)
             if change.action == "removed" and told:
-                session.unmark(change.id, change.text)
+                session.context.remove(change.id, change.text)
                 found.append(change)
             elif change.action == "added" and not told:
-                session.mark_injected([(change.id, change.text)])
+                session.context.inject([(change.id, change.text)])
                 found.append(change)
         return tuple(found)

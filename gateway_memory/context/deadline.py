@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
-from gateway_memory.session import Session
+from gateway_memory.session import Position, Session
 from gateway_memory.sync.follower import is_announced
 from gateway_memory.sync.storage import Storage
 from recall import Stored
@@ -72,11 +72,9 @@ _HANGING_SECONDS: Final = 0.02
 
 
 class FileChanges(NamedTuple):
-    """What a refresh found: which index it is, and up to which change and revision the new lines are all there is."""
+    """What a refresh found: the rows that are new, and the position up to which they are all there is."""
 
-    generation: int
-    changes: int
-    revision: int
+    position: Position
     rows: tuple[Stored, ...]
 
 
@@ -112,20 +110,20 @@ class ChangeDetector:
         return await self._runner.run("sync", seconds, refreshing)
 
     async def _refresh(self, session: Session) -> FileChanges | None:
-        changes = await self._storage.follower.refresh(session.scope)
+        known, change = session.position, await self._storage.follower.refresh(session.scope)
         generation = self._storage.recaller.generation
-        if session.revision is None or session.generation != generation:
+        if known.revision is None or known.generation != generation:
             # The files were still being read when the session started, or the index was replaced.
-            return FileChanges(generation, changes, await self._first(session), ())
-        if session.changes == changes:
+            return FileChanges(Position(generation, await self._first(session), change), ())
+        if known.change == change:
             return None
-        revision, rows = await self._storage.recaller.added_since(session.scope.key, session.revision)
+        revision, rows = await self._storage.recaller.added_since(session.scope.key, known.revision)
         news = await self._of_others(session, tuple(filter(is_announced, rows)))
-        return FileChanges(generation, changes, revision, news)
+        return FileChanges(Position(generation, revision, change), news)
 
     async def _of_others(self, session: Session, rows: tuple[Stored, ...]) -> tuple[Stored, ...]:
         """Leave out what the session itself has said: another host may have written it."""
         own = {row.entry.id for row in rows if row.entry.session == session.key}
-        own -= {identity for identity in own if session.was_withdrawn(identity)}  # it is back
+        own -= {identity for identity in own if session.context.was_removed(identity)}  # it is back
         said = await self._storage.ledger.memories(session.scope.key, sorted(own)) if own else {}
         return tuple(row for row in rows if row.entry.id not in said or said[row.entry.id].text != row.entry.text)

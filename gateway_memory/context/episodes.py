@@ -130,8 +130,8 @@ def unsaid_before(session: Session, exchanges: Iterable[Exchange], *, again: boo
     return [
         exchange
         for exchange in exchanges
-        if not session.has_said(exchange.session_id, exchange.hit.turn)
-        and (again or not session.shows(*_mark(exchange)))
+        if not (exchange.session_id == session.session_id and session.context.has_turn(exchange.hit.turn))
+        and (again or not session.context.has(*_mark(exchange)))
     ]
 
 
@@ -156,7 +156,7 @@ def quotations_block(
         if line:
             lines.append(line)
             left -= count_tokens(f"\n- {line}")
-    session.mark_injected([_mark(exchange) for exchange in exchanges])
+    session.context.inject([_mark(exchange) for exchange in exchanges])
     return render_block("Earlier Conversations", _INTRO, lines, max_tokens)
 
 

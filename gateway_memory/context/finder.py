@@ -236,7 +236,7 @@ class Finder:
             done = await self._runner.completes("archive", _FIND_SECONDS, self._named(scope, identity, of_id))
             return Found(of_id, late=not done)
         synced = await self._runner.completes("sync", _FIND_SECONDS, self._followed(session, _KEPT))
-        rows = [await storage.recaller.get(each.key, identity) for each in session.scopes]
+        rows = [await storage.recaller.get(each.key, identity) for each in session.who.scopes]
         row = next(filter(None, rows), None)
         if row is None:
             return Found(late=not synced)
@@ -254,14 +254,14 @@ class Finder:
 
     async def _marked(self, session: Session, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
         """Return hits, with a mark on those that may no longer hold."""
-        for scope in session.scopes:
+        for scope in session.who.scopes:
             outdated = await self._runner.run("outdated", _FIND_SECONDS, self._storage.ledger.outdated(scope.key))
             hits = tuple(with_marks(hits, outdated or {}))
         return hits
 
     async def _followed(self, session: Session, kinds: Collection[str]) -> None:
         """Let the index follow the files, and where it is asked for what was said, the stored turns."""
-        for scope in session.scopes:
+        for scope in session.who.scopes:
             await self._storage.follower.refresh(scope)
         if session.recalls_episodes and _SAID in kinds:
             await self._storage.episode_follower.follow(session.scope.key)
@@ -295,7 +295,7 @@ class Finder:
                 explain=explain,
                 asked=True,
             )
-            for scope in session.scopes
+            for scope in session.who.scopes
         ]
         found = await self._runner.run("search", _FIND_SECONDS + 1, in_one(searches))
         if not found:
@@ -303,7 +303,7 @@ class Finder:
         told = exchanges_of(self._storage.episodes, session.scope.key, found.hits, query)
         exchanges = await self._runner.run("episodes", _FIND_SECONDS, told)
         hits = strongest(shown_exchanges(found.hits, exchanges or ()), limit)
-        if session.joined:
+        if session.who.joined:
             hits = tuple(sorted(hits, key=lambda hit: -hit.score))
         return Found(hits, late=exchanges is None, semantic=found.semantic, ranked=found.outcome)
 
@@ -311,12 +311,12 @@ class Finder:
         async def listing() -> list[Stored]:
             return [
                 row
-                for scope in session.scopes
+                for scope in session.who.scopes
                 for row in await self._storage.recaller.listed(scope.key, only or Filter(), limit)
             ]
 
         listed = await self._runner.run("search", _FIND_SECONDS, listing())
-        newest = sorted(listed or (), key=lambda row: -row.entry.at)[:limit] if session.joined else listed
+        newest = sorted(listed or (), key=lambda row: -row.entry.at)[:limit] if session.who.joined else listed
         # Chosen by its filters alone, each is just what was asked for.
         return Found((Hit.of(row, 1.0) for row in newest or ()), late=listed is None)
 

@@ -139,7 +139,7 @@ class OpeningBuilder:
         self._runtime = runtime
         self._storage = storage
 
-    async def state(self, scopes: Sequence[Scope], now: datetime) -> object:
+    async def state(self, scopes: Sequence[Scope], now: datetime) -> Sequence[object]:
         """Return a value that changes whenever an opening from these scopes may read differently."""
         changes = [(scope.key, await self._storage.follower.refresh(scope)) for scope in scopes]
         last = await self._storage.records.last(scopes[0])
@@ -161,7 +161,7 @@ class OpeningBuilder:
         lines = await self._memory(scope)
         try:
             about = await self._about(session, now)
-            joined = [each for scope in session.joined for each in await self._joined(scope, now)]
+            joined = [each for scope in session.who.joined for each in await self._joined(scope, now)]
         except RecallError:  # another process may have the index locked: MEMORY.md is told all the same
             about, joined = None, []
         memory = [block for block in with_marks(lines, outdated) if not told(block.id, block.text)]

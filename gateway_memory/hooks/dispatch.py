@@ -92,8 +92,8 @@ def _answered(
 def _start(hook: "Hook", session_id: str, given: dict[str, Any], workspace: Path, config: Path | None) -> str:
     """Return what a session is told at its start."""
     from extractor import is_mostly_chinese
+    from gateway_memory.edge.prompts import Prompts
     from gateway_memory.hooks.start import opening
-    from gateway_memory.sessions.prompts import Prompts
 
     joined = joined_in(given, workspace)
     text, held = opening(workspace, session_id, config, time.time(), joined)

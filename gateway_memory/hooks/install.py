@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway_memory.edge.content import well_formed
+from gateway_memory.edge.prompts import own_command
 from gateway_memory.hooks.hook import EVENTS
 from gateway_memory.hooks.outcome import last_outcomes
 from gateway_memory.hooks.places import FILES, OURS, Editor, commands_in, event_in, workspace_of
-from gateway_memory.sessions.prompts import own_command
 
 __all__ = ["add_arguments", "install", "merged", "run", "status_lines", "undo", "without_ours"]
 

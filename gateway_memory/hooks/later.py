@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from gateway_memory.edge.prompts import Prompts, is_chinese, much_happened, worth_saving
 from gateway_memory.hooks.places import joined_in
 from gateway_memory.hooks.state import hook_key, register, settings_of
 from gateway_memory.hooks.transcript import Reached, feed, read_last_message
-from gateway_memory.sessions.prompts import Prompts, is_chinese, much_happened, worth_saving
 from gateway_memory.store.journal.in_place import JournalInPlace
 from gateway_memory.store.journal.session_state import Observation
 

@@ -16,7 +16,6 @@ from gateway_memory.errors import place_of
 from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.clock import day_of
 from gateway_memory.runtime.ground import get_logger
-from gateway_memory.scope import Scope
 
 if TYPE_CHECKING:
     from recall import TextEncoder
@@ -158,7 +157,6 @@ class Runtime:
     clock: returns the current time (aware).
     zone: the zone in which days are counted; None is the host's.
     settings_of: returns the settings of a session key; "" is the memory's own agent.
-    scope_of: returns the scope of a scope key.
     encoder: makes the host's own encoder, in a thread; None for the one that the settings name.
     """
 
@@ -166,7 +164,6 @@ class Runtime:
     zone: tzinfo | None
     metrics: Metrics
     settings_of: Callable[[str], MemorySync]
-    scope_of: Callable[[str], Scope]
     encoder: "Callable[[], TextEncoder] | None" = None
 
     @property

@@ -59,7 +59,7 @@ class AgentCalls:
         return models.ToldBefore(
             session_id=session.session_id,
             opening=self._unless_told(session, opening or "", ephemeral=asked.ephemeral),
-            opening_partial=asked.opening and (opening is None or session.opening_partial),
+            opening_partial=asked.opening and (opening is None or session.context.partial),
             rule=memory.rule_text(session),
             context=context.text,
             outcome=context.outcome,

@@ -26,13 +26,12 @@ from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import Reader
 from gateway_memory.capture.upkeep import Distiller
+from gateway_memory.edge.prompts import is_chinese, worth_saving
 from gateway_memory.errors import place_of
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, Scope
-from gateway_memory.session import Session
-from gateway_memory.sessions.prompts import is_chinese, worth_saving
-from gateway_memory.sessions.registry import SessionRegistry
+from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.store.documents import day_file
 from gateway_memory.store.journal.session_state import Observation
 from gateway_memory.store.journal.sessions import COUNTED, End, EndState
@@ -124,10 +123,10 @@ class Saver:
         if candidate is None:
             self._runtime.metrics.count("sessions.facts.not_permitted")
             return None
-        if session.joined and concerns(candidate, session.joined[0].name):
+        if session.who.joined and concerns(candidate, session.who.joined[0].name):
             told = await compute(permitted_fact, candidate, turn, by_owner=False)
             if told == candidate:
-                scope = session.joined[0]
+                scope = session.who.joined[0]
                 return await self._changes.save(scope, replace(source, scope=scope.key), candidate)
         outcome = await self._changes.save(session.scope, source, candidate)
         if outcome.id and outcome.action != "waits":  # a memory that existed before is this session's fact too
@@ -415,7 +414,7 @@ class Lifecycle:
             if starting and self._sessions.of_id(session.session_id):
                 continue
             try:
-                scope = self._runtime.scope_of(session.scope)
+                scope = Scope.parse(session.scope)
                 await self.end(session.session_id, scope, session.key, end, patient=not starting)
             except Exception as error:  # noqa: BLE001 - an error in one session must not keep the others open
                 log.error("session.end_failed", error=type(error).__name__, place=place_of(error))

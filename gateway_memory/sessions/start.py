@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -13,8 +14,7 @@ from gateway_memory.errors import StoreError, UsageError
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import OWNER_SCOPE, Scope
-from gateway_memory.session import Session
-from gateway_memory.sessions.registry import SessionRegistry, features
+from gateway_memory.session import Position, Session, SessionRegistry
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.store.journal.links import root_of
 from gateway_memory.store.journal.sessions import SHARED_KEY, KnownSession
@@ -40,8 +40,10 @@ class Hearing:
         """Subscribe a session to the changes of its scope, if its notifications are enabled."""
         self._bus.unsubscribe(session.session_id)
         if session.on("notify"):
-            scopes = [scope.key for scope in session.scopes]
-            self._bus.subscribe(session.session_id, session.key, scopes, session.inbox, session.delivered)
+            scopes = [scope.key for scope in session.who.scopes]
+            self._bus.subscribe(
+                session.session_id, session.key, scopes, session.pending.inbox, session.pending.delivered
+            )
 
     def unsubscribe(self, session_id: str) -> None:
         """End the subscription of a session."""
@@ -59,12 +61,14 @@ class Hearing:
         since = now - session.settings.notify.pending_max_age_seconds
         events = [
             event
-            for scope in session.scopes
+            for scope in session.who.scopes
             for event in await self._event_log.undelivered(scope.key, session.session_id, since=since)
         ]
         waited = [(event.at, change) for event in events for change in event.changes if change.source != session.key]
-        session.inbox.restore(waited)
-        session.restored = {event.origin: event.number for event in sorted(events, key=lambda event: event.number)}
+        session.pending.inbox.restore(waited)
+        session.pending.restored = {
+            event.origin: event.number for event in sorted(events, key=lambda event: event.number)
+        }
         return {change.id for _, change in waited}
 
 
@@ -94,41 +98,41 @@ class SessionStarter:
 
     async def join(self, session: Session, joined: tuple[Scope, ...]) -> None:
         """Let a session read shared scopes beside its own, from now on."""
-        if session.joined != joined:
-            session.joined = joined
+        if session.who.joined != joined:
+            session.who = replace(session.who, joined=joined)
             if not session.ended:
                 self._hearing.subscribe(session)
-                await self._storage.sessions.join(session.session_id, session.joined_key)
+                await self._storage.sessions.join(session.session_id, session.who.joined_key)
 
     async def start(self, session: Session) -> None:
         """Open an incarnation of the session if none is open: at its start, or at a message after its end."""
         async with session.starting:
             if not session.ended:
                 return
-            root = root_of(await self._storage.links.of(session.origin.key), session.origin.key)
+            root = root_of(await self._storage.links.of(session.who.origin.key), session.who.origin.key)
             if root != session.scope.key:
-                self._sessions.move(session, self._runtime.scope_of(root))
+                self._sessions.move(session, Scope.parse(root))
             now = self._runtime.clock()
             if await self._storage.sessions.is_open_elsewhere(session.key, session.scope.key):
                 self._runtime.on_error(SHARED_KEY, UsageError("neither process is told what the other one heard"))
             session_id, opened = await self._storage.sessions.open(
-                session.key, session.scope.key, secrets.token_hex(8), now.timestamp(), joined=session.joined_key
+                session.key, session.scope.key, secrets.token_hex(8), now.timestamp(), joined=session.who.joined_key
             )
             session.reset(session_id)
             await self._switched_before(session, opened=opened)
             if not opened:  # this process may be behind the one that has told it
-                session.delivered = await self._storage.event_log.delivered(session_id)
+                session.pending.delivered = await self._storage.event_log.delivered(session_id)
             self._sessions.opened(session)
             self._hearing.subscribe(session)
             waiting = set() if opened else await self._hearing.restore(session, now.timestamp())
             await self._storage.ledger.look_for_notices()
             generation = self._storage.recaller.generation
             await self._context.runner.completes("expire", _OPENING_SECONDS, self._changes.expire(session.scope))
-            session.follow(generation, await self._context.changes.first(session, _OPENING_SECONDS))
+            session.position = Position(generation, await self._context.changes.first(session, _OPENING_SECONDS))
             if session.settings.opening.enabled:
                 await self._in_time(session, self._open(session, waiting, now))
-            session.start()
-            log.info("session.open", session_id=session_id, type=session.type)
+            session.ended = False
+            log.info("session.open", session_id=session_id, type=session.types[0])
 
     async def opening(self, session: Session) -> str:
         """Return the current opening of a session. It is made anew when its scope has changed since."""
@@ -137,7 +141,7 @@ class SessionStarter:
             return ""
         async with session.starting:
             await self._in_time(session, self._open_anew(session))
-        session.open_reply()
+        session.context.open_reply()
         return session.opening
 
     async def _in_time(self, session: Session, work: Awaitable[None]) -> None:
@@ -149,9 +153,9 @@ class SessionStarter:
     async def switched(self, session: Session) -> None:
         """Apply and store the features that the user has just switched, for every process and after a restart."""
         self._hearing.subscribe(session)
-        number, said = session.said, {str(feature): on for feature, on in session.switched.items()}
-        await self._storage.sessions.switch(session.session_id, said)
-        session.kept = number
+        count = session.switches.count
+        await self._storage.sessions.switch(session.session_id, session.switches.features)
+        session.switches.stored = count
 
     async def start_to_keep(self, session: Session) -> None:
         """Prepare a session for a write: start it as `start` does, and apply what other processes changed meanwhile.
@@ -162,16 +166,16 @@ class SessionStarter:
         if session.ended:
             await self.start(session)
             return
-        number, session_id = session.said, session.session_id
-        found = await self._known(session_id)
-        if found is None or session.ending:  # it is ending now, and earlier writes belong to it
+        count, session_id = session.switches.count, session.session_id
+        known = await self._known(session_id)
+        if known is None or session.ending:  # it is ending now, and earlier writes belong to it
             return
-        if found.ended and session.session_id == session_id:
-            if session.beside:
+        if known.ended and session.session_id == session_id:
+            if session.detached:
                 raise UsageError(f"session {session_id!r} has ended; nothing more is saved of it")
             await self._start_anew(session)
-        elif session.said == session.kept == number:
-            session.switched = features(found.switches)
+        elif session.switches.count == session.switches.stored == count:
+            session.switches.features = known.switches
 
     async def start_if_deleted(self, session: Session) -> None:
         """Start a session anew if another process has deleted its person. What waited for it is not told then."""
@@ -201,16 +205,15 @@ class SessionStarter:
 
     async def _switched_before(self, session: Session, *, opened: bool) -> None:
         """Apply the user's switches after a restart, and in the next incarnation of a session that continues."""
-        if not session.switched:
-            found = await self._storage.sessions.switches(session.session_id)
-            session.switched = features(found)
-        if opened and session.switched:
+        if not session.switches.features:
+            session.switches.features = await self._storage.sessions.switches(session.session_id)
+        if opened and session.switches.features:
             await self.switched(session)
 
     async def _open(self, session: Session, waiting: set[str], now: datetime) -> None:
         """Build the opening of a session. If a slow disk delays it, the session still gets it later."""
         session_id = session.session_id
-        state = await self._openings.state(session.scopes, now)
+        state = await self._openings.state(session.who.scopes, now)
         (opening, held), late = await self._openings.build(session, now)
         session.digest = await self._digest(session, now)
         if session.session_id == session_id:
@@ -222,7 +225,7 @@ class SessionStarter:
 
     async def _digest(self, session: Session, now: datetime) -> str:
         """Return the week's digest if the owner's session is the first to be told."""
-        if not session.settings.opening.weekly_digest or session.scope != OWNER_SCOPE or session.beside:
+        if not session.settings.opening.weekly_digest or session.scope != OWNER_SCOPE or session.detached:
             return ""
         return await weekly_digest(self._runtime, self._storage, session.scope, now)
 
@@ -230,10 +233,10 @@ class SessionStarter:
         """Make the opening anew if its scope has changed, and mark its memories as told."""
         session_id, now = session.session_id, self._runtime.clock()
         await self._changes.expire(session.scope)
-        state = await self._openings.state(session.scopes, now)
+        state = await self._openings.state(session.who.scopes, now)
         if state == session.opening_state:
             return
-        told = session.told_outside_opening
+        told = session.context.has_outside_opening
         (opening, held), late = await self._openings.build(session, now, told)
         if session.session_id == session_id:
             session.opening_state = None if late else state

@@ -8,6 +8,7 @@ from typing import Final
 
 from gateway_memory.errors import ConfigError, StoreError
 from gateway_memory.runtime.runtime import Runtime, run_beside
+from gateway_memory.scope import Scope
 from gateway_memory.store.journal.event_log import EventLog
 from gateway_memory.sync.follower import Follower
 from notifier import (
@@ -86,7 +87,7 @@ async def open_notifier(
 
     async def follow(scope: str) -> None:
         try:
-            await follower.refresh(runtime.scope_of(scope))
+            await follower.refresh(Scope.parse(scope))
         except NotifierError:
             raise
         except StoreError as error:

@@ -75,7 +75,7 @@ class Backlog:
         await self._processor.flush()
         read, counts = 0, await self._counts(scope, since)
         for key in counts:
-            async for part in self._parts(self._runtime.scope_of(key), since):
+            async for part in self._parts(Scope.parse(key), since):
                 await self._turns.take_up(await self._told(key, part), self._runtime.timestamp())
                 await self._processor.flush()
                 read += len(part)

@@ -238,7 +238,7 @@ class Importer:
         if isinstance(item, Problem | Ignored) or not item.scope:
             return default
         try:
-            return self._runtime.scope_of(item.scope)
+            return Scope.parse(item.scope)
         except UsageError:
             return None
 

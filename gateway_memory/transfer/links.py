@@ -16,9 +16,8 @@ from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
-from gateway_memory.session import Session
+from gateway_memory.session import Session, SessionRegistry
 from gateway_memory.sessions.lifecycle import Lifecycle
-from gateway_memory.sessions.registry import SessionRegistry
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.links import Link, Links, below, root_of
 from gateway_memory.store.journal.sessions import End, Sessions
@@ -269,9 +268,9 @@ class SessionEnds:
             self.registry.close_idle(known.session_id)
             self.unsubscribe(known.session_id)
             if session:
-                async with session.accepting:  # wait for writes of this session that are in progress
+                async with session.writing:  # wait for writes of this session that are in progress
                     pass
-            scope = self.registry.scope_of(known.scope)
+            scope = Scope.parse(known.scope)
             await self.lifecycle.end(known.session_id, scope, known.key, End(reason=reason), patient=False)
 
 
@@ -305,11 +304,11 @@ class LinkBook:
         if linked and await self._links.is_left(linked):
             async with self._working:
                 await self._complete(root)
-        return self._runtime.scope_of(root) if linked else scope
+        return Scope.parse(root) if linked else scope
 
     def lately(self, scope: Scope) -> Scope:
         """Return the scope in which the memory of an identity's scope is, by the links that were read last."""
-        return self._runtime.scope_of(root_of(self._lately, scope.key))
+        return Scope.parse(root_of(self._lately, scope.key))
 
     def refused(self, session: Session) -> NoLink | None:
         """Return why the identity of a session can't be linked, or None if it can."""
@@ -321,12 +320,12 @@ class LinkBook:
         """Return a new code, which is valid once and for ten minutes."""
         code = new_code()
         digest = digest_of(code, self._journal)
-        await self._links.offer(session.origin.key, digest, until=self._runtime.timestamp() + CODE_SECONDS)
+        await self._links.offer(session.who.origin.key, digest, until=self._runtime.timestamp() + CODE_SECONDS)
         return code
 
     async def join(self, session: Session, code: str) -> tuple[Joined, str]:
         """Link the session's identity to the one to which a code was given; return the result, and that one's name."""
-        links, now, asker = self._links, self._runtime.timestamp(), session.origin.key
+        links, now, asker = self._links, self._runtime.timestamp(), session.who.origin.key
         async with self._working:
             if await links.wrongs(asker, now - TRIES_SECONDS) >= TRIES:
                 return "limited", ""
@@ -369,8 +368,7 @@ class LinkBook:
             await self._complete(root)
             # A session may be shared by both: nobody knows who speaks in it in another process.
             await self._ends.end({root, *below(known, root)}, "unlinked")
-            scope_of = self._runtime.scope_of
-            await self._joining.bring_back(scope_of(root), scope_of(leaving), since=known[leaving].at)
+            await self._joining.bring_back(Scope.parse(root), Scope.parse(leaving), since=known[leaving].at)
         log.info("links.parted")
         return _name(root if leaving == identity else leaving)
 
@@ -378,8 +376,7 @@ class LinkBook:
         """Bring what linked scopes still have, the farthest first."""
         known = await self._links.of(root)
         for name in below(known, root):
-            scope_of = self._runtime.scope_of
-            await self._joining.bring(scope_of(name), scope_of(known[name].target))
+            await self._joining.bring(Scope.parse(name), Scope.parse(known[name].target))
 
 
 def _leaving(links: Mapping[str, Link], identity: str) -> str | None:

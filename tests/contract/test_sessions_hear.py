@@ -48,17 +48,18 @@ class Ends:
     shared: bool
 
     async def say(self, session: Session, *said: str) -> None:
-        memory = session.memory
-        assert isinstance(memory, GatewayMemory)
+        memory = self._memory_of(session)
         for text in said:
             await memory.after_reply(session, user=text, reply="OK")
         await memory.flush()
 
+    def _memory_of(self, session: Session) -> GatewayMemory:
+        return next(memory for memory in (self.here, self.there) if parts(memory).sessions is session.registry)
+
     async def told(self, session: Session, number: int = 1) -> tuple[MemoryChange, ...]:
         """Wait until so many updates wait for a session, and take them as a reply would."""
-        await until(lambda: len(session.inbox) >= number)
-        assert isinstance(session.memory, GatewayMemory)
-        return (await session.memory.before_reply(session, "and now?")).updates
+        await until(lambda: len(session.pending.inbox) >= number)
+        return (await self._memory_of(session).before_reply(session, "and now?")).updates
 
     async def settled(self) -> None:
         """Wait until all that was said so far has been heard: a last word by another person proves it."""
@@ -66,8 +67,8 @@ class Ends:
         listener = await self.there.start_session("settling listener", user="settle")
         number = parts(self.here).bus.published
         await self.say(speaker, f"Remember that settling number {number} is over.")
-        await until(lambda: len(listener.inbox))
-        listener.inbox.take()
+        await until(lambda: len(listener.pending.inbox))
+        listener.pending.inbox.take()
 
 
 def is_connected(memory: GatewayMemory) -> bool:
@@ -107,7 +108,7 @@ async def test_another_session_is_told_once_and_the_speaker_never(ends: Ends) ->
     (update,) = await ends.told(listener)
     assert "8443" in update.text
     await ends.settled()
-    assert (len(listener.inbox), len(speaker.inbox)) == (0, 0)
+    assert (len(listener.pending.inbox), len(speaker.pending.inbox)) == (0, 0)
     assert "8443" not in (await ends.there.before_reply(listener, "the staging port?")).text
 
 
@@ -115,7 +116,7 @@ async def test_the_block_quotes_it(ends: Ends) -> None:
     speaker = await ends.here.start_session("speaker", user=OWNER)
     listener = await ends.there.start_session("listener", user=OWNER)
     await ends.say(speaker, "Remember that the staging port is 8443.")
-    await until(lambda: len(listener.inbox))
+    await until(lambda: len(listener.pending.inbox))
     text = (await ends.there.before_reply(listener, "hello")).text
     assert "[Memory Update]" in text
     assert "8443" in text
@@ -141,7 +142,7 @@ async def test_only_those_who_may_read_it_hear_it(ends: Ends) -> None:
     await ends.say(speaker, "Remember that the locker opens with 4711.")
     assert ["4711" in update.text for update in await ends.told(zoe)] == [True]
     await ends.settled()
-    assert [len(other.inbox) for other in others] == [0, 0, 0]
+    assert [len(other.pending.inbox) for other in others] == [0, 0, 0]
 
 
 async def test_updates_come_in_the_order_in_which_they_were_learnt(ends: Ends) -> None:
@@ -158,7 +159,7 @@ async def test_an_inbox_is_bounded_and_counts_what_it_drops(ends: Ends) -> None:
     listener = await ends.there.start_session("listener", user=OWNER)
     await ends.say(speaker, *(f"Remember that locker {number} opens with {number * 7919}." for number in range(15)))
     await ends.settled()
-    assert listener.inbox.dropped == 5
+    assert listener.pending.inbox.dropped == 5
     updates = await ends.told(listener, 10)
     assert [f"locker {number + 5} " in update.text for number, update in enumerate(updates)] == [True] * 10
 
@@ -194,7 +195,7 @@ async def test_an_ended_session_and_one_that_does_not_want_to_hear_nothing(ends:
     await ends.there.command(silent, "/memory off notify")
     await ends.say(speaker, "Remember that the staging port is 8443.")
     await ends.settled()
-    assert (len(ended.inbox), len(silent.inbox)) == (0, 0)
+    assert (len(ended.pending.inbox), len(silent.pending.inbox)) == (0, 0)
 
 
 async def test_a_line_that_a_person_types_is_told_to_all(ends: Ends) -> None:
@@ -208,7 +209,7 @@ async def test_a_line_that_a_person_types_is_told_to_all(ends: Ends) -> None:
     assert ["red door" in update.text for update in await ends.told(listener)] == [True]
     await ends.here.before_reply(speaker, "hm")
     await ends.settled()
-    assert len(listener.inbox) == 0, "and once"
+    assert len(listener.pending.inbox) == 0, "and once"
 
 
 async def test_a_line_that_a_person_deletes_is_told_to_those_who_hold_it(ends: Ends) -> None:
@@ -222,13 +223,13 @@ async def test_a_line_that_a_person_deletes_is_told_to_those_who_hold_it(ends: E
     deleted = file.read_text("utf-8")
     file.write_text("\n".join(kept) + "\n", "utf-8")
     await ends.here.before_reply(speaker, "hm")
-    await until(lambda: len(listener.inbox) == 2)
+    await until(lambda: len(listener.pending.inbox) == 2)
     text = (await ends.there.before_reply(listener, "and now?")).text
     assert "no longer holds (deleted by hand)" in text
     assert "不再成立（已手工删除）" in text
     assert "Learnt in other sessions" not in text
     await ends.settled()
-    assert (len(listener.inbox), len(newcomer.inbox)) == (0, 0), "once, and in its scope"
+    assert (len(listener.pending.inbox), len(newcomer.pending.inbox)) == (0, 0), "once, and in its scope"
     file.write_text(deleted, "utf-8")
     await ends.here.before_reply(speaker, "hm")
     assert sorted("8443" in update.text for update in await ends.told(listener, 2)) == [False, True], "put back"
@@ -275,7 +276,7 @@ async def test_a_line_that_is_moved_is_not_told(ends: Ends) -> None:
     (ends.here.workspace / "memory" / "2026-01-05.md").write_text(f"# 2026-01-05\n\n{line}\n", "utf-8")
     await ends.here.before_reply(speaker, "hm")
     await ends.settled()
-    assert len(listener.inbox) == 0
+    assert len(listener.pending.inbox) == 0
 
 
 async def test_the_file_that_a_session_itself_wrote_is_told_to_the_others(ends: Ends) -> None:
@@ -287,7 +288,7 @@ async def test_the_file_that_a_session_itself_wrote_is_told_to_the_others(ends: 
     file.write_text("# Memory\n\n- the red door is locked\n", "utf-8")
     await ends.here.file_written(speaker, "MEMORY.md")
     await ends.settled()
-    assert len(speaker.inbox) == 0
+    assert len(speaker.pending.inbox) == 0
     assert [update.action for update in await ends.told(listener, 2)] == ["removed", "added"]
 
 

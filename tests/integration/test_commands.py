@@ -25,18 +25,15 @@ async def session(memory: GatewayMemory) -> Session:
     return await memory.start_session("agent:main:telegram:direct:1", user=OWNER)
 
 
-async def say(session: Session, *messages: str, flush: bool = True) -> None:
-    memory = session.memory
-    assert isinstance(memory, GatewayMemory)
+async def say(memory: GatewayMemory, session: Session, *messages: str, flush: bool = True) -> None:
     for message in messages:
         await memory.after_reply(session, user=message, reply="I see.")
     if flush:
         await memory.flush()
 
 
-async def command(session: Session, text: str) -> str:
-    assert isinstance(session.memory, GatewayMemory)
-    answer = await session.memory.command(session, text)
+async def command(memory: GatewayMemory, session: Session, text: str) -> str:
+    answer = await memory.command(session, text)
     assert answer is not None
     return answer
 
@@ -64,46 +61,50 @@ def edit(memory: GatewayMemory, old: str, new: str) -> None:
 
 
 async def test_a_command_sees_what_was_just_said(memory: GatewayMemory, session: Session) -> None:
-    await say(session, "I like green tea.", flush=False)
-    assert "I like green tea" in await command(session, "/memory list")
-    await say(session, "Remember that the red door is locked.", flush=False)
-    assert "red door" in await command(session, "forget that the red door is locked")
+    await say(memory, session, "I like green tea.", flush=False)
+    assert "I like green tea" in await command(memory, session, "/memory list")
+    await say(memory, session, "Remember that the red door is locked.", flush=False)
+    assert "red door" in await command(memory, session, "forget that the red door is locked")
     assert list(kept(memory)) == ["I like green tea"]
 
 
 @pytest.mark.parametrize("words", ["green tea", "I like green tea", "that I like green tea", "GREEN TEA"])
 async def test_forget_takes_words(memory: GatewayMemory, session: Session, words: str) -> None:
-    await say(session, "I like green tea.", "I live in Berlin.")
-    assert "Forgotten: I like green tea" in await command(session, f"/memory forget {words}")
+    await say(memory, session, "I like green tea.", "I live in Berlin.")
+    assert "Forgotten: I like green tea" in await command(memory, session, f"/memory forget {words}")
     assert list(kept(memory)) == ["I live in Berlin"]
 
 
 async def test_forget_takes_one_word_that_looks_like_an_id(memory: GatewayMemory, session: Session) -> None:
-    await say(session, "I like coffee.")
-    assert "Forgotten" in await command(session, "/memory forget coffee")
+    await say(memory, session, "I like coffee.")
+    assert "Forgotten" in await command(memory, session, "/memory forget coffee")
     assert kept(memory) == {}
 
 
 async def test_forget_shows_those_that_words_may_mean(memory: GatewayMemory, session: Session) -> None:
-    await say(session, "I like tea in the morning.", "Remember that the tea kettle leaks.")
-    answer = await command(session, "/memory forget tea")
+    await say(memory, session, "I like tea in the morning.", "Remember that the tea kettle leaks.")
+    answer = await command(memory, session, "/memory forget tea")
     assert answer.startswith("Which one?")
     assert all(f"- {identity} · {text}" in answer for text, identity in kept(memory).items())
     assert len(kept(memory)) == 2
-    assert "No memory is called or says “bicycles”" in await command(session, "/memory forget bicycles")
+    assert "No memory is called or says “bicycles”" in await command(memory, session, "/memory forget bicycles")
 
 
 async def test_forget_offers_nothing_that_only_stands_near(memory: GatewayMemory, session: Session) -> None:
     await say(
-        session, "I like green tea.", "We moved the deploy of the billing service to Tuesday nights.", "My sister sews."
+        memory,
+        session,
+        "I like green tea.",
+        "We moved the deploy of the billing service to Tuesday nights.",
+        "My sister sews.",
     )
-    await command(session, "/memory forget green tea")
-    assert "No memory is called or says" in await command(session, "/memory forget tea")
+    await command(memory, session, "/memory forget green tea")
+    assert "No memory is called or says" in await command(memory, session, "/memory forget tea")
 
 
 async def test_undo_says_of_when(memory: GatewayMemory, session: Session) -> None:
-    await say(session, "I like green tea.")
-    answer = await command(session, "/memory undo")
+    await say(memory, session, "I like green tea.")
+    answer = await command(memory, session, "/memory undo")
     assert answer.startswith(f"Undone, of {memory.now().astimezone():%Y-%m-%d}")
     assert "by hand" not in answer
     assert kept(memory) == {}
@@ -112,51 +113,51 @@ async def test_undo_says_of_when(memory: GatewayMemory, session: Session) -> Non
 async def test_undo_keeps_a_line_that_was_edited_and_names_the_change_before(
     memory: GatewayMemory, session: Session
 ) -> None:
-    await say(session, "I like green tea.")
-    await say(session, "I live in Berlin.")
+    await say(memory, session, "I like green tea.")
+    await say(memory, session, "I live in Berlin.")
     edit(memory, "Berlin", "Bern")
-    answer = await command(session, "/memory undo")
+    answer = await command(memory, session, "/memory undo")
     assert answer.startswith("Nothing was undone")
     ids = kept(memory)
     assert f"{ids['I live in Bern']} now says: I live in Bern (was: I live in Berlin)" in answer
     assert f"/memory undo {ids['I like green tea']}: I like green tea" in answer
     assert set(ids) == {"I live in Bern", "I like green tea"}
-    answer = await command(session, f"/memory undo {ids['I like green tea']}")
+    answer = await command(memory, session, f"/memory undo {ids['I like green tea']}")
     assert "removed" in answer
     assert "edited by hand since then stays" in answer
     assert set(kept(memory)) == {"I live in Bern"}
 
 
 async def test_undo_does_not_go_on_past_what_was_deleted(memory: GatewayMemory, session: Session) -> None:
-    await say(session, "I like green tea.")
-    await say(session, "I live in Berlin.")
+    await say(memory, session, "I like green tea.")
+    await say(memory, session, "I live in Berlin.")
     edit(memory, "Berlin", "")
-    answer = await command(session, "/memory undo")
+    answer = await command(memory, session, "/memory undo")
     assert answer.startswith("Nothing was undone")
     assert "was deleted: I live in Berlin" in answer
     assert set(kept(memory)) == {"I like green tea"}
 
 
 async def test_undo_puts_back_what_a_deleted_line_had_replaced(memory: GatewayMemory, session: Session) -> None:
-    await say(session, "I live in Berlin.")
-    await say(session, "I live in Munich now.")
+    await say(memory, session, "I live in Berlin.")
+    await say(memory, session, "I live in Munich now.")
     edit(memory, "Munich", "")
-    assert "put back" in await command(session, "/memory undo")
+    assert "put back" in await command(memory, session, "/memory undo")
     assert set(kept(memory)) == {"I live in Berlin"}
-    await command(session, "/memory undo")
+    await command(memory, session, "/memory undo")
     assert kept(memory) == {}
 
 
 async def test_history_tells_of_edits_by_hand(memory: GatewayMemory, session: Session) -> None:
-    await say(session, "I live in Berlin.")
+    await say(memory, session, "I live in Berlin.")
     (identity,) = kept(memory).values()
     line = (memory.workspace / "MEMORY.md").read_text("utf-8")
     for old, new in (("Berlin", "Bern"), ("Bern", "")):
         edit(memory, old, new)
-        await command(session, "/memory list")
+        await command(memory, session, "/memory list")
     (memory.workspace / "MEMORY.md").write_text(line, "utf-8")
-    await command(session, "/memory list")
-    history = await command(session, f"/memory history {identity}")
+    await command(memory, session, "/memory list")
+    history = await command(memory, session, f"/memory history {identity}")
     assert [row.rpartition(" · ")[2] for row in history.splitlines()[2:]] == [
         "added",
         "edited by hand",
@@ -166,8 +167,8 @@ async def test_history_tells_of_edits_by_hand(memory: GatewayMemory, session: Se
 
 
 async def test_a_text_that_is_escaped_in_the_file_is_no_edit(memory: GatewayMemory, session: Session) -> None:
-    await say(session, "Remember that our templates mark a gap with <!-- gap -->.")
-    assert "Undone" in await command(session, "/memory undo")
+    await say(memory, session, "Remember that our templates mark a gap with <!-- gap -->.")
+    assert "Undone" in await command(memory, session, "/memory undo")
     assert kept(memory) == {}
 
 
@@ -229,22 +230,22 @@ async def test_a_digest_tells_what_changed_and_only_counts_what_was_forgotten(tm
     now = [datetime(2026, 11, 1, 12, tzinfo=UTC)]
     async with GatewayMemory(WORDS_ALONE, tmp_path, clock=lambda: now[0]) as memory:
         session = await memory.start_session("agent:main:telegram:direct:1", user=OWNER)
-        assert "0 learnt" in await command(session, "/memory digest")
-        await say(session, "Remember that my old bike is blue.")
+        assert "0 learnt" in await command(memory, session, "/memory digest")
+        await say(memory, session, "Remember that my old bike is blue.")
         now[0] += timedelta(days=3)
         boat = await memory.save_fact(session, content="My boat is called Wilma")
         gone = await memory.save_fact(session, content="My locker is number 4711")
         lamp = await memory.save_fact(session, content="The lamp in the hall is green")
-        await command(session, f"/memory forget {gone}")
-        await command(session, f"/memory correct {lamp} The lamp in the hall is red")
-        told = await command(session, "/memory digest")
+        await command(memory, session, f"/memory forget {gone}")
+        await command(memory, session, f"/memory correct {lamp} The lamp in the hall is red")
+        told = await command(memory, session, "/memory digest")
         assert "1 learnt, 1 changed, 1 forgotten" in told
         assert f"{boat} · My boat is called Wilma" in told
         assert "The lamp in the hall is red" in told
         assert not any(words in told for words in ("4711", "green", "bike"))
-        assert "old bike is blue" in await command(session, "/memory digest week")
-        await command(session, "/memory undo")
-        assert "The lamp in the hall is green" in await command(session, "/memory 小结 week")
+        assert "old bike is blue" in await command(memory, session, "/memory digest week")
+        await command(memory, session, "/memory undo")
+        assert "The lamp in the hall is green" in await command(memory, session, "/memory 小结 week")
         answer = await memory.answer(session, "/memory digest year")
         assert answer is not None
         assert not answer.done

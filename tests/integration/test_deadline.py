@@ -119,7 +119,7 @@ async def test_no_part_is_given_more_time_than_is_left(
         await until("full", memory, session)
         await memory.after_reply(other, user="Remember that the boat is green", reply="ok")
         await memory.flush()
-        assert len(session.inbox)
+        assert len(session.pending.inbox)
         runner, loop = parts(memory).context.runner, asyncio.get_running_loop()
         run, given = runner.run, dict[str, float]()
         build, deadlines = parts(memory).context.build, list[float]()
@@ -291,9 +291,9 @@ async def test_a_session_that_cannot_begin_in_time(tmp_path: Path, gate: Gate, m
         opened = asyncio.Event()
         open_session = parts(memory).storage.sessions.open
 
-        async def hanging(*args: Any) -> tuple[str, bool]:
+        async def hanging(*args: Any, **named: Any) -> tuple[str, bool]:
             await opened.wait()
-            return await open_session(*args)
+            return await open_session(*args, **named)
 
         monkeypatch.setattr(parts(memory).storage.sessions, "open", hanging)
         context = await ask(memory, session)

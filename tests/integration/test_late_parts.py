@@ -228,9 +228,9 @@ async def test_an_opening_that_is_late_says_so_and_comes_whole_later(
             blocked = Blocked(memory, PARTS["archive"]._replace(name="last"), patch)
             later = await memory.start_session("two", user=OWNER)
             assert later.opening == PHRASES["opening_late"][0]
-            assert later.opening_partial
+            assert later.context.partial
             blocked.let_go()
-        await until(lambda: not later.opening_partial, "the opening")
+        await until(lambda: not later.context.partial, "the opening")
         assert SAID in later.opening
         assert PHRASES["opening_late"][0] not in await memory.opening(later)
 
@@ -249,12 +249,12 @@ async def test_an_opening_whose_search_is_late_has_the_rest(tmp_path: Path, monk
 
             patch.setattr(recaller, "search", late)
             later = await memory.start_session("two", user=OWNER)
-            assert (later.opening_partial, SAID in later.opening) == (True, True), "what was ready is told"
+            assert (later.context.partial, SAID in later.opening) == (True, True), "what was ready is told"
             assert later.opening.endswith(PHRASES["opening_late"][0])
             later.language = "zh"
             assert (await memory.opening(later)).endswith(PHRASES["opening_late"][1])
         whole = await memory.opening(later)
-        assert not later.opening_partial
+        assert not later.context.partial
         assert PHRASES["opening_late"][1] not in whole
 
 

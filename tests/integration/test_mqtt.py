@@ -100,10 +100,10 @@ async def test_a_hundred_bad_payloads_reach_nobody_and_stop_nothing(protocol: st
                 for message in bad:
                     await link.send([message])
                 await link.send([good.changed(event(1), time.time())])
-                await until(lambda: len(session.inbox))
+                await until(lambda: len(session.pending.inbox))
                 replayed = good.changed(event(1), time.time())
                 await link.send([replayed, replayed, good.changed(event(2, "the lamp is broken"), time.time())])
-                await until(lambda: len(session.inbox) == 2)
+                await until(lambda: len(session.pending.inbox) == 2)
             updates = (await memory.before_reply(session, "and now?")).updates
             assert [update.text for update in updates] == ["the red door is locked", "the lamp is broken"]
             reasons = dropped(memory)
@@ -126,7 +126,7 @@ async def test_without_a_secret_a_foreign_text_is_told_to_nobody(tmp_path: Path)
                 forged = json.loads(body[1]) | {"origin": f"{own_journal}.7", "number": 9_000_000}
                 await link.send([body, (body[0], json.dumps(forged).encode())])
                 await until(lambda: dropped(memory).get("untrusted"))
-            assert len(session.inbox) == 0
+            assert len(session.pending.inbox) == 0
 
 
 @needs_mosquitto
@@ -150,11 +150,11 @@ async def test_what_the_source_no_longer_has_is_not_waited_for(tmp_path: Path) -
             broker.start()
             async with GatewayMemory(apart(broker.port), tmp_path / "two") as late:
                 listener = await late.start_session("listener", user=OWNER)
-                await until(lambda: len(listener.inbox) >= 5)
+                await until(lambda: len(listener.pending.inbox) >= 5)
                 assert dropped(late)["gone"] >= 6
-                listener.inbox.take()
+                listener.pending.inbox.take()
                 await early.after_reply(speaker, user="Remember that the tower has 40 floors.", reply="OK")
-                await until(lambda: len(listener.inbox))
+                await until(lambda: len(listener.pending.inbox))
 
 
 @needs_mosquitto
@@ -174,15 +174,14 @@ async def test_a_living_process_sends_what_a_dead_one_left(tmp_path: Path) -> No
                 link = Proxy(broker.port, random.Random(1), port=port)  # noqa: S311 - no secrets
                 link.cutting = False
                 async with link:
-                    await until(lambda: len(listener.inbox), quiet=60)
+                    await until(lambda: len(listener.pending.inbox), quiet=60)
                     assert "8443" in (await other.before_reply(listener, "hm")).text
                     while (await parts(survivor).storage.turns.queue()).outbox:
                         await asyncio.sleep(0.02)
 
 
-async def pending(session: Session) -> list[str]:
-    assert isinstance(session.memory, GatewayMemory)
-    return [update.text for update in (await session.memory.before_reply(session, "hm")).updates]
+async def pending(memory: GatewayMemory, session: Session) -> list[str]:
+    return [update.text for update in (await memory.before_reply(session, "hm")).updates]
 
 
 async def test_updates_that_wait_survive_a_restart_once(tmp_path: Path) -> None:
@@ -197,16 +196,16 @@ async def test_updates_that_wait_survive_a_restart_once(tmp_path: Path) -> None:
         for port in (8001, 8002, 8003):
             await memory.after_reply(speaker, user=f"Remember that the staging port is {port}.", reply="OK")
             await memory.flush()
-        assert len(listener.inbox) == 10
-        waiting = [change.text for _, change in listener.inbox._changes.values()]
+        assert len(listener.pending.inbox) == 10
+        waiting = [change.text for _, change in listener.pending.inbox._changes.values()]
     async with GatewayMemory(settings, tmp_path) as memory:
         listener = await memory.start_session("listener", user=OWNER)
-        assert await pending(listener) == waiting
+        assert await pending(memory, listener) == waiting
         assert len([text for text in waiting if "staging port" in text]) == 1, "three updates of one fact are one line"
-        assert await pending(await memory.start_session("new", user=OWNER)) == []
-        assert await pending(await memory.start_session("speaker", user=OWNER)) == []
+        assert await pending(memory, await memory.start_session("new", user=OWNER)) == []
+        assert await pending(memory, await memory.start_session("speaker", user=OWNER)) == []
     async with GatewayMemory(settings, tmp_path) as memory:
-        assert await pending(await memory.start_session("listener", user=OWNER)) == []
+        assert await pending(memory, await memory.start_session("listener", user=OWNER)) == []
 
 
 async def test_updates_that_wait_expire(tmp_path: Path) -> None:
@@ -229,9 +228,9 @@ async def test_updates_that_wait_expire(tmp_path: Path) -> None:
         now += timedelta(minutes=50)
         await learn(memory, "the blue lamp is broken")
         now += timedelta(minutes=20)
-        assert await pending(listeners[0]) == ["the blue lamp is broken"]
+        assert await pending(memory, listeners[0]) == ["the blue lamp is broken"]
     async with GatewayMemory(settings, tmp_path, clock=clock) as memory:
-        assert await pending(await memory.start_session("two", user=OWNER)) == ["the blue lamp is broken"]
+        assert await pending(memory, await memory.start_session("two", user=OWNER)) == ["the blue lamp is broken"]
 
 
 async def test_a_broker_that_never_answers_delays_nobody_and_leaks_nothing(

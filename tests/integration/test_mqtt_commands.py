@@ -184,11 +184,11 @@ async def test_watching_notices_an_edit_without_a_message(tmp_path: Path) -> Non
             lines += 1
             with (tmp_path / "MEMORY.md").open("a") as stream:
                 stream.write(f"- the red door number {lines} is locked\n")
-            return len(session.inbox) > 0
+            return len(session.pending.inbox) > 0
 
         for _ in range(round(seconds(40))):
             if edited():
                 break
             await asyncio.sleep(0.25)
         await until(lambda: parts(memory).bus.published > before)
-        assert "red door" in session.inbox.take()[0].text
+        assert "red door" in session.pending.inbox.take()[0].text

@@ -159,6 +159,6 @@ async def test_a_locked_index_leaves_memory_md_in_the_opening(tmp_path: Path) ->
             patch.setattr(memory._opened().storage.recaller, "listed", locked)
             session = await memory.start_session("second", user=OWNER)
             assert "三楼" in session.opening
-            assert session.opening_partial
+            assert session.context.partial
         assert "三楼" in await memory.opening(session)
-        assert not session.opening_partial, "what was missing is looked for again"
+        assert not session.context.partial, "what was missing is looked for again"

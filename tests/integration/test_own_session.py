@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from gateway_memory import OWNER, GatewayMemory, Session, UsageError, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.cli.quick_search import main as search
-from gateway_memory.sessions.prompts import Prompts
+from gateway_memory.edge.prompts import Prompts
 from gateway_memory.store.journal.sqlite import open_journal
 
 Whose = dict[str, Any]

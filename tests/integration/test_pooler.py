@@ -63,7 +63,7 @@ async def test_hosts_behind_a_pooler_share_a_memory(
         listener = await there.start_session("listener", user=OWNER)
         await here.after_reply(speaker, user="Remember that the staging port is 8443.", reply="OK")
         await here.flush()
-        await until(lambda: len(listener.inbox))
+        await until(lambda: len(listener.pending.inbox))
         assert "8443" in (await there.before_reply(listener, "hello")).text
 
 

@@ -92,13 +92,13 @@ async def test_what_is_told_to_one_host_the_other_tells(schema: str, tmp_path: P
         stranger = await there.start_session("stranger", user="zoe")
         await here.after_reply(speaker, user="Remember that the staging port is 8443.", reply="OK")
         await here.flush()
-        await until(lambda: len(listener.inbox))
+        await until(lambda: len(listener.pending.inbox))
         assert "8443" in (await there.before_reply(listener, "hello")).text
         newcomer = await there.start_session("newcomer", user=OWNER)
         assert "8443" in newcomer.opening
         assert "8443" not in stranger.opening + (await there.before_reply(stranger, "which port is staging?")).text
         await there.command(listener, "/memory undo")
-        await until(lambda: len(speaker.inbox))
+        await until(lambda: len(speaker.pending.inbox))
         assert "no longer holds" in (await here.before_reply(speaker, "hello")).text
         assert [hit.text for hit in await here.search(speaker, "staging port") if hit.kind == "memory"] == []
     assert not list(tmp_path.rglob("*.md")), "documents are rows"
@@ -200,7 +200,7 @@ async def test_what_arrives_while_a_reply_is_prepared_is_told(
 
         await here.after_reply(speaker, user="Remember that the staging port is 8443.", reply="OK")
         await here.flush()
-        await until(lambda: len(listener.inbox))
+        await until(lambda: len(listener.pending.inbox))
         monkeypatch.setattr(recaller, "search", slow_search)
         told = list((await there.before_reply(listener, "which port do we use?")).updates)
         again = await elsewhere.start_session("listener", user=OWNER)
@@ -218,7 +218,7 @@ async def test_a_new_host_hears_of_what_a_dead_one_left_unfinished(
     async with GatewayMemory(config(schema), tmp_path) as memory:
         listener = await memory.start_session("listener", user=OWNER)
         await turns.finish(plan, number)
-        await until(lambda: len(listener.inbox))
+        await until(lambda: len(listener.pending.inbox))
 
 
 async def test_a_host_hears_of_what_another_one_completed_for_it(
@@ -233,15 +233,15 @@ async def test_a_host_hears_of_what_another_one_completed_for_it(
         event = Event(scope="owner", at=now, changes=(change,))
         number, _ = await parts(memory).storage.turns.save_plan(plan, [event])
         await hosts[0].turns.finish(plan, number)
-        await until(lambda: len(listener.inbox))
+        await until(lambda: len(listener.pending.inbox))
         assert "8443" in (await memory.before_reply(listener, "hello")).text
         speaker = await memory.start_session("speaker", user=OWNER)
         await memory.after_reply(speaker, user="Remember that the door is red.", reply="OK")
         await memory.flush()
         assert "red" in (await memory.before_reply(listener, "hello")).text
         await memory.save_fact(speaker, content="The lamp is blue.")
-        await until(lambda: len(listener.inbox))
-        assert [change.text for change in listener.inbox.take()] == ["The lamp is blue."]
+        await until(lambda: len(listener.pending.inbox))
+        assert [change.text for change in listener.pending.inbox.take()] == ["The lamp is blue."]
 
 
 @pytest.fixture
@@ -395,7 +395,7 @@ async def test_what_waits_for_a_session_of_a_deleted_person_is_not_told(schema: 
             await memory.before_reply(session, "hello")
         await a.after_reply(speaker, user="Remember that the duck is lame.", reply="OK")
         await a.flush()
-        await until(lambda: len(listener.inbox) > 0)
+        await until(lambda: len(listener.pending.inbox) > 0)
         assert (await asyncio.to_thread(deletion.delete, Scope.parse("user:zoe"))).holds
         for memory, session in ((a, beside), (b, listener)):
             before = session.session_id
@@ -405,7 +405,7 @@ async def test_what_waits_for_a_session_of_a_deleted_person_is_not_told(schema: 
             assert await memory.opening(session) == ""
         await a.after_reply(speaker, user="Remember that the goose is loud.", reply="OK")
         await a.flush()
-        await until(lambda: len(listener.inbox) > 0)
+        await until(lambda: len(listener.pending.inbox) > 0)
         assert "goose" in (await b.before_reply(listener, "and the goose?")).text, "it hears again"
 
 
@@ -425,7 +425,7 @@ async def test_what_waits_for_a_linked_session_of_a_deleted_person_is_not_told(s
         await b.before_reply(listener, "hello")
         await a.after_reply(speaker, user="Remember that the duck is lame.", reply="OK")
         await a.flush()
-        await until(lambda: len(listener.inbox))
+        await until(lambda: len(listener.pending.inbox))
         assert (await asyncio.to_thread(deletion.delete, Scope.parse(speaker.scope.key))).holds
         assert "duck" not in (await b.before_reply(listener, "how is the duck?")).text
 

@@ -140,16 +140,16 @@ async def test_an_agent_in_a_shell_reaches_the_project_that_the_host_has_named(t
     ):
         anna = await host.start_session(ANNA, user="anna", project="Apollo")
         attached = await shell.attach_session(anna.session_id)
-        assert [scope.key for scope in attached.scopes] == ["user:anna", "project:Apollo"]
-        assert (await shell.attach_session(anna.session_id, project="Apollo")).scopes == attached.scopes
+        assert [scope.key for scope in attached.who.scopes] == ["user:anna", "project:Apollo"]
+        assert (await shell.attach_session(anna.session_id, project="Apollo")).who.scopes == attached.who.scopes
         with pytest.raises(UsageError, match="has not joined 'project:Zeus'"):
             await shell.attach_session(anna.session_id, project="Zeus")
         await host.start_session(ANNA, user="anna", project="Zeus")
-        assert (await shell.attach_session(anna.session_id)).scopes[1:] == (Scope.parse("project:Zeus"),)
+        assert (await shell.attach_session(anna.session_id)).who.scopes[1:] == (Scope.parse("project:Zeus"),)
         await host.start_session(ANNA, user="anna")
         with pytest.raises(UsageError, match="has not joined"):
             await shell.attach_session(anna.session_id, project="Apollo")
-        assert (await shell.attach_session(anna.session_id)).joined == ()
+        assert (await shell.attach_session(anna.session_id)).who.joined == ()
 
 
 async def test_a_restart_forgets_no_turn_of_a_project(tmp_path: Path) -> None:
@@ -165,9 +165,9 @@ async def test_a_restart_forgets_no_turn_of_a_project(tmp_path: Path) -> None:
 async def test_a_host_that_states_facts_names_the_project(memory: GatewayMemory) -> None:
     facts = Facts(key="k", channel="telegram", chat_type="direct", sender_id="7", chat_id="7", project="Apollo")
     session = await memory.session_of(facts)
-    assert [scope.key for scope in session.scopes] == ["user:telegram::7", "project:Apollo"]
+    assert [scope.key for scope in session.who.scopes] == ["user:telegram::7", "project:Apollo"]
     room = Facts(key="k2", channel="telegram", chat_type="group", chat_id="-5", sender_id="7", project="Apollo")
-    assert [scope.kind.name for scope in (await memory.session_of(room)).scopes] == ["room", "project"]
+    assert [scope.kind.name for scope in (await memory.session_of(room)).who.scopes] == ["room", "project"]
 
 
 @pytest.mark.files

@@ -46,40 +46,44 @@ texts = st.builds(
 
 
 @pytest.fixture(params=ZONES)
-async def session(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Session]:
+async def memory(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[GatewayMemory]:
     words_alone = RecallSettings(embedder=EmbedderSettings(provider="none"))
     config = Config(defaults=MemorySync(time_zone=request.param, auto_recall=words_alone))
     (tmp_path / "memory").mkdir()
     for day in ("0001-01-01", "9999-12-31", "2026-02-30", "0000-00-00"):
         (tmp_path / "memory" / f"{day}.md").write_text("- a line about tea\n", "utf-8")
-    async with GatewayMemory(config, tmp_path) as memory:
-        session = await memory.start_session("one", user=OWNER)
-        await memory.after_reply(session, user="我喜欢喝茶", reply="好")
-        await memory.flush()
-        yield session
+    async with GatewayMemory(config, tmp_path) as opened:
+        yield opened
 
 
-async def command(session: Session, text: Any) -> str | None:
-    assert isinstance(session.memory, GatewayMemory)
-    return await session.memory.command(session, text)
+@pytest.fixture
+async def session(memory: GatewayMemory) -> Session:
+    session = await memory.start_session("one", user=OWNER)
+    await memory.after_reply(session, user="我喜欢喝茶", reply="好")
+    await memory.flush()
+    return session
 
 
-async def test_whatever_is_typed_is_answered(session: Session) -> None:
+async def command(memory: GatewayMemory, session: Session, text: Any) -> str | None:
+    return await memory.command(session, text)
+
+
+async def test_whatever_is_typed_is_answered(memory: GatewayMemory, session: Session) -> None:
     for name in NAMES:
         for hard in HARD:
-            answer = await command(session, f"/memory {name} {hard}")
+            answer = await command(memory, session, f"/memory {name} {hard}")
             assert answer is not None
             answer.encode()
             assert len(answer) < 20_000
     for hard in HARD:
-        await command(session, f"forget that {hard}")
-        await command(session, f"忘掉{hard}")
+        await command(memory, session, f"forget that {hard}")
+        await command(memory, session, f"忘掉{hard}")
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
-async def test_whatever_else_is_typed_is_answered(session: Session, data: st.DataObject) -> None:
-    answer = await command(session, data.draw(texts))
+async def test_whatever_else_is_typed_is_answered(memory: GatewayMemory, session: Session, data: st.DataObject) -> None:
+    answer = await command(memory, session, data.draw(texts))
     if answer is not None:
         answer.encode()
 
@@ -95,17 +99,17 @@ async def test_a_huge_text_is_answered_soon(tmp_path: Path, filler: str) -> None
         await memory.command(session, filler * 1_000_000)
 
 
-async def test_the_calendars_ends_bound_a_search_by_nothing(session: Session) -> None:
+async def test_the_calendars_ends_bound_a_search_by_nothing(memory: GatewayMemory, session: Session) -> None:
     for words in ("--since 0001-01-01 茶", "--until 9999-12-31 茶", "--since=0001-01-01 --until=9999-12-31 茶"):
-        assert "我喜欢喝茶" in str(await command(session, f"/memory search {words}"))
+        assert "我喜欢喝茶" in str(await command(memory, session, f"/memory search {words}"))
     for words in ("--until 0001-01-01 茶", "--since 9999-12-31 茶"):
-        assert "我喜欢喝茶" not in str(await command(session, f"/memory search {words}"))
+        assert "我喜欢喝茶" not in str(await command(memory, session, f"/memory search {words}"))
 
 
 @pytest.mark.parametrize("name", ["status", "list", "search", "history", "receipts", "why", "dance", "\ud800"])
-async def test_whatever_is_asked_for_as_a_record_is_told_or_refused(session: Session, name: str) -> None:
-    memory = session.memory
-    assert isinstance(memory, GatewayMemory)
+async def test_any_record_that_is_asked_for_is_given_or_refused(
+    memory: GatewayMemory, session: Session, name: str
+) -> None:
     for rest in HARD:
         await memory.answer(session, f"/memory {name} {rest}")
         try:

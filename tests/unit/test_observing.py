@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway_memory.capture.observations import clip, tags_of
-from gateway_memory.sessions.prompts import worth_saving
+from gateway_memory.edge.prompts import worth_saving
 from gateway_memory.store.journal.session_state import Observation
 
 
