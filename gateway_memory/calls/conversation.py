@@ -156,7 +156,7 @@ class ConversationCalls(Opened):
             if session.on("autoExtract"):
                 self.metrics.message_seen(opened.runtime.clock())
             try:
-                context = await _told(opened, session, said.text, at, deadline)
+                context = await _context(opened, session, said.text, at, deadline)
             except Exception as error:  # noqa: BLE001 - a reply matters more than its context
                 log.error("context.failed", error=type(error).__name__, place=place_of(error))
                 opened.runtime.on_error("context", error)
@@ -308,15 +308,16 @@ class ConversationCalls(Opened):
         opened.retention.look()
 
 
-async def _told(opened: OpenMemory, session: Session, message: str, at: datetime, deadline: float) -> Context:
+async def _context(opened: OpenMemory, session: Session, message: str, at: datetime, deadline: float) -> Context:
     linked = session.who.origin != session.scope  # another process may have ended the link
     if session.ended or session.starting.locked() or linked:
         left = deadline - asyncio.get_running_loop().time()
         begin = opened.starter.start_to_keep(session) if linked else opened.starter.start(session)
         if not await opened.context.runner.completes("begin", left, begin):
             return Context(outcome="timeout")
-    hears = True
-    if opened.storage.signals is not None and len(session.pending.inbox):  # what waits may be of a person deleted since
+    deliver_pending = True
+    if opened.storage.signals is not None and len(session.pending.inbox):  # they may be of a person deleted since
         left = min(deadline - asyncio.get_running_loop().time(), _LOOK_SECONDS)
-        hears = await opened.context.runner.completes("deleted", left, opened.starter.start_if_deleted(session))
-    return await opened.context.build(session, message, at, deadline, hears=hears)
+        look = opened.starter.start_if_deleted(session)
+        deliver_pending = await opened.context.runner.completes("deleted", left, look)
+    return await opened.context.build(session, message, at, deadline, deliver_pending=deliver_pending)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from extractor import CATEGORIES
 from gateway_memory.commands.command import CommandPorts, NotDone, Option, phrase, shown
 from gateway_memory.commands.memories import memory_row
-from gateway_memory.context.blocks import said_nothing
+from gateway_memory.context.blocks import nothing_remembered
 from gateway_memory.context.finder import ARCHIVED, RECALLED, Found
 from gateway_memory.edge.content import well_formed
 from gateway_memory.edge.phrases import Language, say
@@ -175,7 +175,7 @@ async def search(ports: CommandPorts, session: Session, typed: str) -> str:
         return phrase(session, "search_late_empty")
     else:
         talk = talk_of(request.query, ports.memory.now().timestamp(), ports.memory.zone)
-        answer = said_nothing(request.query, talk, ports.memory.zone) if talk else phrase(session, "search_empty")
+        answer = nothing_remembered(request.query, talk, ports.memory.zone) if talk else phrase(session, "search_empty")
     notes = [phrase(session, "search_late")] if hits.late else []
     if not hits.semantic and (hits or hits.outcome == "partial"):
         notes.append(phrase(session, "search_words"))

@@ -4,17 +4,23 @@ import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final, Literal
 
 from extractor import is_greeting, is_small_talk, traits_of
-from gateway_memory.context.blocks import changes_block, full_block, record_lines, said_nothing, updates_block
+from gateway_memory.context.blocks import (
+    changes_block,
+    full_block,
+    nothing_remembered,
+    record_lines,
+    relevant_block,
+    updates_block,
+)
 from gateway_memory.context.deadline import ChangeDetector, DeadlineRunner, FileChanges
-from gateway_memory.context.episodes import Exchange, exchanges_of, quotations_block, unsaid_before
+from gateway_memory.context.episodes import Exchange, exchanges_of, not_in_context, quotations_block
 from gateway_memory.context.finder import Archive, in_one, still_holding, strongest
 from gateway_memory.context.opening_text import with_marks
-from gateway_memory.context.relevant import relevant_block
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.session import Session
@@ -28,27 +34,90 @@ __all__ = ["Context", "ContextBuilder"]
 
 log = get_logger(__name__)
 
-# Records what was considered for a reply, and what became of it.
+# The shares of the deadline. A stage that is late is left out, so that the others still have their time.
+_SEARCH_UNTIL: Final = 0.96
+"""A search gives up here; the rest is for composing the blocks."""
+_QUOTE_UNTIL: Final = 0.9
+"""Exchanges and session records that are read later are left out."""
+_FILES_WITHIN: Final = 0.25
+"""How long comparing the files may take: a disk that hangs leaves time for the search."""
+_JOURNAL_WITHIN: Final = 0.1
+"""How long a note in the journal may take. A delivery that is not noted in time is repeated after a restart."""
 
+_TALKED_SESSIONS: Final = 6
+"""Session records of the time that a message asks for."""
+_WEAK: Final = 3
+"""How many hits below the least score are reported."""
+_CANDIDATES_FACTOR: Final = 2
+"""Exchanges that are looked for, as a multiple of those that are quoted: some are in the session's context already."""
 _TERMS: Final = frozenset(
     "words meaning recency importance form speaker date turn task version".split()
 )  # the summands of a rank; the rest is left out
 _MILLISECONDS: Final = 1000.0
 
+Outcome = RecallOutcome | Literal["disabled"]
 
-class Reporter:
-    """Gathers the report of one reply.
 
-    told: the hits that the context tells, best first. held: those that the session's context holds already.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What to add to the prompt of this reply, after the stable system prompt.
+
+    text: the blocks; "" where there is nothing to say. outcome: how recall went: "full", "partial" (something was
+    late), "empty" (nothing relevant), "disabled" or "timeout". recalled: the relevant memories, best first, including
+    those that are in the session's context already, which `text` leaves out. updates: what other sessions learnt, and
+    what was forgotten or edited by hand, since the last reply. changes: lines of the files that are new since then.
+    report: what was considered, and why it was injected or left out; None where recall is off.
     """
 
-    def __init__(self) -> None:
-        self.milliseconds: dict[str, float] = {}
-        self.found: Recall | None = None
-        self.told: list[Hit] = []
-        self.held: list[Hit] = []
-        self.cut: list[Hit] = []
-        self._started = time.perf_counter()
+    text: str = ""
+    outcome: Outcome = "empty"
+    recalled: tuple[Hit, ...] = ()
+    updates: tuple[MemoryChange, ...] = ()
+    changes: tuple[Stored, ...] = ()
+    report: ReplyReport | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reply:
+    """A reply whose context is built, stage by stage.
+
+    at: the time of the message. talk: the past time whose talk the message asks for, or None.
+    began, deadline: by the loop's clock. deliver_pending: inject pending updates; otherwise keep them queued.
+    """
+
+    session: Session
+    message: str
+    at: datetime
+    talk: Span | None
+    began: float
+    deadline: float
+    deliver_pending: bool
+
+    recall: Recall | None = None
+    pending: int = 0
+    updates: tuple[MemoryChange, ...] = ()
+    changes: tuple[Stored, ...] = ()
+    recalled: tuple[Hit, ...] = ()
+    blocks: list[str] = field(default_factory=list)
+    injected: list[Hit] = field(default_factory=list)
+    in_context: list[Hit] = field(default_factory=list)
+    over_budget: list[Hit] = field(default_factory=list)
+    milliseconds: dict[str, float] = field(default_factory=dict)
+    _started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def span(self) -> float:
+        """The seconds from its beginning to its deadline."""
+        return max(0.0, self.deadline - self.began)
+
+    def left(self, share: float = 1.0) -> float:
+        """Return the seconds until a share of the deadline has passed."""
+        until = self.deadline - self.span * (1.0 - share)
+        return max(0.0, until - asyncio.get_running_loop().time())
+
+    def within(self, share: float) -> float:
+        """Return the seconds that a part of this share may take, at most until the deadline."""
+        return min(self.left(), self.span * share)
 
     @contextmanager
     def timed(self, part: str) -> Iterator[None]:
@@ -60,30 +129,37 @@ class Reporter:
             spent = (time.perf_counter() - started) * _MILLISECONDS
             self.milliseconds[part] = self.milliseconds.get(part, 0.0) + spent
 
-    def report(
-        self, outcome: str, now: datetime, zone: tzinfo | None, *, least: float, least_episode: float
-    ) -> ReplyReport:
-        """Return the report. least, least_episode: the scores from which a memory and an exchange are told."""
-        hits = self.found.hits if self.found else ()
-        holding = {hit.id for hit in still_holding(hits, now, zone)}
-        known: dict[str, Fate] = {hit.id: "over_budget" for hit in self.cut}
-        known |= {hit.id: "held" for hit in self.held}
-        known |= {hit.id: "told" for hit in self.told}
+    @property
+    def outcome(self) -> Outcome:
+        """How recall went."""
+        if not self.session.on("autoRecall"):
+            return "disabled"
+        outcome = self.recall.outcome if self.recall else "timeout"
+        return "empty" if outcome == "full" and not self.recalled else outcome
+
+    def report(self, holding: frozenset[str]) -> ReplyReport:
+        """Return what was considered. holding: the ids of the hits that still hold."""
+        settings = self.session.settings.auto_recall
+        least = {"episode": 0.0 if self.talk else settings.episodes.min_score}
+        known: dict[str, Fate] = {hit.id: "over_budget" for hit in self.over_budget}
+        known |= {hit.id: "held" for hit in self.in_context}
+        known |= {hit.id: "told" for hit in self.injected}
 
         def fate(hit: Hit) -> Fate:
             if hit.id in known:
                 return known[hit.id]
             if hit.id not in holding:
                 return "over"
-            return "weak" if hit.score < (least_episode if hit.kind == "episode" else least) else "over_limit"
+            return "weak" if hit.score < least.get(hit.kind, settings.min_score) else "over_limit"
 
-        rows = [_considered(hit, fate(hit)) for hit in hits]
+        recall = self.recall or Recall()
+        rows = [_considered(hit, fate(hit)) for hit in recall.hits]
         rows.sort(key=lambda row: row.fate not in ("told", "held"))  # those that count stand first, each group by score
-        rows += [_considered(hit, "weak") for hit in (self.found.weak if self.found else ())]
-        stages = self.found.stages if self.found else {}
-        parts = {name: seconds * _MILLISECONDS for name, seconds in stages.items()}
+        rows += [_considered(hit, "weak") for hit in recall.weak]
+        parts = {name: seconds * _MILLISECONDS for name, seconds in recall.stages.items()}
         total = (time.perf_counter() - self._started) * _MILLISECONDS
-        return ReplyReport(outcome=outcome, milliseconds={**parts, **self.milliseconds, "total": total}, rows=rows)
+        milliseconds = {**parts, **self.milliseconds, "total": total}
+        return ReplyReport(outcome=self.outcome, milliseconds=milliseconds, rows=rows)
 
 
 def _considered(hit: Hit, fate: Fate) -> Considered:
@@ -91,218 +167,185 @@ def _considered(hit: Hit, fate: Fate) -> Considered:
     return Considered(id=hit.id, fate=fate, score=hit.score, terms=terms)
 
 
-_REFRESH_SHARE: Final = 0.25
-"""The share of the deadline for comparing the files: a hung disk leaves time for the rest."""
-_TOLD_SHARE: Final = 0.1
-"""The share of the deadline for notes in the journal: where noting what a session was told takes longer, a restart may
-tell it again."""
-_LAST_SHARE: Final = 0.04
-"""The share of the deadline that is reserved for composing the result."""
-_TALKED_SESSIONS: Final = 6
-"""Session records of the time that a message asks for."""
-_WEAK: Final = 3
-"""How many of those below the least score are reported."""
-_CANDIDATES_FACTOR: Final = 2
-"""Exchanges that are looked for, as a multiple of those that are quoted: some are in the session's context already."""
-
-Outcome = RecallOutcome | Literal["disabled"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
-    """What to add to the prompt of this reply, after the stable system prompt.
-
-    text: the blocks; "" where there is nothing to say. outcome: how recall went: "full", "partial" (something was
-    late), "empty" (nothing relevant), "disabled" or "timeout". recalled: the relevant memories, best first, including
-    those that the session was shown before, which `text` leaves out. updates: what other sessions learnt, and what was
-    forgotten or edited by hand, since the last reply. changes: lines of the files that are new since then. report: what
-    was considered, and why it was told or left out; None where recall is off.
-    """
-
-    text: str = ""
-    outcome: Outcome = "empty"
-    recalled: tuple[Hit, ...] = ()
-    updates: tuple[MemoryChange, ...] = ()
-    changes: tuple[Stored, ...] = ()
-    report: ReplyReport | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
-    """A message before its reply. at: when it is asked. talk: the past time whose talk it asks for, or None.
-
-    reporter: gathers what becomes of it.
-    """
-
-    text: str
-    at: datetime
-    talk: Span | None
-    reporter: Reporter
-
-
 class ContextBuilder:
     """Builds a `Context`. A part that fails is logged and left out; the reply never waits past `timeoutMs`.
 
-    heard: up to which number this process's sessions have received each origin's events.
+    delivered: up to which number this process's sessions have received each origin's events.
     """
 
-    def __init__(self, runtime: Runtime, storage: Storage, heard: Mapping[str, int]) -> None:
+    def __init__(self, runtime: Runtime, storage: Storage, delivered: Mapping[str, int]) -> None:
         self._runtime = runtime
         self._storage = storage
-        self._heard = heard
+        self._delivered = delivered
         self.runner = DeadlineRunner(runtime)
         self.changes = ChangeDetector(storage, self.runner)
         self._archive = Archive(storage)
 
     async def build(
-        self, session: Session, message: str, now: datetime, deadline: float, *, hears: bool = True
+        self, session: Session, message: str, now: datetime, deadline: float, *, deliver_pending: bool = True
     ) -> Context:
-        """Return what the session is told before its reply to a message.
+        """Return the context of the reply to a message.
 
-        deadline: by the loop's clock. hears: whether it is told what waits for it; else that waits on.
+        deadline: by the loop's clock. deliver_pending: inject pending updates; otherwise keep them queued.
         """
-        loop = asyncio.get_running_loop()
-        settings = session.settings
-        span = max(0.0, deadline - loop.time())
-        budget = settings.auto_recall.max_injected_tokens
-        blocks: list[str] = []
-        until = deadline - span * _LAST_SHARE
-
-        talk = talk_of(message, now.timestamp(), self._runtime.zone) if session.recalls_episodes else None
-        reporter = Reporter()
-        question = _Question(text=message, at=now, talk=talk, reporter=reporter)
+        reply = _Reply(
+            session=session,
+            message=message,
+            at=now,
+            talk=talk_of(message, now.timestamp(), self._runtime.zone) if session.recalls_episodes else None,
+            began=asyncio.get_running_loop().time(),
+            deadline=deadline,
+            deliver_pending=deliver_pending,
+        )
         self._storage.episode_follower.look(session.scope.key)
-        waited = len(session.pending.inbox) if hears else 0
-        updates = self._news(session, now) if hears else ()
-        changes: tuple[Stored, ...] = ()
-        with reporter.timed("search_and_files"):
-            found, new = await asyncio.gather(
-                self._recall(session, question, until), self._file_changes(session, span * _REFRESH_SHARE)
-            )
-        if new:
-            session.position = new.position
-            changes = tuple(row for row in new.rows if not session.context.had(row.entry.id, row.entry.text))
-            session.context.inject([(row.entry.id, row.entry.text) for row in changes])
-            # A line that is new may be the answer.
-            with reporter.timed("search_again"):
-                again = await self._recall(session, question, until)
-            found = again if again and again.outcome != "timeout" else found
-        if hears:
-            waited += len(session.pending.inbox)
-            updates += self._news(session, now)  # what has come meanwhile, and what the refresh has found deleted
-        if session.on("incrementalSync") and settings.incremental_sync.check_on_message:
-            if changes:
-                blocks.append(changes_block(changes, self._runtime.zone, budget))
-            now_says = {row.entry.id: row.entry.text for row in changes}
-            updates = tuple(change for change in updates if now_says.get(change.id, change.text) == change.text)
-        if waited and session.on("notify"):
-            with reporter.timed("updates"):
-                await self._mark_delivered(session, min(deadline - loop.time(), span * _TOLD_SHARE))
-        if updates and settings.notify.inject_summary:
-            blocks.append(updates_block(updates, self._runtime.zone, budget))
-
-        outcome: Outcome = "disabled"
-        recalled: tuple[Hit, ...] = ()
-        if session.on("autoRecall"):
-            outcome = found.outcome if found else "timeout"
-            with reporter.timed("quotations"):
-                told, recalled = await self._recalled(session, question, found, deadline - span * _TOLD_SHARE)
-            blocks += told
-            if outcome == "full" and not recalled:
-                outcome = "empty"
-        self._runtime.metrics.count(f"recall.{outcome}")
-        left = min(deadline - loop.time(), span * _TOLD_SHARE)  # without any, what is asked would count as told
-        due = left > 0 and self._storage.ledger.may_be_due(session.scope.key, MEMORY_FULL)
-        if due and await self.runner.run(
-            "notice", left, self._storage.ledger.take_notice(session.scope.key, MEMORY_FULL)
-        ):
-            blocks.append(full_block())
+        self._take_pending(reply)
+        await self._search(reply)
+        self._take_pending(reply)  # what has come meanwhile, and what comparing the files has found deleted
+        self._inject_changes(reply)
+        await self._inject_updates(reply)
+        await self._inject_memories(reply)
+        await self._inject_notice(reply)
+        self._runtime.metrics.count(f"recall.{reply.outcome}")
         return Context(
-            text="\n\n".join(block for block in blocks if block),
-            outcome=outcome,
-            recalled=recalled,
-            updates=updates,
-            changes=changes,
-            report=self._report(session, question, outcome) if session.on("autoRecall") else None,
+            text="\n\n".join(block for block in reply.blocks if block),
+            outcome=reply.outcome,
+            recalled=reply.recalled,
+            updates=reply.updates,
+            changes=reply.changes,
+            report=self._report(reply) if session.on("autoRecall") else None,
         )
 
-    async def _mark_delivered(self, session: Session, left: float) -> None:
-        """Note which updates the session has received, within the seconds that are left."""
-        # What was restored may be from origins that have sent nothing since.
-        upto = session.pending.restored | {
-            origin: max(number, session.pending.restored.get(origin, 0)) for origin, number in self._heard.items()
-        }
-        await self.runner.run("told", max(0.0, left), self._storage.event_log.mark_delivered(session.session_id, upto))
+    def _report(self, reply: _Reply) -> ReplyReport:
+        hits = reply.recall.hits if reply.recall else ()
+        return reply.report(frozenset(hit.id for hit in still_holding(hits, reply.at, self._runtime.zone)))
 
-    def _report(self, session: Session, question: _Question, outcome: Outcome) -> ReplyReport:
-        settings, zone = session.settings.auto_recall, self._runtime.zone
-        least_episode = 0.0 if question.talk else settings.episodes.min_score
-        return question.reporter.report(
-            outcome, question.at, zone, least=settings.min_score, least_episode=least_episode
-        )
+    # The stages, in their order
 
-    async def _recalled(
-        self, session: Session, question: _Question, found: Recall | None, until: float
-    ) -> tuple[list[str], tuple[Hit, ...]]:
-        """Return the blocks of relevant memories and of quotations, and what is relevant. `until`: by the loop's clock.
+    def _take_pending(self, reply: _Reply) -> None:
+        """Take what is pending for the session; what it knows already is no news."""
+        session, context = reply.session, reply.session.context
+        if not (reply.deliver_pending and len(session.pending.inbox)):
+            return
+        reply.pending += len(session.pending.inbox)
+        if not session.on("notify"):
+            return
+        for change in session.pending.inbox.take(reply.at.timestamp()):
+            had = context.had(change.id, change.text)
+            if change.action == "removed" and had:
+                context.remove(change.id, change.text)
+                reply.updates += (change,)
+            elif change.action == "added" and not had:
+                context.inject([(change.id, change.text)])
+                reply.updates += (change,)
 
-        The blocks leave out what the session has been shown.
-        """
-        settings, zone, reporter = session.settings.auto_recall, self._runtime.zone, question.reporter
-        hits, reporter.found = found.hits if found else (), found
-        memories = tuple(
-            hit
-            for hit in still_holding(hits, question.at, self._runtime.zone)
-            if hit.kind != "episode" and hit.score >= settings.min_score and traits_of(hit.category).recalled
-        )
-        exchanges = await self._exchanges(session, hits, question, until)
-        # What no exchange takes of their places goes to more memories.
-        free = settings.episodes.max_results - len(exchanges) if session.recalls_episodes else 0
-        memories = strongest(memories, settings.max_results + free)
-        blocks: list[str] = []
-        fresh = [hit for hit in memories if not session.context.has(hit.id, hit.text)]
-        reporter.held += [hit for hit in memories if hit not in fresh]
-        if fresh:
-            blocks.append(relevant_block(fresh, zone, settings.max_injected_tokens))
-            for hit in fresh:
-                (reporter.told if f"({hit.id}, " in blocks[-1] else reporter.cut).append(hit)
-            session.context.inject([(hit.id, hit.text) for hit in fresh])
-        budget = settings.episodes.max_injected_tokens
-        reporter.told += [exchange.hit for exchange in exchanges]
-        first = await self._of_talk(session, question, found, until)
-        if exchanges or first:
-            blocks.append(quotations_block(session, exchanges, question.text, zone, budget, first))
-        return blocks, (*memories, *(exchange.hit for exchange in exchanges))
+    async def _search(self, reply: _Reply) -> None:
+        """Search for what the message needs, and compare the files meanwhile. A line that is new may be the answer."""
+        with reply.timed("search_and_files"):
+            reply.recall, new = await asyncio.gather(self._recall(reply), self._file_changes(reply))
+        if new:
+            context, reply.session.position = reply.session.context, new.position
+            reply.changes = tuple(row for row in new.rows if not context.had(row.entry.id, row.entry.text))
+            context.inject([(row.entry.id, row.entry.text) for row in reply.changes])
+            with reply.timed("search_again"):
+                again = await self._recall(reply)
+            reply.recall = again if again and again.outcome != "timeout" else reply.recall
 
-    async def _of_talk(self, session: Session, question: _Question, found: Recall | None, until: float) -> list[str]:
+    def _inject_changes(self, reply: _Reply) -> None:
+        """Inject the new lines of the files. An update that such a line contradicts is outdated."""
+        session, budget = reply.session, reply.session.settings.auto_recall.max_injected_tokens
+        if not (session.on("incrementalSync") and session.settings.incremental_sync.check_on_message):
+            return
+        if reply.changes:
+            reply.blocks.append(changes_block(reply.changes, self._runtime.zone, budget))
+        in_files = {row.entry.id: row.entry.text for row in reply.changes}
+        reply.updates = tuple(each for each in reply.updates if in_files.get(each.id, each.text) == each.text)
+
+    async def _inject_updates(self, reply: _Reply) -> None:
+        """Inject what other sessions learnt, and note its delivery, so that a restart doesn't repeat it."""
+        session = reply.session
+        if reply.pending and session.on("notify"):
+            restored = session.pending.restored  # these may be of origins that have sent nothing since
+            upto = restored | {
+                origin: max(number, restored.get(origin, 0)) for origin, number in self._delivered.items()
+            }
+            note = self._storage.event_log.mark_delivered(session.session_id, upto)
+            with reply.timed("updates"):
+                await self.runner.run("delivered", reply.within(_JOURNAL_WITHIN), note)
+        if reply.updates and session.settings.notify.inject_summary:
+            budget = session.settings.auto_recall.max_injected_tokens
+            reply.blocks.append(updates_block(reply.updates, self._runtime.zone, budget))
+
+    async def _inject_memories(self, reply: _Reply) -> None:
+        """Inject the relevant memories, and quote exchanges. What the session's context contains is left out."""
+        session, settings, zone = reply.session, reply.session.settings.auto_recall, self._runtime.zone
+        if not session.on("autoRecall"):
+            return
+        with reply.timed("quotations"):
+            hits = reply.recall.hits if reply.recall else ()
+            exchanges = await self._exchanges(reply, hits)
+            memories = tuple(
+                hit
+                for hit in still_holding(hits, reply.at, zone)
+                if hit.kind != "episode" and hit.score >= settings.min_score and traits_of(hit.category).recalled
+            )
+            # Unused episode slots are given to memories.
+            free = settings.episodes.max_results - len(exchanges) if session.recalls_episodes else 0
+            memories = strongest(memories, settings.max_results + free)
+            fresh = [hit for hit in memories if not session.context.has(hit.id, hit.text)]
+            reply.in_context += [hit for hit in memories if hit not in fresh]
+            if fresh:
+                block = relevant_block(fresh, zone, settings.max_injected_tokens)
+                reply.blocks.append(block)
+                for hit in fresh:
+                    (reply.injected if f"({hit.id}, " in block else reply.over_budget).append(hit)
+                session.context.inject([(hit.id, hit.text) for hit in fresh])
+            reply.injected += [exchange.hit for exchange in exchanges]
+            reply.recalled = (*memories, *(exchange.hit for exchange in exchanges))
+            first = await self._of_talk(reply)
+            if exchanges or first:
+                budget = settings.episodes.max_injected_tokens
+                reply.blocks.append(quotations_block(session, exchanges, reply.message, zone, budget, first))
+
+    async def _inject_notice(self, reply: _Reply) -> None:
+        """Inject the notice that MEMORY.md is full, once."""
+        ledger, scope, seconds = self._storage.ledger, reply.session.scope.key, reply.within(_JOURNAL_WITHIN)
+        # Without time, the notice would be taken, and nobody would read it.
+        if seconds <= 0 or not ledger.may_be_due(scope, MEMORY_FULL):
+            return
+        if await self.runner.run("notice", seconds, ledger.take_notice(scope, MEMORY_FULL)):
+            reply.blocks.append(full_block())
+
+    # What the stages need
+
+    async def _of_talk(self, reply: _Reply) -> list[str]:
         """Return what the records say of the time whose talk is asked for, or that nothing is remembered from it."""
-        if question.talk is None or found is None or found.outcome == "timeout":
+        if reply.talk is None or reply.recall is None or reply.recall.outcome == "timeout":
             return []
-        left = until - asyncio.get_running_loop().time()
-        only = Filter(since=question.talk.start, until=question.talk.end)
-        read = self._archive.find(session.scope, "", {"record"}, _TALKED_SESSIONS, only)
-        records = await self.runner.run("records", left, read)
-        if records == [] and not found.hits:
-            return [said_nothing(question.text, question.talk, self._runtime.zone)]
-        budget = session.settings.auto_recall.episodes.max_injected_tokens
-        return record_lines(records or [], question.text, self._runtime.zone, budget)
+        only = Filter(since=reply.talk.start, until=reply.talk.end)
+        read = self._archive.find(reply.session.scope, "", {"record"}, _TALKED_SESSIONS, only)
+        records = await self.runner.run("records", reply.left(_QUOTE_UNTIL), read)
+        if records == [] and not reply.recall.hits:
+            return [nothing_remembered(reply.message, reply.talk, self._runtime.zone)]
+        budget = reply.session.settings.auto_recall.episodes.max_injected_tokens
+        return record_lines(records or [], reply.message, self._runtime.zone, budget)
 
-    async def _recall(self, session: Session, question: _Question, until: float) -> Recall | None:
-        """Search for what a message needs, and mark what may no longer hold; `until` by the loop's clock."""
+    async def _recall(self, reply: _Reply) -> Recall | None:
+        """Search for what the message needs, and mark what may no longer hold; None where recall is off or fails."""
+        session = reply.session
         if not session.on("autoRecall"):
             return None
-        left = max(0.0, until - asyncio.get_running_loop().time())
+        seconds = reply.left(_SEARCH_UNTIL)
         if session.who.joined:
-            await self.runner.completes("sync", left * _REFRESH_SHARE, self._follow_joined(session))
-        found, outdated = await asyncio.gather(
-            self._search(session, question, left),
-            self.runner.run("outdated", left * _REFRESH_SHARE, self._outdated(session)),
+            await self.runner.completes("sync", seconds * _FILES_WITHIN, self._follow_joined(session))
+        recall, outdated = await asyncio.gather(
+            self._hits(reply, seconds),
+            self.runner.run("outdated", seconds * _FILES_WITHIN, self._outdated(session)),
         )
-        return replace(found, hits=tuple(with_marks(found.hits, outdated))) if found and outdated else found
+        return replace(recall, hits=tuple(with_marks(recall.hits, outdated))) if recall and outdated else recall
 
-    async def _search(self, session: Session, question: _Question, seconds: float) -> Recall | None:
-        settings, message, talk = session.settings.auto_recall, question.text, question.talk
-        if is_greeting(message) or is_small_talk(message):  # whatever was asked before it
+    async def _hits(self, reply: _Reply, seconds: float) -> Recall | None:
+        session, settings, talk = reply.session, reply.session.settings.auto_recall, reply.talk
+        if is_greeting(reply.message) or is_small_talk(reply.message):  # whatever was said before it
             return Recall()
         episodes = _CANDIDATES_FACTOR * settings.episodes.max_results if session.recalls_episodes else 0
         least = min(settings.min_score, settings.episodes.min_score) if episodes else settings.min_score
@@ -311,12 +354,12 @@ class ContextBuilder:
                 searches = [
                     self._storage.recaller.search(
                         scope.key,
-                        message,
+                        reply.message,
                         limit=settings.max_results,
                         episodes=episodes if scope == session.scope else 0,
                         min_score=0.0 if talk else least,
                         timeout_seconds=seconds,
-                        now=question.at.timestamp(),
+                        now=reply.at.timestamp(),
                         preceding=tuple(session.recent),
                         only=Filter(since=talk.start, until=talk.end) if talk else None,
                         explain=True,
@@ -331,44 +374,28 @@ class ContextBuilder:
 
     async def _outdated(self, session: Session) -> set[str]:
         """Return the ids of memories that may no longer hold."""
-        return {identity for scope in session.who.scopes for identity in await self._storage.ledger.outdated(scope.key)}
+        ledger = self._storage.ledger
+        return {identity for scope in session.who.scopes for identity in await ledger.outdated(scope.key)}
 
     async def _follow_joined(self, session: Session) -> None:
         """Let the index follow the files of the shared scopes that a session reads."""
         for scope in session.who.joined:
             await self._storage.follower.refresh(scope)
 
-    async def _exchanges(
-        self, session: Session, hits: Sequence[Hit], question: _Question, until: float
-    ) -> list[Exchange]:
-        """Return the exchanges to quote: those that the session's context does not contain. `until`: loop time."""
-        left = until - asyncio.get_running_loop().time()
-        told = exchanges_of(self._storage.episodes, session.scope.key, hits, question.text)
-        found = await self.runner.run("episodes", left, told) or []
-        settings = session.settings.auto_recall.episodes
-        likely = [exchange for exchange in found if question.talk or exchange.hit.score >= settings.min_score]
-        unsaid = unsaid_before(session, likely, again=question.talk is not None)
-        question.reporter.held += [exchange.hit for exchange in likely if exchange not in unsaid]
-        said = unsaid[: settings.max_results]
-        return sorted(said, key=lambda exchange: exchange.hit.turn) if question.talk else said
+    async def _exchanges(self, reply: _Reply, hits: Sequence[Hit]) -> list[Exchange]:
+        """Return the exchanges to quote: those that the session's context does not contain."""
+        read = exchanges_of(self._storage.episodes, reply.session.scope.key, hits, reply.message)
+        exchanges = await self.runner.run("episodes", reply.left(_QUOTE_UNTIL), read) or []
+        settings = reply.session.settings.auto_recall.episodes
+        likely = [each for each in exchanges if reply.talk or each.hit.score >= settings.min_score]
+        fresh = not_in_context(reply.session, likely, again=reply.talk is not None)
+        reply.in_context += [exchange.hit for exchange in likely if exchange not in fresh]
+        quoted = fresh[: settings.max_results]
+        return sorted(quoted, key=lambda exchange: exchange.hit.turn) if reply.talk else quoted
 
-    async def _file_changes(self, session: Session, seconds: float) -> FileChanges | None:
-        """Return what is new in a session's files. One that is late leaves the session as it is."""
+    async def _file_changes(self, reply: _Reply) -> FileChanges | None:
+        """Return what is new in the session's files. One that is late leaves the session as it is."""
+        session = reply.session
         if not (session.on("incrementalSync") and session.settings.incremental_sync.check_on_message):
             return None
-        return await self.changes.since_last(session, seconds)
-
-    def _news(self, session: Session, now: datetime) -> tuple[MemoryChange, ...]:
-        """Take what waits for a session, and return what of it is new to it."""
-        if not session.on("notify") or not len(session.pending.inbox):
-            return ()
-        found: list[MemoryChange] = []
-        for change in session.pending.inbox.take(now.timestamp()):
-            told = session.context.had(change.id, change.text)
-            if change.action == "removed" and told:
-                session.context.remove(change.id, change.text)
-                found.append(change)
-            elif change.action == "added" and not told:
-                session.context.inject([(change.id, change.text)])
-                found.append(change)
-        return tuple(found)
+        return await self.changes.since_last(session, reply.span * _FILES_WITHIN)

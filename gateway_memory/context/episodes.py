@@ -15,7 +15,7 @@ from gateway_memory.store.markdown import one_line
 from gateway_memory.sync.episodes import SPEAKERS, page_of
 from recall import Hit, asks_what_was, count_tokens, excerpt_of, passages_of, render_block
 
-__all__ = ["Exchange", "exchanges_of", "quotations_block", "shown_exchanges", "told_hit", "unsaid_before"]
+__all__ = ["Exchange", "exchanges_of", "not_in_context", "quotations_block", "shown_exchanges", "told_hit"]
 
 _LONGEST_SIDE: Final = 1200
 """Tokens of each side of an exchange in a search's hit."""
@@ -125,7 +125,7 @@ def told_hit(told: Told, turn: int) -> Hit | None:
     return replace(hit, text=_whole(Exchange(hit=hit, session_id=episode.session_id, sides=sides, found=found)))
 
 
-def unsaid_before(session: Session, exchanges: Iterable[Exchange], *, again: bool) -> list[Exchange]:
+def not_in_context(session: Session, exchanges: Iterable[Exchange], *, again: bool) -> list[Exchange]:
     """Return the exchanges that the session's context does not contain. again: also those that it was told."""
     return [
         exchange

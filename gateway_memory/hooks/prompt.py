@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from extractor import is_greeting, is_small_talk
-from gateway_memory.context.relevant import relevant_block
+from gateway_memory.context.blocks import relevant_block
 from gateway_memory.edge.shell_socket import ask
 from gateway_memory.hooks.state import hook_key, settings_of, zone_of
 from gateway_memory.scope import Scope

@@ -236,7 +236,7 @@ async def test_a_line_that_a_person_deletes_is_told_to_those_who_hold_it(ends: E
 
 
 async def test_a_deletion_is_told_in_the_reply_whose_look_finds_it(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway_memory.context.builder._REFRESH_SHARE", 0.9)  # a look may be slow on a busy machine
+    monkeypatch.setattr("gateway_memory.context.builder._FILES_WITHIN", 0.9)  # a look may be slow on a busy machine
     speaker = await ends.here.start_session("speaker", user=OWNER)
     await ends.say(speaker, "Remember that the staging port is 8443.")
     listener = await ends.here.start_session("listener", user=OWNER)

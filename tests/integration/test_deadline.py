@@ -128,15 +128,17 @@ async def test_no_part_is_given_more_time_than_is_left(
             given[place] = loop.time() + seconds
             return await run(place, seconds, work)
 
-        async def begun(session: Session, message: str, now: datetime, deadline: float, *, hears: bool) -> Context:
+        async def begun(
+            session: Session, message: str, now: datetime, deadline: float, *, deliver_pending: bool
+        ) -> Context:
             deadlines.append(deadline)
-            return await build(session, message, now, deadline, hears=hears)
+            return await build(session, message, now, deadline, deliver_pending=deliver_pending)
 
         monkeypatch.setattr(runner, "run", noted)
         monkeypatch.setattr(parts(memory).context, "build", begun)
         gate.open.clear()
         assert (await ask(memory, session, f"{ASKED} again")).updates
-        assert "told" in given
+        assert "delivered" in given
         assert max(given.values()) < deadlines[0] + 0.02
 
 
