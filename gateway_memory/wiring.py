@@ -236,7 +236,7 @@ def _open_capture(
     merger, reader = Merger(runtime, storage), Reader(runtime, storage.ledger, storage.recaller, models)
     executor = PlanExecutor(runtime, storage, announcer, sessions)
     changes = MemoryChanges(runtime, storage, merger, executor)
-    filing = Filing(runtime, storage.documents, storage.follower, merger, executor, changes)
+    filing = Filing(runtime, merger, executor, changes)
     settings = runtime.settings.auto_extract
     debouncer = Debouncer[str](settings.debounce_seconds, settings.max_wait_seconds)
     processor = TurnProcessor(

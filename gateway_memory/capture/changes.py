@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from extractor import Candidate
+from gateway_memory.capture.draft import Draft
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.forgetter import Forgetter
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
@@ -148,17 +149,17 @@ class MemoryChanges:
         self._storage = storage
         self._merger = merger
         self._executor = executor
-        self._saves = Saves(runtime, storage.documents, storage.follower, merger, executor)
+        self._saves = Saves(merger, executor)
         self.reviewing = Reviewing(runtime, storage, merger, executor)
         self.forgetter = Forgetter(runtime, storage, merger, executor)
 
     async def keep(self, scope: Scope, stage: Stage, memories: Sequence[MemoryRecord]) -> None:
         """Write memories without merging them. Stage summaries each describe one moment."""
-        async with self._storage.documents.writing(scope):
-            await self._storage.follower.refresh(scope)
-            outcomes = [CandidateOutcome(turn=0, action="add", reason=stage, id=memory.id) for memory in memories]
-            plan = Plan(scope=scope.key, folder=scope.folder, stage=stage, at=self._runtime.timestamp())
-            await self._executor.execute(replace(plan, added=tuple(memories), outcomes=tuple(outcomes)))
+        async with self._executor.writing(scope):
+            draft = Draft(scope, stage, added=list(memories))
+            for memory in memories:
+                draft.note("add", stage, memory.id)
+            await self._executor.complete(draft)
 
     async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> CandidateOutcome:
         """Merge one candidate from the agent itself, and return the outcome. `source` has the id 0."""
@@ -169,29 +170,24 @@ class MemoryChanges:
 
         The old one stays in the history, and an undo brings it back.
         """
-        async with self._storage.documents.writing(scope):
-            await self._storage.follower.refresh(scope)
+        async with self._executor.writing(scope):
             memory = await self._merger.memory(scope, stored)
             new = replace(memory, id=new_id(), text=text, quote="", confidence=1.0)
-            await self._executor.execute(
-                replace(
-                    self._commanded(scope, CandidateOutcome(turn=0, action="update", reason="corrected", id=new.id)),
-                    added=(new,),
-                    retired=(Retired(memory=memory, state="superseded", replaced_by=new.id),),
-                )
-            )
+            replaced = Retired(memory=memory, state="superseded", replaced_by=new.id)
+            draft = Draft(scope, "command", added=[new], retired=[replaced])
+            draft.note("update", "corrected", new.id)
+            await self._executor.complete(draft)
         return new
 
     async def pin(self, scope: Scope, stored: Stored) -> bool:
         """Move a memory to MEMORY.md, which each session opens with; return False if that file is full."""
-        async with self._storage.documents.writing(scope):
-            await self._storage.follower.refresh(scope)
+        async with self._executor.writing(scope):
             memory = await self._merger.memory(scope, stored)
             if len(memory.text.encode("utf-8", "replace")) + LINE_OVERHEAD > await self._merger.room(scope):
                 return False
-            moved = Moved(memory=replace(memory, file=MEMORY_FILE), source=memory.file)
-            outcome = CandidateOutcome(turn=0, action="moved", reason="pinned", id=memory.id)
-            await self._executor.execute(replace(self._commanded(scope, outcome), moved=(moved,)))
+            draft = Draft(scope, "command")
+            draft.move(memory, MEMORY_FILE, reason="pinned")
+            await self._executor.complete(draft)
         return True
 
     async def rate(self, scope: Scope, turn: int, memory: str, verdict: Verdict) -> None:
@@ -199,17 +195,11 @@ class MemoryChanges:
 
         It changes no memory and no ranking, and takes the place of an earlier verdict.
         """
-        outcome = CandidateOutcome(turn=turn, action=verdict, reason="command", id=memory)
-        plan = replace(self._commanded(scope, outcome), stage="feedback")
+        draft = Draft(scope, "feedback", rated=[Rated(turn=turn, memory=memory, verdict=verdict)])
+        draft.note(verdict, "command", memory, turn=turn)
         async with self._storage.documents.writing(scope):
-            rated = (Rated(turn=turn, memory=memory, verdict=verdict),)
-            await self._executor.execute(replace(plan, rated=rated))
+            await self._executor.complete(draft)
         self._runtime.metrics.count(f"feedback.{verdict}")
-
-    def _commanded(self, scope: Scope, *outcomes: CandidateOutcome) -> Plan:
-        """Return the plan of a command, without its changes."""
-        at = self._runtime.timestamp()
-        return Plan(scope=scope.key, folder=scope.folder, stage="command", at=at, outcomes=outcomes)
 
     async def undo(self, scope: Scope, *, only: str = "") -> tuple[float, Plan] | Refused | None:
         """Undo the newest active change of a scope or of one memory; return None if there is none.
@@ -217,8 +207,7 @@ class MemoryChanges:
         Returns the time of the change, and the plan that undid it.
         """
         refused: Refused | None = None
-        async with self._storage.documents.writing(scope):
-            await self._storage.follower.refresh(scope)
+        async with self._executor.writing(scope):
             for change in await self._storage.ledger.undoable(scope.key, _UNDONE_WITHIN):
                 plan = await self._inverse(scope, change, only)
                 if isinstance(plan, Refused):
@@ -274,23 +263,15 @@ class MemoryChanges:
         day = self._runtime.today()
         if not await self._storage.ledger.expired(scope.key, day):
             return 0
-        async with self._storage.documents.writing(scope):
-            await self._storage.follower.refresh(scope)
+        async with self._executor.writing(scope):
             ids = await self._storage.ledger.expired(scope.key, day)
             stored = [await self._storage.recaller.get(scope.key, identity) for identity in ids]
             memories = [await self._merger.memory(scope, item) for item in stored if item and is_writable(item.file)]
+            draft = Draft(scope, "expiry", retired=[Retired(memory=memory, state="expired") for memory in memories])
+            for memory in memories:
+                draft.note("expired", "date", memory.id)
             if memories:
-                plan = Plan(
-                    scope=scope.key,
-                    folder=scope.folder,
-                    stage="expiry",
-                    at=self._runtime.timestamp(),
-                    retired=tuple(Retired(memory=memory, state="expired") for memory in memories),
-                    outcomes=tuple(
-                        CandidateOutcome(turn=0, action="expired", reason="date", id=memory.id) for memory in memories
-                    ),
-                )
-                await self._executor.execute(plan)
+                await self._executor.complete(draft)
         return len(memories)
 
 

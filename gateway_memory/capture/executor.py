@@ -1,10 +1,12 @@
 """Execute a plan: write, index, announce. Each step is idempotent, so that a plan can be replayed after a crash."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gateway_memory.capture.draft import Draft
 from gateway_memory.errors import StoreBusyError
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
@@ -65,16 +67,28 @@ class PlanExecutor:
         self.held = frozenset(held)
         return replayed
 
+    @asynccontextmanager
+    async def writing(self, scope: Scope) -> AsyncIterator[None]:
+        """Hold the documents of a scope for a change, once the index knows their newest state."""
+        async with self._storage.documents.writing(scope):
+            await self._storage.follower.refresh(scope)
+            yield
+
+    async def complete(self, draft: Draft) -> None:
+        """Execute what a draft has gathered, as of now. Call it only within `writing`."""
+        await self.execute(draft.plan(self._runtime.timestamp()))
+
     async def execute(self, plan: Plan, number: int | None = None) -> None:
         """Execute a plan, or the rest of one. Call it only within the documents' `writing`."""
         await self._execute([_Execution(plan=plan, number=number)])
 
-    async def execute_all(self, plans: Sequence[Plan]) -> None:
-        """Execute plans of one scope, with one write of each file. Call it only within the documents' `writing`.
+    async def complete_all(self, drafts: Sequence[Draft]) -> None:
+        """Execute drafts of one scope, with one write of each file. Call it only within `writing`.
 
-        Of several plans, each only adds memories.
+        Of several drafts, each only adds memories.
         """
-        await self._execute([_Execution(plan=plan) for plan in plans])
+        at = self._runtime.timestamp()
+        await self._execute([_Execution(plan=draft.plan(at)) for draft in drafts])
 
     async def _execute(self, executions: Sequence["_Execution"]) -> None:
         try:

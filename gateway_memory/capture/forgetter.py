@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from extractor import Candidate, Known, decide, statements, without_commands
-from gateway_memory.capture.draft import known
+from gateway_memory.capture.draft import Draft, known
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
@@ -16,7 +16,7 @@ from gateway_memory.store.documents import day_file, is_writable
 from gateway_memory.store.journal.episodes import Episode
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
-from gateway_memory.store.plan import CandidateOutcome, Plan, Retired, Stage
+from gateway_memory.store.plan import Retired
 from gateway_memory.store.record import EXCHANGE, SAID, TALK, MemoryRecord, Settled
 from gateway_memory.store.withheld import Forgotten, Withheld, sentences_of
 from gateway_memory.sync.storage import Storage
@@ -24,7 +24,7 @@ from recall import Near, Stored
 
 __all__ = ["Forgetter"]
 
-_ASKED: Final = "asked"
+_BY_WISH: Final = "asked"
 _AT_ONCE: Final = 500
 """Exchanges that are read together."""
 
@@ -42,14 +42,14 @@ class Forgetter:
         self, scope: Scope, stored: Stored, *, reason: str = "command", turn: int = 0
     ) -> Sequence[MemoryRecord]:
         """Forget a memory; return it, and those that say the same. The journal keeps them for an undo."""
-        async with self._storage.documents.writing(scope):
-            await self._storage.follower.refresh(scope)
+        async with self._executor.writing(scope):
             memory = await self._merger.memory(scope, stored)
-            gone = [memory, *await self._alike(scope, [memory.text], {memory.id})]
-            outcomes = [self._outcome(each, reason=reason, turn=turn) for each in gone]
-            words = [text for each in gone for text in (each.text, each.quote)]
-            await self._execute(scope, gone, outcomes, words=words)
-        return gone
+            memories = [memory, *await self._alike(scope, [memory.text], {memory.id})]
+            draft = Draft(scope, "command")
+            for each in memories:
+                _forget(draft, each, reason=reason, turn=turn)
+            await self._complete(draft, _words_of(memories))
+        return memories
 
     async def exchange(self, scope: Scope, turn: int) -> str | None:
         """Forget what was said in a turn, and what was learnt from it; return what was said.
@@ -60,8 +60,7 @@ class Forgetter:
         sides = told.sides(turn, past=True)
         if sides is None:
             return None
-        async with self._storage.documents.writing(scope):
-            await self._storage.follower.refresh(scope)
+        async with self._executor.writing(scope):
             await self._forget_turns(scope, [told.episodes[turn]])
         return sides[0] or sides[1]
 
@@ -73,8 +72,7 @@ class Forgetter:
         turns = await self._storage.episodes.of_session(scope.key, session_id)
         told = await self._storage.episodes.told(scope.key, turns)
         said = [told.episodes[turn] for turn in turns if turn in told.episodes]  # also those that were forgotten alone
-        async with self._storage.documents.writing(scope):
-            await self._storage.follower.refresh(scope)
+        async with self._executor.writing(scope):
             learnt = await self._storage.ledger.of_session(scope.key, session_id)
             rows = await self._storage.records.read(scope)
             recorded = any(row["session_id"] == session_id and not row.get("deleted_at") for row in rows)
@@ -95,31 +93,29 @@ class Forgetter:
         said, so it is withheld from records and openings.
         """
         await self._storage.follower.refresh(scope)
-        found = named(
-            what, await self._storage.recaller.nearest(scope.key, what, NEAREST, timeout_seconds=NEAREST_SECONDS)
-        )
-        if found.certain:
-            await self.memory(scope, found.certain, reason=_ASKED, turn=turn.id)
+        nearest = await self._storage.recaller.nearest(scope.key, what, NEAREST, timeout_seconds=NEAREST_SECONDS)
+        certain = named(what, nearest).certain
+        if certain:
+            await self.memory(scope, certain, reason=_BY_WISH, turn=turn.id)
         elif (await self._storage.ledger.withheld(scope.key)).says(what):  # e.g. by a command, which this turn repeats
             await self._storage.turns.leave_unsaid([turn.id])
         elif without_commands(what) == what:  # a command to the machine is not a wish of the user
-            await self._withhold_said(scope, turn, what)
-        return found.certain is not None
+            await self._withhold(scope, turn, what)
+        return certain is not None
 
     async def alike(self, scope: Scope, forgotten: Mapping[str, float]) -> None:
         """Forget the memories that say the same as texts that were forgotten elsewhere, if they were said before.
 
         forgotten: the texts, each with its time (epoch seconds).
         """
-        async with self._storage.documents.writing(scope):
-            await self._storage.follower.refresh(scope)
+        async with self._executor.writing(scope):
             for text, at in forgotten.items():
-                gone = [each for each in await self._alike(scope, [text], set()) if each.at <= at]
-                words = [words for each in gone for words in (each.text, each.quote)]
-                if gone:
-                    await self._execute(
-                        scope, gone, [self._outcome(each, reason="linked", turn=0) for each in gone], words=words
-                    )
+                memories = [each for each in await self._alike(scope, [text], set()) if each.at <= at]
+                draft = Draft(scope, "command")
+                for each in memories:
+                    _forget(draft, each, reason="linked", turn=0)
+                if memories:
+                    await self._complete(draft, _words_of(memories))
 
     async def keep_hidden(self, scope: Scope, before: Withheld) -> None:
         """Forget the exchanges of a scope that tell what was withheld there before, and is not any more.
@@ -130,16 +126,17 @@ class Forgetter:
         after = 0
         while before and (episodes := await self._storage.episodes.all_of(scope.key, after, _AT_ONCE)):
             after = episodes[-1].turn
-            told = [each for each in episodes if _is_cut(each, before) and not _is_cut(each, now)]
-            names = [self._name(each) for each in told]
-            if names:
-                outcomes = [self._outcome(each, reason="linked", turn=each.turn) for each in names]
-                await self._execute(scope, names, outcomes, stage="link")
+            draft = Draft(scope, "link")
+            for episode in episodes:
+                if _is_cut(episode, before) and not _is_cut(episode, now):
+                    _forget(draft, self._name(episode), reason="linked", turn=episode.turn)
+            if draft.retired:
+                await self._complete(draft)
 
     async def _forget_turns(
         self,
         scope: Scope,
-        said: Sequence[Episode],
+        episodes: Sequence[Episode],
         *,
         learnt: Sequence[MemoryRecord] = (),
         talk: MemoryRecord | None = None,
@@ -148,25 +145,20 @@ class Forgetter:
 
         learnt: further memories. talk: names the session, if all of it is forgotten.
         """
-        turns = [episode.turn for episode in said]
+        turns = [episode.turn for episode in episodes]
         memories = {each.id: each for each in [*learnt, *await self._storage.ledger.of_turns(scope.key, turns)]}
         memories = {identity: each for identity, each in memories.items() if is_writable(each.file)}
-        told = [sentence for episode in said for sentence in await compute(statements, episode.user)]
-        texts = [*told, *(each.text for each in memories.values() if each.type != "S")]
+        texts = [sentence for episode in episodes for sentence in await compute(statements, episode.user)]
+        texts += [each.text for each in memories.values() if each.type != "S"]
         memories |= {each.id: each for each in await self._alike(scope, texts, set(memories))}
         reviews = [each for each in await self._storage.reviews.waiting(scope.key) if each.memory.turn in set(turns)]
-        names = [self._name(episode) for episode in said] + ([talk] if talk else [])
-        gone = [*memories.values(), *names]
-        await self._execute(
-            scope,
-            gone,
-            [self._outcome(each, reason="command", turn=each.turn) for each in gone],
-            words=[
-                *(text for each in memories.values() for text in (each.text, each.quote)),
-                *(text for episode in said for side in (episode.user, episode.reply) for text in sentences_of(side)),
-            ],
-            settled=[Settled(id=review.memory.id, state="forgotten") for review in reviews],
-        )  # fmt: skip
+        draft = Draft(scope, "command", settled=[Settled(id=each.memory.id, state="forgotten") for each in reviews])
+        names = [self._name(episode) for episode in episodes] + ([talk] if talk else [])
+        for each in [*memories.values(), *names]:
+            _forget(draft, each, reason="command", turn=each.turn)
+        sides = [side for episode in episodes for side in (episode.user, episode.reply)]
+        words = [text for side in sides for text in sentences_of(side)]
+        await self._complete(draft, [*_words_of(memories.values()), *words])
         return sum(each.type != "S" for each in memories.values())
 
     def _name(self, episode: Episode) -> MemoryRecord:
@@ -198,67 +190,46 @@ class Forgetter:
         )
         return [await self._merger.memory(scope, stored) for stored in same.values()]
 
-    async def _execute(
-        self,
-        scope: Scope,
-        gone: Sequence[MemoryRecord],
-        outcomes: Sequence[CandidateOutcome],
-        *,
-        words: Iterable[str] = (),
-        settled: Sequence[Settled] = (),
-        stage: Stage = "command",
-    ) -> None:
-        """Retire memories, and put stage summaries without the forgotten words in the place of those with them."""
-        at = self._runtime.timestamp()
-        hidden = Withheld(Forgotten(text=text, at=at) for text in words)
-        leaving = {each.id for each in gone}
-        retired = [Retired(memory=each, state="forgotten") for each in gone]
-        added: list[MemoryRecord] = []
-        for summary in await self._storage.ledger.stages(scope.key):
-            cut = hidden.cut(summary.text).strip()
-            if cut == summary.text or summary.id in leaving:
+    async def _complete(self, draft: Draft, words: Iterable[str] = ()) -> None:
+        """Execute a draft, and put stage summaries without the forgotten words in the place of those with them."""
+        now, ids = self._runtime.timestamp(), {item.memory.id for item in draft.retired}
+        withheld = Withheld(Forgotten(text=text, at=now) for text in words)
+        for summary in await self._storage.ledger.stages(draft.scope.key):
+            cut = withheld.cut(summary.text).strip()
+            if cut == summary.text or summary.id in ids:
                 continue
             if cut:
-                added.append(replace(summary, id=new_id(), text=cut))
-                retired.append(Retired(memory=summary, state="superseded", replaced_by=added[-1].id))
+                draft.added.append(replace(summary, id=new_id(), text=cut))
+                draft.retired.append(Retired(memory=summary, state="superseded", replaced_by=draft.added[-1].id))
             else:
-                retired.append(Retired(memory=summary, state="forgotten"))
-        await self._executor.execute(
-            Plan(
-                scope=scope.key,
-                folder=scope.folder,
-                stage=stage,
-                at=at,
-                added=tuple(added),
-                retired=tuple(retired),
-                outcomes=tuple(outcomes),
-                settled=tuple(settled),
-            )
-        )
+                draft.retired.append(Retired(memory=summary, state="forgotten"))
+        await self._executor.complete(draft)
 
-    async def _withhold_said(self, scope: Scope, turn: PendingTurn, what: str) -> None:
+    async def _withhold(self, scope: Scope, turn: PendingTurn, what: str) -> None:
+        """Withhold words that are no memory."""
         at = self._runtime.timestamp()
-        said = MemoryRecord(
-            id=new_id(),
-            text=what,
-            file=day_file(self._runtime.day_of(at)),
-            at=at,
-            session_key=turn.session_key,
-            category=SAID,
-            turn=turn.id,
-        )
+        file, key = day_file(self._runtime.day_of(at)), turn.session_key
+        words = MemoryRecord(id=new_id(), text=what, file=file, at=at, session_key=key, category=SAID, turn=turn.id)
         async with self._storage.documents.writing(scope):
-            await self._execute(scope, [said], [self._outcome(said, reason=_ASKED, turn=turn.id, action="withheld")])
+            draft = Draft(scope, "command")
+            _forget(draft, words, reason=_BY_WISH, turn=turn.id, action="withheld")
+            await self._complete(draft)
 
-    def _outcome(self, memory: MemoryRecord, *, reason: str, turn: int, action: str = "forgotten") -> CandidateOutcome:
-        return CandidateOutcome(turn=turn, action=action, reason=reason, id=memory.id)
+
+def _forget(draft: Draft, memory: MemoryRecord, *, reason: str, turn: int, action: str = "forgotten") -> None:
+    draft.retired.append(Retired(memory=memory, state="forgotten"))
+    draft.note(action, reason, memory.id, turn=turn)
 
 
-def _is_cut(episode: Episode, hidden: Withheld) -> bool:
+def _words_of(memories: Iterable[MemoryRecord]) -> list[str]:
+    return [text for memory in memories for text in (memory.text, memory.quote)]
+
+
+def _is_cut(episode: Episode, withheld: Withheld) -> bool:
     """Return whether something is withheld of what was said in an exchange."""
     sides = (episode.user, episode.reply)
-    words = hidden.words_of(*sides, since=episode.at)
-    return any(hidden.cut(side, since=episode.at, words=words) != side for side in sides)
+    words = withheld.words_of(*sides, since=episode.at)
+    return any(withheld.cut(side, since=episode.at, words=words) != side for side in sides)
 
 
 def _is_same(text: str, item: Near) -> bool:

@@ -6,19 +6,32 @@ from heapq import nlargest
 from operator import attrgetter
 from typing import Final
 
-from extractor import OPEN, Candidate, Decision, Known, decide, meaning_of, says, stands_alone, understood
-from gateway_memory.capture.draft import Doubts, Draft, drafted, known, record_of_candidate
+from extractor import (
+    OPEN,
+    Candidate,
+    Decision,
+    Doubt,
+    Known,
+    decide,
+    doubt_of,
+    meaning_of,
+    says,
+    stands_alone,
+    understood,
+)
+from gateway_memory.capture.draft import Draft, drafted, known, record_of_candidate
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
 from gateway_memory.runtime.runtime import Runtime, compute
-from gateway_memory.scope import Scope
+from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.ledger import MEMORY_FULL
+from gateway_memory.store.journal.reviews import Reviews
 from gateway_memory.store.journal.turns import PendingTurn
 from gateway_memory.store.markdown import new_id, one_line
-from gateway_memory.store.plan import CandidateOutcome, Retired
-from gateway_memory.store.record import MemoryRecord
+from gateway_memory.store.plan import Retired
+from gateway_memory.store.record import MemoryRecord, Review, Settled
 from gateway_memory.sync.storage import Storage, record_of
-from recall import Near, Stored
+from recall import Near, Stored, text_overlap
 
 __all__ = ["LINE_OVERHEAD", "Merger"]
 
@@ -67,18 +80,13 @@ class Merger:
         texts = [one_line(candidate.content) for candidate in candidates]
         return await self._storage.recaller.nearest_each(scope.key, texts, NEAREST, timeout_seconds=NEAREST_SECONDS)
 
-    async def merge(
-        self, scope: Scope, turn: PendingTurn, candidate: Candidate, found: Sequence[Near], draft: Draft, room: int
-    ) -> int:
-        """Decide about one candidate, add the result to the draft, and return the bytes that it takes in MEMORY.md.
-
-        found: what `near` returned.
-        """
+    async def merge(self, turn: PendingTurn, candidate: Candidate, nearest: Sequence[Near], draft: Draft) -> None:
+        """Decide about one candidate, and add the result to the draft. nearest: what `near` returned."""
         text = one_line(candidate.content)
-        near = {item.stored.entry.id: item for item in found}
-        reworded = [memory for memory in draft.by_rules if await self._rewords(scope, candidate, turn, memory, near)]
-        gone = {item.memory.id for item in draft.retired} | {memory.id for memory in reworded}
-        compared = [known(item) for identity, item in near.items() if identity not in gone]
+        near = {item.stored.entry.id: item for item in nearest}
+        reworded = [memory for memory in draft.by_rules if await self._rewords(candidate, turn, memory, near, draft)]
+        replaced = {item.memory.id for item in draft.retired} | {memory.id for memory in reworded}
+        compared = [known(item) for identity, item in near.items() if identity not in replaced]
         compared += nlargest(
             NEAREST, (drafted(memory, text, turn.id) for memory in draft.added), key=attrgetter("overlap")
         )
@@ -86,79 +94,71 @@ class Merger:
         if candidate.only_as:
             changed = _changed(decision, near, draft)
             if changed is None:
-                _nothing_changed(turn, draft)
-                return 0
+                if all(outcome.turn != turn.id for outcome in draft.outcomes):
+                    draft.note("skipped", "nothing_to_keep", turn=turn.id)
+                return
             candidate = await compute(_as_change, candidate, changed)
-        return await self.apply(scope, turn, candidate, decision, near, draft, room, reworded)
+        await self.apply(turn, candidate, decision, near, draft, reworded)
 
     async def apply(
         self,
-        scope: Scope,
         turn: PendingTurn,
         candidate: Candidate,
         decision: Decision,
         near: Mapping[str, Near],
         draft: Draft,
-        room: int,
         reworded: Sequence[MemoryRecord] = (),
-    ) -> int:
-        """Add what was decided about a candidate to the draft, and return the bytes that it takes in MEMORY.md.
+    ) -> None:
+        """Add what was decided about a candidate to the draft.
 
         near: the stored memories to which it was compared, by id. reworded: memories of the draft that it replaces.
         """
-        text = one_line(candidate.content)
         if decision.action == "skip":
-            draft.outcomes.append(
-                CandidateOutcome(turn=turn.id, action="skipped", reason=decision.reason, id=decision.target or "")
-            )
-            return 0
-        standing = near.get(decision.target) if turn.imported and decision.target else None
-        if standing and standing.stored.entry.at > turn.at:  # what an import says was said before what stands
-            draft.outcomes.append(
-                CandidateOutcome(turn=turn.id, action="skipped", reason="older", id=standing.stored.entry.id)
-            )
-            return 0
-        if await self._doubts.hold(scope, turn, candidate, decision, draft):
-            return 0
-        settings = self._runtime.settings_of(turn.session_key).auto_extract
+            draft.note("skipped", decision.reason, decision.target or "", turn=turn.id)
+            return
+        target = near.get(decision.target) if decision.target else None
+        if target and turn.imported and target.stored.entry.at > turn.at:  # it was said before what is known
+            draft.note("skipped", "older", target.stored.entry.id, turn=turn.id)
+            return
+        if await self._doubts.hold(turn, candidate, decision, draft):
+            return
         identity = new_id()
+        replaced = list(reworded)
         drafted_before = next((memory for memory in draft.added if memory.id == decision.target), None)
-        curated = candidate.importance == "high" or settings.memory_md_threshold == "normal"
         if drafted_before:  # corrected within one batch: the first version never reaches a file
             draft.added.remove(drafted_before)
-        elif decision.target is not None and decision.target in near:
-            stored = near[decision.target].stored
-            if not is_writable(stored.file):  # never change a person's own note
-                decision = Decision(action="add", target=None, reason="not_ours")
-            else:
-                old = await self.memory(scope, stored)
-                curated = curated or old.file == MEMORY_FILE
-                draft.retired.append(Retired(memory=old, state="superseded", replaced_by=identity))
-        for memory in reworded:
-            curated = curated or memory.file == MEMORY_FILE
-            draft.by_rules.remove(memory)
+        elif target and not is_writable(target.stored.file):  # never change a person's own note
+            decision = Decision(action="add", target=None, reason="not_ours")
+        elif target:
+            replaced.insert(0, await self.memory(draft.scope, target.stored))
+        for memory in replaced:
             draft.retired.append(Retired(memory=memory, state="superseded", replaced_by=identity))
-        size = len(text.encode()) + LINE_OVERHEAD
-        if curated and size > room:
+        draft.by_rules = [memory for memory in draft.by_rules if memory not in reworded]
+        settings = self._runtime.settings_of(turn.session_key).auto_extract
+        curated = candidate.importance == "high" or settings.memory_md_threshold == "normal"
+        curated = curated or any(memory.file == MEMORY_FILE for memory in replaced)
+        size = len(one_line(candidate.content).encode()) + LINE_OVERHEAD
+        if curated and size > draft.room:
             self._runtime.metrics.count("store.memory_md_full")
-            await self._storage.ledger.set_notice(scope.key, MEMORY_FULL)
+            await self._storage.ledger.set_notice(draft.scope.key, MEMORY_FULL)
             curated = False
+        draft.room -= size if curated else 0
         file = MEMORY_FILE if curated else day_file(self._runtime.day_of(turn.at))
         memory = record_of_candidate(candidate, turn, identity=identity, file=file)
         draft.added.append(replace(memory, outdates=decision.outdates))
         action, reason = decision.action, decision.reason
         if reworded and action == "add":
             action, reason = "update", "reworded"
-        draft.outcomes.append(CandidateOutcome(turn=turn.id, action=action, reason=reason, id=identity))
-        return size if curated else 0
+        draft.note(action, reason, identity, turn=turn.id)
 
-    async def retract(self, scope: Scope, memory: MemoryRecord, draft: Draft) -> None:
+    async def retract(self, memory: MemoryRecord, draft: Draft) -> None:
         """Take back an unedited memory that the rules were wrong to keep, and restore what it had replaced."""
+        scope = draft.scope
         if not await self._is_unedited(scope, memory):
             return
         draft.by_rules.remove(memory)
         draft.retired.append(Retired(memory=memory, state="retracted"))
-        draft.outcomes.append(CandidateOutcome(turn=memory.turn, action="retracted", reason="model", id=memory.id))
+        draft.note("retracted", "model", memory.id, turn=memory.turn)
         changes = await self._storage.ledger.undoable(scope.key, _LOOKED_BACK)
         replaced = {
             item.memory.id: item.memory
@@ -166,24 +166,17 @@ class Merger:
             for item in change.plan.retired
             if item.replaced_by == memory.id
         }
-        for identity, standing in (await self._storage.ledger.states(scope.key, list(replaced))).items():
-            if standing == ("superseded", memory.id):
+        for identity, state in (await self._storage.ledger.states(scope.key, list(replaced))).items():
+            if state == ("superseded", memory.id):
                 draft.added.append(replaced[identity])
-                draft.outcomes.append(
-                    CandidateOutcome(turn=memory.turn, action="restored", reason="model", id=identity)
-                )
+                draft.note("restored", "model", identity, turn=memory.turn)
 
     async def _is_unedited(self, scope: Scope, memory: MemoryRecord) -> bool:
         stored = await self._storage.recaller.get(scope.key, memory.id)
         return stored is not None and (stored.file, stored.entry.text) == (memory.file, memory.text)
 
     async def _rewords(
-        self,
-        scope: Scope,
-        candidate: Candidate,
-        turn: PendingTurn,
-        memory: MemoryRecord,
-        near: Mapping[str, Near],
+        self, candidate: Candidate, turn: PendingTurn, memory: MemoryRecord, near: Mapping[str, Near], draft: Draft
     ) -> bool:
         """Return whether a candidate of a model rewords an unedited memory that the rules read from the same turn.
 
@@ -192,7 +185,7 @@ class Merger:
         if not candidate.quote or memory.turn != turn.id:
             return False
         cosine = near[memory.id].cosine if memory.id in near else None
-        return says(candidate.content, memory.text, cosine) and await self._is_unedited(scope, memory)
+        return says(candidate.content, memory.text, cosine) and await self._is_unedited(draft.scope, memory)
 
     @staticmethod
     def _decision(
@@ -202,11 +195,11 @@ class Merger:
         if reworded and candidate.doubt:
             return Decision(action="skip", target=reworded[0].id, reason="known")
         decision = decide(candidate, compared)
-        asked = draft.settled.get(candidate)
-        if asked is None or decision.reason not in OPEN:
+        by_model = draft.decided.get(candidate)
+        if by_model is None or decision.reason not in OPEN:
             return decision
-        standing = {memory.id for memory in compared}
-        return asked if asked.target is None or asked.target in standing else decision
+        known_ids = {memory.id for memory in compared}
+        return by_model if by_model.target is None or by_model.target in known_ids else decision
 
     async def room(self, scope: Scope) -> int:
         """Return the number of bytes by which MEMORY.md may still grow."""
@@ -243,7 +236,84 @@ def _as_change(candidate: Candidate, changed: MemoryRecord) -> Candidate:
     )
 
 
-def _nothing_changed(turn: PendingTurn, draft: Draft) -> None:
-    """Note that a turn has nothing to keep, unless something of it was noted already."""
-    if all(outcome.turn != turn.id for outcome in draft.outcomes):
-        draft.outcomes.append(CandidateOutcome(turn=turn.id, action="skipped", reason="nothing_to_keep"))
+class Doubts:
+    """Decides which candidates wait for a person. It writes only to the draft."""
+
+    def __init__(self, runtime: Runtime, reviews: Reviews) -> None:
+        self._runtime = runtime
+        self._reviews = reviews
+
+    async def hold(self, turn: PendingTurn, candidate: Candidate, decision: Decision, draft: Draft) -> bool:
+        """Let a candidate wait if it is doubtful, and return whether it is, so that it must not be kept.
+
+        One that repeats what waits already, or what was refused for good, is only recorded in the receipt.
+        """
+        if draft.reviewed or decision.action == "skip":
+            return False
+        settings = self._runtime.settings_of(turn.session_key).review
+        if settings.mode == "off" and candidate.doubt:
+            draft.note("skipped", candidate.doubt, turn=turn.id)
+            return True
+        doubt = await compute(
+            lambda: doubt_of(
+                candidate,
+                decision,
+                mode=settings.mode,
+                min_confidence=settings.min_confidence,
+                of_guest=draft.scope.key != OWNER_KEY,
+                owner_names=settings.owner_names,
+            )
+        )
+        if turn.imported and settings.mode != "off":
+            doubt = doubt or "imported"
+        if doubt:
+            await self._wait(turn, candidate, doubt, draft, against=decision.against)
+        return bool(doubt)
+
+    async def _wait(self, turn: PendingTurn, candidate: Candidate, doubt: Doubt, draft: Draft, *, against: str) -> None:
+        scope = draft.scope.key
+        refused = await self._reviews.declined(scope)
+        closed = {each.id for each in draft.settled}
+        waiting = [*await self._reviews.waiting(scope), *draft.reviews]
+        waiting = [review for review in waiting if review.memory.id not in closed]
+        decision = await compute(_alike, candidate, refused)
+        if decision.action in ("skip", "update"):
+            reason = "rejected_before"
+        else:
+            decision = await compute(_alike, candidate, waiting)
+            reason = "waits_already" if decision.action == "skip" else ""
+        if reason:
+            draft.note("skipped", reason, decision.target or "", turn=turn.id)
+            return
+        if decision.target:  # a better or newer version of what waits
+            draft.reviews = [review for review in draft.reviews if review.memory.id != decision.target]
+            draft.settled.append(Settled(id=decision.target, state="replaced"))
+        memory = record_of_candidate(candidate, turn, identity=new_id(), file=day_file(self._runtime.day_of(turn.at)))
+        draft.reviews.append(
+            Review(
+                scope=scope,
+                memory=memory,
+                reason=doubt,
+                at=self._runtime.timestamp(),
+                against=against,
+                supersedes=candidate.supersedes,
+            )
+        )
+        draft.note("waits", doubt, memory.id, turn=turn.id)
+
+
+def _alike(candidate: Candidate, reviews: Sequence[Review]) -> Decision:
+    """Return what merging would do with a candidate if the reviews were memories."""
+    return decide(
+        replace(candidate, supersedes=()),
+        [
+            Known(
+                id=review.memory.id,
+                text=review.memory.text,
+                cosine=None,
+                overlap=text_overlap(review.memory.text, candidate.content),
+                importance=review.memory.importance,
+            )
+            for review in reviews
+        ],
+    )

@@ -1,6 +1,6 @@
 """What a person decides about a candidate that waits: approve it, in other words if need be, or reject it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import Final, Literal
 
@@ -11,7 +11,6 @@ from gateway_memory.capture.merger import Merger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.turns import PendingTurn
-from gateway_memory.store.plan import CandidateOutcome, Plan
 from gateway_memory.store.record import Review, Settled
 from gateway_memory.sync.storage import Storage
 
@@ -49,18 +48,16 @@ class Reviewing:
         Raises:
             StoreError, RecallError: it could not be written, and still waits.
         """
-        async with self._storage.documents.writing(scope):
-            await self._storage.follower.refresh(scope)
+        async with self._executor.writing(scope):
             review = await self._waiting(scope, identity)
             if review is None:
                 return None
-            candidate, source = _candidate(review, text), _source(review)
-            draft = Draft(reviewed=True)
+            candidate, settled = _candidate(review, text), Settled(id=identity, state="approved")
+            draft = Draft(scope, "review", settled=[settled], reviewed=True, room=await self._merger.room(scope))
             (near,) = await self._merger.near(scope, [candidate])
-            await self._merger.merge(scope, source, candidate, near, draft, await self._merger.room(scope))
+            await self._merger.merge(_source(review), candidate, near, draft)
             (outcome,) = draft.outcomes
-            plan = self._plan(scope, Settled(id=identity, state="approved"), outcome)
-            await self._executor.execute(replace(plan, added=tuple(draft.added), retired=tuple(draft.retired)))
+            await self._executor.complete(draft)
             added = next((memory.text for memory in draft.added if memory.id == outcome.id), "")
             known = next((each.stored.entry.text for each in near if each.stored.entry.id == outcome.id), "")
         return Approved(action=outcome.action, id=outcome.id, text=added or known or candidate.content)
@@ -74,11 +71,10 @@ class Reviewing:
             review = await self._waiting(scope, identity)
             if review is None:
                 return None
-            outcome = CandidateOutcome(
-                turn=review.memory.turn, action="rejected", reason="for_good" if for_good else "command", id=identity
-            )
             settled = Settled(id=identity, state="never" if for_good else "rejected")
-            await self._executor.execute(self._plan(scope, settled, outcome))
+            draft = Draft(scope, "review", settled=[settled])
+            draft.note("rejected", "for_good" if for_good else "command", identity, turn=review.memory.turn)
+            await self._executor.complete(draft)
         return review
 
     async def expire(self, scope: Scope) -> int:
@@ -90,23 +86,14 @@ class Reviewing:
         async with self._storage.documents.writing(scope):
             due = await self._storage.reviews.due(scope.key, before=before, day=self._runtime.today())
             for identity in due:
-                outcome = CandidateOutcome(turn=0, action="expired", reason="review", id=identity)
-                await self._executor.execute(self._plan(scope, Settled(id=identity, state="expired"), outcome))
+                draft = Draft(scope, "review", settled=[Settled(id=identity, state="expired")])
+                draft.note("expired", "review", identity)
+                await self._executor.complete(draft)
         return len(due)
 
     async def _waiting(self, scope: Scope, identity: str) -> Review | None:
         review = await self._storage.reviews.find(scope.key, identity)
         return review if review and review.state == "waiting" else None
-
-    def _plan(self, scope: Scope, settled: Settled, outcome: CandidateOutcome) -> Plan:
-        return Plan(
-            scope=scope.key,
-            folder=scope.folder,
-            stage="review",
-            at=self._runtime.timestamp(),
-            outcomes=(outcome,),
-            settled=(settled,),
-        )
 
 
 def _candidate(review: Review, text: str) -> Candidate:

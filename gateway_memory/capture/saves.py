@@ -13,12 +13,10 @@ from gateway_memory.capture.draft import Draft, known
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.reader import NEAREST
-from gateway_memory.runtime.runtime import Runtime, compute
+from gateway_memory.runtime.runtime import compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.journal.turns import PendingTurn
-from gateway_memory.store.plan import CandidateOutcome, Plan
-from gateway_memory.store.ports import Documents
-from gateway_memory.sync.follower import Follower
+from gateway_memory.store.plan import CandidateOutcome
 from recall import Near, text_overlap
 
 __all__ = ["Saves"]
@@ -29,7 +27,7 @@ _OF_THE_GROUP: Final = "#"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Asked:
+class _Save:
     """One call. `source` has the id 0."""
 
     source: PendingTurn
@@ -43,15 +41,10 @@ class Saves:
     A call that is cancelled while it waits saves nothing. One whose group has begun is completed.
     """
 
-    def __init__(
-        self, runtime: Runtime, documents: Documents, follower: Follower, merger: Merger, executor: PlanExecutor
-    ) -> None:
-        self._runtime = runtime
-        self._documents = documents
-        self._follower = follower
+    def __init__(self, merger: Merger, executor: PlanExecutor) -> None:
         self._merger = merger
         self._executor = executor
-        self._waiting: dict[str, deque[_Asked]] = {}
+        self._waiting: dict[str, deque[_Save]] = {}
         self._working: set[asyncio.Task[None]] = set()
 
     async def save(self, scope: Scope, source: PendingTurn, candidate: Candidate) -> CandidateOutcome:
@@ -60,84 +53,69 @@ class Saves:
         Raises:
             StoreError, RecallError: it could not be written.
         """
-        asked = _Asked(source=source, candidate=candidate, outcome=asyncio.get_running_loop().create_future())
+        save = _Save(source=source, candidate=candidate, outcome=asyncio.get_running_loop().create_future())
         self._merger.expect(candidate)  # beside the group that is being written
         if scope.key not in self._waiting:
             self._waiting[scope.key] = deque()
             working = asyncio.create_task(self._work(scope), name="gateway-memory-saves")
             self._working.add(working)
             working.add_done_callback(self._working.discard)
-        self._waiting[scope.key].append(asked)
-        return await asked.outcome
+        self._waiting[scope.key].append(save)
+        return await save.outcome
 
     async def _work(self, scope: Scope) -> None:
         """Save what waits for a scope, group by group."""
         waiting = self._waiting[scope.key]
-        group: list[_Asked] = []
+        group: list[_Save] = []
         try:
             while waiting:
                 try:
-                    async with self._documents.writing(scope):
-                        await self._follower.refresh(scope)
+                    async with self._executor.writing(scope):
                         group = [waiting.popleft() for _ in range(min(_AT_ONCE, len(waiting)))]
-                        group = [asked for asked in group if not asked.outcome.cancelled()]
-                        left = await self._save(scope, group)
-                    waiting.extendleft(reversed(left))
+                        group = [save for save in group if not save.outcome.cancelled()]
+                        rest = await self._save(scope, group)
+                    waiting.extendleft(reversed(rest))
                 except Exception as error:  # noqa: BLE001 - it belongs to the callers
-                    for asked in group or [*waiting]:
-                        _fail(asked, error)
+                    for save in group or [*waiting]:
+                        _fail(save, error)
                     if not group:
                         waiting.clear()
                 group = []
         finally:
             del self._waiting[scope.key]
-            for asked in (*group, *waiting):
-                asked.outcome.cancel()
+            for save in (*group, *waiting):
+                save.outcome.cancel()
 
-    async def _save(self, scope: Scope, group: Sequence[_Asked]) -> Sequence[_Asked]:
+    async def _save(self, scope: Scope, group: Sequence[_Save]) -> Sequence[_Save]:
         """Save the first calls of a group that do not touch each other's memories; return the others."""
-        near = await self._merger.near(scope, [asked.candidate for asked in group])
-        decisions = await compute(_decisions, [asked.candidate for asked in group], near)
+        near = await self._merger.near(scope, [save.candidate for save in group])
+        decisions = await compute(_decisions, [save.candidate for save in group], near)
         room = await self._merger.room(scope)
-        plans: dict[_Asked, Plan] = {}
-        for asked, found, decision in zip(group, near, decisions, strict=True):
+        drafts: dict[_Save, Draft] = {}
+        for save, nearest, decision in zip(group, near, decisions, strict=True):
             replaces = decision is None or decision.action in ("update", "supersede")
-            if decision is None or (replaces and plans):
+            if decision is None or (replaces and drafts):
                 break
-            draft, by_id = Draft(), {each.stored.entry.id: each for each in found}
+            draft, by_id = Draft(scope, "save", room=room), {each.stored.entry.id: each for each in nearest}
             try:
-                size = await self._merger.apply(scope, asked.source, asked.candidate, decision, by_id, draft, room)
+                await self._merger.apply(save.source, save.candidate, decision, by_id, draft)
             except Exception as error:  # noqa: BLE001 - it belongs to this caller alone
-                _fail(asked, error)
+                _fail(save, error)
                 continue
-            room -= size
-            plans[asked] = self._plan(scope, draft)
+            room, drafts[save] = draft.room, draft
             if replaces:  # its undo restores the file exactly, so it is written alone
                 break
-        await self._executor.execute_all([*plans.values()])
-        for asked, plan in plans.items():
-            if not asked.outcome.done():
-                asked.outcome.set_result(plan.outcomes[-1])
-        return [asked for asked in group if not asked.outcome.done()]
-
-    def _plan(self, scope: Scope, draft: Draft) -> Plan:
-        return Plan(
-            scope=scope.key,
-            folder=scope.folder,
-            stage="save",
-            at=self._runtime.timestamp(),
-            added=tuple(draft.added),
-            retired=tuple(draft.retired),
-            outcomes=tuple(draft.outcomes),
-            reviews=tuple(draft.reviews),
-            settled=tuple(draft.closed),
-        )
+        await self._executor.complete_all(list(drafts.values()))
+        for save, draft in drafts.items():
+            if not save.outcome.done():
+                save.outcome.set_result(draft.outcomes[-1])
+        return [save for save in group if not save.outcome.done()]
 
 
 def _decisions(candidates: Sequence[Candidate], near: Sequence[Sequence[Near]]) -> list[Decision | None]:
     """Decide about each candidate of a group; None for one that concerns an earlier one of the group."""
     decisions: list[Decision | None] = []
-    for number, (candidate, found) in enumerate(zip(candidates, near, strict=True)):
+    for number, (candidate, nearest) in enumerate(zip(candidates, near, strict=True)):
         earlier = (
             Known(
                 id=_OF_THE_GROUP,
@@ -148,12 +126,12 @@ def _decisions(candidates: Sequence[Candidate], near: Sequence[Sequence[Near]]) 
             )
             for other in candidates[:number]
         )
-        compared = [known(each) for each in found] + nlargest(NEAREST, earlier, key=attrgetter("overlap"))
+        compared = [known(each) for each in nearest] + nlargest(NEAREST, earlier, key=attrgetter("overlap"))
         decision = decide(candidate, compared)
         decisions.append(None if _OF_THE_GROUP in (decision.target, decision.outdates) else decision)
     return decisions
 
 
-def _fail(asked: _Asked, error: BaseException) -> None:
-    if not asked.outcome.done():
-        asked.outcome.set_exception(error)
+def _fail(save: _Save, error: BaseException) -> None:
+    if not save.outcome.done():
+        save.outcome.set_exception(error)

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from extractor import Candidate, decide
-from gateway_memory.capture.draft import drafted, known
+from gateway_memory.capture.draft import Draft, drafted, known
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.reader import NEAREST, NEAREST_SECONDS
@@ -18,7 +18,6 @@ from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file
 from gateway_memory.store.journal.ledger import Uses
-from gateway_memory.store.plan import CandidateOutcome, Moved, Plan
 from gateway_memory.store.record import MemoryRecord
 from gateway_memory.sync.storage import Storage
 
@@ -74,27 +73,16 @@ class Distiller:
         candidates = await self._candidates(scope, settings)
         if not candidates:
             return []
-        async with self._storage.documents.writing(scope):
-            await self._storage.follower.refresh(scope)
-            found = await self._decide(scope, settings, candidates)
-            moved = [each for each in found if each.outcome == "moved"]
-            if moved and not dry_run:
-                plan = Plan(
-                    scope=scope.key,
-                    folder=scope.folder,
-                    stage="distill",
-                    at=self._runtime.timestamp(),
-                    moved=tuple(
-                        Moved(memory=replace(each.memory, file=MEMORY_FILE), source=each.memory.file) for each in moved
-                    ),
-                    outcomes=tuple(
-                        CandidateOutcome(turn=0, action="moved", reason=each.reason, id=each.memory.id)
-                        for each in moved
-                    ),
-                )
-                await self._executor.execute(plan)
-                log.info("distill.done", moved=len(moved))
-        return found
+        async with self._executor.writing(scope):
+            distilled = await self._decide(scope, settings, candidates)
+            draft = Draft(scope, "distill")
+            for each in distilled:
+                if each.outcome == "moved":
+                    draft.move(each.memory, MEMORY_FILE, reason=each.reason)
+            if draft.moved and not dry_run:
+                await self._executor.complete(draft)
+                log.info("distill.done", moved=len(draft.moved))
+        return distilled
 
     async def _candidates(self, scope: Scope, settings: DistillSettings) -> list[tuple[str, Uses]]:
         """Return the ids that may qualify, the most used first."""

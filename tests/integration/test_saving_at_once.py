@@ -95,10 +95,10 @@ async def test_what_fails_for_one_caller_fails_for_no_other(
 ) -> None:
     apply = Merger.apply
 
-    async def failing(self: Merger, scope: Scope, turn: Any, candidate: Any, *rest: Any) -> int:
+    async def failing(self: Merger, turn: Any, candidate: Any, *rest: Any) -> None:
         if "drill" in candidate.content:
             raise StoreError("not this one")
-        return await apply(self, scope, turn, candidate, *rest)
+        await apply(self, turn, candidate, *rest)
 
     monkeypatch.setattr(Merger, "apply", failing)
     session = await memory.start_session("chat", user=OWNER)
