@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 from gateway_memory.edge.neighbours import check_neighbours
 
 if TYPE_CHECKING:
+    from extractor import Candidate, Turn
+    from gateway_memory.capture.reader import Extract
     from gateway_memory.config.load import load_config
     from gateway_memory.config.settings import Config
     from gateway_memory.context.builder import Context
@@ -31,11 +33,13 @@ if TYPE_CHECKING:
 __all__ = [
     "OWNER",
     "UNNUMBERED",
+    "Candidate",
     "ClosedError",
     "Config",
     "ConfigError",
     "Context",
     "DayLog",
+    "Extract",
     "Facts",
     "GatewayMemory",
     "GatewayMemoryError",
@@ -47,6 +51,7 @@ __all__ = [
     "ShadowedPackageError",
     "Speaker",
     "StoreError",
+    "Turn",
     "UsageError",
     "WorkspaceError",
     "__version__",
@@ -58,6 +63,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "OWNER": "scope",
     "UNNUMBERED": "store.journal.turns",
+    "Candidate": "extractor.types",
     "Config": "config.settings",
     "Context": "context.builder",
     "DayLog": "observability.logs",

@@ -19,7 +19,7 @@ from gateway_memory.config.settings import Config
 from gateway_memory.edge.shell_socket import listening
 from gateway_memory.errors import UsageError
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.runtime.ground import get_logger, local_now
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.session import SessionRegistry
 from gateway_memory.transfer.backlog import Backlog
@@ -63,7 +63,7 @@ class GatewayMemory(ReplyingCalls, SavingCalls, RepeatingCalls):
         workspace: str | Path | None = None,
         *,
         agent: str = "main",
-        clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+        clock: Callable[[], datetime] = local_now,
         extract: Extract | None = None,
         channels: Sequence[Channel] = (),
         encoder: "Callable[[], TextEncoder] | None" = None,

@@ -12,6 +12,7 @@ from extractor import Debouncer, Model, has_model
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import PlanExecutor
 from gateway_memory.capture.intake import TurnIntake
+from gateway_memory.capture.lifecycle import Lifecycle, Saver
 from gateway_memory.capture.merger import Merger
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.capture.reader import Extract, Models, Reader
@@ -23,14 +24,13 @@ from gateway_memory.commands.dispatch import Commands
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.builder import ContextBuilder
 from gateway_memory.context.finder import Finder
+from gateway_memory.context.start import Hearing, SessionStarter
 from gateway_memory.edge.repeats import Repeats
 from gateway_memory.errors import StoreError
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime, begin_beside, compute_threads, run_beside
 from gateway_memory.scope import Scope
 from gateway_memory.session import SessionRegistry
-from gateway_memory.sessions.lifecycle import Lifecycle, Saver
-from gateway_memory.sessions.start import Hearing, SessionStarter
 from gateway_memory.store.journal.health import ProcessState
 from gateway_memory.store.journal.sessions import Sessions
 from gateway_memory.sync.follower import Follower
@@ -207,7 +207,7 @@ async def open_memory(
         bus=bus,
         context=context,
         finder=Finder(runtime, storage, context.runner),
-        intake=TurnIntake(runtime, storage.turns, storage.sessions, capture.processor, retention),
+        intake=TurnIntake(runtime, storage.turns, storage.sessions, capture.processor),
         processor=capture.processor,
         distiller=capture.distiller,
         starter=starter,

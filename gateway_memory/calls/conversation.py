@@ -161,7 +161,7 @@ class ConversationCalls(Opened):
                 log.error("context.failed", error=type(error).__name__, place=place_of(error))
                 opened.runtime.on_error("context", error)
                 context = Context()
-            if session.on("autoExtract") and (notice := masked_block(said)):
+            if said.secrets and session.on("autoExtract") and (notice := masked_block(said)):
                 context = replace(context, text=f"{context.text}\n\n{notice}".strip())
         session.receive(said.text)
         if context.report is None and context.outcome == "timeout":
@@ -305,7 +305,6 @@ class ConversationCalls(Opened):
             pass
         await opened.lifecycle.end(session_id, session.scope, session.key, end)
         session.ending = False  # it may have started again meanwhile
-        opened.retention.look()
 
 
 async def _context(opened: OpenMemory, session: Session, message: str, at: datetime, deadline: float) -> Context:

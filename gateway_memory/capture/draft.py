@@ -6,7 +6,7 @@ from datetime import tzinfo
 from itertools import groupby
 
 from extractor import Candidate, Decision, Known, Turn
-from gateway_memory.runtime.clock import local_time
+from gateway_memory.runtime.ground import local_time
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE
 from gateway_memory.store.journal.turns import PendingTurn

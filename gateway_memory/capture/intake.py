@@ -7,7 +7,6 @@ from typing import Final
 from extractor import Cleaned, clean, without_orders
 from gateway_memory.capture.observations import clip, observed, tags_of
 from gateway_memory.capture.processor import TurnProcessor
-from gateway_memory.capture.upkeep import Retention
 from gateway_memory.errors import JournalDamagedError, StoreError
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.session import Session
@@ -23,16 +22,13 @@ _CLEANED_AT_ONCE: Final = 8000
 
 
 class TurnIntake:
-    """Stores turns and observations. Call it within the session's `accepting`, which preserves their order."""
+    """Stores turns and observations. Call it within the session's `writing`, which preserves their order."""
 
-    def __init__(
-        self, runtime: Runtime, turns: Turns, sessions: Sessions, processor: TurnProcessor, retention: Retention
-    ) -> None:
+    def __init__(self, runtime: Runtime, turns: Turns, sessions: Sessions, processor: TurnProcessor) -> None:
         self._runtime = runtime
         self._turns = turns
         self._sessions = sessions
         self._processor = processor
-        self._retention = retention
 
     async def accept_turn(self, session: Session, user: str, reply: str, *, at: float | None, turn_id: str) -> int:
         """Store a turn durably, and return its number: see `GatewayMemory.after_reply`.
@@ -82,7 +78,6 @@ class TurnIntake:
             self._runtime.on_error("journal", error)
             raise StoreError(f"the turn could not be kept; free some space and send it again: {error}") from error
         session.last_turn = max(session.last_turn, number)
-        self._retention.look()
         metrics.reply_seen(now, max(number, 0))
         return number
 
@@ -116,7 +111,6 @@ class TurnIntake:
         once = Request(call="observe", caller=f"{scope}\n{session.key}", id=identity, scope=scope)
         await self._sessions.observe(scope, session_id, seen, at, once if identity else None)
         self._runtime.metrics.count("observations.kept")
-        self._retention.look()
 
 
 def _seen_of_turn(session: Session, said: str, answered: str) -> tuple[Observation, ...]:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -153,13 +152,7 @@ class Retention:
             notify.pending_max_age_seconds, notify.mqtt.expiry_seconds if notify.enabled and notify.mqtt.enabled else 0
         )
         self._last: float | None = None
-        self._wake = asyncio.Event()
         self._tidying = asyncio.Lock()
-
-    def look(self) -> None:
-        """Tidy in the background if it is due, without delaying the caller."""
-        if self._due():
-            self._wake.set()
 
     async def keep(self) -> None:
         """Tidy if it is due. A failure is recorded, and the next call retries."""
@@ -184,10 +177,7 @@ class Retention:
         """Tidy whenever it is due, until cancelled."""
         while True:
             await self.keep()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_LOOKS_SECONDS):
-                    await self._wake.wait()
-            self._wake.clear()
+            await asyncio.sleep(_LOOKS_SECONDS)
 
     def _due(self) -> bool:
         return self._last is None or abs(self._runtime.timestamp() - self._last) >= _EVERY_SECONDS

@@ -10,7 +10,7 @@ from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.context.finder import Found, as_query
 from gateway_memory.edge.phrases import Language, say
-from gateway_memory.runtime.clock import local_time
+from gateway_memory.runtime.ground import local_time
 from gateway_memory.session import Session
 from gateway_memory.sync.health import HealthKeeper
 from gateway_memory.sync.storage import Storage

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from gateway_memory.commands.command import CommandPorts, NotDone, as_id, iso_time, phrase, shown
 from gateway_memory.context.finder import as_query
-from gateway_memory.runtime.clock import day_of
+from gateway_memory.runtime.ground import day_of
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.session import Session
 from gateway_memory.store.markdown import one_line

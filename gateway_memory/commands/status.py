@@ -8,7 +8,7 @@ from gateway_memory.commands.command import CommandPorts, NotDone, iso_time, phr
 from gateway_memory.commands.receipts import counted
 from gateway_memory.context.opening import digest_since, waiting_reviews
 from gateway_memory.edge.phrases import PHRASES, Language, say
-from gateway_memory.runtime.clock import day_of
+from gateway_memory.runtime.ground import day_of
 from gateway_memory.session import FEATURES, Session
 from gateway_memory.sync.health import WorkspaceHealth
 

@@ -15,7 +15,7 @@ from extractor import Cleaned, clean
 from gateway_memory.context.deadline import DeadlineRunner
 from gateway_memory.context.episodes import exchanges_of, shown_exchanges, told_hit
 from gateway_memory.context.opening_text import with_marks
-from gateway_memory.runtime.clock import day_of
+from gateway_memory.runtime.ground import day_of
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session

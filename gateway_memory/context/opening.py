@@ -25,7 +25,7 @@ from gateway_memory.context.opening_text import (
     queries_of,
     with_marks,
 )
-from gateway_memory.runtime.clock import day_of
+from gateway_memory.runtime.ground import day_of
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import OWNER_KEY, OWNER_SCOPE, Scope
 from gateway_memory.session import Session

@@ -27,7 +27,7 @@ from gateway_memory.context.opening_text import (
 from gateway_memory.errors import StoreError
 from gateway_memory.hooks.state import settings_of, zone_of
 from gateway_memory.hooks.words import Line, lines_of
-from gateway_memory.runtime.clock import day_of
+from gateway_memory.runtime.ground import day_of
 from gateway_memory.scope import OWNER_KEY, Scope
 from gateway_memory.store.disk.own import NotOwnError, Owned, open_own
 from gateway_memory.store.disk.record_file import DiskRecords

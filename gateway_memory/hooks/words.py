@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from gateway_memory.runtime.clock import day_of, noon_of
+from gateway_memory.runtime.ground import day_of, noon_of
 from gateway_memory.scope import OWNER_SCOPE, Scope
 from gateway_memory.store.disk.own import Owned, open_own
 from gateway_memory.store.disk.workspace import EPISODE_PAGES, INDEX_FILE

@@ -1,14 +1,15 @@
-"""What all packages stand on: loggers, the circuit breaker, and the check of a server's address.
+"""What all packages stand on: loggers, local times, the circuit breaker, and the check of a server's address.
 
 Everything may import this, also `extractor`, `recall` and `notifier`, which import nothing else of ours. It imports
 nothing of ours, and at first next to nothing at all.
 """
 
 import logging
-from typing import Any
+from datetime import UTC, datetime, tzinfo
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-__all__ = ["Breaker", "get_logger", "is_base_url"]
+__all__ = ["Breaker", "day_of", "get_logger", "is_base_url", "local_now", "local_time", "noon_of"]
 
 
 # Loggers: the host's structlog if it is configured, else the standard library's below `gateway_memory`.
@@ -36,6 +37,36 @@ class _Logger:
 
     def __getattr__(self, level: str) -> Any:
         return getattr(self._structlog.get_logger() if self._structlog.is_configured() else self._standard, level)
+
+
+# Local times and days in the configured zone.
+
+_FIRST: Final = datetime(2, 1, 1, tzinfo=UTC).timestamp()
+_LAST: Final = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
+"""Every zone can represent times between these as a date in Python. Times beyond are shown as one of them."""
+
+
+def local_now() -> datetime:
+    """Return the present time (aware), in the host's zone."""
+    return datetime.now().astimezone()
+
+
+def local_time(at: float, zone: tzinfo | None) -> datetime:
+    """Return the aware time of an instant in epoch seconds. `zone` None is the host's zone, with daylight saving."""
+    return datetime.fromtimestamp(min(_LAST, max(_FIRST, at)), UTC).astimezone(zone)
+
+
+def day_of(at: float, zone: tzinfo | None) -> str:
+    """Return the day of an instant (epoch seconds) as YYYY-MM-DD."""
+    return f"{local_time(at, zone):%Y-%m-%d}"
+
+
+def noon_of(day: str, zone: tzinfo | None) -> float | None:
+    """Return noon of a day (YYYY-MM-DD) in epoch seconds, or None if the day does not exist, such as 2026-13-45."""
+    try:
+        return datetime.strptime(day, "%Y-%m-%d").replace(hour=12, tzinfo=zone).timestamp()
+    except (ValueError, OverflowError):  # noon of 0001-01-01 can be out of range
+        return None
 
 
 class Breaker:

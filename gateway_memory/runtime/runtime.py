@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 from gateway_memory.config.settings import MemorySync
 from gateway_memory.errors import place_of
 from gateway_memory.observability.metrics import Metrics
-from gateway_memory.runtime.clock import day_of
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.runtime.ground import day_of, get_logger
 
 if TYPE_CHECKING:
     from recall import TextEncoder

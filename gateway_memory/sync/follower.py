@@ -10,8 +10,7 @@ from typing import Final
 
 from extractor import traits_of
 from gateway_memory.errors import StoreError
-from gateway_memory.runtime.clock import noon_of
-from gateway_memory.runtime.ground import get_logger
+from gateway_memory.runtime.ground import get_logger, noon_of
 from gateway_memory.runtime.runtime import Runtime, compute
 from gateway_memory.scope import Scope
 from gateway_memory.store.documents import MEMORY_FILE, is_day_file, is_writable

@@ -11,13 +11,13 @@ from typing import Any, Final, Literal
 from extractor import same_text
 from gateway_memory.capture.changes import MemoryChanges
 from gateway_memory.capture.executor import PlanExecutor
+from gateway_memory.capture.lifecycle import Lifecycle
 from gateway_memory.capture.merger import LINE_OVERHEAD, Merger
 from gateway_memory.capture.processor import TurnProcessor
 from gateway_memory.runtime.ground import get_logger
 from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import Scope
 from gateway_memory.session import Session, SessionRegistry
-from gateway_memory.sessions.lifecycle import Lifecycle
 from gateway_memory.store.documents import MEMORY_FILE, day_file, is_writable
 from gateway_memory.store.journal.links import Link, Links, below, root_of
 from gateway_memory.store.journal.sessions import End, Sessions

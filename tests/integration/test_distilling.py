@@ -20,17 +20,10 @@ from gateway_memory.store.documents import FileEdit
 from gateway_memory.store.journal.ledger import Uses
 from gateway_memory.store.journal.turns import Turns
 from gateway_memory.store.record import MemoryRecord
+from gateway_memory.testing import Clock
 from recall import EmbedderSettings, RecallSettings
 
 FACT = "登录接口用 JWT 认证，令牌有效期 24 小时"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 def config(**values: object) -> Config:
@@ -66,7 +59,7 @@ def rows(folder: Path) -> list[tuple[str, ...]]:
 
 
 async def test_what_was_said_again_on_several_days_moves_up_and_undo_takes_it_back(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
     async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
         (tmp_path / "MEMORY.md").write_text("# Notes\n\n- 我的工位在三楼\n", "utf-8")
         await said_on_days(memory, clock, FACT, 5)
@@ -94,7 +87,7 @@ async def test_what_was_said_again_on_several_days_moves_up_and_undo_takes_it_ba
 
 
 async def test_a_fact_keeps_its_id_when_undo_takes_the_memory_md_away_that_it_moved_to(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
     async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
         await said_on_days(memory, clock, FACT, 5)
         await memory.flush()
@@ -109,7 +102,7 @@ async def test_a_fact_keeps_its_id_when_undo_takes_the_memory_md_away_that_it_mo
 
 
 async def test_what_was_recalled_on_several_days_moves_up(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
     async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
         session = await memory.start_session("one", user=OWNER)
         await memory.save_fact(session, content="The staging database runs on host pluto")
@@ -127,7 +120,7 @@ async def test_what_was_recalled_on_several_days_moves_up(tmp_path: Path) -> Non
 
 
 async def test_often_on_one_day_is_not_enough(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
     async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
         await said_on_days(memory, clock, FACT, 2, times=9)
         await end(memory)
@@ -135,7 +128,7 @@ async def test_often_on_one_day_is_not_enough(tmp_path: Path) -> None:
 
 
 async def test_a_stage_summary_never_moves(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
     settings = DistillSettings(min_confidence=0, min_uses=1, min_days=1)
     async with GatewayMemory(config(distill=settings), tmp_path, clock=clock) as memory:
         session = await memory.start_session("one", user=OWNER)
@@ -150,7 +143,7 @@ async def test_a_stage_summary_never_moves(tmp_path: Path) -> None:
 
 
 async def test_what_memory_md_says_already_stays_in_the_log(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
     async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
         await said_on_days(memory, clock, FACT, 5)
         (tmp_path / "MEMORY.md").write_text(f"- {FACT}。\n", "utf-8")
@@ -161,7 +154,7 @@ async def test_what_memory_md_says_already_stays_in_the_log(tmp_path: Path) -> N
 
 
 async def test_memory_md_grows_no_further_than_its_limit(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
     store = replace(Config().defaults.store, max_memory_md_bytes=150)
     async with GatewayMemory(config(store=store), tmp_path, clock=clock) as memory:
         await said_on_days(memory, clock, "The invoices are sent on the third working day of each month", 5)
@@ -172,7 +165,7 @@ async def test_memory_md_grows_no_further_than_its_limit(tmp_path: Path) -> None
 
 
 async def test_undo_leaves_what_a_person_has_edited_since(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
     async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
         await said_on_days(memory, clock, FACT, 5)
         session = await end(memory)
@@ -187,7 +180,7 @@ async def test_undo_leaves_what_a_person_has_edited_since(tmp_path: Path) -> Non
 async def test_a_crash_between_the_decision_and_its_record_is_carried_out_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, written: bool
 ) -> None:
-    clock = Clock()
+    clock = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
     async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
         await said_on_days(memory, clock, FACT, 5)
 
@@ -206,7 +199,7 @@ async def test_a_crash_between_the_decision_and_its_record_is_carried_out_later(
 async def test_whoever_looks_between_the_two_files_hears_of_no_deletion(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock, loop, edit = Clock(), asyncio.get_running_loop(), files._edit
+    clock, loop, edit = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC)), asyncio.get_running_loop(), files._edit
     async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
         await said_on_days(memory, clock, FACT, 5)
         listener = await memory.start_session("listener", user=OWNER)
@@ -232,7 +225,7 @@ async def test_whoever_looks_between_the_two_files_hears_of_no_deletion(
 
 
 async def test_nobodys_facts_reach_anothers_memory_md(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
     async with GatewayMemory(config(), tmp_path, clock=clock) as memory:
         session = await memory.start_session("zoe", user="zoe")
         for _ in range(5):

@@ -14,6 +14,7 @@ from inside import parts
 from scripted_provider import Fail, Provider, Say, entry, found, serving
 
 from gateway_memory import OWNER, Config, GatewayMemory, load_config
+from gateway_memory.testing import Clock
 from recall import EmbedderSettings
 
 SAID = "I moved to Lisbon with my sister Marta last spring"
@@ -22,17 +23,9 @@ GOOD = entry("The user moved to Lisbon with their sister Marta", "moved to Lisbo
 Open = Callable[..., AbstractAsyncContextManager[GatewayMemory]]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(datetime(2026, 1, 5, 12, 0, tzinfo=UTC))
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from mcp import Client
 from patience import seconds, until
 
 from gateway_memory import OWNER, Config, GatewayMemory, Session, load_config
-from gateway_memory.context import finder
+from gateway_memory.context import finder, start
 from gateway_memory.edge.phrases import PHRASES
 from gateway_memory.serving import models
 from gateway_memory.serving.calls import AgentCalls
@@ -25,7 +25,6 @@ from gateway_memory.serving.mcp.server import make_server
 from gateway_memory.serving.mcp.tools import Desk, add_tools
 from gateway_memory.serving.page.views import memories
 from gateway_memory.serving.page.visit import Visit
-from gateway_memory.sessions import start
 from recall import EmbedderSettings
 
 pytestmark = pytest.mark.xdist_group("late parts")

@@ -13,17 +13,8 @@ from patience import seconds
 
 from gateway_memory import OWNER, Config, GatewayMemory, StoreError, load_config
 from gateway_memory.store.journal import tidying
+from gateway_memory.testing import Clock
 from recall import EmbedderSettings, RecallSettings
-
-
-class Clock:
-    """Says what time it is; a test turns it."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 def config(keep_days: int) -> Config:
@@ -40,7 +31,7 @@ def config(keep_days: int) -> Config:
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(datetime(2026, 1, 5, 12, 0, tzinfo=UTC))
 
 
 @pytest.fixture
@@ -77,21 +68,7 @@ async def test_observations_go_after_their_days_while_the_process_runs(memory: G
     assert oldest >= (clock.now - timedelta(days=7)).timestamp()
 
 
-async def test_what_is_done_in_between_is_enough(memory: GatewayMemory, clock: Clock) -> None:
-    session = await memory.start_session("one", user=OWNER)
-    await memory.observe(session, kind="tool", content="it happened", tool="bash")
-    clock.now += timedelta(days=8)
-    await memory.observe(session, kind="tool", content="much later", tool="bash")
-    await until(memory, "observations", 1)
-    clock.now += timedelta(days=8)
-    await memory.after_reply(session, user="hello there", reply="hi")
-    await until(memory, "observations", 2)
-    clock.now += timedelta(days=8)
-    await memory.end_session(session, reason="completed")
-    await until(memory, "observations", 0)
-
-
-async def test_a_process_that_nobody_speaks_to_looks_by_itself(
+async def test_a_process_tidies_by_itself_whether_anybody_speaks_to_it_or_not(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gateway_memory.capture.upkeep._LOOKS_SECONDS", 0.01)

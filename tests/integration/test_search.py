@@ -9,6 +9,7 @@ import pytest
 from gateway_memory import OWNER, GatewayMemory, Session, UsageError, load_config
 from gateway_memory.cli.main import main
 from gateway_memory.commands.search import parse_search
+from gateway_memory.testing import Clock
 
 START = datetime(2026, 9, 28, 9, 0, tzinfo=UTC)
 SAID = [
@@ -19,17 +20,9 @@ SAID = [
 ]
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 async def memory(tmp_path: Path) -> AsyncIterator[GatewayMemory]:
-    clock = Clock()
+    clock = Clock(START)
     async with GatewayMemory(load_config(), tmp_path, clock=clock) as memory:
         for key, days, said in SAID:
             clock.now = START + timedelta(days=days)

@@ -12,9 +12,9 @@ from inside import journal_rows
 from scripted_provider import Provider, Say, serving
 
 from gateway_memory import OWNER, Config, GatewayMemory, UsageError
+from gateway_memory.capture.lifecycle import Lifecycle, Saver
 from gateway_memory.config.load import check_config
 from gateway_memory.observability.prometheus import MetricsCollector
-from gateway_memory.sessions.lifecycle import Lifecycle, Saver
 
 
 def having(**changed: Any) -> Config:

@@ -7,6 +7,7 @@ from typing import Any
 
 from gateway_memory import Config, GatewayMemory, Session
 from gateway_memory.store.summaries import read_records
+from gateway_memory.testing import Clock
 from recall import EmbedderSettings, RecallSettings
 
 __all__ = ["CONFIG", "START", "WORTH", "Clock", "agent_saves", "opened", "records", "said"]
@@ -16,14 +17,6 @@ CONFIG = Config(
 )
 WORTH = "请把登录接口改成用 JWT 认证，旧的会话先保留两周，然后通知前端同事"
 START = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
 
 
 def opened(workspace: Path, clock: Clock) -> GatewayMemory:

@@ -15,7 +15,7 @@ from gateway_memory.context.finder import Found as Hits
 from gateway_memory.edge.phrases import CHAT
 from gateway_memory.errors import GatewayMemoryError
 from gateway_memory.memory import GatewayMemory
-from gateway_memory.runtime.clock import day_of
+from gateway_memory.runtime.ground import day_of
 from gateway_memory.scope import Scope, Whose, resolve_scope
 from gateway_memory.session import Session
 from gateway_memory.store.documents import MEMORY_FILE

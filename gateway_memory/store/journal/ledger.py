@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any, Final
 
-from gateway_memory.runtime.clock import day_of
+from gateway_memory.runtime.ground import day_of
 from gateway_memory.store.documents import Patch
 from gateway_memory.store.journal.sql import AMONG, AMONG_NUMBERS, EVERY, UNDECODABLE, Database, SqlConnection, upsert
 from gateway_memory.store.journal.tidying import decoded
