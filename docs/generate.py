@@ -20,10 +20,8 @@ import pyjson5
 
 import gateway_memory
 from gateway_memory.blocking import BlockingMemory
-from gateway_memory.calls.asking import AskingCalls
 from gateway_memory.calls.conversation import ConversationCalls
-from gateway_memory.calls.saving import SavingCalls
-from gateway_memory.calls.speaking import ReplyingCalls, SpeakingCalls
+from gateway_memory.calls.memories import MemoryCalls, ReplyingCalls
 from gateway_memory.cli import quick_search
 from gateway_memory.cli.table import COMMANDS as SHELL_COMMANDS
 from gateway_memory.commands.table import COMMANDS
@@ -199,9 +197,7 @@ def python_calls(_: Language) -> Iterator[str]:
     for title, group in (
         ("A whole reply", ReplyingCalls),
         ("In a conversation", ConversationCalls),
-        ("By who is speaking", SpeakingCalls),
-        ("Asking", AskingCalls),
-        ("Saving", SavingCalls),
+        ("Asking and saving", MemoryCalls),
     ):
         yield from (f"### {title}", "")
         for name, call in vars(group).items():
@@ -220,6 +216,8 @@ def python_types(_: Language) -> Iterator[str]:
         gateway_memory.Speaker,
         gateway_memory.Refused,
         gateway_memory.DayLog,
+        gateway_memory.Turn,
+        gateway_memory.Candidate,
     ):
         yield from _described(kind)
     yield from ("### `load_config`", "", *_signature(gateway_memory.load_config), *_prose(gateway_memory.load_config))

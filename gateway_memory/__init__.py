@@ -61,18 +61,20 @@ __all__ = [
 __version__ = "0.2.0"
 
 _HOMES = {
-    "OWNER": "scope",
-    "UNNUMBERED": "store.journal.turns",
-    "Candidate": "extractor.types",
-    "Config": "config.settings",
-    "Context": "context.builder",
-    "DayLog": "observability.logs",
-    "Facts": "identity",
-    "GatewayMemory": "memory",
-    "Refused": "identity",
-    "Session": "session",
-    "Speaker": "identity",
-    "load_config": "config.load",
+    "OWNER": ".scope",
+    "UNNUMBERED": ".store.journal.turns",
+    "Candidate": "extractor",
+    "Config": ".config.settings",
+    "Context": ".context.builder",
+    "DayLog": ".observability.logs",
+    "Extract": ".capture.reader",
+    "Facts": ".identity",
+    "GatewayMemory": ".memory",
+    "Refused": ".identity",
+    "Session": ".session",
+    "Speaker": ".identity",
+    "Turn": "extractor",
+    "load_config": ".config.load",
 }
 
 check_neighbours()
@@ -82,6 +84,6 @@ def __getattr__(name: str) -> Any:
     """Import a public name on first access. A hook runs in its own process and needs almost none of them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'errors')}"), name)
+    value = getattr(import_module(_HOMES.get(name, ".errors"), __name__), name)
     globals()[name] = value
     return value

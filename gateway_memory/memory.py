@@ -9,9 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from gateway_memory.calls.opened import only_our_errors
-from gateway_memory.calls.saving import RepeatingCalls, SavingCalls
-from gateway_memory.calls.speaking import ReplyingCalls
+from gateway_memory.calls.conversation import only_our_errors
+from gateway_memory.calls.memories import ReplyingCalls
 from gateway_memory.capture.reader import Extract
 from gateway_memory.commands.browsing import Browsing
 from gateway_memory.commands.dispatch import answer_request
@@ -37,7 +36,7 @@ log = get_logger(__name__)
 
 
 @only_our_errors
-class GatewayMemory(ReplyingCalls, SavingCalls, RepeatingCalls):
+class GatewayMemory(ReplyingCalls):
     """The memory of one workspace, on one event loop: `async with GatewayMemory(config, workspace="…") as memory`.
 
     config: the result of `load_config`.

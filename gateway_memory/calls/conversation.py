@@ -1,27 +1,105 @@
-"""The calls of a conversation: start, before and after each reply, observations, and end."""
+"""The calls of a conversation: who speaks, start, before and after each reply, observations, and end."""
 
 import asyncio
+import functools
+import inspect
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Final, Unpack
+from pathlib import Path
+from typing import Any, Final, TypeVar, Unpack
 
-from gateway_memory.calls.opened import Opened, only_our_errors
 from gateway_memory.capture.requests import masked_block
 from gateway_memory.context.builder import Context
 from gateway_memory.context.finder import as_query
 from gateway_memory.edge.content import Content, instant_of, is_untrusted, milliseconds_of, text_of, well_formed
-from gateway_memory.errors import StoreError, UsageError, place_of
-from gateway_memory.identity import without_secrets
+from gateway_memory.errors import ClosedError, RefusedError, StoreError, UsageError, place_of, store_failed
+from gateway_memory.identity import Facts, Refused, Speaker, who, without_secrets
+from gateway_memory.observability.metrics import Metrics
 from gateway_memory.runtime.ground import get_logger
+from gateway_memory.runtime.runtime import Runtime
 from gateway_memory.scope import LONGEST_NAME, Scope, Whose, is_name, named_in, resolve_scopes, shortened
 from gateway_memory.session import Session, Who
 from gateway_memory.store.journal.sessions import End
 from gateway_memory.store.report import ReplyReport
 from gateway_memory.wiring import OpenMemory
+from recall import RecallError
 
-__all__ = ["ConversationCalls"]
+__all__ = ["ConversationCalls", "Opened", "only_our_errors"]
 
 log = get_logger(__name__)
+
+# Translate errors of disks and databases into StoreError at the edge of the package.
+
+T = TypeVar("T")
+
+FOREIGN: Final = (OSError, RecallError)
+_ENTERED: Final = ("__aenter__", "__aexit__")
+
+
+def only_our_errors(owner: type[T]) -> type[T]:
+    """Make each public coroutine method of a class raise StoreError instead of errors of disks and databases.
+
+    Instances must have a `_folder`, which the message names.
+    """
+    for name, call in list(vars(owner).items()):
+        if inspect.iscoroutinefunction(call) and (not name.startswith("_") or name in _ENTERED):
+            setattr(owner, name, _translated(call))
+    return owner
+
+
+def _translated(call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    @functools.wraps(call)
+    async def translated(self: Any, *args: Any, **values: Any) -> Any:
+        try:
+            return await call(self, *args, **values)
+        except FOREIGN as error:
+            raise store_failed(self._folder or "the memory", error) from error
+
+    return translated
+
+
+class Opened:
+    """The state that all groups of calls share."""
+
+    agent: str
+    metrics: Metrics
+    _folder: Path | None
+    _runtime: Runtime
+    _parts: OpenMemory | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def workspace(self) -> Path:
+        """The folder of the workspace.
+
+        Raises:
+            UsageError: the memory has no workspace and keeps everything in memory.
+        """
+        if self._folder is None:
+            raise UsageError("this memory has no workspace: it keeps everything in memory")
+        return self._folder
+
+    def _opened(self, *sessions: object) -> OpenMemory:
+        """Return the parts of the open memory after checking the sessions of a call.
+
+        Raises:
+            ClosedError: the memory is closed, or belongs to another event loop.
+            UsageError: a value is not a session of this memory.
+        """
+        if self._parts is None:
+            raise ClosedError("this memory is closed: use it inside `async with GatewayMemory(…)`")
+        if asyncio.get_running_loop() is not self._loop:
+            raise ClosedError("this memory lives on another event loop: call it from the loop that opened it")
+        for session in sessions:
+            if not isinstance(session, Session):
+                message = f"session is of type {type(session).__name__}: expected what start_session returned"
+                raise UsageError(message)
+            if session.registry is not self._parts.sessions:
+                message = f"{session!r} does not belong to this memory: take the session that start_session returned"
+                raise UsageError(message)
+        return self._parts
+
 
 _VISIT_SECONDS: Final = 10.0
 _LOOK_SECONDS: Final = 0.25
@@ -306,6 +384,70 @@ class ConversationCalls(Opened):
         await opened.lifecycle.end(session_id, session.scope, session.key, end)
         session.ending = False  # it may have started again meanwhile
 
+    async def identify(self, facts: Facts) -> Speaker | Refused:
+        """Return who is speaking by the rules in `memorySync.identity`, or why nobody can be held for the sender.
+
+        Raises:
+            UsageError: a fact has another type, or a text that is no name.
+            StoreError: the links could not be read.
+        """
+        opened = self._opened()
+        found = _who(opened, facts)
+        if isinstance(found, Refused) or not isinstance(found.user, str):
+            return found
+        scope = await opened.links.resolved(found.scope)
+        return replace(found, user=scope.name)
+
+    async def session_of(self, facts: Facts, *, ephemeral: bool = False) -> Session:
+        """Open or resume the session of the one who is speaking. Call it for each message: a key can be shared.
+
+        ephemeral: as in `start_session`.
+
+        Raises:
+            RefusedError: nobody can be held for the sender.
+            UsageError: a fact has another type, or a text that is no name.
+            StoreError: the session could not be opened.
+        """
+        found = _who(self._opened(), facts)
+        if isinstance(found, Refused):
+            raise RefusedError(found.reason)
+        return await self.start_session(facts.key, ephemeral=ephemeral, **found.whose)
+
+    async def open_sessions(self, key: str) -> list[Session]:
+        """Return the open sessions of a key in every scope, also those that an earlier process left open.
+
+        A host that knows only the key of a session that ends, or whose context is compacted, calls this.
+
+        Raises:
+            UsageError: the key is empty.
+            StoreError: the sessions could not be read or resumed.
+        """
+        opened = self._opened()
+        if not is_name(key):
+            raise UsageError(
+                f"key={shortened(key)}: expected a session key that is not empty, "
+                f"of at most {LONGEST_NAME} bytes in UTF-8"
+            )
+        key = without_secrets(key)
+        found: list[Session] = []
+        for name in await opened.storage.sessions.open_scopes(key):
+            scope = Scope.parse(name)
+            session = opened.sessions.get(key, scope, scope)
+            await opened.starter.start(session)
+            found.append(session)
+        return found
+
+    async def opening(self, session: Session) -> str:
+        """Return the opening of a session, current: made anew if its scope has changed since it was made.
+
+        An ephemeral session's next `before_reply` leaves out what this text holds. For another session the text takes
+        the place of the earlier opening, and leaves out what the session was told since.
+
+        Raises:
+            StoreError: the session could not be started.
+        """
+        return await self._opened(session).starter.opening(session)
+
 
 async def _context(opened: OpenMemory, session: Session, message: str, at: datetime, deadline: float) -> Context:
     linked = session.who.origin != session.scope  # another process may have ended the link
@@ -320,3 +462,9 @@ async def _context(opened: OpenMemory, session: Session, message: str, at: datet
         look = opened.starter.start_if_deleted(session)
         deliver_pending = await opened.context.runner.completes("deleted", left, look)
     return await opened.context.build(session, message, at, deadline, deliver_pending=deliver_pending)
+
+
+def _who(opened: OpenMemory, facts: Facts) -> Speaker | Refused:
+    """Return who is speaking before links, by the settings of the agent that the key names."""
+    key = getattr(facts, "key", "")
+    return who(facts, opened.runtime.settings_of(key if is_name(key) else "").identity)

@@ -24,7 +24,7 @@ class Repeats:
         self._running: dict[tuple[str, str, str], asyncio.Task[str]] = {}
 
     async def run(self, request: Request, work: Work, *, unknown: Work | None, sure: bool) -> dict[str, Any]:
-        """Run a request unless it has run before, and return its answer. See `RepeatingCalls.once`."""
+        """Run a request unless it has run before, and return its answer. See `GatewayMemory.once`."""
         key = request.call, request.caller, request.id
         running = self._running.get(key)
         if running is None:
